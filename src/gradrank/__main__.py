@@ -1,0 +1,3 @@
+from gradrank.cli import main
+
+main()

@@ -1,0 +1,195 @@
+"""params.yaml as pydantic models: every value is checked, and named by its path, before any job starts."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from gradrank.data.catalogue import catalogue
+from gradrank.errors import GradrankError, nearest
+from gradrank.model import Model, get_model, missing_packages, models
+
+STAGES = ("all", "data", "report", "track")
+CONVENTIONS = ("letor4", "letor3", "standard", "trec", "lightgbm", "ranklib")
+
+
+class Section(BaseModel):
+    """Base of the sections: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StudyParams(Section):
+    """What plain `snakemake` builds."""
+
+    datasets: tuple[str, ...] = Field(min_length=1)
+    models: Literal["all"] | tuple[str, ...] = "all"
+
+
+class SyntheticParams(Section):
+    """Size of an artificial data set: queries in all five parts together, and documents a query."""
+
+    queries: int = Field(ge=5, le=1_000_000)
+    documents: int = Field(ge=2, le=10_000)
+
+
+class OwnDataParams(Section):
+    """A user's data: Fold1..5/{train,vali,test}.txt, one such folder, or one SVMlight file with qid."""
+
+    path: Path
+    title: str | None = None
+    features: int | None = Field(None, ge=1)  # width of sparse data whose last feature is rarely present
+
+
+class EvaluationParams(Section):
+    """What is measured; `convention` is the primary one, by which summary.json and the tables are made."""
+
+    convention: Literal[CONVENTIONS] = "letor4"
+    conventions: tuple[Literal[CONVENTIONS], ...] = ("letor4",)
+    metrics: tuple[str, ...] = Field(min_length=1)
+
+
+class Params(Section):
+    """The whole of params.yaml, resolved: defaults filled in and names checked."""
+
+    seed: int = Field(ge=0, lt=2**31)
+    study: StudyParams
+    datasets: dict[str, SyntheticParams | OwnDataParams]
+    models: dict[str, dict[str, Any]]
+    evaluation: EvaluationParams
+
+    def model_names(self) -> list[str]:
+        """The models of the study: those listed, or all that this installation can run."""
+        if self.study.models == "all":
+            return [name for name, cls in models().items() if not missing_packages(cls)]
+        return sorted(set(self.study.models))
+
+    def model(self, name: str) -> type[Model]:
+        return get_model(name)
+
+    def dataset_names(self) -> list[str]:
+        """Every data set that can be built: the catalogue's and the user's own."""
+        return sorted(set(catalogue()) | set(self.datasets))
+
+
+def load(path: Path | str = "params.yaml") -> Params:
+    """Read and check a params.yaml. Raises GradrankError listing every fault with its path in the file."""
+    try:
+        raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise GradrankError(f"{path}: no such file; run in the project's folder") from None
+    except yaml.YAMLError as error:
+        raise GradrankError(f"{path}: not YAML: {error}") from None
+    if not isinstance(raw, Mapping):
+        raise GradrankError(f"{path}: expected keys {', '.join(Params.model_fields)}")
+    return check(raw, str(path))
+
+
+def check(raw: Mapping[str, Any], where: str = "params.yaml") -> Params:
+    """Params from the parsed file. Raises GradrankError listing every fault with its path."""
+    faults: list[str] = []
+    raw = dict(raw)
+    raw["models"] = _check_models(raw.get("models") or {}, faults)
+    raw["datasets"] = _check_datasets(raw.get("datasets") or {}, faults)
+    params = _validate(Params, raw, "", faults)
+    if params is not None:
+        known = params.dataset_names()
+        faults += [
+            f"study.datasets: unknown data set {name!r}{nearest(name, known)}; your own needs `datasets.{name}.path`"
+            for name in params.study.datasets
+            if name not in known
+        ]
+        if params.study.models != "all":
+            faults += [
+                f"study.models: unknown model {name!r}{nearest(name, list(models()))}"
+                for name in params.study.models
+                if name not in models()
+            ]
+        faults += _check_metrics(params.evaluation)
+    if faults or params is None:
+        raise GradrankError("\n".join([f"{where}:", *(f"  {fault}" for fault in faults)]))
+    return params
+
+
+def _check_models(section: Any, faults: list[str]) -> dict[str, dict[str, Any]]:
+    """Every registered model's resolved parameters."""
+    resolved = {}
+    if not isinstance(section, Mapping):
+        faults.append("models: expected a mapping from model name to its parameters")
+        return {}
+    for name in section:
+        if name not in models():
+            faults.append(f"models.{name}: unknown model{nearest(str(name), list(models()))}")
+    for name, cls in models().items():
+        checked = _validate(cls.Params, section.get(name) or {}, f"models.{name}.", faults)
+        if checked is not None:
+            resolved[name] = checked.model_dump(mode="json")
+    return resolved
+
+
+def _check_datasets(section: Any, faults: list[str]) -> dict[str, Section]:
+    resolved: dict[str, Section] = {}
+    if not isinstance(section, Mapping):
+        faults.append("datasets: expected a mapping from data set name to its settings")
+        return {}
+    for name, entry in catalogue().items():
+        if entry.generator and name not in section:
+            faults.append(f"datasets.{name}: missing; it needs `queries` and `documents`")
+    for name, values in section.items():
+        entry = catalogue().get(name)
+        if entry is not None and not entry.generator:
+            faults.append(f"datasets.{name}: is in the catalogue and takes no settings; choose another name")
+        elif not re.fullmatch(r"[a-z][a-z0-9_]*", str(name)) or name in STAGES:
+            faults.append(
+                f"datasets.{name}: a data set's name is lower case letters, digits and _, and no stage's name "
+                f"({', '.join(STAGES)})"
+            )
+        elif entry is None and "path" not in (values or {}):
+            faults.append(
+                f"datasets.{name}: unknown data set{nearest(str(name), list(catalogue()))}; your own data need `path`"
+            )
+        else:
+            kind = SyntheticParams if entry else OwnDataParams
+            checked = _validate(kind, values or {}, f"datasets.{name}.", faults)
+            if checked is not None:
+                resolved[name] = checked
+    return resolved
+
+
+def _check_metrics(evaluation: EvaluationParams) -> list[str]:
+    from gradrank.metrics import is_metric
+
+    faults = [
+        f"evaluation.metrics: unknown metric {name!r}" for name in evaluation.metrics if not is_metric(name)
+    ]
+    if evaluation.convention not in evaluation.conventions:
+        faults.append(f"evaluation.conventions: must contain the primary one, {evaluation.convention!r}")
+    return faults
+
+
+def _validate(kind: type[BaseModel], values: Any, path: str, faults: list[str]) -> BaseModel | None:
+    """`kind` from `values`, or None with the faults added, each as `path.to.key: reason`."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False):
+            where = path + ".".join(map(str, fault["loc"]))
+            if fault["type"] == "extra_forbidden":
+                owner = _owner(kind, fault["loc"][:-1])
+                faults.append(f"{where}: unknown key{nearest(str(fault['loc'][-1]), list(owner.model_fields))}")
+            else:
+                shown = "" if fault["type"] == "missing" else f" (got {fault['input']!r})"
+                faults.append(f"{where.rstrip('.')}: {fault['msg']}{shown}")
+        return None
+
+
+def _owner(kind: type[BaseModel], path: tuple[Any, ...]) -> type[BaseModel]:
+    """The section that a nested key belongs to."""
+    for key in path:
+        inner = kind.model_fields[key].annotation if key in kind.model_fields else None
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            kind = inner
+    return kind
