@@ -1,0 +1,40 @@
+# Every target builds the environment first if it is missing.
+PYTHON ?= python3
+CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+READY := .venv/.ready
+
+.PHONY: reproduce test lint format bench lock
+reproduce: $(READY)
+	.venv/bin/snakemake --cores $(CORES)
+	@echo "The report: $(CURDIR)/results/report.html"
+
+test: $(READY)
+	.venv/bin/pytest
+
+lint: $(READY)
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/snakefmt --check Snakefile workflow
+	.venv/bin/snakemake --lint
+
+format: $(READY)
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix .
+	.venv/bin/snakefmt Snakefile workflow
+
+bench: $(READY)
+	for script in benchmarks/*.py; do .venv/bin/python "$$script" || exit 1; done
+
+# requirements.lock from pyproject.toml alone: a fresh environment holds what it names.
+lock:
+	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock
+	.venv/lock/bin/pip install --quiet '.[dvc,slurm,test]'
+	(sed -n '/^#/p' requirements.lock; .venv/lock/bin/pip freeze --exclude gradrank | sed 's/+cpu$$//') > requirements.tmp
+	mv requirements.tmp requirements.lock && rm -rf .venv/lock
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("gradrank needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	.venv/bin/pip install --quiet --requirement requirements.lock
+	.venv/bin/pip install --quiet --no-deps --editable .
+	touch $@

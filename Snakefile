@@ -1,0 +1,44 @@
+# gradrank: fetch -> parse -> pairs -> train every model on every fold -> evaluate -> report -> track.
+# Targets: all (what params.yaml enables), any data set's name, and the stages data, report, track.
+from snakemake.utils import min_version
+
+min_version("9.5")
+
+
+configfile: "params.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/pairs.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/report.smk"
+include: "workflow/rules/track.smk"
+
+
+localrules:
+    all,
+    data,
+    report,
+    track,
+    fetch,
+    generate,
+
+
+rule all:
+    default_target: True
+    input:
+        rules.report.input,
+        rules.track.input,
+
+
+for dataset in DATASETS:
+
+    rule:
+        name:
+            dataset
+        localrule: True
+        input:
+            rules.report.input,
+            rules.track.input,

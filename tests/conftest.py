@@ -1,0 +1,47 @@
+"""Fixtures on the real collections. GRADRANK_MIRROR names the folder with MQ2007.tar.xz and OHSUMED.tar.xz."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The mirror's folder; the test is skipped where there is none."""
+    value = os.environ.get("GRADRANK_MIRROR")
+    if not value or not Path(value).is_dir():
+        pytest.skip("needs the LETOR archives: set GRADRANK_MIRROR to the folder that holds MQ2007.tar.xz")
+    return Path(value).resolve()
+
+
+@pytest.fixture(scope="session")
+def oracle(mirror) -> Path:
+    """Score files with the outputs of LETOR's own evaluation program, beside the mirror."""
+    folder = mirror.parent / "oracle"
+    if not folder.is_dir():
+        pytest.skip(f"needs LETOR's evaluation outputs in {folder}")
+    return folder
+
+
+def _collection(name: str, mirror: Path, factory: pytest.TempPathFactory) -> Path:
+    from gradrank.data.fetch import fetch
+    from gradrank.data.letor import parse
+
+    folder = factory.mktemp(name)
+    fetch(name, folder / "raw" / name, str(mirror))
+    parquet = folder / "parquet" / f"{name}.parquet"
+    parse(folder / "raw" / name, parquet, seed=0, dataset=name)
+    return parquet
+
+
+@pytest.fixture(scope="session")
+def mq2007(mirror, tmp_path_factory) -> Path:
+    """MQ2007 as Parquet, with its .json beside it and the text under ../raw/mq2007."""
+    return _collection("mq2007", mirror, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def ohsumed(mirror, tmp_path_factory) -> Path:
+    """OHSUMED as Parquet, with its .json beside it and the text under ../raw/ohsumed."""
+    return _collection("ohsumed", mirror, tmp_path_factory)

@@ -1,0 +1,82 @@
+# Needs: a mirror (GRADRANK_MIRROR), the network, or a user's own files.
+# Makes: data/raw/<dataset>/ in the official layout, data/parquet/<dataset>.parquet and .json.
+
+
+rule data:
+    input:
+        lambda _: expand("data/parquet/{dataset}.parquet", dataset=requested()),
+
+
+rule fetch:
+    input:
+        code=sources("gradrank.data.fetch"),
+    output:
+        "data/raw/{dataset}/fetched.json",
+    wildcard_constraints:
+        dataset="|".join(name for name, entry in catalogue().items() if not entry.generator),
+    params:
+        out=subpath(output[0], parent=True),
+    log:
+        "logs/fetch/{dataset}.log",
+    shell:
+        """
+        gradrank fetch {wildcards.dataset} \
+            --out {params.out} \
+            2>&1 | tee {log}
+        """
+
+
+rule generate:
+    input:
+        code=sources("gradrank.data.synthetic"),
+    output:
+        "data/raw/{dataset}/fetched.json",
+    wildcard_constraints:
+        dataset="|".join(name for name, entry in catalogue().items() if entry.generator),
+    params:
+        target=lambda wc: catalogue()[wc.dataset].generator,
+        size=lambda wc: study.datasets[wc.dataset],
+        seed=study.seed,
+        out=subpath(output[0], parent=True),
+    log:
+        "logs/generate/{dataset}.log",
+    shell:
+        """
+        gradrank generate {params.target} \
+            --queries {params.size.queries} \
+            --documents {params.size.documents} \
+            --seed {params.seed} \
+            --out {params.out} \
+            2> {log}
+        """
+
+
+def text_of(wildcards):
+    """A user's files themselves, or the manifest that says the data set is fetched whole."""
+    path = own_path(wildcards.dataset)
+    return find_layout(path).files if path else f"data/raw/{wildcards.dataset}/fetched.json"
+
+
+rule parse:
+    input:
+        text=text_of,
+        code=sources("gradrank.data.letor"),
+    output:
+        parquet="data/parquet/{dataset}.parquet",
+        meta="data/parquet/{dataset}.json",
+    params:
+        path=lambda wc: own_path(wc.dataset) or f"data/raw/{wc.dataset}",
+        features=lambda wc: getattr(study.datasets.get(wc.dataset), "features", None) or "",
+        seed=study.seed,
+    log:
+        "logs/parse/{dataset}.log",
+    threads: 2
+    shell:
+        """
+        gradrank parse {params.path:q} \
+            --dataset {wildcards.dataset} \
+            $([ -z "{params.features}" ] || echo --features {params.features}) \
+            --seed {params.seed} \
+            --out {output.parquet} \
+            > {log} 2>&1
+        """

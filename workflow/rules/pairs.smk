@@ -1,0 +1,18 @@
+# Needs: data/parquet/<dataset>.parquet. Makes: data/pairs/<dataset>.parquet, once for all folds and models.
+
+
+rule pairs:
+    input:
+        data="data/parquet/{dataset}.parquet",
+        code=sources("gradrank.data.pairs"),
+    output:
+        "data/pairs/{dataset}.parquet",
+    log:
+        "logs/pairs/{dataset}.log",
+    shell:
+        """
+        gradrank pairs \
+            --data {input.data} \
+            --out {output} \
+            > {log} 2>&1
+        """

@@ -1,0 +1,29 @@
+# Needs: results/<dataset>/ with summary.json. Makes: runs in MLflow (sqlite:///mlflow.db unless MLFLOW_TRACKING_URI
+# is set) and results/tracked.json, which names them. One process: parallel first use of a fresh store crashes.
+
+
+rule track_mlflow:
+    input:
+        summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
+        code=sources("gradrank.tracking"),
+    output:
+        "results/tracked.json",
+    params:
+        datasets=lambda _: requested(),
+        models=MODELS,
+    log:
+        "logs/track.log",
+    shell:
+        """
+        gradrank track \
+            --results results \
+            --datasets '{params.datasets}' \
+            --models '{params.models}' \
+            --out {output} \
+            > {log} 2>&1
+        """
+
+
+rule track:
+    input:
+        rules.track_mlflow.output,

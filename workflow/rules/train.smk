@@ -1,0 +1,39 @@
+# Needs: data/parquet/<dataset>.parquet, and the pairs where the model asks for them.
+# Makes: results/<dataset>/<model>/fold<k>/: the model, its scores, its history, its specification.
+
+
+def pairs_of(wildcards):
+    """The pairs file, for models that declare that they need it."""
+    return f"data/pairs/{wildcards.dataset}.parquet" if study.model(wildcards.model).needs_pairs else []
+
+
+rule train:
+    input:
+        data="data/parquet/{dataset}.parquet",
+        meta="data/parquet/{dataset}.json",
+        pairs=pairs_of,
+        code=lambda wc: sources("gradrank.train", study.model(wc.model).__module__),
+    output:
+        spec="results/{dataset}/{model}/fold{fold}/spec.json",
+        scores="results/{dataset}/{model}/fold{fold}/scores.parquet",
+        history="results/{dataset}/{model}/fold{fold}/history.parquet",
+        timing="results/{dataset}/{model}/fold{fold}/timing.json",
+        model=directory("results/{dataset}/{model}/fold{fold}/model"),
+    params:
+        out=subpath(output.spec, parent=True),
+        values=lambda wc: as_json(study.models[wc.model]),
+        pairs=lambda wc, input: f"--pairs {input.pairs}" if input.pairs else "",
+        seed=study.seed,
+    log:
+        "logs/train/{dataset}/{model}/fold{fold}.log",
+    shell:
+        """
+        gradrank train \
+            --model {wildcards.model} \
+            --data {input.data} {params.pairs} \
+            --fold {wildcards.fold} \
+            --params {params.values:q} \
+            --seed {params.seed} \
+            --out {params.out} \
+            > {log} 2>&1
+        """
