@@ -1,7 +1,7 @@
 """The criterion by which every model is selected on the validation part.
 
-Fixed to the `letor4` convention on purpose: how results are reported (metrics.py, params `evaluation`) can change
-without changing what was trained. A test holds both implementations together.
+Fixed to the `letor4` convention on purpose: how results are reported (metrics.py, params `evaluation`) can
+change without changing what was trained. A test holds both implementations together.
 """
 
 import math
@@ -26,7 +26,7 @@ def measure(criterion: str, scores: np.ndarray, labels: np.ndarray, offsets: np.
 
 
 def per_query(criterion: str, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """(q,) AP or NDCG@k of each query, what AdaRank and coordinate ascent optimise; arguments as in `measure`.
+    """(q,) AP or NDCG@k of each query, which AdaRank and coordinate ascent optimise; see `measure`.
 
     Differs from `measure` in one case: a query of fewer than k documents has NDCG@n here, not 0, because a
     measure that no order can change says nothing about how to train.
@@ -46,7 +46,7 @@ def _cutoff(criterion: str) -> int:
 
 @numba.njit(cache=True)
 def _average_precision(ranked, offsets):
-    """AP = sum over relevant ranks i of P@i / number of relevant documents; 0 without any (relevant: grade >= 1)."""
+    """AP = sum over relevant (grade >= 1) ranks i of P@i / number of relevant documents; 0 without any."""
     out = np.zeros(len(offsets) - 1)
     for q in range(len(offsets) - 1):
         hits, precision = 0, 0.0
@@ -61,7 +61,7 @@ def _average_precision(ranked, offsets):
 
 @numba.njit(cache=True)
 def _ndcg(ranked, offsets, k):
-    """Gain 2^y - 1; discount 1 at ranks 1 and 2, then 1/log2(rank); cut at min(k, n); 0 where there is no gain."""
+    """Gain 2^y - 1; discount 1 at ranks 1 and 2, then 1/log2(rank); cut at min(k, n); no gain: 0."""
     out = np.zeros(len(offsets) - 1)
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
