@@ -28,7 +28,7 @@ bench: $(READY)
 # requirements.lock from pyproject.toml alone: a fresh environment holds what it names.
 lock:
 	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock
-	.venv/lock/bin/pip install --quiet '.[dvc,slurm,test]'
+	.venv/lock/bin/pip install --quiet --editable '.[dvc,slurm,test]'
 	(sed -n '/^#/p' requirements.lock; .venv/lock/bin/pip freeze --exclude gradrank | sed 's/+cpu$$//') > requirements.tmp
 	mv requirements.tmp requirements.lock && rm -rf .venv/lock
 

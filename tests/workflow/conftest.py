@@ -1,0 +1,118 @@
+"""A copy of the project in a folder of its own (with a space in its name), on which the real Snakefile runs."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL_STUDY = {
+    "study": {
+        "datasets": ["synthetic_net", "synthetic_poly"],
+        "models": ["lambdamart", "ranknet_linear", "single_feature"],
+    },
+    "datasets": {
+        "synthetic_net": {"queries": 10, "documents": 10},
+        "synthetic_poly": {"queries": 10, "documents": 10},
+    },
+    "models": {"lambdamart": {"rounds": 5}},
+}
+
+
+@dataclass
+class Project:
+    """A checkout: edit its files, run its workflow, look at what it would do."""
+
+    root: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def copy(cls, root: Path) -> "Project":
+        for name in ("src", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml"):
+            source = ROOT / name
+            # copytree keeps modification times, so the compiled kernels in __pycache__ stay valid in the copy.
+            copy = shutil.copytree if source.is_dir() else shutil.copy2
+            copy(source, root / name)
+        return cls(root)
+
+    def params(self, **changes) -> None:
+        """Merge nested values into params.yaml."""
+        path = self.root / "params.yaml"
+        path.write_text(yaml.safe_dump(_merge(yaml.safe_load(path.read_text()), changes), sort_keys=False))
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "snakemake", *arguments]
+
+    def env(self) -> dict[str, str]:
+        return os.environ | {"PYTHONPATH": str(self.root / "src")} | self.environment
+
+    def snakemake(self, *arguments: str, ok: bool = True) -> str:
+        """Run Snakemake here; its whole output. Fails the test unless it succeeds (or fails, with ok=False)."""
+        done = subprocess.run(
+            self.command(*arguments), cwd=self.root, env=self.env(), text=True, capture_output=True
+        )
+        output = done.stdout + done.stderr
+        assert (done.returncode == 0) == ok, output
+        return output
+
+    def planned(self, *targets: str) -> Counter:
+        """What a call would run, by a dry run: {(rule, data set, model): jobs}."""
+        output = self.snakemake("--cores", "2", "--dry-run", *targets)
+        jobs = Counter()
+        for block in re.split(r"\n(?=(?:local)?rule \w+:)", output)[1:]:
+            rule = re.match(r"(?:local)?rule (\w+):", block).group(1)
+            found = dict(re.findall(r"(dataset|model)=([^,\s]+)", block))
+            jobs[rule, found.get("dataset"), found.get("model")] += 1
+        return jobs
+
+    def results(self) -> dict[str, bytes]:
+        """Everything that must not differ between two runs: summaries, scores and models, by path."""
+        kept = ("summary.json", "summary.md", "scores.parquet", "spec.json", "history.parquet", "per_query.parquet")
+        return {
+            str(path.relative_to(self.root)): path.read_bytes()
+            for path in sorted((self.root / "results").rglob("*"))
+            if path.is_file() and (path.name in kept or "model" in path.parts)
+        }
+
+
+def _merge(old: dict, new: dict) -> dict:
+    merged = dict(old)
+    for key, value in new.items():
+        both = isinstance(value, dict) and isinstance(old.get(key), dict)
+        merged[key] = _merge(old[key], value) if both else value
+    return merged
+
+
+@pytest.fixture
+def project(tmp_path) -> Project:
+    """A fresh checkout with a small study."""
+    (tmp_path / "my checkout").mkdir()
+    fresh = Project.copy(tmp_path / "my checkout")
+    fresh.params(**SMALL_STUDY)
+    return fresh
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory) -> Project:
+    """A checkout whose small study has been run from scratch with --cores 2; tests copy it before they change it."""
+    root = tmp_path_factory.mktemp("finished") / "my checkout"
+    root.mkdir()
+    done = Project.copy(root)
+    done.params(**SMALL_STUDY)
+    done.snakemake("--cores", "2")
+    return done
+
+
+@pytest.fixture
+def rerun(finished, tmp_path) -> Project:
+    """The finished checkout, copied with its modification times and Snakemake's records."""
+    root = tmp_path / "my checkout"
+    shutil.copytree(finished.root, root)
+    return Project(root)

@@ -1,0 +1,84 @@
+"""Who reruns what, on the real DAG."""
+
+import os
+from collections import Counter
+
+DATASETS = ("synthetic_net", "synthetic_poly")
+
+
+def after_training(*models: str) -> Counter:
+    """The jobs that follow when these models' evaluations change."""
+    jobs = Counter({("report_html", None, None): 1, ("track_mlflow", None, None): 1, ("all", None, None): 1})
+    for dataset in DATASETS:
+        jobs["summary", dataset, None] = 1
+        for model in models:
+            jobs["evaluate", dataset, model] = 1
+    return jobs
+
+
+def retraining(*models: str) -> Counter:
+    return after_training(*models) + Counter({("train", d, m): 5 for d in DATASETS for m in models})
+
+
+def test_second_call_does_nothing(rerun):
+    assert "Nothing to be done" in rerun.snakemake("--cores", "2")
+
+
+def test_touch_reruns_nothing(rerun):
+    for path in rerun.root.rglob("*"):
+        if path.is_file() and ".snakemake" not in path.parts:
+            os.utime(path)
+    assert rerun.planned() == Counter()
+
+
+def test_hyper_parameter_reruns_its_model_alone(rerun):
+    rerun.params(models={"lambdamart": {"learning_rate": 0.07}})
+    assert rerun.planned() == retraining("lambdamart")
+
+
+def test_model_source_reruns_its_model_alone(rerun):
+    source = rerun.root / "src/gradrank/models/lambdamart.py"
+    source.write_text(source.read_text() + "# edited\n")
+    assert rerun.planned() == retraining("lambdamart")
+
+
+def test_metric_retrains_nothing(rerun):
+    source = rerun.root / "src/gradrank/metrics.py"
+    source.write_text(source.read_text() + "# edited\n")
+    assert rerun.planned() == after_training("lambdamart", "ranknet_linear", "single_feature")
+
+
+def test_reported_convention_retrains_nothing(rerun):
+    rerun.params(evaluation={"convention": "standard"})
+    jobs = rerun.planned()
+    assert jobs["report_html", None, None] == 1
+    assert not [job for job in jobs if job[0] in ("train", "evaluate")]
+
+
+def test_size_of_one_data_set_reruns_that_data_set_alone(rerun):
+    rerun.params(datasets={"synthetic_net": {"queries": 15}})
+    assert {dataset for _, dataset, _ in rerun.planned()} == {"synthetic_net", None}
+
+
+def test_new_model_is_one_file(rerun):
+    source = (rerun.root / "src/gradrank/models/single_feature.py").read_text()
+    (rerun.root / "src/gradrank/models/mine.py").write_text(source.replace('"single_feature"', '"mine"'))
+    rerun.params(study={"models": ["lambdamart", "mine", "ranknet_linear", "single_feature"]})
+    assert rerun.planned() == retraining("mine")
+    rerun.snakemake("--cores", "2")
+    assert '"mine"' in (rerun.root / "results/synthetic_net/summary.json").read_text()
+
+
+def test_real_data_sets_are_targets_with_five_folds(project):
+    project.params(study={"models": ["lambdamart", "ranksvm"]})
+    jobs = project.planned("mq2007", "ohsumed")
+    for dataset in ("mq2007", "ohsumed"):
+        assert jobs["fetch", dataset, None] == jobs["parse", dataset, None] == 1
+        assert jobs["train", dataset, "ranksvm"] == jobs["train", dataset, "lambdamart"] == 5
+    assert jobs["report_html", None, None] == jobs["track_mlflow", None, None] == 1
+
+
+def test_stages_are_targets(project):
+    assert {rule for rule, _, _ in project.planned("data")} == {"data", "generate", "parse"}
+    assert ("report_html", None, None) in project.planned("report")
+    assert ("report_html", None, None) not in project.planned("track")

@@ -1,0 +1,42 @@
+"""The same bytes at any --cores, after a kill, from any working folder."""
+
+import os
+import signal
+import subprocess
+import time
+
+
+def test_one_core_gives_the_bytes_of_two(finished, project):
+    project.snakemake("--cores", "1")
+    assert project.results() == finished.results()
+    assert len(finished.results()) > 2 * 3 * 5 * 4  # data sets x models x folds x files a fold
+
+
+def test_killed_in_training_then_the_same_command_completes(finished, project):
+    run = subprocess.Popen(
+        project.command("--cores", "2"),
+        cwd=project.root,
+        env=project.env(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while len(list(project.root.glob("results/*/*/fold*/spec.json"))) < 3:
+        assert run.poll() is None and time.monotonic() < deadline, "the run ended before it could be killed"
+        time.sleep(0.02)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    assert not (project.root / "results/report.html").exists()
+    project.snakemake("--cores", "2")
+    assert project.results() == finished.results()
+    assert not list(project.root.glob("results/*/*/.*.partial"))
+    assert "Nothing to be done" in project.snakemake("--cores", "2")
+
+
+def test_half_written_fold_is_not_taken_for_a_finished_one(finished, rerun):
+    fold = rerun.root / "results/synthetic_net/lambdamart/fold3"
+    (fold / "scores.parquet").write_bytes((fold / "scores.parquet").read_bytes()[:100])
+    (fold / "spec.json").unlink()
+    rerun.snakemake("--cores", "2")
+    assert rerun.results() == finished.results()
