@@ -46,8 +46,9 @@ def train(
     parts = meta["folds"][fold - 1]
     own_seed = job_seed(seed, meta["dataset"], model, fold)
 
-    partial = out.with_name(f".{out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)  # left by a job that was killed
+    for left in out.parent.glob(f".{out.name}.*.partial"):
+        shutil.rmtree(left)  # by a job that was killed
+    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     (partial / "model").mkdir(parents=True)
 
     collections = {

@@ -11,6 +11,7 @@ from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
 from gradrank.sources import sources
+from gradrank.workflow_lock import clear_stale_locks
 
 # Rules call `gradrank`; it lies beside the Python that runs Snakemake, activated or not.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -19,6 +20,9 @@ try:
     study = parameters.check(config)
 except GradrankError as error:
     raise WorkflowError(str(error)) from None
+
+if workflow.is_main_process:
+    clear_stale_locks()
 
 MODELS = study.model_names()
 DATASETS = study.dataset_names()
