@@ -1,0 +1,93 @@
+"""Conventions: what the evaluation programs in use disagree about, as data.
+
+The same MQ2008 ranking has NDCG@10 .227 under `letor4`, .501 under `ranklib` and .782 under `lightgbm`, so a
+convention is part of every number: each table and file names the one it uses.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args, get_type_hints
+
+from gradrank.errors import GradrankError, nearest
+
+
+@dataclass(frozen=True)
+class Convention:
+    """One evaluation program's choices.
+
+    gain: of a grade y in DCG: 2^y - 1 (`exponential`) or y (`linear`).
+    discount: of a rank in DCG: 1/log2(rank + 1) (`log2`), or 1 at rank 1 and 1/log2(rank) after (`letor`).
+    empty: value of a metric that divides by the number of relevant documents or by the ideal DCG, for a query
+        without relevant documents: 0, 1, or nan to drop such queries from every metric.
+    short: NDCG@k of a query with fewer than k documents: 0 (`zero`) or NDCG@n (`truncate`).
+    short_precision: P@k of such a query: 0 (`zero`), hits/k (`pad`) or hits/n (`truncate`).
+    ties: order of equal scores: that of the file (`file`), or document ids descending with scores compared as
+        32-bit floats (`docid`), as trec_eval does.
+    max_grade: the grade that ERR takes for a certain stop; None: the highest in the data.
+    """
+
+    name: str
+    summary: str
+    gain: Literal["exponential", "linear"] = "exponential"
+    discount: Literal["log2", "letor"] = "log2"
+    empty: float = 0.0
+    short: Literal["zero", "truncate"] = "truncate"
+    short_precision: Literal["zero", "pad", "truncate"] = "pad"
+    ties: Literal["file", "docid"] = "file"
+    max_grade: int | None = None
+
+    def __post_init__(self) -> None:
+        for field, hint in get_type_hints(Convention).items():
+            choices = get_args(hint)
+            if isinstance(choices and choices[0], str) and getattr(self, field) not in choices:
+                raise GradrankError(
+                    f"convention {self.name}: {field} {getattr(self, field)!r} is none of {choices}"
+                )
+
+
+CONVENTIONS = {
+    convention.name: convention
+    for convention in (
+        Convention(
+            "letor4",
+            "LETOR 4.0's evaluation program: no discount at rank 2, and short queries score 0 at NDCG@k.",
+            discount="letor",
+            short="zero",
+        ),
+        Convention(
+            "letor3",
+            "LETOR 3.0's evaluation program: as letor4, but short queries score 0 at P@k too.",
+            discount="letor",
+            short="zero",
+            short_precision="zero",
+        ),
+        Convention(
+            "standard", "The textbook's: gain 2^y - 1, discount 1/log2(rank + 1), k cut to the list's length."
+        ),
+        Convention(
+            "trec",
+            "trec_eval: linear gain, ties by document id in descending order.",
+            gain="linear",
+            ties="docid",
+        ),
+        Convention(
+            "lightgbm",
+            "LightGBM, XGBoost and allRank: as standard, but a query without relevant documents scores 1.",
+            empty=1.0,
+        ),
+        Convention(
+            "ranklib",
+            "RankLib: as standard, but P@k divides by a short list's length and ERR's highest grade is 4.",
+            short_precision="truncate",
+            max_grade=4,
+        ),
+    )
+}
+
+
+def resolve(name: str | Convention, **changes: Any) -> Convention:
+    """The preset called `name` with some fields changed. Raises GradrankError for unknown ones."""
+    if isinstance(name, str):
+        if name not in CONVENTIONS:
+            raise GradrankError(f"unknown convention {name!r}{nearest(name, list(CONVENTIONS))}")
+        name = CONVENTIONS[name]
+    return replace(name, **changes)
