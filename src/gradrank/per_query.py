@@ -1,0 +1,70 @@
+"""per_query.parquet read back: one method's metric values, query by query, and their means and intervals.
+
+The mean of a method is LETOR's: the mean over folds of the mean over that fold's test queries. Its 95%
+interval is 1.96 standard errors over the test queries of all folds together. The interval says how far the
+mean may move with other queries, not how methods compare: methods share their queries, so only paired tests
+separate them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gradrank.errors import GradrankError
+
+
+@dataclass(frozen=True)
+class QueryValues:
+    """Values on the test queries under one convention; nan where the convention drops a query.
+
+    folds, qids: (q,). values: (q,) float64 a metric. Rows are sorted by fold, then by place in the file.
+    """
+
+    folds: np.ndarray
+    qids: np.ndarray
+    values: dict[str, np.ndarray]
+
+    def fold_means(self, metric: str) -> dict[int, tuple[float, int]]:
+        """By fold: the mean over its test queries, and how many they are."""
+        values, means = self.values[metric], {}
+        for fold in np.unique(self.folds):
+            chosen = values[(self.folds == fold) & ~np.isnan(values)]
+            if len(chosen):
+                means[int(fold)] = float(np.mean(chosen)), len(chosen)
+        return means
+
+    def mean(self, metric: str) -> float:
+        """The mean over folds of their means; nan without any value."""
+        means = [mean for mean, _ in self.fold_means(metric).values()]
+        return float(np.mean(means)) if means else np.nan
+
+    def half_width(self, metric: str) -> float:
+        """Half the 95% interval: 1.96 standard errors over all test queries; nan for fewer than two."""
+        values = self.values[metric][~np.isnan(self.values[metric])]
+        return float(1.96 * np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+
+    def same_queries(self, other: "QueryValues") -> bool:
+        return np.array_equal(self.folds, other.folds) and np.array_equal(self.qids, other.qids)
+
+
+def read_test_queries(path: Path, metrics: Iterable[str]) -> dict[str, QueryValues]:
+    """The test queries of a per_query.parquet by convention, with those of `metrics` that the file has.
+
+    Raises GradrankError where the file is missing or holds none of them.
+    """
+    import polars as pl
+
+    if not path.is_file():
+        raise GradrankError(f"{path}: missing; evaluate the model first (`gradrank evaluate-model`)")
+    frame = pl.scan_parquet(path).filter(pl.col("split") == "test").collect()
+    wanted = [metric for metric in metrics if metric in frame.columns]
+    if frame.is_empty() or not wanted:
+        raise GradrankError(f"{path}: no test queries, or none of the metrics {', '.join(metrics)}")
+    found = {}
+    by_fold = frame.sort("fold", maintain_order=True)
+    for (convention,), rows in by_fold.group_by("convention", maintain_order=True):
+        values = {metric: rows[metric].fill_null(np.nan).to_numpy() for metric in wanted}
+        found[convention] = QueryValues(rows["fold"].to_numpy(), rows["qid"].to_numpy(), values)
+    return found

@@ -1,0 +1,58 @@
+"""A data set's results in numbers: summary.json and summary.md (both in git), and tables as CSV."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from gradrank import tables
+from gradrank.errors import GradrankError, nearest
+from gradrank.files import atomic, write_json
+from gradrank.markdown import summary_page
+from gradrank.per_query import QueryValues, read_test_queries
+
+MAIN_METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map", "p@10")
+
+
+def summarise(
+    folder: Path, models: Sequence[str], convention: str, metrics: Iterable[str] = MAIN_METRICS
+) -> None:
+    """Write summary.json, summary.md and tables/*.csv into `folder`, which is results/<dataset>.
+
+    models: those to compare, each with its per_query.parquet. convention: the primary one, of summary.json
+    and summary.md; the tables hold every convention that was measured. metrics: those wanted, where measured.
+    Raises GradrankError for a missing file or convention, or methods evaluated on different queries.
+    """
+    folder, models, metrics = Path(folder), sorted(set(models)), tuple(metrics)
+    if not models:
+        raise GradrankError(f"{folder}: no model to summarise")
+    made: dict[str, list[tables.Row]] = {name: [] for name in tables.COLUMNS}
+    primary: dict[str, QueryValues] = {}
+    for model in models:
+        measured = read_test_queries(folder / model / "per_query.parquet", metrics)
+        if convention not in measured:
+            hint = nearest(convention, list(measured))
+            raise GradrankError(f"{folder / model}: not evaluated under convention {convention!r}{hint}")
+        primary[model] = measured[convention]
+        if not primary[model].same_queries(primary[models[0]]):
+            raise GradrankError(
+                f"{folder}: {models[0]} and {model} were evaluated on different test queries: one of them is "
+                "of an older data set; train and evaluate both again"
+            )
+        for name, values in measured.items():
+            made["main"] += tables.main_rows(name, model, values)
+            made["folds"] += tables.fold_rows(name, model, values)
+        made["published"] += tables.published_rows(folder.name, model, convention, measured)
+    for name, rows in made.items():
+        tables.write_table(folder / "tables", name, rows)
+    write_json(folder / "summary.json", _means(made["main"], convention))
+    with atomic(folder / "summary.md") as partial:
+        partial.write_text(summary_page(folder.name, convention, made), encoding="utf-8")
+
+
+def _means(main: list[tables.Row], convention: str) -> dict[str, dict[str, float | None]]:
+    """Means by model and metric to four decimals; null where a mean is not defined."""
+    means: dict[str, dict[str, float | None]] = {}
+    for row in main:
+        if row["convention"] == convention:
+            mean = round(row["mean"], 4) if row["mean"] == row["mean"] else None
+            means.setdefault(row["model"], {})[row["metric"]] = mean
+    return means

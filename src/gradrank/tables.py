@@ -1,0 +1,116 @@
+"""The rows of the tables in results/<dataset>/tables/, and how they are written to CSV and read again.
+
+main.csv: a mean with half its 95% interval for each convention, method and metric. folds.csv: the same
+means fold by fold. published.csv: each published number beside ours. pairwise.csv: paired tests of every two
+methods.
+"""
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from gradrank.files import atomic
+from gradrank.per_query import QueryValues
+from gradrank.published import lookup
+
+Row = dict[str, Any]
+
+COLUMNS = {
+    "main": "convention model metric mean half_width queries",
+    "folds": "convention model metric fold mean queries",
+    "published": "model method note metric convention published our_convention ours half_width difference "
+    "verdict source",
+    "pairwise": "convention metric model_a model_b",
+}
+NUMBERS = {"mean", "half_width", "queries", "fold", "published", "ours", "difference"}
+
+
+def main_rows(convention: str, model: str, values: QueryValues) -> list[Row]:
+    return [
+        {
+            "convention": convention,
+            "model": model,
+            "metric": metric,
+            "mean": values.mean(metric),
+            "half_width": values.half_width(metric),
+            "queries": sum(queries for _, queries in values.fold_means(metric).values()),
+        }
+        for metric in values.values
+    ]
+
+
+def fold_rows(convention: str, model: str, values: QueryValues) -> list[Row]:
+    return [
+        {
+            "convention": convention,
+            "model": model,
+            "metric": metric,
+            "fold": fold,
+            "mean": mean,
+            "queries": queries,
+        }
+        for metric in values.values
+        for fold, (mean, queries) in values.fold_means(metric).items()
+    ]
+
+
+def published_rows(dataset: str, model: str, primary: str, measured: dict[str, QueryValues]) -> list[Row]:
+    """Each published number beside ours: under its own convention if we measured that, else the primary."""
+    rows = []
+    for metric in measured[primary].values:
+        for there in lookup(dataset, model, metric):
+            convention = there.convention if there.convention in measured else primary
+            ours = measured[convention].mean(metric)
+            half_width = measured[convention].half_width(metric)
+            rows.append(
+                {
+                    "model": model,
+                    "method": there.method,
+                    "note": there.note,
+                    "metric": metric,
+                    "convention": there.convention,
+                    "published": there.value,
+                    "our_convention": convention,
+                    "ours": ours,
+                    "half_width": half_width,
+                    "difference": ours - there.value,
+                    "verdict": verdict(ours, half_width, there.value),
+                    "source": there.source,
+                }
+            )
+    return rows
+
+
+def verdict(ours: float, half_width: float, published: float) -> str:
+    """`inside` if the published value lies inside our 95% interval, else `above` or `below`: where we are."""
+    if abs(ours - published) <= half_width:
+        return "inside"
+    return "above" if ours > published else "below"
+
+
+def best(means: dict[str, float], decimals: int = 4) -> set[str]:
+    """The names with the highest mean as printed: equal at `decimals` digits is equally good."""
+    shown = {name: round(mean, decimals) for name, mean in means.items() if mean == mean}
+    return {name for name, mean in shown.items() if mean == max(shown.values())}
+
+
+def write_table(folder: Path, name: str, rows: Iterable[Row]) -> None:
+    """`folder`/`name`.csv: numbers with all their digits, nan as an empty cell."""
+    with (
+        atomic(folder / f"{name}.csv") as partial,
+        partial.open("w", newline="", encoding="utf-8") as stream,
+    ):
+        writer = csv.DictWriter(stream, COLUMNS[name].split(), lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({key: "" if value != value else value for key, value in row.items()})
+
+
+def read_table(folder: Path, name: str) -> list[Row]:
+    """What `write_table` wrote; columns of numbers as floats, an empty one as nan."""
+    with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as stream:
+        return [
+            {key: float(value or "nan") if key in NUMBERS else value for key, value in row.items()}
+            for row in csv.DictReader(stream)
+        ]
