@@ -1,0 +1,120 @@
+"""Crucial pairs: two documents of one query with different grades, the better one first."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from gradrank.collection import Pairs
+from gradrank.files import atomic
+
+BATCH = 1_000_000  # pairs held at once while writing: about 23 MB of columns
+
+
+def crucial_pairs(labels: np.ndarray, offsets: np.ndarray, ties: bool = False) -> Pairs:
+    """All crucial pairs, by query, then better, then worse document in file order.
+
+    labels: (n,) grades >= 0. offsets: (q+1,). A pair's tau is (y_better - y_worse) / DCG_beta of the
+    query's ideal ranking, DCG_beta(g) = sum_i y_i (n - i) with i the 1-based rank, so that the tau of the
+    pairs that a ranking inverts sum to 1 - NDCG_beta (Jin et al. 2018).
+
+    With `ties` the pairs of equal grade come too, once each, in file order and with tau 0: RankNet may train
+    on them with target probability 1/2 (Burges et al. 2005).
+    """
+    labels, offsets = np.ascontiguousarray(labels, np.int32), np.ascontiguousarray(offsets, np.int64)
+    counts = _counts(labels, offsets, ties)
+    return _pairs(labels, offsets, counts, 0, len(counts), ties)
+
+
+def _pairs(labels, offsets, counts, start: int, stop: int, ties: bool) -> Pairs:
+    """The pairs of queries start..stop-1, whose numbers are in `counts`."""
+    first = np.r_[0, np.cumsum(counts[start:stop])]
+    better, worse = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
+    tau = np.empty(first[-1], np.float64)
+    _fill(labels, offsets[start : stop + 1], first, ties, better, worse, tau)
+    return Pairs(better, worse, np.repeat(np.arange(start, stop, dtype=np.int32), counts[start:stop]), tau)
+
+
+@numba.njit(cache=True)
+def _counts(labels, offsets, ties):
+    """(q,) int64: pairs of each query, n(n-1)/2 less (unless `ties`) those within a grade."""
+    counts = np.zeros(len(offsets) - 1, np.int64)
+    for q in range(len(counts)):
+        ordered = np.sort(labels[offsets[q] : offsets[q + 1]])
+        equal = 0  # documents before i with the grade of i
+        for i in range(1, len(ordered)):
+            equal = equal + 1 if ordered[i] == ordered[i - 1] else 0
+            counts[q] += i if ties else i - equal
+    return counts
+
+
+@numba.njit(cache=True)
+def _fill(labels, offsets, first, ties, better, worse, tau):
+    for q in range(len(offsets) - 1):
+        a, b, p = offsets[q], offsets[q + 1], first[q]
+        if p == first[q + 1]:
+            continue
+        ideal = _ideal_dcg_beta(labels[a:b])
+        for i in range(a, b):
+            for j in range(a, b):
+                gap = labels[i] - labels[j]
+                if gap > 0 or (ties and gap == 0 and i < j):
+                    better[p], worse[p] = i, j
+                    tau[p] = gap / ideal if gap > 0 else 0.0
+                    p += 1
+
+
+@numba.njit(cache=True)
+def _ideal_dcg_beta(labels):
+    """sum_i y_i (n - i) over grades in descending order; as grades ascend, document k of n counts k times."""
+    ordered = np.sort(labels)
+    total = 0.0
+    for k in range(len(ordered)):
+        total += ordered[k] * float(k)
+    return total
+
+
+def write_pairs(parquet: Path | str, out: Path | str, ties: bool = False) -> None:
+    """Write the pairs of a Parquet collection in batches of queries: memory does not grow with their number.
+
+    Columns `part`, `query` (position in the collection), `better`, `worse` (row numbers), `grade_gap`,
+    `tau`; rows sorted by part and query.
+    """
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    schema = {"part": pl.Int8, "query": pl.Int32, "better": pl.Int32, "worse": pl.Int32}
+    schema |= {"grade_gap": pl.Int16, "tau": pl.Float64}
+
+    def source(with_columns, predicate, n_rows, batch_size):
+        for columns in _batches(parquet, ties):
+            yield pl.DataFrame(columns, schema=schema)
+
+    with atomic(out) as partial:
+        register_io_source(source, schema=schema).sink_parquet(partial, maintain_order=True)
+
+
+def _batches(parquet: Path | str, ties: bool) -> Iterator[dict[str, np.ndarray]]:
+    import polars as pl
+
+    frame = pl.scan_parquet(parquet).select("part", "qid", "label").collect()
+    part, qid = frame["part"].to_numpy(), frame["qid"].to_numpy()
+    labels = frame["label"].to_numpy().astype(np.int32)
+    new = (part[1:] != part[:-1]) | (qid[1:] != qid[:-1])
+    offsets = np.r_[0, np.flatnonzero(new) + 1, len(labels)].astype(np.int64)
+    counts = _counts(labels, offsets, ties)
+    total, start = np.cumsum(counts), 0
+    while start < len(counts):
+        done = total[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(total, done + BATCH, side="right")))
+        pairs = _pairs(labels, offsets, counts, start, stop, ties)
+        yield {
+            "part": part[pairs.better],
+            "query": pairs.query,
+            "better": pairs.better,
+            "worse": pairs.worse,
+            "grade_gap": (labels[pairs.better] - labels[pairs.worse]).astype(np.int16),
+            "tau": pairs.tau,
+        }
+        start = stop
