@@ -1,4 +1,4 @@
-"""Fixtures on the real collections. GRADRANK_MIRROR names the folder with MQ2007.tar.xz and OHSUMED.tar.xz."""
+"""The real collections. GRADRANK_MIRROR names the folder that holds MQ2007.tar.xz and OHSUMED.tar.xz."""
 
 import os
 from pathlib import Path

@@ -90,7 +90,9 @@ def train(
     out: Annotated[Path, typer.Option(help="Folder to write.")],
     seed: Seed,
     fold: Annotated[int, typer.Option()] = 1,
-    params: Annotated[str, typer.Option(help="JSON object, or @FILE; unnamed ones keep their default.")] = "{}",
+    params: Annotated[
+        str, typer.Option(help="JSON object, or @FILE; unnamed ones keep their default.")
+    ] = "{}",
     pairs: Annotated[Path | None, typer.Option(help="Pairs file; enumerated if not given.")] = None,
 ) -> None:
     """Train one model on one fold: the model, its scores, its history."""

@@ -56,5 +56,20 @@ def list_datasets() -> None:
     console = Console(highlight=False)
     for name, entry in catalogue().items():
         console.print(f"[bold]{name}[/bold]: {entry.title}")
-        for line in entry.lines():
-            console.print(f"  {line}")
+        counts = [
+            f"{getattr(entry, key):,} {key}" for key in ("rows", "queries", "features") if getattr(entry, key)
+        ]
+        archives = [
+            f"{archive.name} ({archive.bytes / 1e6:.1f} MB)" if archive.bytes else archive.name
+            for archive in entry.archives
+        ]
+        facts = {
+            "size": ", ".join([*counts, "five folds" if entry.folds == 5 else "one split"]),
+            "licence": entry.licence,
+            "download": " or ".join(archives) or "none",
+            "to get it": entry.obtain,
+            "cite": entry.citation,
+        }
+        for label, text in facts.items():
+            if text:
+                console.print(f"  [dim]{label:9}[/dim] {text}", soft_wrap=True)

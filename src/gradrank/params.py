@@ -8,12 +8,13 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from gradrank.conventions import CONVENTIONS
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError, nearest
+from gradrank.metrics import find
 from gradrank.model import Model, get_model, missing_packages, models
 
 STAGES = ("all", "data", "report", "track")
-CONVENTIONS = ("letor4", "letor3", "standard", "trec", "lightgbm", "ranklib")
 
 
 class Section(BaseModel):
@@ -47,8 +48,8 @@ class OwnDataParams(Section):
 class EvaluationParams(Section):
     """What is measured; `convention` is the primary one, by which summary.json and the tables are made."""
 
-    convention: Literal[CONVENTIONS] = "letor4"
-    conventions: tuple[Literal[CONVENTIONS], ...] = ("letor4",)
+    convention: str = "letor4"
+    conventions: tuple[str, ...] = ("letor4",)
     metrics: tuple[str, ...] = Field(min_length=1)
 
 
@@ -98,7 +99,8 @@ def check(raw: Mapping[str, Any], where: str = "params.yaml") -> Params:
     if params is not None:
         known = params.dataset_names()
         faults += [
-            f"study.datasets: unknown data set {name!r}{nearest(name, known)}; your own needs `datasets.{name}.path`"
+            f"study.datasets: unknown data set {name!r}{nearest(name, known)}; "
+            f"your own needs `datasets.{name}.path`"
             for name in params.study.datasets
             if name not in known
         ]
@@ -108,7 +110,7 @@ def check(raw: Mapping[str, Any], where: str = "params.yaml") -> Params:
                 for name in params.study.models
                 if name not in models()
             ]
-        faults += _check_metrics(params.evaluation)
+        faults += _check_evaluation(params.evaluation)
     if faults or params is None:
         raise GradrankError("\n".join([f"{where}:", *(f"  {fault}" for fault in faults)]))
     return params
@@ -144,12 +146,13 @@ def _check_datasets(section: Any, faults: list[str]) -> dict[str, Section]:
             faults.append(f"datasets.{name}: is in the catalogue and takes no settings; choose another name")
         elif not re.fullmatch(r"[a-z][a-z0-9_]*", str(name)) or name in STAGES:
             faults.append(
-                f"datasets.{name}: a data set's name is lower case letters, digits and _, and no stage's name "
-                f"({', '.join(STAGES)})"
+                f"datasets.{name}: a data set's name is lower case letters, digits and _, and not "
+                f"one of {', '.join(STAGES)}"
             )
         elif entry is None and "path" not in (values or {}):
             faults.append(
-                f"datasets.{name}: unknown data set{nearest(str(name), list(catalogue()))}; your own data need `path`"
+                f"datasets.{name}: unknown data set{nearest(str(name), list(catalogue()))}; "
+                "your own data need `path`"
             )
         else:
             kind = SyntheticParams if entry else OwnDataParams
@@ -159,11 +162,17 @@ def _check_datasets(section: Any, faults: list[str]) -> dict[str, Section]:
     return resolved
 
 
-def _check_metrics(evaluation: EvaluationParams) -> list[str]:
-    from gradrank.metrics import is_metric
-
-    faults = [
-        f"evaluation.metrics: unknown metric {name!r}" for name in evaluation.metrics if not is_metric(name)
+def _check_evaluation(evaluation: EvaluationParams) -> list[str]:
+    faults = []
+    for name in evaluation.metrics:
+        try:
+            find(name)
+        except GradrankError as error:
+            faults.append(f"evaluation.metrics: {error}")
+    faults += [
+        f"evaluation.conventions: unknown convention {name!r}{nearest(name, list(CONVENTIONS))}"
+        for name in evaluation.conventions
+        if name not in CONVENTIONS
     ]
     if evaluation.convention not in evaluation.conventions:
         faults.append(f"evaluation.conventions: must contain the primary one, {evaluation.convention!r}")
@@ -179,7 +188,9 @@ def _validate(kind: type[BaseModel], values: Any, path: str, faults: list[str]) 
             where = path + ".".join(map(str, fault["loc"]))
             if fault["type"] == "extra_forbidden":
                 owner = _owner(kind, fault["loc"][:-1])
-                faults.append(f"{where}: unknown key{nearest(str(fault['loc'][-1]), list(owner.model_fields))}")
+                faults.append(
+                    f"{where}: unknown key{nearest(str(fault['loc'][-1]), list(owner.model_fields))}"
+                )
             else:
                 shown = "" if fault["type"] == "missing" else f" (got {fault['input']!r})"
                 faults.append(f"{where.rstrip('.')}: {fault['msg']}{shown}")

@@ -1,8 +1,8 @@
 """Which source files a stage's result depends on: the closure of its imports within the package.
 
-Code behind a command line is invisible to Snakemake, so every rule lists these files as input. The imports are read
-from the syntax tree, in functions too, without importing anything; the package's own __init__ (its version number)
-is left out.
+Code behind a command line is invisible to Snakemake, so every rule lists these files as input. The imports
+are read from the syntax tree, in functions too, without importing anything; the package's own __init__ (its
+version number) is left out.
 """
 
 import ast
@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent
 
 
 def sources(*modules: str) -> list[str]:
-    """Sorted paths, from the working folder, of the modules named (as in "gradrank.train") and all they import."""
+    """Sorted paths, from the working folder, of modules such as "gradrank.train" and all they import."""
     found: set[Path] = set()
     waiting = [_file(module) for module in modules]
     while waiting:
@@ -38,7 +38,7 @@ def _imports(path: Path) -> list[Path]:
 
 @cache
 def _file(module: str) -> Path | None:
-    """The file of a project module; None for the package itself, a function in a module, or another package."""
+    """The file of a project module; None for the package itself, a function or another package."""
     root, *rest = module.split(".")
     if root != "gradrank" or not rest:
         return None

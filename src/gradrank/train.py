@@ -32,8 +32,9 @@ def train(
 ) -> None:
     """Fit `model` on fold `fold` of the Parquet collection `data` and write `out`.
 
-    `out` receives model/, scores.parquet (train, vali, test), history.parquet, timing.json and, last, spec.json.
-    Raises GradrankError for a fold that does not exist, parameters out of range or data that cannot be trained on.
+    `out` receives model/, scores.parquet (train, vali, test), history.parquet, timing.json and, last,
+    spec.json. Raises GradrankError for a fold that does not exist, parameters out of range or data that
+    cannot be trained on.
     """
     started = time.perf_counter()
     cls = get_model(model)
@@ -90,7 +91,7 @@ def train(
 
 
 class History:
-    """The callback of a training job: keeps a row a step and shows the latest on the terminal or in the log."""
+    """The callback of a training job: keeps a row a step and shows the latest in the log."""
 
     def __init__(self, job: str, every_seconds: float = 5.0) -> None:
         self.job, self.every = job, every_seconds
@@ -109,7 +110,7 @@ class History:
         import polars as pl
 
         names = list(dict.fromkeys(key for row in self.rows for key in row if key != "step"))
-        schema = {"step": pl.Int64} | {name: pl.Float64 for name in names}
+        schema = {"step": pl.Int64} | dict.fromkeys(names, pl.Float64)
         pl.DataFrame(self.rows, schema=schema).write_parquet(path)
 
 
@@ -121,20 +122,20 @@ def _write_scores(fitted: Model, collections: dict[str, Collection], path: Path)
         scores = np.asarray(fitted.score(collection.features, collection.offsets), dtype=np.float64)
         if scores.shape != (collection.rows,) or not np.isfinite(scores).all():
             raise GradrankError(
-                f"{fitted.name}: the {split} part got {scores.shape} scores, {np.isfinite(scores).sum()} of them "
-                f"finite, for {collection.rows} documents; training diverged or the model is wrong"
+                f"{fitted.name}: the {split} part's {collection.rows} documents got {len(scores)} scores, "
+                f"{np.isfinite(scores).sum()} of them finite; training diverged or the model is wrong"
             )
         frames.append(pl.DataFrame({"split": [split] * len(scores), "score": scores}))
     pl.concat(frames).write_parquet(path)
 
 
 def _publish(partial: Path, out: Path) -> None:
-    """Move a finished folder's contents into `out` (which may exist, empty or from before), spec.json last."""
+    """Move a finished folder's contents into `out`, which may exist from before; spec.json last."""
     out.mkdir(parents=True, exist_ok=True)
     (out / "spec.json").unlink(missing_ok=True)
     shutil.rmtree(out / "model", ignore_errors=True)
     for name in ("model", "scores.parquet", "history.parquet", "timing.json", "spec.json"):
-        os.replace(partial / name, out / name)
+        (partial / name).replace(out / name)
     partial.rmdir()
 
 

@@ -1,4 +1,4 @@
-"""A copy of the project in a folder of its own (with a space in its name), on which the real Snakefile runs."""
+"""A copy of the project, in a folder with a space in its name, on which the real Snakefile runs."""
 
 import os
 import re
@@ -37,7 +37,7 @@ class Project:
     def copy(cls, root: Path) -> "Project":
         for name in ("src", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml"):
             source = ROOT / name
-            # copytree keeps modification times, so the compiled kernels in __pycache__ stay valid in the copy.
+            # Both keep modification times, so the compiled kernels in __pycache__ stay valid.
             copy = shutil.copytree if source.is_dir() else shutil.copy2
             copy(source, root / name)
         return cls(root)
@@ -54,7 +54,7 @@ class Project:
         return os.environ | {"PYTHONPATH": str(self.root / "src")} | self.environment
 
     def snakemake(self, *arguments: str, ok: bool = True) -> str:
-        """Run Snakemake here; its whole output. Fails the test unless it succeeds (or fails, with ok=False)."""
+        """Run Snakemake here; its whole output. The test fails unless it succeeds (with ok=False: fails)."""
         done = subprocess.run(
             self.command(*arguments), cwd=self.root, env=self.env(), text=True, capture_output=True
         )
@@ -74,7 +74,14 @@ class Project:
 
     def results(self) -> dict[str, bytes]:
         """Everything that must not differ between two runs: summaries, scores and models, by path."""
-        kept = ("summary.json", "summary.md", "scores.parquet", "spec.json", "history.parquet", "per_query.parquet")
+        kept = (
+            "summary.json",
+            "summary.md",
+            "scores.parquet",
+            "spec.json",
+            "history.parquet",
+            "per_query.parquet",
+        )
         return {
             str(path.relative_to(self.root)): path.read_bytes()
             for path in sorted((self.root / "results").rglob("*"))
@@ -101,7 +108,7 @@ def project(tmp_path) -> Project:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Project:
-    """A checkout whose small study has been run from scratch with --cores 2; tests copy it before they change it."""
+    """A checkout whose small study was run from scratch with --cores 2; not to be changed."""
     root = tmp_path_factory.mktemp("finished") / "my checkout"
     root.mkdir()
     done = Project.copy(root)
