@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from gradrank.errors import GradrankError
+from gradrank.files import atomic, write_json
 
 app = typer.Typer(
     help="A reproducible learning-to-rank benchmark, from PRank to LambdaMART.",
@@ -101,6 +102,94 @@ def train(
     from gradrank.train import train as run
 
     run(model, data, fold, read_params(params), seed, out, pairs)
+
+
+@app.command()
+def evaluate(
+    scores: Annotated[Path, typer.Option(help="One score a line, or a scores.parquet.")],
+    data: Annotated[Path, typer.Option(help="LETOR or SVMlight text, or a Parquet collection.")],
+    convention: Convention = "letor4",
+    metrics: Annotated[
+        str | None, typer.Option(help="As in 'ndcg@10,map,err@5'; by default LETOR's own tables.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write the values a query, as Parquet.")] = None,
+) -> None:
+    """Measure any score file: mean over queries, under a named convention."""
+    from gradrank.evaluation import LETOR_TABLES, evaluate_file, letor_report
+
+    names = metrics.split(",") if metrics else [name for table in LETOR_TABLES for name in table.values()]
+    if metrics is None:
+        typer.echo(letor_report(scores, data, convention), nl=False)
+    if metrics or out:
+        values = evaluate_file(scores, data, convention, names)
+        if metrics:
+            for name in names:
+                mean = values[name].mean()
+                typer.echo(f"{name}\t{'undefined' if mean is None else f'{mean:.4f}'}\t{convention}")
+        if out:
+            with atomic(out) as partial:
+                values.write_parquet(partial)
+
+
+@app.command()
+def evaluate_folds(
+    folder: Annotated[Path, typer.Argument(help="results/<dataset>/<model>, with fold1, fold2, ...")],
+    data: Data,
+    params: Annotated[str, typer.Option(help="The model's parameters in force: JSON object, or @FILE.")],
+    seed: Seed,
+    metrics: Annotated[str, typer.Option(help="As in 'ndcg@10,map'.")],
+    conventions: Annotated[str, typer.Option(help="As in 'letor4,standard'.")] = "letor4",
+) -> None:
+    """Measure a model's folds a query: FOLDER/per_query.parquet. Scores of other parameters are refused."""
+    from gradrank.evaluation import evaluate_model
+    from gradrank.train import read_params
+
+    dataset, model = folder.parts[-2:]
+    spec = {"model": model, "dataset": dataset, "params": read_params(params), "seed": seed}
+    evaluate_model(folder, data, spec, conventions.split(","), metrics.split(","))
+
+
+@app.command()
+def compare(
+    folder: Annotated[Path, typer.Argument(help="results/<dataset>")],
+    models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
+    convention: Convention = "letor4",
+) -> None:
+    """Compare a data set's models: summary.json, summary.md and tables with paired tests."""
+    from gradrank.summary import summarise
+
+    summarise(folder, models.split(","), convention)
+    typer.echo((folder / "summary.md").read_text(encoding="utf-8"))
+
+
+@app.command()
+def report(
+    results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="HTML file to write; it needs nothing beside it.")] = Path(
+        "results/report.html"
+    ),
+    convention: Convention = "letor4",
+) -> None:
+    """Render every data set that has results as one HTML file that opens offline."""
+    from gradrank.report import render
+
+    render(results, out, convention)
+    typer.echo(f"the report: {out.resolve()}")
+
+
+@app.command()
+def track(
+    datasets: Annotated[str, typer.Option(help="As in 'mq2007,ohsumed'.")],
+    models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
+    results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
+    out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
+) -> None:
+    """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); twice adds nothing."""
+    from gradrank.tracking import track as run
+
+    run_ids = run(results, datasets.split(","), models.split(","))
+    if out is not None:
+        write_json(out, {"runs": run_ids})
 
 
 @app.command()

@@ -17,17 +17,17 @@ rule evaluate:
         folder=subpath(output[0], parent=True),
         values=lambda wc: as_json(study.models[wc.model]),
         seed=study.seed,
-        conventions=study.evaluation.conventions,
-        metrics=study.evaluation.metrics,
+        conventions=",".join(study.evaluation.conventions),
+        metrics=",".join(study.evaluation.metrics),
     log:
         "logs/evaluate/{dataset}/{model}.log",
     shell:
         """
-        gradrank evaluate-model {params.folder} \
+        gradrank evaluate-folds {params.folder} \
             --data {input.data} \
             --params {params.values:q} \
             --seed {params.seed} \
-            --conventions '{params.conventions}' \
-            --metrics '{params.metrics}' \
+            --conventions {params.conventions} \
+            --metrics {params.metrics} \
             > {log} 2>&1
         """

@@ -1,5 +1,5 @@
 # Needs: per_query.parquet of every model. Makes: results/<dataset>/summary.json, summary.md and tables/,
-# results/report.html and results/per_query.parquet (both cover every data set that has results).
+# results/report.html, which covers every data set that has results.
 
 
 rule summary:
@@ -17,14 +17,14 @@ rule summary:
         tables=directory("results/{dataset}/tables"),
     params:
         folder=subpath(output.json, parent=True),
-        models=MODELS,
+        models=",".join(MODELS),
         convention=study.evaluation.convention,
     log:
         "logs/summary/{dataset}.log",
     shell:
         """
         gradrank compare {params.folder} \
-            --models '{params.models}' \
+            --models {params.models} \
             --convention {params.convention} \
             > {log} 2>&1
         """
@@ -35,8 +35,7 @@ rule report_html:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
         code=sources("gradrank.report"),
     output:
-        html=report("results/report.html", caption="../report/report.rst", category="Report"),
-        per_query="results/per_query.parquet",
+        report("results/report.html", caption="../report/report.rst", category="Report"),
     params:
         convention=study.evaluation.convention,
     log:
@@ -46,8 +45,7 @@ rule report_html:
         gradrank report \
             --results results \
             --convention {params.convention} \
-            --out {output.html} \
-            --per-query {output.per_query} \
+            --out {output} \
             > {log} 2>&1
         """
 

@@ -9,16 +9,16 @@ rule track_mlflow:
     output:
         "results/tracked.json",
     params:
-        datasets=lambda _: requested(),
-        models=MODELS,
+        datasets=lambda _: ",".join(requested()),
+        models=",".join(MODELS),
     log:
         "logs/track.log",
     shell:
         """
         gradrank track \
             --results results \
-            --datasets '{params.datasets}' \
-            --models '{params.models}' \
+            --datasets {params.datasets} \
+            --models {params.models} \
             --out {output} \
             > {log} 2>&1
         """
