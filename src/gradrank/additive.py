@@ -1,0 +1,118 @@
+"""Additive rankers, f(x) = sum_t w_t h_t(x): what RankBoost, AdaRank and coordinate ascent learn.
+
+Each h_t looks at one feature: its value, or a stump 1[x_f > threshold]. The models differ in how they choose the
+terms; scoring, files and the number of rounds kept are here.
+"""
+
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from gradrank.collection import Collection
+from gradrank.errors import GradrankError
+from gradrank.files import read_json, write_json
+from gradrank.model import Callback, Model
+
+CRITERION = r"^(map|ndcg@[1-9]\d*)$"  # what gradrank.selection can measure
+
+
+class Term(NamedTuple):
+    """weight * x_f, or weight * 1[x_f > threshold]; `feature` counts from 0."""
+
+    feature: int
+    weight: float
+    threshold: float | None = None
+
+    def __call__(self, columns: np.ndarray) -> np.ndarray:
+        """(n,) float64 share in the scores of (d, n) float32 columns."""
+        column = columns[self.feature]
+        return self.weight * (column if self.threshold is None else column > self.threshold).astype(
+            np.float64
+        )
+
+
+class AdditiveRanker(Model):
+    """Base of the models that are a list of terms, added in the order in which they were learnt."""
+
+    def __init__(self, terms: list[Term]) -> None:
+        self.terms = terms
+
+    def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        columns = np.ascontiguousarray(features.T)
+        scores = np.zeros(len(features))
+        for term in self.terms:
+            scores += term(columns)
+        return scores
+
+    def save(self, folder: Path) -> None:
+        write_json(folder / "terms.json", [term._asdict() for term in self.terms])
+
+    @classmethod
+    def load(cls, folder: Path) -> "AdditiveRanker":
+        return cls([Term(**term) for term in read_json(folder / "terms.json")])
+
+
+def with_grades_to_order(train: Collection, model: str) -> Collection:
+    """The queries of `train` that hold two different grades; from the others there is nothing to learn.
+
+    AdaRank must not see them: a query that no ranker can improve keeps the highest weight for ever.
+    Raises GradrankError where none is left.
+    """
+    starts = train.offsets[:-1]
+    if train.queries == 0 or train.rows == 0:
+        raise GradrankError(f"{model}: the training part has no query; check the fold")
+    mixed = np.maximum.reduceat(train.labels, starts) > np.minimum.reduceat(train.labels, starts)
+    if not mixed.any():
+        raise GradrankError(
+            f"{model}: no query of the training part has documents of two different grades, so that there is no "
+            f"order to learn; check the labels, or train on more queries"
+        )
+    rows = mixed[train.query_of_row]
+    return dataclasses.replace(
+        train,
+        features=train.features[rows],
+        labels=train.labels[rows],
+        offsets=np.r_[0, np.cumsum(np.diff(train.offsets)[mixed])],
+        qids=train.qids[mixed],
+        stored_pairs=None,
+    )
+
+
+def shuffled_within_queries(train: Collection, seed: int) -> Collection:
+    """`train` with the documents of each query in random order.
+
+    Measures break ties by file order. Where a file lists relevant documents first (OHSUMED does: a constant
+    score has MAP .43), a feature of few values would look as good as that order.
+    """
+    rows = np.lexsort((np.random.default_rng(seed).random(train.rows), train.query_of_row))
+    return dataclasses.replace(
+        train, features=train.features[rows], labels=train.labels[rows], stored_pairs=None
+    )
+
+
+def best_rounds(
+    rounds: Iterable[tuple[Term, float]], vali: Collection, select_by: str, callback: Callback
+) -> list[Term]:
+    """The terms up to the round with the best `select_by` on `vali`, the earliest of equals.
+
+    rounds: (term, training loss) a round; each is reported to `callback` with the validation measures.
+    """
+    from gradrank.selection import measure
+
+    columns = np.ascontiguousarray(vali.features.T)
+    scores = np.zeros(vali.rows)
+    terms: list[Term] = []
+    best, kept = -1.0, 0
+    for term, loss in rounds:
+        terms.append(term)
+        scores += term(columns)
+        found = {
+            name: measure(name, scores, vali.labels, vali.offsets) for name in {"map", "ndcg@10", select_by}
+        }
+        callback(len(terms), train_loss=loss, **{f"vali_{name}": found[name] for name in sorted(found)})
+        if found[select_by] > best:
+            best, kept = found[select_by], len(terms)
+    return terms[:kept]
