@@ -63,7 +63,7 @@ def potentials(scores, labels, offsets, base, slope):
 
 @numba.njit(cache=True)
 def strongest_stump(codes, potential, thresholds, negative):
-    """(feature, cut, r) of the stump 1[code > cut] with the largest r (|r| if `negative`), the first of equals.
+    """(feature, cut, r) of the stump 1[code > cut] with the largest r (|r| if `negative`).
 
     codes: (d, n) uint16 from 0 to `thresholds`; potential: (n,); r = sum of potential over code > cut.
     """

@@ -49,10 +49,10 @@ def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
     """The rounds of AdaRank (Xu & Li 2007, Figure 1) that were kept.
 
     h_t is the feature with the largest sum_q P_t(q) E(h, q); alpha_t = 1/2 ln(sum P(1 + E) / sum P(1 - E));
-    P_{t+1}(q) is proportional to exp(-E(f_t, q)). As P moves little, the paper's rule alone ends with one strong
-    feature chosen for ever. So a feature that does not raise the ensemble's mean E is undone and set aside
-    until another one does; when all are aside the strongest is added after all, which scales the ensemble up
-    and makes every later step a finer one.
+    P_{t+1}(q) is proportional to exp(-E(f_t, q)). As P moves little, the paper's rule alone ends with one
+    strong feature chosen for ever. So a feature that does not raise the ensemble's mean E is undone and set
+    aside until another one does; when all are aside the strongest is added after all, which scales the
+    ensemble up and makes every later step a finer one.
     """
     from gradrank.selection import per_query
 

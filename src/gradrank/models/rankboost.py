@@ -44,11 +44,11 @@ def stump_thresholds(column: np.ndarray, count: int) -> np.ndarray:
 
 
 def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, float]]:
-    """(stump, training loss) a round; the loss is sum D_1 exp(s_worse - s_better), a bound on the ranking loss.
+    """(stump, training loss) a round; the loss sum D_1 exp(s_worse - s_better) bounds the inverted pairs' share.
 
-    r = sum D (h(better) - h(worse)); the stump with the largest |r| gets alpha = 1/2 ln((1 + r)/(1 - r)) and D is
-    multiplied by exp(alpha (h(worse) - h(better))) (Freund et al. 2003, Figure 1 and section 3.2). Ends early
-    when no stump tells better from worse, or one does without fault.
+    r = sum D (h(better) - h(worse)); the stump with the largest |r| gets alpha = 1/2 ln((1 + r)/(1 - r)) and
+    D is multiplied by exp(alpha (h(worse) - h(better))) (Freund et al. 2003, Figure 1 and section 3.2). Ends
+    early when no stump tells better from worse, or one does without fault.
     """
     from gradrank.pair_potentials import pair_weighting, potentials, strongest_stump
     from gradrank.ranking import order
