@@ -43,16 +43,6 @@ def summarise(
         made["published"] += tables.published_rows(folder.name, model, convention, measured)
     for name, rows in made.items():
         tables.write_table(folder / "tables", name, rows)
-    write_json(folder / "summary.json", _means(made["main"], convention))
+    write_json(folder / "summary.json", tables.means(made["main"], convention))
     with atomic(folder / "summary.md") as partial:
         partial.write_text(summary_page(folder.name, convention, made), encoding="utf-8")
-
-
-def _means(main: list[tables.Row], convention: str) -> dict[str, dict[str, float | None]]:
-    """Means by model and metric to four decimals; null where a mean is not defined."""
-    means: dict[str, dict[str, float | None]] = {}
-    for row in main:
-        if row["convention"] == convention:
-            mean = round(row["mean"], 4) if row["mean"] == row["mean"] else None
-            means.setdefault(row["model"], {})[row["metric"]] = mean
-    return means

@@ -95,6 +95,16 @@ def best(means: dict[str, float], decimals: int = 4) -> set[str]:
     return {name for name, mean in shown.items() if mean == max(shown.values())}
 
 
+def means(main: list[Row], convention: str) -> dict[str, dict[str, float | None]]:
+    """summary.json: by model and metric, to four decimals; null where a mean is not defined."""
+    found: dict[str, dict[str, float | None]] = {}
+    for row in main:
+        if row["convention"] == convention:
+            mean = round(row["mean"], 4) if row["mean"] == row["mean"] else None
+            found.setdefault(row["model"], {})[row["metric"]] = mean
+    return found
+
+
 def write_table(folder: Path, name: str, rows: Iterable[Row]) -> None:
     """`folder`/`name`.csv: numbers with all their digits, nan as an empty cell."""
     with (

@@ -1,0 +1,34 @@
+"""The report: one HTML file that opens offline, a page a topic.
+
+A page is a module with `pages(study) -> list[Page]` and its template; PAGES lists the modules in reading
+order, so a new page is two new files and a word here. Styles, scripts and plots are inline: the file asks for
+nothing.
+"""
+
+from pathlib import Path
+
+from gradrank.files import atomic
+from gradrank.report import datasets, overview, provenance
+from gradrank.report.page import render_page
+from gradrank.report.study import read_study
+
+PAGES = (overview, datasets, provenance)
+
+
+def render(
+    results: Path,
+    out: Path,
+    convention: str = "letor4",
+    params: Path = Path("params.yaml"),
+    data: Path = Path("data/parquet"),
+) -> None:
+    """Write `out` from every data set under `results` that has a summary.json.
+
+    convention: the one that summary.json was made under. params: shown as they are. data: where the Parquet
+    collections' .json files lie. Equal results give equal bytes but for the times and memory shown.
+    Raises GradrankError where there is no data set to report or a file cannot be read.
+    """
+    study = read_study(Path(results), convention, Path(params), Path(data))
+    pages = [page for module in PAGES for page in module.pages(study)]
+    with atomic(Path(out)) as partial:
+        partial.write_text(render_page("layout.html", pages=pages, study=study), encoding="utf-8")

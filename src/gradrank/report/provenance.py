@@ -1,0 +1,57 @@
+"""The last page: what the numbers were made from, so that they can be made again."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from gradrank.report.page import Page, render_page
+from gradrank.report.study import Fold, Study
+
+
+def pages(study: Study) -> list[Page]:
+    jobs = [fold for dataset in study.datasets for folds in dataset.folds.values() for fold in folds]
+    body = render_page(
+        "provenance.html",
+        study=study,
+        versions=_versions(jobs),
+        seeds=sorted({fold.spec["seed"] for fold in jobs}),
+        params=_params(jobs),
+        revision=git_revision(study.root),
+    )
+    return [Page("provenance", "Provenance", body)]
+
+
+def _versions(jobs: list[Fold]) -> dict[str, list[str]]:
+    """Every version of each package that trained something: more than one is worth a look."""
+    found: dict[str, set[str]] = {}
+    for fold in jobs:
+        for package, version in fold.spec["versions"].items():
+            found.setdefault(package, set()).add(version)
+    return {package: sorted(versions) for package, versions in sorted(found.items())}
+
+
+def _params(jobs: list[Fold]) -> dict[str, list[str]]:
+    """The resolved parameters of each model as JSON; more than one where data sets differ."""
+    found: dict[str, Any] = {}
+    for fold in jobs:
+        text = json.dumps(fold.spec["params"], indent=2, ensure_ascii=False)
+        found.setdefault(fold.spec["model"], {})[text] = None
+    return {model: list(texts) for model, texts in sorted(found.items())}
+
+
+def git_revision(folder: Path) -> str | None:
+    """The commit of the files in `folder`, with a mark if tracked files are changed; None outside of git."""
+
+    def git(*arguments: str) -> str | None:
+        try:
+            command = ["git", "-C", str(folder), *arguments]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=10)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    commit = git("rev-parse", "HEAD")
+    if commit and git("status", "--porcelain", "--untracked-files=no", "--", "src", "params.yaml"):
+        return f"{commit}, with changes"
+    return commit

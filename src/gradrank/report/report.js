@@ -1,0 +1,86 @@
+"use strict";
+// Without this script every page is shown, one after the other; with it, the one that the address names.
+
+const pages = [...document.querySelectorAll(".page")];
+const links = [...document.querySelectorAll("nav a")];
+
+function show() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const page = (target && target.closest(".page")) || pages[0];
+  for (const other of pages) other.hidden = other !== page;
+  for (const link of links) {
+    if (link.hash === "#" + page.id) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "center" });
+    } else link.removeAttribute("aria-current");
+  }
+  if (target && target !== page) target.scrollIntoView();
+  else scrollTo(0, 0);
+}
+
+// Filter: hides every part of the page that speaks of another method.
+for (const filter of document.querySelectorAll(".filter")) {
+  filter.hidden = false;
+  filter.querySelector("input").addEventListener("input", (event) => {
+    const wanted = event.target.value.trim().toLowerCase().split(/[\s,]+/);
+    for (const part of filter.closest(".page").querySelectorAll("[data-model]"))
+      part.hidden = !wanted.some((word) => part.dataset.model.includes(word));
+  });
+}
+
+// Sorting: a click on a column's head sorts by it, a second one the other way round.
+function value(row, column) {
+  const cell = row.cells[column];
+  const text = cell.dataset.sort || (cell.querySelector(".mean") || cell).textContent;
+  const number = parseFloat(text.replace(/,/g, "").replace("\u2212", "-"));
+  return cell.classList.contains("num") ? (isNaN(number) ? -Infinity : number) : text.trim();
+}
+
+function sort(table, column, ascending) {
+  const sign = ascending ? 1 : -1;
+  const rows = [...table.tBodies[0].rows].map((row) => [value(row, column), row]);
+  rows.sort(([a], [b]) => sign * (a < b ? -1 : a > b ? 1 : 0));
+  table.tBodies[0].append(...rows.map(([, row]) => row));
+  for (const [i, head] of [...table.tHead.rows[0].cells].entries())
+    if (i === column) head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+    else head.removeAttribute("aria-sort");
+}
+
+for (const table of document.querySelectorAll("table.sortable"))
+  for (const [column, head] of [...table.tHead.rows[0].cells].entries()) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const before = head.getAttribute("aria-sort");
+      sort(table, column, before ? before === "descending" : !head.classList.contains("num"));
+    });
+  }
+
+// Convention: the same rankings measured otherwise, from the values stored beside the table.
+for (const control of document.querySelectorAll(".switch")) {
+  const section = control.closest("section");
+  const table = section.querySelector("table.main");
+  const { cells, summaries } = JSON.parse(document.getElementById(table.dataset.values).textContent);
+  control.hidden = false;
+  control.querySelector("select").addEventListener("change", (event) => {
+    const name = event.target.value;
+    section.querySelector(".convention-name").textContent = name;
+    section.querySelector(".convention-summary").textContent = summaries[name];
+    for (const row of table.tBodies[0].rows)
+      (cells[name][row.dataset.model] || []).forEach(([mean, half, best], i) => {
+        const cell = row.cells[i + 1];
+        cell.querySelector(".mean").textContent = mean;
+        cell.querySelector(".half").textContent = "±" + half;
+        cell.classList.toggle("best", best);
+      });
+    const head = table.querySelector("[aria-sort]");
+    if (head) sort(table, head.cellIndex, head.getAttribute("aria-sort") === "ascending");
+  });
+}
+
+addEventListener("hashchange", show);
+addEventListener("beforeprint", () => pages.forEach((page) => (page.hidden = false)));
+addEventListener("afterprint", show);
+show();

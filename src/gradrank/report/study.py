@@ -1,0 +1,129 @@
+"""Everything that the report shows, read from results/ and data/parquet/ once."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gradrank.errors import GradrankError
+from gradrank.files import read_json
+from gradrank.tables import Row, means, read_table
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What one training job left; `history` holds its columns, `step` among them, empty without any step."""
+
+    number: int
+    history: dict[str, list[float | None]]
+    timing: dict[str, float]
+    spec: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One data set's results. `tables` is empty where only the committed summary.json is here."""
+
+    name: str
+    summary: dict[str, dict[str, float | None]]
+    tables: dict[str, list[Row]]
+    folds: dict[str, list[Fold]]
+    meta: dict[str, Any] | None
+    notices: list[str]
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        return list(dict.fromkeys(metric for means in self.summary.values() for metric in means))
+
+    @cached_property
+    def headline(self) -> str:
+        """The metric of the plots that show one."""
+        return "ndcg@10" if "ndcg@10" in self.metrics else self.metrics[0]
+
+    def ranked(self) -> list[str]:
+        """Models, best first by the headline metric."""
+        return sorted(self.summary, key=lambda model: -(self.summary[model].get(self.headline) or 0.0))
+
+
+@dataclass(frozen=True)
+class Study:
+    """What was run: the data sets in alphabetical order, and the folders that are not finished."""
+
+    convention: str
+    datasets: list[DataSet]
+    unfinished: list[str]
+    params: str | None
+    root: Path
+
+
+def read_study(results: Path, convention: str, params: Path, data: Path) -> Study:
+    """Read every results/<dataset>/ with a summary.json. Raises GradrankError where there is none."""
+    folders = sorted(path for path in results.iterdir() if path.is_dir()) if results.is_dir() else []
+    finished = [folder for folder in folders if (folder / "summary.json").is_file()]
+    if not finished:
+        raise GradrankError(f"{results}: no data set with a summary.json; run `snakemake --cores 2` first")
+    return Study(
+        convention=convention,
+        datasets=[_read_dataset(folder, convention, data) for folder in finished],
+        unfinished=[folder.name for folder in folders if folder not in finished],
+        params=params.read_text(encoding="utf-8") if params.is_file() else None,
+        root=results.resolve().parent,
+    )
+
+
+def _read_dataset(folder: Path, convention: str, data: Path) -> DataSet:
+    summary = _json(folder / "summary.json")
+    tables, notices = {}, []
+    if (folder / "tables" / "main.csv").is_file():
+        tables = {
+            name: read_table(folder / "tables", name) for name in ("main", "folds", "published", "pairwise")
+        }
+        if means(tables["main"], convention) != summary:
+            notices.append(
+                f"summary.json and the tables differ under {convention}: they are of different runs or "
+                f"conventions. Run `snakemake {folder.name}` again."
+            )
+    else:
+        notices.append(
+            "Only the committed means are here. Intervals, plots and tests need the per-query values: run "
+            f"`snakemake {folder.name}`."
+        )
+    others = sorted(path.parent.name for path in folder.glob("*/per_query.parquet"))
+    if left := [model for model in others if model not in summary]:
+        notices.append(f"Evaluated, but not part of this summary: {', '.join(left)}.")
+    meta = data / f"{folder.name}.json"
+    return DataSet(
+        name=folder.name,
+        summary=summary,
+        tables=tables,
+        folds={model: _read_folds(folder / model) for model in summary} if tables else {},
+        meta=_json(meta) if meta.is_file() else None,
+        notices=notices,
+    )
+
+
+def _read_folds(folder: Path) -> list[Fold]:
+    """The finished folds (spec.json is written last), in numerical order."""
+    import polars as pl
+
+    folds = []
+    for spec in folder.glob("fold*/spec.json"):
+        history = spec.with_name("history.parquet")
+        timing = spec.with_name("timing.json")
+        folds.append(
+            Fold(
+                number=int(spec.parent.name.removeprefix("fold")),
+                history=pl.read_parquet(history).to_dict(as_series=False) if history.is_file() else {},
+                timing=_json(timing) if timing.is_file() else {},
+                spec=_json(spec),
+            )
+        )
+    return sorted(folds, key=lambda fold: fold.number)
+
+
+def _json(path: Path) -> Any:
+    try:
+        return read_json(path)
+    except json.JSONDecodeError as error:
+        raise GradrankError(f"{path}: not JSON ({error}); delete it and run again") from None

@@ -1,0 +1,68 @@
+"""Small SVG drawings as text: scales, ticks and lines. Colours are classes, so a plot follows dark mode."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A linear map from [low, high] in the data's unit to [start, end] on paper."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        share = (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+    def ticks(self, most: int = 5) -> list[tuple[float, str]]:
+        """Round values within the scale, at most `most`, with their labels."""
+        if float(self.low).is_integer() and float(self.high).is_integer() and self.high - self.low < most:
+            values, decimals = [self.low + i for i in range(int(self.high - self.low) + 1)], 0
+        else:
+            step = _round_step((self.high - self.low) / most)
+            first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+            values = [i * step for i in range(first, last + 1)]
+            decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+            decimals += int(round(step * 10**decimals, 6) % 1 > 0)
+        return [(value, f"{value:,.{decimals}f}") for value in values]
+
+
+def padded(values: Sequence[float], start: float, end: float, share: float = 0.06) -> Scale:
+    """A Scale over `values` with some room on both sides; never of zero width."""
+    low, high = min(values), max(values)
+    room = (high - low) * share or abs(low) * share or 1.0
+    return Scale(low - room, high + room, start, end)
+
+
+def _round_step(least: float) -> float:
+    """The smallest of 1, 2, 2.5, 5 times a power of ten that is at least `least`."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= least * (1 - 1e-9))
+
+
+def element(name: str, content: object = "", **attributes: object) -> Markup:
+    """`<name ...>content</name>`: floats to one decimal, `class_` for class, `_` for `-`; text is escaped."""
+    parts = []
+    for key, value in attributes.items():
+        text = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value
+        parts.append(Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), text))
+    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), Markup("").join(parts), escape(content))
+
+
+def line(xs: Sequence[float], ys: Sequence[float], class_: str) -> Markup:
+    """A polyline through the points."""
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
+    return element("polyline", points=points, class_=class_)
+
+
+def thin(count: int, most: int) -> list[int]:
+    """At most `most` evenly spread indices of `count`, the first and the last among them."""
+    if count <= most:
+        return list(range(count))
+    return [round(i * (count - 1) / (most - 1)) for i in range(most)]
