@@ -18,7 +18,11 @@ from gradrank.conventions import Convention, resolve
 from gradrank.errors import GradrankError, nearest
 from gradrank.ranked import Ranking
 
-_FIELDS = {"k": (int, r"[1-9]\d*"), "beta": (float, r"\d+(?:\.\d+)?"), "recall": (float, r"[01](?:\.\d+)?")}
+_FIELDS = {
+    "k": (int, r"[1-9]\d*"),
+    "beta": (float, r"\d+(?:\.\d+)?"),
+    "recall": (float, r"0\.\d|1\.0"),
+}
 _metrics: dict[str, Callable[..., np.ndarray]] = {}
 
 
@@ -147,15 +151,15 @@ def r_precision(r: Ranking) -> np.ndarray:
 @metric("iprec@{recall}")
 def interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
     """Interpolated precision: the best P@i at any i where recall has reached the level (trec_eval)."""
-    # Recall reaches the level at hit number ceil(recall * R); the margin forgives products such as .7 * 10.
-    needed = np.maximum(np.ceil(recall * r.relevant - 1e-9), 1).astype(np.int64)
+    # trec_eval takes the level as reached at this hit: ceil(recall * R), but 2 for .7 * 3, which rounds down.
+    needed = np.maximum((recall * r.relevant + 0.9).astype(np.int64), 1)
     return np.where(r.relevant > 0, r.best_precision[r.hit(needed)], r.convention.empty)
 
 
 @metric("iprec_11pt")
 def eleven_point_precision(r: Ranking) -> np.ndarray:
     """Mean of the interpolated precision at recall 0, .1, ..., 1."""
-    return np.mean([interpolated_precision.__wrapped__(r, level / 10) for level in range(11)], axis=0)
+    return sum(interpolated_precision.__wrapped__(r, level / 10) for level in range(11)) / 11
 
 
 @metric("mrr")

@@ -98,8 +98,10 @@ class Ranking:
         return values[self.starts + np.minimum(k, self.sizes) - 1]
 
     def total(self, values: np.ndarray) -> np.ndarray:
-        """(q,) sums of (n,) values."""
-        return np.add.reduceat(values, self.starts)
+        """(q,) sums of (n,) values, term by term: the rounding of NumPy's depends on the neighbours."""
+        from gradrank.segments import running_sum
+
+        return running_sum(values, self.offsets)[self.offsets[1:] - 1]
 
     def ratio(self, part: np.ndarray, whole: np.ndarray) -> np.ndarray:
         """part / whole, and the convention's `empty` where whole is 0."""

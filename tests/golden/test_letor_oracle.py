@@ -1,0 +1,42 @@
+"""LETOR's own evaluation program is the oracle: every digit of its output, from text and from Parquet."""
+
+import numpy as np
+import pytest
+
+from gradrank.evaluation import LETOR_TABLES, letor_report
+from gradrank.judgements import read_judgements, read_scores
+from gradrank.metrics import compute
+
+# Data set, the fold and part whose test documents were scored.
+FILES = [("mq2007", 1, 5), ("ohsumed", 2, 1)]
+
+
+@pytest.fixture(params=FILES, ids=lambda case: case[0])
+def case(request):
+    dataset, fold, part = request.param
+    return request.getfixturevalue(dataset), f"{dataset}-fold{fold}-test", fold, part
+
+
+@pytest.mark.parametrize("kind", ["smooth", "tied"])
+def test_report_of_a_text_file_equals_letors_output(case, oracle, kind):
+    parquet, name, fold, _ = case
+    raw = parquet.parent.parent / "raw" / parquet.stem
+    text = next(raw.rglob(f"Fold{fold}/test.txt"))
+    assert letor_report(oracle / f"{name}-{kind}.scores.txt", text) == _output(oracle, name, kind)
+
+
+@pytest.mark.parametrize("kind", ["smooth", "tied"])
+def test_part_of_a_parquet_collection_has_letors_figures(case, oracle, kind):
+    parquet, name, _, part = case
+    judgements = read_judgements(parquet, [part])
+    scores = read_scores(oracle / f"{name}-{kind}.scores.txt", judgements)
+    names = [metric for table in LETOR_TABLES for metric in table.values()]
+    values = compute(names, scores, judgements.labels, judgements.offsets, "letor4")
+    averages = [
+        line.split("\t")[1:] for line in _output(oracle, name, kind).splitlines() if "Average" in line
+    ]
+    assert [f"{np.mean(values[metric]):.4f}" for metric in names] == averages[0] + averages[1]
+
+
+def _output(oracle, name, kind):
+    return (oracle / f"{name}-{kind}.metrics.txt").read_text(encoding="utf-8")
