@@ -14,13 +14,13 @@ test: $(READY)
 lint: $(READY)
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/snakefmt --check Snakefile workflow
+	PATH=$(CURDIR)/.venv/bin:$$PATH snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint
 
 format: $(READY)
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
-	.venv/bin/snakefmt Snakefile workflow
+	PATH=$(CURDIR)/.venv/bin:$$PATH snakefmt Snakefile workflow
 
 bench: $(READY)
 	for script in benchmarks/*.py; do .venv/bin/python "$$script" || exit 1; done

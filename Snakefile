@@ -38,7 +38,7 @@ for dataset in DATASETS:
     rule:
         name:
             dataset
-        localrule: True
         input:
             rules.report.input,
             rules.track.input,
+        localrule: True

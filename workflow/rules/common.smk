@@ -14,7 +14,7 @@ from gradrank.sources import sources
 from gradrank.workflow_lock import clear_stale_locks
 
 # Rules call `gradrank`; it lies beside the Python that runs Snakemake, activated or not.
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+shell.prefix(f"PATH='{Path(sys.executable).parent}':$PATH; ")
 
 try:
     study = parameters.check(config)
@@ -54,3 +54,25 @@ def folds(dataset):
 
 def as_json(value):
     return json.dumps(value, sort_keys=True)
+
+
+def package_files(pattern):
+    """Files of the package that are no Python: templates, tables of published numbers."""
+    return sorted(map(os.path.relpath, Path(parameters.__file__).parent.glob(pattern)))
+
+
+def text_of(wildcards):
+    """A user's files themselves, or the manifest that says the data set is there whole."""
+    path = own_path(wildcards.dataset)
+    return find_layout(path).files if path else f"data/raw/{wildcards.dataset}/fetched.json"
+
+
+def pairs_of(wildcards):
+    """The pairs file, for models that declare that they need it."""
+    needed = study.model(wildcards.model).needs_pairs
+    return f"data/pairs/{wildcards.dataset}.parquet" if needed else []
+
+
+def of_folds(name):
+    """That file of every fold of a rule's data set and model."""
+    return lambda wc: [f"results/{wc.dataset}/{wc.model}/fold{fold}/{name}" for fold in folds(wc.dataset)]

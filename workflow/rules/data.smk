@@ -12,12 +12,14 @@ rule fetch:
         code=sources("gradrank.data.fetch"),
     output:
         "data/raw/{dataset}/fetched.json",
-    wildcard_constraints:
-        dataset="|".join(name for name, entry in catalogue().items() if not entry.generator),
-    params:
-        out=subpath(output[0], parent=True),
     log:
         "logs/fetch/{dataset}.log",
+    wildcard_constraints:
+        dataset="|".join(name for name, entry in catalogue().items() if not entry.generator),
+    conda:
+        "../envs/gradrank.yaml"
+    params:
+        out=subpath(output[0], parent=True),
     shell:
         """
         gradrank fetch {wildcards.dataset} \
@@ -31,15 +33,17 @@ rule generate:
         code=sources("gradrank.data.synthetic"),
     output:
         "data/raw/{dataset}/fetched.json",
+    log:
+        "logs/generate/{dataset}.log",
     wildcard_constraints:
         dataset="|".join(name for name, entry in catalogue().items() if entry.generator),
+    conda:
+        "../envs/gradrank.yaml"
     params:
         target=lambda wc: catalogue()[wc.dataset].generator,
         size=lambda wc: study.datasets[wc.dataset],
         seed=study.seed,
         out=subpath(output[0], parent=True),
-    log:
-        "logs/generate/{dataset}.log",
     shell:
         """
         gradrank generate {params.target} \
@@ -47,14 +51,8 @@ rule generate:
             --documents {params.size.documents} \
             --seed {params.seed} \
             --out {params.out} \
-            2> {log}
+            2>{log}
         """
-
-
-def text_of(wildcards):
-    """A user's files themselves, or the manifest that says the data set is fetched whole."""
-    path = own_path(wildcards.dataset)
-    return find_layout(path).files if path else f"data/raw/{wildcards.dataset}/fetched.json"
 
 
 rule parse:
@@ -64,13 +62,15 @@ rule parse:
     output:
         parquet="data/parquet/{dataset}.parquet",
         meta="data/parquet/{dataset}.json",
+    log:
+        "logs/parse/{dataset}.log",
+    conda:
+        "../envs/gradrank.yaml"
+    threads: 2
     params:
         path=lambda wc: own_path(wc.dataset) or f"data/raw/{wc.dataset}",
         features=lambda wc: getattr(study.datasets.get(wc.dataset), "features", None) or "",
         seed=study.seed,
-    log:
-        "logs/parse/{dataset}.log",
-    threads: 2
     shell:
         """
         gradrank parse {params.path:q} \
@@ -78,5 +78,5 @@ rule parse:
             $([ -z "{params.features}" ] || echo --features {params.features}) \
             --seed {params.seed} \
             --out {output.parquet} \
-            > {log} 2>&1
+            >{log} 2>&1
         """

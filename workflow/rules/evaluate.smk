@@ -4,23 +4,21 @@
 rule evaluate:
     input:
         data="data/parquet/{dataset}.parquet",
-        scores=lambda wc: expand(
-            "results/{dataset}/{model}/fold{fold}/scores.parquet", fold=folds(wc.dataset), **wc
-        ),
-        specs=lambda wc: expand(
-            "results/{dataset}/{model}/fold{fold}/spec.json", fold=folds(wc.dataset), **wc
-        ),
+        scores=of_folds("scores.parquet"),
+        specs=of_folds("spec.json"),
         code=sources("gradrank.evaluation"),
     output:
         "results/{dataset}/{model}/per_query.parquet",
+    log:
+        "logs/evaluate/{dataset}/{model}.log",
+    conda:
+        "../envs/gradrank.yaml"
     params:
         folder=subpath(output[0], parent=True),
         values=lambda wc: as_json(study.models[wc.model]),
         seed=study.seed,
         conventions=",".join(study.evaluation.conventions),
         metrics=",".join(study.evaluation.metrics),
-    log:
-        "logs/evaluate/{dataset}/{model}.log",
     shell:
         """
         gradrank evaluate-folds {params.folder} \
@@ -29,5 +27,5 @@ rule evaluate:
             --seed {params.seed} \
             --conventions {params.conventions} \
             --metrics {params.metrics} \
-            > {log} 2>&1
+            >{log} 2>&1
         """

@@ -9,10 +9,12 @@ rule pairs:
         "data/pairs/{dataset}.parquet",
     log:
         "logs/pairs/{dataset}.log",
+    conda:
+        "../envs/gradrank.yaml"
     shell:
         """
         gradrank pairs \
             --data {input.data} \
             --out {output} \
-            > {log} 2>&1
+            >{log} 2>&1
         """

@@ -6,6 +6,7 @@ rule summary:
     input:
         per_query=lambda wc: expand("results/{dataset}/{model}/per_query.parquet", model=MODELS, **wc),
         code=sources("gradrank.summary"),
+        published=package_files("data/published/*.csv"),
     output:
         json="results/{dataset}/summary.json",
         markdown=report(
@@ -15,18 +16,20 @@ rule summary:
             labels={"data set": "{dataset}"},
         ),
         tables=directory("results/{dataset}/tables"),
+    log:
+        "logs/summary/{dataset}.log",
+    conda:
+        "../envs/gradrank.yaml"
     params:
         folder=subpath(output.json, parent=True),
         models=",".join(MODELS),
         convention=study.evaluation.convention,
-    log:
-        "logs/summary/{dataset}.log",
     shell:
         """
         gradrank compare {params.folder} \
             --models {params.models} \
             --convention {params.convention} \
-            > {log} 2>&1
+            >{log} 2>&1
         """
 
 
@@ -34,19 +37,22 @@ rule report_html:
     input:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
         code=sources("gradrank.report"),
+        templates=package_files("report/*.[!p]*"),
     output:
         report("results/report.html", caption="../report/report.rst", category="Report"),
-    params:
-        convention=study.evaluation.convention,
     log:
         "logs/report.log",
+    conda:
+        "../envs/gradrank.yaml"
+    params:
+        convention=study.evaluation.convention,
     shell:
         """
         gradrank report \
             --results results \
             --convention {params.convention} \
             --out {output} \
-            > {log} 2>&1
+            >{log} 2>&1
         """
 
 

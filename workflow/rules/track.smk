@@ -8,11 +8,13 @@ rule track_mlflow:
         code=sources("gradrank.tracking"),
     output:
         "results/tracked.json",
+    log:
+        "logs/track.log",
+    conda:
+        "../envs/gradrank.yaml"
     params:
         datasets=lambda _: ",".join(requested()),
         models=",".join(MODELS),
-    log:
-        "logs/track.log",
     shell:
         """
         gradrank track \
@@ -20,7 +22,7 @@ rule track_mlflow:
             --datasets {params.datasets} \
             --models {params.models} \
             --out {output} \
-            > {log} 2>&1
+            >{log} 2>&1
         """
 
 

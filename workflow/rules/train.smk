@@ -2,11 +2,6 @@
 # Makes: results/<dataset>/<model>/fold<k>/: the model, its scores, its history, its specification.
 
 
-def pairs_of(wildcards):
-    """The pairs file, for models that declare that they need it."""
-    return f"data/pairs/{wildcards.dataset}.parquet" if study.model(wildcards.model).needs_pairs else []
-
-
 rule train:
     input:
         data="data/parquet/{dataset}.parquet",
@@ -19,13 +14,15 @@ rule train:
         history="results/{dataset}/{model}/fold{fold}/history.parquet",
         timing="results/{dataset}/{model}/fold{fold}/timing.json",
         model=directory("results/{dataset}/{model}/fold{fold}/model"),
+    log:
+        "logs/train/{dataset}/{model}/fold{fold}.log",
+    conda:
+        "../envs/gradrank.yaml"
     params:
         out=subpath(output.spec, parent=True),
         values=lambda wc: as_json(study.models[wc.model]),
         pairs=lambda wc, input: f"--pairs {input.pairs}" if input.pairs else "",
         seed=study.seed,
-    log:
-        "logs/train/{dataset}/{model}/fold{fold}.log",
     shell:
         """
         gradrank train \
@@ -35,5 +32,5 @@ rule train:
             --params {params.values:q} \
             --seed {params.seed} \
             --out {params.out} \
-            > {log} 2>&1
+            >{log} 2>&1
         """
