@@ -48,26 +48,6 @@ class Entry(Section):
     queries: int | None = None
     labels: dict[int, int] = {}
 
-    def lines(self) -> list[str]:
-        """What a user needs to know before choosing it: size, terms, and how it is had."""
-        counts = {"rows": self.rows, "queries": self.queries, "features": self.features}
-        size = ", ".join(f"{value:,} {key}" for key, value in counts.items() if value)
-        grades = " / ".join(f"{rows:,}" for _, rows in sorted(self.labels.items()))
-        archives = ", ".join(
-            archive.name + (f" ({archive.bytes / 1e6:,.1f} MB)" if archive.bytes else "")
-            for archive in self.archives
-        )
-        described = {
-            "about": self.about,
-            "size": size + (f"; rows of grade 0, 1, ...: {grades}" if grades else ""),
-            "folds": str(self.folds),
-            "source": self.citation,
-            "licence": self.licence,
-            "archive": archives,
-            "get it": " ".join(filter(None, [self.obtain, self.homepage])),
-        }
-        return [f"{key:<8} {value}" for key, value in described.items() if value]
-
 
 @cache
 def catalogue() -> dict[str, Entry]:

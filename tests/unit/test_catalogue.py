@@ -1,0 +1,75 @@
+import subprocess
+import sys
+
+import pytest
+from pydantic import ValidationError
+
+from gradrank.data.catalogue import Archive, Entry, catalogue, check_counts, get_entry
+from gradrank.errors import GradrankError
+
+GENERATED = ["synthetic_net", "synthetic_poly"]
+LICENSED = ["mq2007", "ohsumed", "mq2008", "mslr_web10k", "mslr_web30k", "istella", "yahoo_ltrc"]
+
+
+def meta(entry: Entry, **changes) -> dict:
+    """What parsing would write for the published collection, all rows in one part."""
+    labels = {str(grade): rows for grade, rows in entry.labels.items()}
+    counts = {"rows": entry.rows, "queries": entry.queries, "features": entry.features}
+    return {**counts, "parts": {"1": {"labels": labels}}, **changes}
+
+
+def test_the_named_data_sets_are_there():
+    assert list(catalogue()) == GENERATED + LICENSED
+    assert [name for name, entry in catalogue().items() if entry.generator] == GENERATED
+
+
+@pytest.mark.parametrize("entry", catalogue().values(), ids=lambda entry: entry.name)
+def test_an_entry_says_what_its_user_needs(entry):
+    assert entry.title and entry.about and entry.citation and entry.licence and entry.features
+    if not entry.generator:
+        assert entry.archives and entry.obtain and entry.homepage and entry.rows and entry.queries
+    if entry.labels:
+        assert sum(entry.labels.values()) == entry.rows
+    for archive in entry.archives:
+        assert all(len(digest) == 64 and int(digest, 16) for digest in archive.sha256)
+        assert all(len(digest) == 32 and int(digest, 16) for digest in archive.md5)
+
+
+def test_unknown_name_suggests_the_nearest():
+    with pytest.raises(GradrankError, match=r"mq2077.*did you mean 'mq2007'"):
+        get_entry("mq2077")
+
+
+@pytest.mark.parametrize("name", ["../MQ2007.zip", "a/b.zip", "data.tar", "data"])
+def test_archive_names_are_plain_and_of_a_known_kind(name):
+    with pytest.raises(ValidationError):
+        Archive(name=name)
+
+
+def test_counts_of_the_published_collection_pass():
+    check_counts(catalogue()["mq2007"], meta(catalogue()["mq2007"]))
+    check_counts(catalogue()["mq2008"], meta(catalogue()["mq2008"], parts={"1": {"labels": {"0": 15211}}}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rows": 69622}, "rows: found 69622, expected 69623"),
+        ({"queries": 1700}, "queries: found 1700, expected 1692"),
+        ({"features": 47}, "features: found 47, expected 46"),
+        (
+            {"parts": {"1": {"labels": {"0": 51632, "1": 14128}}, "2": {"labels": {"2": 3862, "1": 1}}}},
+            "labels",
+        ),
+    ],
+)
+def test_another_collection_is_refused(changes, message):
+    entry = catalogue()["mq2007"]
+    with pytest.raises(GradrankError, match=message):
+        check_counts(entry, meta(entry, **changes))
+
+
+def test_importing_the_catalogue_stays_cheap():
+    heavy = "{'numpy', 'polars', 'numba', 'torch'}"
+    code = f"import sys, gradrank.data.catalogue as c; c.catalogue(); assert not {heavy} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
