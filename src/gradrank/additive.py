@@ -1,7 +1,7 @@
 """Additive rankers, f(x) = sum_t w_t h_t(x): what RankBoost, AdaRank and coordinate ascent learn.
 
-Each h_t looks at one feature: its value, or a stump 1[x_f > threshold]. The models differ in how they choose the
-terms; scoring, files and the number of rounds kept are here.
+Each h_t looks at one feature: its value, or a stump 1[x_f > threshold]. The models differ in how they choose
+the terms; scoring, files and the number of rounds kept are here.
 """
 
 import dataclasses
@@ -29,9 +29,8 @@ class Term(NamedTuple):
     def __call__(self, columns: np.ndarray) -> np.ndarray:
         """(n,) float64 share in the scores of (d, n) float32 columns."""
         column = columns[self.feature]
-        return self.weight * (column if self.threshold is None else column > self.threshold).astype(
-            np.float64
-        )
+        value = column if self.threshold is None else column > self.threshold
+        return self.weight * value.astype(np.float64)
 
 
 class AdditiveRanker(Model):
@@ -67,8 +66,8 @@ def with_grades_to_order(train: Collection, model: str) -> Collection:
     mixed = np.maximum.reduceat(train.labels, starts) > np.minimum.reduceat(train.labels, starts)
     if not mixed.any():
         raise GradrankError(
-            f"{model}: no query of the training part has documents of two different grades, so that there is no "
-            f"order to learn; check the labels, or train on more queries"
+            f"{model}: no query of the training part has documents of two different grades, so there is no order "
+            f"to learn; check the labels, or train on more queries"
         )
     rows = mixed[train.query_of_row]
     return dataclasses.replace(
@@ -88,9 +87,8 @@ def shuffled_within_queries(train: Collection, seed: int) -> Collection:
     score has MAP .43), a feature of few values would look as good as that order.
     """
     rows = np.lexsort((np.random.default_rng(seed).random(train.rows), train.query_of_row))
-    return dataclasses.replace(
-        train, features=train.features[rows], labels=train.labels[rows], stored_pairs=None
-    )
+    documents = {"features": train.features[rows], "labels": train.labels[rows]}
+    return dataclasses.replace(train, **documents, stored_pairs=None)
 
 
 def best_rounds(
@@ -104,15 +102,14 @@ def best_rounds(
 
     columns = np.ascontiguousarray(vali.features.T)
     scores = np.zeros(vali.rows)
+    criteria = sorted({"map", "ndcg@10", select_by})
     terms: list[Term] = []
     best, kept = -1.0, 0
     for term, loss in rounds:
         terms.append(term)
         scores += term(columns)
-        found = {
-            name: measure(name, scores, vali.labels, vali.offsets) for name in {"map", "ndcg@10", select_by}
-        }
-        callback(len(terms), train_loss=loss, **{f"vali_{name}": found[name] for name in sorted(found)})
+        found = {name: measure(name, scores, vali.labels, vali.offsets) for name in criteria}
+        callback(len(terms), train_loss=loss, **{f"vali_{name}": value for name, value in found.items()})
         if found[select_by] > best:
             best, kept = found[select_by], len(terms)
     return terms[:kept]

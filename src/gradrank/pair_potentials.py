@@ -12,8 +12,8 @@ import numpy as np
 def pair_weighting(labels: np.ndarray, offsets: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """(q,) base and slope of tau = base + slope * (grade gap); labels descend within each query.
 
-    `uniform`: tau = 1. `ndcg_beta`: tau = gap / DCG_beta(ideal), DCG_beta(ideal) = sum_i y_i (n - i) over 1-based
-    positions i (Jin et al. 2018); it is positive wherever two grades differ.
+    `uniform`: tau = 1. `ndcg_beta`: tau = gap / DCG_beta(ideal), DCG_beta(ideal) = sum_i y_i (n - i) over
+    1-based positions i (Jin et al. 2018); it is positive wherever two grades differ.
     """
     queries = len(offsets) - 1
     if kind == "uniform":
@@ -28,7 +28,8 @@ def potentials(scores, labels, offsets, base, slope):
     """(n,) potential of each document, and the sum of D over all pairs (not normalised).
 
     potential_i = sum of D over the pairs in which i is better - over those in which it is worse, so that
-    sum_pairs D (h(better) - h(worse)) = sum_i potential_i h(x_i) for every h. labels descend within each query.
+    sum_pairs D (h(better) - h(worse)) = sum_i potential_i h(x_i) for every h. labels descend within
+    each query.
     """
     out = np.zeros(len(scores))
     total = 0.0
