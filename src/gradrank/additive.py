@@ -66,8 +66,8 @@ def with_grades_to_order(train: Collection, model: str) -> Collection:
     mixed = np.maximum.reduceat(train.labels, starts) > np.minimum.reduceat(train.labels, starts)
     if not mixed.any():
         raise GradrankError(
-            f"{model}: no query of the training part has documents of two different grades, so there is no order "
-            f"to learn; check the labels, or train on more queries"
+            f"{model}: no query of the training part has documents of two different grades, so there is no "
+            f"order to learn; check the labels, or train on more queries"
         )
     rows = mixed[train.query_of_row]
     return dataclasses.replace(

@@ -44,7 +44,7 @@ def stump_thresholds(column: np.ndarray, count: int) -> np.ndarray:
 
 
 def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, float]]:
-    """(stump, training loss) a round; the loss, sum D_1 exp(s_worse - s_better), bounds the share of wrong pairs.
+    """(stump, training loss) a round; the loss, sum D_1 exp(s_worse - s_better), bounds the inverted share.
 
     r = sum D (h(better) - h(worse)); the stump with the largest |r| gets alpha = 1/2 ln((1 + r)/(1 - r)) and
     D is multiplied by exp(alpha (h(worse) - h(better))) (Freund et al. 2003, Figure 1 and section 3.2). Ends
