@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from gradrank.conventions import CONVENTIONS
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError, nearest
 from gradrank.metrics import find
 from gradrank.model import Model, get_model, missing_packages, models
+from gradrank.validation import validate
 
 STAGES = ("all", "data", "report", "track")
 
@@ -95,7 +96,7 @@ def check(raw: Mapping[str, Any], where: str = "params.yaml") -> Params:
     raw = dict(raw)
     raw["models"] = _check_models(raw.get("models") or {}, faults)
     raw["datasets"] = _check_datasets(raw.get("datasets") or {}, faults)
-    params = _validate(Params, raw, "", faults)
+    params = validate(Params, raw, "", faults)
     if params is not None:
         known = params.dataset_names()
         faults += [
@@ -126,7 +127,7 @@ def _check_models(section: Any, faults: list[str]) -> dict[str, dict[str, Any]]:
         if name not in models():
             faults.append(f"models.{name}: unknown model{nearest(str(name), list(models()))}")
     for name, cls in models().items():
-        checked = _validate(cls.Params, section.get(name) or {}, f"models.{name}.", faults)
+        checked = validate(cls.Params, section.get(name) or {}, f"models.{name}.", faults)
         if checked is not None:
             resolved[name] = checked.model_dump(mode="json")
     return resolved
@@ -156,9 +157,11 @@ def _check_datasets(section: Any, faults: list[str]) -> dict[str, Section]:
             )
         else:
             kind = SyntheticParams if entry else OwnDataParams
-            checked = _validate(kind, values or {}, f"datasets.{name}.", faults)
+            checked = validate(kind, values or {}, f"datasets.{name}.", faults)
             if checked is not None:
                 resolved[name] = checked
+            if isinstance(checked, OwnDataParams) and not checked.path.exists():
+                faults.append(f"datasets.{name}.path: {checked.path} does not exist")
     return resolved
 
 
@@ -177,30 +180,3 @@ def _check_evaluation(evaluation: EvaluationParams) -> list[str]:
     if evaluation.convention not in evaluation.conventions:
         faults.append(f"evaluation.conventions: must contain the primary one, {evaluation.convention!r}")
     return faults
-
-
-def _validate(kind: type[BaseModel], values: Any, path: str, faults: list[str]) -> BaseModel | None:
-    """`kind` from `values`, or None with the faults added, each as `path.to.key: reason`."""
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        for fault in error.errors(include_url=False):
-            where = path + ".".join(map(str, fault["loc"]))
-            if fault["type"] == "extra_forbidden":
-                owner = _owner(kind, fault["loc"][:-1])
-                faults.append(
-                    f"{where}: unknown key{nearest(str(fault['loc'][-1]), list(owner.model_fields))}"
-                )
-            else:
-                shown = "" if fault["type"] == "missing" else f" (got {fault['input']!r})"
-                faults.append(f"{where.rstrip('.')}: {fault['msg']}{shown}")
-        return None
-
-
-def _owner(kind: type[BaseModel], path: tuple[Any, ...]) -> type[BaseModel]:
-    """The section that a nested key belongs to."""
-    for key in path:
-        inner = kind.model_fields[key].annotation if key in kind.model_fields else None
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
-            kind = inner
-    return kind

@@ -17,6 +17,7 @@ from gradrank.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
 from gradrank.model import Model, get_model, missing_packages
+from gradrank.validation import validate
 
 SPLITS = ("train", "vali", "test")
 
@@ -40,7 +41,10 @@ def train(
     cls = get_model(model)
     if missing := missing_packages(cls):
         raise GradrankError(f"{model} needs {', '.join(missing)}: pip install 'gradrank[{cls.extra}]'")
-    resolved = cls.Params(**params)
+    faults: list[str] = []
+    resolved = validate(cls.Params, params, "params.", faults)
+    if resolved is None:
+        raise GradrankError(f"{model}: {'; '.join(faults)}")
     meta = read_json(data.with_suffix(".json"))
     if not 1 <= fold <= len(meta["folds"]):
         raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")

@@ -1,0 +1,34 @@
+"""Pydantic's verdicts in the words of this project: each fault by its path, with the nearest valid name."""
+
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from gradrank.errors import nearest
+
+
+def validate(kind: type[BaseModel], values: Any, path: str, faults: list[str]) -> BaseModel | None:
+    """`kind` from `values`, or None with the faults added, each as `path.to.key: reason`."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False):
+            where = path + ".".join(map(str, fault["loc"]))
+            if fault["type"] == "extra_forbidden":
+                owner = _owner(kind, fault["loc"][:-1])
+                faults.append(
+                    f"{where}: unknown key{nearest(str(fault['loc'][-1]), list(owner.model_fields))}"
+                )
+            else:
+                shown = "" if fault["type"] == "missing" else f" (got {fault['input']!r})"
+                faults.append(f"{where.rstrip('.')}: {fault['msg']}{shown}")
+        return None
+
+
+def _owner(kind: type[BaseModel], path: tuple[Any, ...]) -> type[BaseModel]:
+    """The section that a nested key belongs to."""
+    for key in path:
+        inner = kind.model_fields[key].annotation if key in kind.model_fields else None
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            kind = inner
+    return kind
