@@ -3,7 +3,7 @@ PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 READY := .venv/.ready
 
-.PHONY: reproduce test lint format bench lock
+.PHONY: reproduce test lint format bench readme lock
 reproduce: $(READY)
 	.venv/bin/snakemake --cores $(CORES)
 	@echo "The report: $(CURDIR)/results/report.html"
@@ -24,6 +24,9 @@ format: $(READY)
 
 bench: $(READY)
 	for script in benchmarks/*.py; do .venv/bin/python "$$script" || exit 1; done
+
+readme: $(READY)
+	.venv/bin/python -m gradrank.readme
 
 # requirements.lock from pyproject.toml alone: a fresh environment holds what it names.
 lock:
