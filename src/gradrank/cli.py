@@ -217,9 +217,9 @@ def _one_thread() -> None:
 
 
 def main() -> None:
-    """Run the command line; a GradrankError ends it with its message and exit code 1, no traceback."""
+    """Run the command line; what a user can mend ends it with a message and exit code 1, no traceback."""
     try:
         app()
-    except GradrankError as error:
+    except (GradrankError, OSError) as error:
         print(f"gradrank: error: {error}", file=sys.stderr)
         sys.exit(1)
