@@ -1,0 +1,546 @@
+"""Fetching, against tiny archives made here, a server on 127.0.0.1 and processes that are killed."""
+
+import errno
+import hashlib
+import io
+import json
+import shutil
+import stat
+import subprocess
+import sys
+import tarfile
+import textwrap
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from gradrank.data import archive as archive_module
+from gradrank.data import download as download_module
+from gradrank.data import fetch as fetch_module
+from gradrank.data.catalogue import Archive, Entry
+from gradrank.data.fetch import fetch
+from gradrank.errors import GradrankError
+
+FILES = {
+    f"Fold{fold}/{split}.txt": f"{fold % 3} qid:{fold} 1:0.5 #docid = {split}\n".encode() * 400
+    for fold in range(1, 6)
+    for split in ("train", "vali", "test")
+}
+KINDS = ("tar.xz", "tar.gz", "tgz", "zip")
+
+
+def entry(*archives: Archive, **changes) -> Entry:
+    described = {"title": "Tiny", "about": "a test", "citation": "none", "licence": "a licence to read"}
+    found = {"obtain": "Ask for it.", "homepage": "https://example.org/tiny", "root": "Tiny/Norm"}
+    return Entry(name="tiny", archives=archives, **{**described, **found, **changes})
+
+
+def pack(path: Path, members: dict[str, bytes], *special: tarfile.TarInfo | zipfile.ZipInfo) -> Path:
+    """An archive of regular files, followed by `special` members without content."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
+            for name, content in members.items():
+                bundle.writestr(name, content)
+            for info in special:
+                bundle.writestr(info, b"/etc/passwd")
+        return path
+    with tarfile.open(path, "w:xz" if path.suffix == ".xz" else "w:gz") as tar:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+        for info in special:
+            tar.addfile(info)
+    return path
+
+
+def tiny(folder: Path, kind: str = "tar.gz", root: str = "Tiny/Norm") -> Path:
+    folder.mkdir(exist_ok=True)
+    return pack(folder / f"Tiny.{kind}", {f"{root}/{name}": content for name, content in FILES.items()})
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file below `folder` by its relative path, hidden ones too."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def data(folder: Path) -> dict[str, bytes]:
+    return {name: content for name, content in tree(folder).items() if name != "fetched.json"}
+
+
+def sha(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    monkeypatch.setattr(download_module.time, "sleep", lambda _: None)
+
+
+@pytest.fixture
+def out(tmp_path) -> Path:
+    return tmp_path / "raw" / "tiny"
+
+
+@pytest.fixture
+def serve():
+    """Start servers on 127.0.0.1; `serve(content, plan)` returns an address and the list of requests it got.
+
+    The plan's next item is what a request meets: an HTTP status, or how many bytes are sent before the
+    connection drops. After the plan every request is answered in full. `ranges=False` ignores Range.
+    """
+    servers = []
+
+    def start(content: bytes, plan=(), ranges=True):
+        steps, requests = list(plan), []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                requests.append((self.path, self.headers.get("Range")))
+                step = steps.pop(0) if steps else None
+                if step in (404, 416, 503):
+                    self.send_error(step)
+                    return
+                asked = self.headers.get("Range")
+                first = int(asked.removeprefix("bytes=").rstrip("-")) if asked and ranges else 0
+                if first >= len(content):
+                    self.send_error(416)
+                    return
+                self.send_response(206 if asked and ranges else 200)
+                self.send_header("Content-Length", str(len(content) - first))
+                self.end_headers()
+                self.wfile.write(content[first:] if step is None else content[first:][:step])
+
+            def log_message(self, *_):
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_address[1]}", requests
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("above", ["", "./", "extra/"])
+def test_an_archive_becomes_the_layout_wherever_its_root_lies(tmp_path, out, kind, above):
+    packed = tiny(tmp_path / "mirror", kind, f"{above}Tiny/Norm")
+    known = entry(Archive(name=packed.name, sha256=["0" * 64, sha(packed.read_bytes())]))
+    described = fetch(known, out, str(packed.parent))
+    assert data(out) == FILES
+    assert described == json.loads((out / "fetched.json").read_text())
+    assert described == {
+        "dataset": "tiny",
+        "source": str(packed),
+        "archive_sha256": sha(packed.read_bytes()),
+        "files": {name: {"sha256": sha(FILES[name]), "bytes": len(FILES[name])} for name in sorted(FILES)},
+    }
+    assert list(out.parent.iterdir()) == [out]
+
+
+def test_a_fetched_data_set_is_not_fetched_again(tmp_path, out):
+    packed = tiny(tmp_path / "mirror")
+    first = fetch(entry(Archive(name=packed.name)), out, str(packed.parent))
+    shutil.rmtree(packed.parent)
+    assert fetch(entry(Archive(name=packed.name)), out, None) == first
+
+
+def test_only_the_layout_is_taken(tmp_path, out):
+    members = {f"Tiny/Norm/{name}": content for name, content in FILES.items()}
+    extra = {
+        "Tiny/Norm/readme.txt": b"no",
+        "Tiny/Min/Fold1/train.txt": b"no",
+        "Tiny/Norm/Fold1/notes.txt": b"no",
+    }
+    (tmp_path / "mirror").mkdir()
+    pack(tmp_path / "mirror/Tiny.zip", members | extra)
+    fetch(entry(Archive(name="Tiny.zip")), out, str(tmp_path / "mirror"))
+    assert data(out) == FILES
+
+
+@pytest.mark.parametrize("place", ["Tiny/Norm", "tiny", "Tiny", "tiny/Tiny/Norm"])
+def test_a_folder_with_the_files_unpacked_will_do(tmp_path, out, place):
+    for name, content in FILES.items():
+        path = tmp_path / "mirror" / place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    before = tree(tmp_path / "mirror")
+    described = fetch(entry(Archive(name="Tiny.zip")), out, str(tmp_path / "mirror"))
+    assert data(out) == FILES and tree(tmp_path / "mirror") == before
+    assert described["source"] == str(tmp_path / "mirror" / place)
+
+
+def test_one_split_under_other_names(tmp_path, out):
+    names = {"set1.train.txt": "train.txt", "set1.valid.txt": "vali.txt", "set1.test.txt": "test.txt"}
+    (tmp_path / "mirror/tiny").mkdir(parents=True)
+    for name in names:
+        (tmp_path / "mirror/tiny" / name).write_text(name)
+    fetch(entry(folds=1, root="", rename=names), out, str(tmp_path / "mirror"))
+    assert data(out) == {new: name.encode() for name, new in names.items()}
+
+
+def test_files_put_by_hand_into_the_folder_count_where_nothing_else_has_them(out):
+    for name, content in FILES.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_bytes(content)
+    (out / "notes.txt").write_text("mine")
+    described = fetch(entry(Archive(name="Tiny.zip")), out)
+    assert described["source"] == "in place"
+    assert data(out) == {**FILES, "notes.txt": b"mine"}
+
+
+def test_nowhere_is_one_message_with_all_that_helps(tmp_path, out):
+    with pytest.raises(GradrankError) as error:
+        fetch(entry(Archive(name="Tiny.zip"), Archive(name="Tiny.rar")), out, str(tmp_path / "absent"))
+    for part in (
+        "Tiny.zip or Tiny.rar",
+        "no such folder",
+        "Ask for it.",
+        "https://example.org/tiny",
+        "GRADRANK_MIRROR",
+    ):
+        assert part in str(error.value)
+    assert not out.exists()
+
+
+def test_no_network_is_the_same_message_without_waiting(out, serve, monkeypatch):
+    address, _ = serve(b"")
+    closed = address.rsplit(":", 1)[0] + ":1"
+    monkeypatch.setattr(download_module.time, "sleep", lambda _: pytest.fail("waited for no network"))
+    with pytest.raises(GradrankError, match=r"(?s)no connection.*Tiny\.zip.*Ask for it.*GRADRANK_MIRROR"):
+        fetch(entry(Archive(name="Tiny.zip", urls=[f"{closed}/Tiny.zip"])), out)
+
+
+def test_artificial_data_are_not_fetched(out):
+    with pytest.raises(GradrankError, match="gradrank generate net"):
+        fetch("synthetic_net", out)
+
+
+@pytest.mark.parametrize("kind", ["sha256", "md5"])
+def test_a_wrong_checksum_names_both_and_nothing_is_kept(tmp_path, out, kind):
+    packed = tiny(tmp_path / "mirror")
+    wrong = "ab" * (32 if kind == "sha256" else 16)
+    with pytest.raises(GradrankError) as error:
+        fetch(entry(Archive(name=packed.name, **{kind: [wrong]})), out, str(packed.parent))
+    assert wrong in str(error.value)
+    assert hashlib.new(kind, packed.read_bytes()).hexdigest() in str(error.value)
+    assert packed.exists() and not tree(tmp_path / "raw")
+
+
+def test_a_download_with_a_wrong_checksum_is_fetched_anew_not_resumed(tmp_path, out, serve):
+    good = tiny(tmp_path / "source").read_bytes()
+    known = [Archive(name="Tiny.tar.gz", sha256=[sha(good)])]
+    bad_address, _ = serve(bytes(len(good)))
+    with pytest.raises(GradrankError, match=sha(good)):
+        fetch(entry(*known), out, bad_address)
+    assert not tree(tmp_path / "raw")
+    address, requests = serve(good)
+    fetch(entry(*known), out, address + "/")
+    assert data(out) == FILES and requests == [("/Tiny.tar.gz", None)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("keep", [0.0, 0.5, 0.95, -1])
+def test_a_truncated_archive_is_refused(tmp_path, out, kind, keep):
+    packed = tiny(tmp_path / "mirror", kind)
+    content = packed.read_bytes()
+    packed.write_bytes(content[:-1] if keep == -1 else content[: int(keep * len(content))])
+    with pytest.raises(GradrankError, match="truncated or damaged"):
+        fetch(entry(Archive(name=packed.name)), out, str(packed.parent))
+    assert not tree(tmp_path / "raw")
+
+
+@pytest.mark.parametrize("kind", ("tar.xz", "tar.gz"))
+def test_a_damaged_byte_is_noticed_wherever_it_is(tmp_path, out, kind):
+    packed = tiny(tmp_path / "mirror", kind)
+    content = bytearray(packed.read_bytes())
+    for position in range(30, len(content), len(content) // 12):
+        damaged = bytearray(content)
+        damaged[position] ^= 0x55
+        packed.write_bytes(damaged)
+        with pytest.raises(GradrankError):
+            fetch(entry(Archive(name=packed.name)), out, str(packed.parent))
+
+
+def test_an_archive_without_all_folds_is_refused(tmp_path, out):
+    (tmp_path / "mirror").mkdir()
+    members = {f"Tiny/Norm/{name}": content for name, content in FILES.items() if name != "Fold3/vali.txt"}
+    pack(tmp_path / "mirror/Tiny.zip", members)
+    with pytest.raises(GradrankError, match=r"lacks Fold3/vali\.txt"):
+        fetch(entry(Archive(name="Tiny.zip")), out, str(tmp_path / "mirror"))
+
+
+def _special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+def _zip_link(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    return info
+
+
+INSIDE = "Tiny/Norm/Fold1/train.txt"
+TRAPS = {
+    "dots.tar.gz": ({"Tiny/../../../outside.txt": b"x"}, ()),
+    "dots.zip": ({"../outside.txt": b"x"}, ()),
+    "backslash.zip": ({"..\\outside.txt": b"x"}, ()),
+    "drive.zip": ({"C:/outside.txt": b"x"}, ()),
+    "dots-to-a-wanted-name.tar.xz": ({f"../{INSIDE}": b"x"}, ()),
+    "absolute.tar.xz": ({"/tmp/outside.txt": b"x"}, ()),
+    "absolute.zip": ({f"/{INSIDE}": b"x"}, ()),
+    "symlink.tar.gz": ({}, (_special(INSIDE, tarfile.SYMTYPE, "/etc/passwd"),)),
+    "symlinked-folder.tar.gz": ({}, (_special("Tiny/Norm/Fold1", tarfile.SYMTYPE, "../../.."),)),
+    "hardlink.tar.xz": ({}, (_special(INSIDE, tarfile.LNKTYPE, "/etc/passwd"),)),
+    "device.tar.gz": ({}, (_special(INSIDE, tarfile.CHRTYPE),)),
+    "pipe.tgz": ({}, (_special(INSIDE, tarfile.FIFOTYPE),)),
+    "symlink.zip": ({}, (_zip_link(INSIDE),)),
+}
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_an_archive_with_a_trap_is_refused_whole(tmp_path, out, name):
+    members, special = TRAPS[name]
+    (tmp_path / "mirror").mkdir()
+    harmless = {f"Tiny/Norm/{name}": content for name, content in list(FILES.items())[3:]}
+    pack(tmp_path / "mirror" / name, harmless | members, *special)
+    before = tree(tmp_path)
+    with pytest.raises(GradrankError, match="refused"):
+        fetch(entry(Archive(name=name)), out, str(tmp_path / "mirror"))
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", ["tar.xz", "zip"])
+def test_an_archive_bomb_is_refused_before_it_is_written(tmp_path, out, kind, monkeypatch):
+    monkeypatch.setattr(archive_module, "FLOOR", 1 << 20)
+    (tmp_path / "mirror").mkdir()
+    pack(tmp_path / f"mirror/Tiny.{kind}", {f"Tiny/Norm/{name}": bytes(1 << 20) for name in FILES})
+    with pytest.raises(GradrankError, match="archive bomb"):
+        fetch(entry(Archive(name=f"Tiny.{kind}")), out, str(tmp_path / "mirror"))
+    monkeypatch.setattr(archive_module, "MEMBERS", 10)
+    tiny(tmp_path / "mirror", kind)
+    with pytest.raises(GradrankError, match=r"11 files .* archive bomb"):
+        fetch(entry(Archive(name=f"Tiny.{kind}")), out, str(tmp_path / "mirror"))
+
+
+def test_two_files_with_one_destination_are_refused(tmp_path, out):
+    (tmp_path / "mirror").mkdir()
+    members = {
+        f"{above}Tiny/Norm/{name}": content for above in ("", "again/") for name, content in FILES.items()
+    }
+    pack(tmp_path / "mirror/Tiny.zip", members)
+    with pytest.raises(GradrankError, match=r"two files claim to be Fold1/train\.txt"):
+        fetch(entry(Archive(name="Tiny.zip")), out, str(tmp_path / "mirror"))
+
+
+@pytest.fixture
+def bsdtar(tmp_path, monkeypatch):
+    """A stand-in for bsdtar, alone on the PATH, that unpacks a folder instead of an archive."""
+    content = tmp_path / "rar-content"
+    program = tmp_path / "bin" / "bsdtar"
+    program.parent.mkdir()
+    program.write_text(
+        f"#!{sys.executable}\nimport shutil, sys\n"
+        f"assert sys.argv[1:3] == ['-x', '-f'] and sys.argv[4] == '-C'\n"
+        f"shutil.copytree({str(content)!r}, sys.argv[5], symlinks=True, dirs_exist_ok=True)\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "mirror/Tiny.rar").write_bytes(b"Rar!" * 1000)
+    return content
+
+
+def test_a_rar_is_unpacked_by_the_program_at_hand(tmp_path, out, bsdtar):
+    for name, content in FILES.items():
+        path = bsdtar / "Tiny/Norm" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    fetch(entry(Archive(name="Tiny.rar")), out, str(tmp_path / "mirror"))
+    assert data(out) == FILES and list(out.parent.iterdir()) == [out]
+    shutil.rmtree(out)
+    (bsdtar / "Tiny/link.txt").symlink_to("/etc/passwd")
+    with pytest.raises(GradrankError, match=r"refused: 'Tiny/link\.txt' is a link"):
+        fetch(entry(Archive(name="Tiny.rar")), out, str(tmp_path / "mirror"))
+    shutil.rmtree(bsdtar)
+    with pytest.raises(GradrankError, match="bsdtar failed with status 1"):
+        fetch(entry(Archive(name="Tiny.rar")), out, str(tmp_path / "mirror"))
+    assert not tree(tmp_path / "raw")
+
+
+def test_a_rar_without_a_program_says_what_to_install(tmp_path, out, bsdtar, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(GradrankError, match=r"bsdtar, unrar, unar .*GRADRANK_MIRROR"):
+        fetch(entry(Archive(name="Tiny.rar")), out, str(tmp_path / "mirror"))
+
+
+def test_a_connection_dropped_half_way_is_taken_up_where_it_broke(tmp_path, out, serve):
+    content = tiny(tmp_path / "source").read_bytes()
+    half = len(content) // 2
+    address, requests = serve(content, plan=[half, 10])
+    fetch(entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)])), out, address)
+    assert data(out) == FILES
+    assert [asked for _, asked in requests] == [None, f"bytes={half}-", f"bytes={half + 10}-"]
+
+
+def test_a_server_without_ranges_starts_again(tmp_path, out, serve):
+    content = tiny(tmp_path / "source").read_bytes()
+    address, requests = serve(content, plan=[len(content) // 2], ranges=False)
+    fetch(entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)])), out, address)
+    assert data(out) == FILES and len(requests) == 2
+
+
+def test_a_server_that_sends_nothing_more_is_given_up_and_later_resumed(tmp_path, out, serve):
+    content = tiny(tmp_path / "source").read_bytes()
+    known = entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)]))
+    address, requests = serve(content, plan=[100] + [0] * download_module.TRIES)
+    with pytest.raises(GradrankError, match="closed early, 4 times"):
+        fetch(known, out, address)
+    assert not (out / "fetched.json").exists()
+    fetch(known, out, address)
+    assert data(out) == FILES and requests[-1][1] == "bytes=100-"
+    assert list(out.parent.iterdir()) == [out]
+
+
+def test_a_leftover_of_another_file_is_thrown_away(tmp_path, out, serve):
+    content = tiny(tmp_path / "source").read_bytes()
+    left = out.parent / ".tiny.download/Tiny.tar.gz.part"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(content + b"more")
+    address, requests = serve(content)
+    fetch(entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)])), out, address)
+    assert data(out) == FILES and [asked is None for _, asked in requests] == [False, True]
+
+
+def test_a_busy_server_is_asked_again_and_a_missing_file_elsewhere(tmp_path, out, serve):
+    content = tiny(tmp_path / "source").read_bytes()
+    empty, missed = serve(content, plan=[404])
+    busy, requests = serve(content, plan=[503, 503])
+    urls = [f"{address}/Tiny.tar.gz" for address in (empty, busy)]
+    described = fetch(entry(Archive(name="Tiny.tar.gz", urls=urls)), out)
+    assert described["source"] == urls[1]
+    assert (len(missed), len(requests)) == (1, 3)
+
+
+def test_the_mirror_goes_before_the_catalogues_addresses(tmp_path, out, serve):
+    content = tiny(tmp_path / "source").read_bytes()
+    public, unused = serve(content)
+    mirror, _ = serve(content)
+    archives = [Archive(name="Tiny.tar.gz", urls=[f"{public}/Tiny.tar.gz"])]
+    assert fetch(entry(*archives), out, mirror)["source"] == f"{mirror}/Tiny.tar.gz" and not unused
+
+
+CHILD = """
+    import os, resource, signal, sys
+    from gradrank.data import archive, download, fetch
+    from gradrank.data.catalogue import Archive, Entry
+    entry = Entry.model_validate_json(sys.argv[1])
+    out, mirror = sys.argv[2:4]
+    {trap}
+    fetch.fetch(entry, out, mirror)
+"""
+
+
+def child(trap: str, known: Entry, out: Path, mirror: str) -> subprocess.CompletedProcess:
+    """`fetch` in another process, after the statements of `trap`."""
+    code = textwrap.dedent(CHILD).format(trap=trap)
+    command = [sys.executable, "-c", code, known.model_dump_json(), str(out), mirror]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+KILLED_AT = {
+    "unpacking": """
+        import itertools
+        seen, real = itertools.count(), archive._bounded
+        def bounded(members, path):
+            for member in real(members, path):
+                next(seen) == 7 and os.kill(os.getpid(), signal.SIGKILL)
+                yield member
+        archive._bounded = bounded
+    """,
+    "installing": """
+        from pathlib import Path
+        real = Path.replace
+        def replace(self, target):
+            self.name == "Fold3" and os.kill(os.getpid(), signal.SIGKILL)
+            return real(self, target)
+        Path.replace = replace
+    """,
+    "before the last word": """
+        fetch.write_json = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    """,
+    "downloading": """
+        download._Progress.show = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    """,
+}
+
+
+@pytest.mark.parametrize("moment", KILLED_AT)
+def test_killed_at_any_moment_the_same_call_completes(tmp_path, out, serve, moment):
+    content = tiny(tmp_path / "source").read_bytes()
+    known = entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)]))
+    address, _ = serve(content)
+    killed = child(textwrap.dedent(KILLED_AT[moment]), known, out, address)
+    assert killed.returncode == -9, killed.stderr
+    assert not (out / "fetched.json").exists()
+    fetch(known, out, address)
+    assert data(out) == FILES and list(out.parent.iterdir()) == [out]
+
+
+def test_a_full_disk_is_said_so_and_nothing_counts_as_finished(tmp_path, out):
+    packed = tiny(tmp_path / "mirror")
+    known = entry(Archive(name=packed.name))
+    limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))"
+    assert all(len(content) > 5000 for content in FILES.values())
+    failed = child(limit, known, out, str(packed.parent))
+    assert failed.returncode == 1
+    assert "GradrankError" in failed.stderr and "no space left" in failed.stderr
+    assert not tree(tmp_path / "raw")
+    fetch(known, out, str(packed.parent))
+    assert data(out) == FILES
+
+
+def test_a_disk_that_fills_while_downloading_keeps_what_can_be_resumed(tmp_path, out, serve, monkeypatch):
+    content = tiny(tmp_path / "source").read_bytes()
+    known = entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)]))
+    address, requests = serve(content)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            download_module._Progress, "show", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full"))
+        )
+        with pytest.raises(GradrankError, match="no space left"):
+            fetch(known, out, address)
+    assert len(requests) == 1 and not out.exists()
+    fetch(known, out, address)
+    assert data(out) == FILES
+
+
+def test_other_faults_of_the_system_are_not_called_a_full_disk(tmp_path, out, monkeypatch):
+    packed = tiny(tmp_path / "mirror")
+
+    def broken(*_):
+        raise PermissionError(errno.EACCES, "not allowed")
+
+    monkeypatch.setattr(fetch_module, "unpack", broken)
+    with pytest.raises(PermissionError):
+        fetch(entry(Archive(name=packed.name)), out, str(packed.parent))
+
+
+@pytest.mark.parametrize(("name", "files"), [("mq2007", 20), ("ohsumed", 15)])
+def test_the_real_archives_have_the_official_layout(mirror, tmp_path, name, files):
+    described = fetch(name, tmp_path / name, str(mirror))
+    assert len(described["files"]) == files
+    hashes = {file: value["sha256"] for file, value in described["files"].items()}
+    for fold in range(1, 6):  # fold k validates on the part that fold k-1 tests on
+        assert hashes[f"Fold{fold}/vali.txt"] == hashes[f"Fold{(fold - 2) % 5 + 1}/test.txt"]
