@@ -98,18 +98,26 @@ def best_rounds(
 
     rounds: (term, training loss) a round; each is reported to `callback` with the validation measures.
     """
-    from gradrank.selection import measure
-
     columns = np.ascontiguousarray(vali.features.T)
     scores = np.zeros(vali.rows)
-    criteria = sorted({"map", "ndcg@10", select_by})
     terms: list[Term] = []
     best, kept = -1.0, 0
     for term, loss in rounds:
         terms.append(term)
         scores += term(columns)
-        found = {name: measure(name, scores, vali.labels, vali.offsets) for name in criteria}
-        callback(len(terms), train_loss=loss, **{f"vali_{name}": value for name, value in found.items()})
-        if found[select_by] > best:
-            best, kept = found[select_by], len(terms)
+        reached = report(callback, len(terms), loss, scores, vali, select_by)
+        if reached > best:
+            best, kept = reached, len(terms)
     return terms[:kept]
+
+
+def report(
+    callback: Callback, step: int, loss: float, scores: np.ndarray, vali: Collection, select_by: str
+) -> float:
+    """Tell `callback` the training loss and the measures of the validation `scores`; returns `select_by`."""
+    from gradrank.selection import measure
+
+    criteria = sorted({"map", "ndcg@10", select_by})
+    found = {name: measure(name, scores, vali.labels, vali.offsets) for name in criteria}
+    callback(step, train_loss=loss, **{f"vali_{name}": value for name, value in found.items()})
+    return found[select_by]
