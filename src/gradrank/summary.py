@@ -41,6 +41,7 @@ def summarise(
             made["main"] += tables.main_rows(name, model, values)
             made["folds"] += tables.fold_rows(name, model, values)
         made["published"] += tables.published_rows(folder.name, model, convention, measured)
+    made["pairwise"] = tables.pairwise_rows(convention, primary)
     for name, rows in made.items():
         tables.write_table(folder / "tables", name, rows)
     write_json(folder / "summary.json", tables.means(made["main"], convention))

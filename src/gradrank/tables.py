@@ -6,13 +6,14 @@ methods.
 """
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from gradrank.files import atomic
 from gradrank.per_query import QueryValues
 from gradrank.published import lookup
+from gradrank.statistics import compare_all
 
 Row = dict[str, Any]
 
@@ -21,9 +22,23 @@ COLUMNS = {
     "folds": "convention model metric fold mean queries",
     "published": "model method note metric convention published our_convention ours half_width difference "
     "verdict source",
-    "pairwise": "convention metric model_a model_b",
+    "pairwise": "convention metric model_a model_b queries difference low high wins ties losses "
+    "t t_holm wilcoxon wilcoxon_holm",
 }
-NUMBERS = {"mean", "half_width", "queries", "fold", "published", "ours", "difference"}
+TEXTS = {
+    "convention",
+    "model",
+    "metric",
+    "method",
+    "note",
+    "our_convention",
+    "verdict",
+    "source",
+    "model_a",
+    "model_b",
+}
+PAIRED_METRICS = ("ndcg@10", "map")  # those tested: 40 methods make 780 pairs, each with two tests a metric
+BOOTSTRAP_SEED = 0
 
 
 def main_rows(convention: str, model: str, values: QueryValues) -> list[Row]:
@@ -82,6 +97,19 @@ def published_rows(dataset: str, model: str, primary: str, measured: dict[str, Q
     return rows
 
 
+def pairwise_rows(convention: str, measured: Mapping[str, QueryValues]) -> list[Row]:
+    """Paired tests of every two methods of {method: values}; corrected for the pairs of one metric."""
+    metrics = next(iter(measured.values())).values
+    return [
+        {"convention": convention, "metric": metric} | row
+        for metric in PAIRED_METRICS
+        if metric in metrics
+        for row in compare_all(
+            {model: each.values[metric] for model, each in measured.items()}, BOOTSTRAP_SEED
+        )
+    ]
+
+
 def verdict(ours: float, half_width: float, published: float) -> str:
     """`inside` if the published value lies inside our 95% interval, else `above` or `below`: where we are."""
     if abs(ours - published) <= half_width:
@@ -121,6 +149,6 @@ def read_table(folder: Path, name: str) -> list[Row]:
     """What `write_table` wrote; columns of numbers as floats, an empty one as nan."""
     with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as stream:
         return [
-            {key: float(value or "nan") if key in NUMBERS else value for key, value in row.items()}
+            {key: value if key in TEXTS else float(value or "nan") for key, value in row.items()}
             for row in csv.DictReader(stream)
         ]

@@ -50,9 +50,10 @@ def learning_curves(model: str, folds: list[Fold]) -> Curves | None:
     base = bottom - 18
     parts += [
         svg.element("text", text, x=across(value), y=base + 13, class_="tick middle")
-        for value, text in across.ticks(5)
+        for value, text in across.ticks(5, least=1)
     ]
-    measure = _words(shown) + (" (above) and training loss (below)" if loss else "")
+    parts.append(svg.element("text", "step", x=0, y=base + 13, class_="tick"))
+    measure = _words(shown) + (", and below it training loss" if loss else "")
     values = _mean(lines, shown)
     label = f"{model}: {measure} over {len(steps):,} steps of {len(lines)} folds"
     if values:

@@ -20,17 +20,12 @@ class Scale:
         share = (value - self.low) / (self.high - self.low)
         return self.start + share * (self.end - self.start)
 
-    def ticks(self, most: int = 5) -> list[tuple[float, str]]:
-        """Round values within the scale, at most `most`, with their labels."""
-        if float(self.low).is_integer() and float(self.high).is_integer() and self.high - self.low < most:
-            values, decimals = [self.low + i for i in range(int(self.high - self.low) + 1)], 0
-        else:
-            step = _round_step((self.high - self.low) / most)
-            first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-            values = [i * step for i in range(first, last + 1)]
-            decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-            decimals += int(round(step * 10**decimals, 6) % 1 > 0)
-        return [(value, f"{value:,.{decimals}f}") for value in values]
+    def ticks(self, steps: int = 5, least: float = 0.0) -> list[tuple[float, str]]:
+        """Round values within the scale and their labels: at most `steps` steps, none below `least`."""
+        step = _round_step(max((self.high - self.low) / steps, least))
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+        return [(i * step, f"{i * step:,.{decimals}f}") for i in range(first, last + 1)]
 
 
 def padded(values: Sequence[float], start: float, end: float, share: float = 0.06) -> Scale:
@@ -41,9 +36,9 @@ def padded(values: Sequence[float], start: float, end: float, share: float = 0.0
 
 
 def _round_step(least: float) -> float:
-    """The smallest of 1, 2, 2.5, 5 times a power of ten that is at least `least`."""
+    """The smallest of 1, 2, 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
-    return next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= least * (1 - 1e-9))
+    return next(m * power for m in (1, 2, 5, 10) if m * power >= least * (1 - 1e-9))
 
 
 def element(name: str, content: object = "", **attributes: object) -> Markup:
