@@ -46,7 +46,9 @@ def read_judgements(path: Path | str, parts: Sequence[int] | None = None) -> Jud
 def _read_letor(path: Path) -> pl.DataFrame:
     """`label qid:N ... #docid = X` lines; what features they hold is the parser's business."""
     lines = _lines(path).filter(~pl.col("text").str.contains(r"^(#|$)"))
-    groups = pl.col("text").str.extract_groups(r"^(\d+)\s+qid:(\d+)(?:\s[^#]*(?:#.*?docid\s*=\s*(\S+))?)?")
+    groups = pl.col("text").str.extract_groups(
+        r"^(\d+)(?:\.0*)?\s+qid:(\d+)(?:\s[^#]*(?:#.*?docid\s*=\s*(\S+))?)?"
+    )
     fields = lines.select("number", "text", groups.alias("fields")).unnest("fields")
     bad = fields.filter(pl.col("1").is_null())
     if len(bad):
