@@ -387,11 +387,11 @@ def test_a_rar_without_a_program_says_what_to_install(tmp_path, out, bsdtar, mon
 
 def test_a_connection_dropped_half_way_is_taken_up_where_it_broke(tmp_path, out, serve):
     content = tiny(tmp_path / "source").read_bytes()
-    half = len(content) // 2
-    address, requests = serve(content, plan=[half, 10])
+    half, drops = len(content) // 2, 2 * download_module.TRIES
+    address, requests = serve(content, plan=[half, *[10] * drops])
     fetch(entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)])), out, address)
     assert data(out) == FILES
-    assert [asked for _, asked in requests] == [None, f"bytes={half}-", f"bytes={half + 10}-"]
+    assert [asked for _, asked in requests] == [None] + [f"bytes={half + 10 * i}-" for i in range(drops + 1)]
 
 
 def test_a_server_without_ranges_starts_again(tmp_path, out, serve):
@@ -496,6 +496,15 @@ def test_killed_at_any_moment_the_same_call_completes(tmp_path, out, serve, mome
     assert not (out / "fetched.json").exists()
     fetch(known, out, address)
     assert data(out) == FILES and list(out.parent.iterdir()) == [out]
+
+
+def test_what_a_killed_process_left_unpacked_is_not_taken_over(tmp_path, out):
+    packed = tiny(tmp_path / "mirror")
+    left = out.parent / ".tiny.partial/S1.txt"
+    left.parent.mkdir(parents=True)
+    left.write_text("half a li")
+    fetch(entry(Archive(name=packed.name)), out, str(packed.parent))
+    assert data(out) == FILES
 
 
 def test_a_full_disk_is_said_so_and_nothing_counts_as_finished(tmp_path, out):

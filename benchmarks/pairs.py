@@ -1,0 +1,98 @@
+"""Crucial pairs: time and peak memory on generated labels of MQ2007's size and 100 times that.
+
+    python benchmarks/pairs.py
+
+Everything runs in a process of its own, so that a peak of memory is one's own; compilation and imports are
+left out of the time. The plain version is what one writes first: a comparison of all documents with all in
+NumPy, a query at a time, and everything kept until it is written.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from gradrank.data.pairs import crucial_pairs, write_pairs
+
+QUERIES, DOCUMENTS, GRADES = 1692, 41, (0.742, 0.203, 0.055)  # MQ2007: 69,623 rows, its share of each grade
+
+
+def collection(path: Path, times: int) -> None:
+    """Labels of `times` MQ2007s, drawn with its share of each grade."""
+    queries = QUERIES * times
+    labels = np.random.default_rng(0).choice(3, queries * DOCUMENTS, p=GRADES).astype(np.int16)
+    qid = np.repeat(np.arange(queries), DOCUMENTS)
+    part = (qid * 5 // queries + 1).astype(np.int8)
+    pl.DataFrame({"part": part, "qid": qid, "label": labels}).write_parquet(path)
+
+
+def plain(parquet: Path, out: Path) -> None:
+    frame = pl.read_parquet(parquet, columns=["part", "label"])
+    labels, rows, columns = frame["label"].to_numpy().astype(np.int64), frame["part"].to_numpy(), []
+    for query, start in enumerate(range(0, len(labels), DOCUMENTS)):
+        y = labels[start : start + DOCUMENTS]
+        better, worse = np.nonzero(y[:, None] > y[None, :])
+        ideal = np.sort(y) @ np.arange(len(y))
+        gap = y[better] - y[worse]
+        where = (
+            np.full(len(gap), query, np.int32),
+            (better + start).astype(np.int32),
+            (worse + start).astype(np.int32),
+        )
+        columns.append(
+            (rows[start + better], *where, gap.astype(np.int16), gap / ideal if ideal else gap * 0.0)
+        )
+    names = ("part", "query", "better", "worse", "grade_gap", "tau")
+    pl.DataFrame(
+        dict(zip(names, map(np.concatenate, zip(*columns, strict=True)), strict=True))
+    ).write_parquet(out)
+
+
+VERSIONS = {"gradrank": write_pairs, "plain NumPy": plain}
+
+
+def measure(version: str, parquet: Path, out: Path) -> None:
+    """In a process of its own: time of one run, and how far it raised the peak above that of the imports."""
+    crucial_pairs(np.array([0, 1]), np.array([0, 2]))  # compiles, or loads what was compiled
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+    VERSIONS[version](parquet, out)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps([seconds, before / 1024, peak / 1024]))
+
+
+def run(*arguments: object) -> str:
+    """This script in a new process; what it prints."""
+    command = [sys.executable, __file__, *map(str, arguments)]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def main() -> None:
+    print(f"{'size':>5} {'version':<12} {'pairs':>11} {'seconds':>8} {'peak MB':>8} {'of which imports':>17}")
+    with tempfile.TemporaryDirectory() as folder:
+        for times in (1, 100):
+            parquet, seconds = Path(folder, f"{times}.parquet"), {}
+            run("collection", parquet, times)
+            for version in VERSIONS:
+                out = Path(folder, "pairs.parquet")
+                seconds[version], before, peak = json.loads(run(version, parquet, out))
+                pairs = pl.scan_parquet(out).select(pl.len()).collect().item()
+                row = f"{pairs:>11,} {seconds[version]:>8.3f} {peak:>8.0f} {before:>17.0f}"
+                print(f"{times:>4}x {version:<12} {row}")
+            print(f"{'':>5} ratio {seconds['plain NumPy'] / seconds['gradrank']:.1f}")
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case []:
+            main()
+        case ["collection", path, times]:
+            collection(Path(path), int(times))
+        case [version, parquet, out]:
+            measure(version, Path(parquet), Path(out))
