@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 
 import polars as pl
@@ -54,12 +55,19 @@ class Document(HTMLParser):
         return next(t["rows"] for t in self.tables if css_class in t["attributes"].get("class", "").split())
 
 
-@pytest.fixture
-def root(tmp_path):
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    root = tmp_path_factory.mktemp("study")
     for dataset in ("mq2007", "synthetic_net"):
-        summarise(make_results(tmp_path, dataset, MODELS), MODELS, "letor4")
-    (tmp_path / "params.yaml").write_text("seed: 2005 # <b>not markup</b>\n")
-    return tmp_path
+        summarise(make_results(root, dataset, MODELS), MODELS, "letor4")
+    (root / "params.yaml").write_text("seed: 2005 # <b>not markup</b>\n")
+    return root
+
+
+@pytest.fixture
+def root(study, tmp_path):
+    """A copy that a test may damage."""
+    return shutil.copytree(study, tmp_path / "study")
 
 
 def rendered(root, convention="letor4"):
@@ -192,6 +200,13 @@ def test_only_the_committed_summary(root):
     text = rendered(root)
     page = text[text.index('id="data-ohsumed"') : text.index('id="data-synthetic_net"')]
     assert "0.4412" in page and "snakemake ohsumed" in page and "<svg" not in page
+
+
+def test_own_data_are_called_what_params_say(root):
+    (root / "params.yaml").write_text("datasets: {mine: {path: x, title: My & own}}\n")
+    make_results(root, "mine", MODELS)
+    summarise(root / "results" / "mine", MODELS, "letor4")
+    assert '<h1 id="data-mine-title">My &amp; own</h1>' in rendered(root)
 
 
 def test_unfinished_folders_are_listed(root):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import statistics
 from math import sqrt
 
@@ -17,11 +18,17 @@ from gradrank.tables import best, verdict
 MODELS = ("lambdamart", "ranksvm")
 
 
-@pytest.fixture
-def folder(tmp_path):
-    made = make_results(tmp_path)
+@pytest.fixture(scope="module")
+def summarised(tmp_path_factory):
+    made = make_results(tmp_path_factory.mktemp("study"))
     summarise(made, MODELS, "letor4")
     return made
+
+
+@pytest.fixture
+def folder(summarised, tmp_path):
+    """A copy that a test may damage."""
+    return shutil.copytree(summarised, tmp_path / summarised.name)
 
 
 def table(folder, name):

@@ -18,13 +18,19 @@ function show() {
   else scrollTo(0, 0);
 }
 
-// Filter: hides every part of the page that speaks of another method.
+// Filter: hides every part of the page that speaks of another method, and its columns where two are compared.
+function filterPage(page, words) {
+  const hide = (model) => !words.some((word) => model.includes(word));
+  for (const part of page.querySelectorAll("[data-model]")) part.hidden = hide(part.dataset.model);
+  for (const table of page.querySelectorAll("table.matrix"))
+    for (const [i, head] of [...table.tHead.rows[0].cells].slice(1).entries())
+      for (const row of table.rows) row.cells[i + 1].hidden = hide(head.textContent.trim());
+}
+
 for (const filter of document.querySelectorAll(".filter")) {
   filter.hidden = false;
   filter.querySelector("input").addEventListener("input", (event) => {
-    const wanted = event.target.value.trim().toLowerCase().split(/[\s,]+/);
-    for (const part of filter.closest(".page").querySelectorAll("[data-model]"))
-      part.hidden = !wanted.some((word) => part.dataset.model.includes(word));
+    filterPage(filter.closest(".page"), event.target.value.trim().toLowerCase().split(/[\s,]+/));
   });
 }
 

@@ -6,6 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError
 from gradrank.files import read_json
 from gradrank.tables import Row, means, read_table
@@ -26,6 +29,7 @@ class DataSet:
     """One data set's results. `tables` is empty where only the committed summary.json is here."""
 
     name: str
+    title: str
     summary: dict[str, dict[str, float | None]]
     tables: dict[str, list[Row]]
     folds: dict[str, list[Fold]]
@@ -63,16 +67,28 @@ def read_study(results: Path, convention: str, params: Path, data: Path) -> Stud
     finished = [folder for folder in folders if (folder / "summary.json").is_file()]
     if not finished:
         raise GradrankError(f"{results}: no data set with a summary.json; run `snakemake --cores 2` first")
+    text = params.read_text(encoding="utf-8") if params.is_file() else None
+    titles = _titles(text)
     return Study(
         convention=convention,
-        datasets=[_read_dataset(folder, convention, data) for folder in finished],
+        datasets=[
+            _read_dataset(folder, titles.get(folder.name, folder.name), convention, data)
+            for folder in finished
+        ],
         unfinished=[folder.name for folder in folders if folder not in finished],
-        params=params.read_text(encoding="utf-8") if params.is_file() else None,
+        params=text,
         root=results.resolve().parent,
     )
 
 
-def _read_dataset(folder: Path, convention: str, data: Path) -> DataSet:
+def _titles(params: str | None) -> dict[str, str]:
+    """What a data set is called: in the catalogue, or by the user in params.yaml."""
+    own = (yaml.safe_load(params or "") or {}).get("datasets") or {}
+    titles = {name: entry.title for name, entry in catalogue().items()}
+    return titles | {name: values["title"] for name, values in own.items() if (values or {}).get("title")}
+
+
+def _read_dataset(folder: Path, title: str, convention: str, data: Path) -> DataSet:
     summary = _json(folder / "summary.json")
     tables, notices = {}, []
     if (folder / "tables" / "main.csv").is_file():
@@ -95,6 +111,7 @@ def _read_dataset(folder: Path, convention: str, data: Path) -> DataSet:
     meta = data / f"{folder.name}.json"
     return DataSet(
         name=folder.name,
+        title=title,
         summary=summary,
         tables=tables,
         folds={model: _read_folds(folder / model) for model in summary} if tables else {},
