@@ -61,20 +61,19 @@ def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, fl
         cuts.append(stump_thresholds(column, params.thresholds))
         codes[feature] = np.searchsorted(cuts[-1], column)  # x > cuts[t] exactly where code > t
 
-    scores, first = np.zeros(train.rows), None
+    scores = np.zeros(train.rows)
+    potential, first = potentials(scores, labels, train.offsets, base, slope)
+    total = first
     for _ in range(params.rounds):
-        potential, total = potentials(scores, labels, train.offsets, base, slope)
-        if not 0.0 < total < np.inf:  # every pair is in order by a margin that float64 cannot hold
-            return
-        first = first or total
         feature, cut, r = strongest_stump(codes, potential, params.thresholds, params.negative_weights)
         r /= total
         if abs(r) < 1e-12:  # rounding error alone
             return
         alpha = float(np.arctanh(np.clip(r, -PERFECT, PERFECT)))
         scores += alpha * (codes[feature] > cut)
+        potential, total = potentials(scores, labels, train.offsets, base, slope)
         yield Term(int(feature), alpha, float(cuts[feature][cut])), total / first
-        if abs(r) >= PERFECT:
+        if abs(r) >= PERFECT or not 0.0 < total < np.inf:  # or the margins are beyond float64
             return
 
 
