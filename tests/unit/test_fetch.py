@@ -539,11 +539,12 @@ def test_other_faults_of_the_system_are_not_called_a_full_disk(tmp_path, out, mo
     packed = tiny(tmp_path / "mirror")
 
     def broken(*_):
-        raise PermissionError(errno.EACCES, "not allowed")
+        raise PermissionError(errno.EACCES, "not allowed", "/some/where")
 
     monkeypatch.setattr(fetch_module, "unpack", broken)
-    with pytest.raises(PermissionError):
+    with pytest.raises(GradrankError, match=r"tiny: .*not allowed: '/some/where'") as error:
         fetch(entry(Archive(name=packed.name)), out, str(packed.parent))
+    assert "space" not in str(error.value)
 
 
 @pytest.mark.parametrize(("name", "files"), [("mq2007", 20), ("ohsumed", 15)])

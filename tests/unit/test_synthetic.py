@@ -5,7 +5,9 @@ import pytest
 from scipy.stats import kstest
 
 from gradrank.data import synthetic
+from gradrank.data.letor import parse
 from gradrank.data.pairs import crucial_pairs
+from gradrank.errors import GradrankError
 
 TARGETS = ("net", "poly")
 
@@ -120,9 +122,33 @@ def test_equal_seeds_give_equal_bytes_and_other_seeds_do_not(tmp_path):
     assert all(files["a"][name] != files["c"][name] for name in files["a"])
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nett", 10, 5), "did you mean 'net'"),
+        (("net", 4, 5), "at least 5"),
+        (("poly", 5, 1), "at least 5 of 2"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(tmp_path, arguments, message):
+    with pytest.raises(GradrankError, match=message):
+        synthetic.generate(*arguments, 0, tmp_path)
+
+
+def test_an_interrupted_second_run_does_not_look_finished(tmp_path, monkeypatch):
+    synthetic.generate("net", 6, 4, 1, tmp_path)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(synthetic, "_letor", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        synthetic.generate("net", 6, 4, 2, tmp_path)
+    assert not (tmp_path / "fetched.json").exists()
+
+
 def test_what_it_wrote_parses_as_a_five_fold_collection(tmp_path):
-    letor = pytest.importorskip("gradrank.data.letor")
     synthetic.generate("poly", 10, 6, 9, tmp_path / "raw")
-    described = letor.parse(tmp_path / "raw", tmp_path / "p.parquet", seed=0, dataset="synthetic_poly")
+    described = parse(tmp_path / "raw", tmp_path / "p.parquet", seed=0, dataset="synthetic_poly")
     assert (described["rows"], described["queries"], described["features"]) == (60, 10, 50)
     assert len(described["folds"]) == 5

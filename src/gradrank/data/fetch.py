@@ -37,7 +37,7 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
     partial, downloads = (folder.with_name(f".{folder.name}.{kind}") for kind in ("partial", "download"))
     shutil.rmtree(partial, ignore_errors=True)  # what a killed process left
     try:
-        with _full_disk_explained(folder):
+        with _system_errors_explained(folder):
             found = find(entry, folder, downloads, mirror)
             try:
                 contents = _unpack(entry, found, partial)
@@ -116,13 +116,10 @@ def _install(partial: Path, folder: Path) -> None:
 
 
 @contextmanager
-def _full_disk_explained(folder: Path) -> Iterator[None]:
+def _system_errors_explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in NO_SPACE:
-            raise
-        raise GradrankError(
-            f"{folder}: no space left on the disk ({error.strerror}); nothing half-written counts as "
-            f"finished: make room and run the same command again"
-        ) from None
+        advice = "mend that and run the same command again; nothing half-written counts as finished"
+        what = f"no space left on the disk ({error.strerror})" if error.errno in NO_SPACE else str(error)
+        raise GradrankError(f"{folder}: {what}: {advice}") from error

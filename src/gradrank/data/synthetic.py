@@ -6,10 +6,11 @@ whole millionths, so the six decimals of LETOR text hold them exactly and give b
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
+from gradrank.errors import GradrankError, nearest
 from gradrank.files import atomic, sha256, write_json
 
 Target = Literal["net", "poly"]
@@ -81,8 +82,14 @@ def generate(target: Target, queries: int, documents: int, seed: int, folder: Pa
     """Write the artificial collection as LETOR text S1.txt..S5.txt, the queries dealt out in five equal runs.
 
     Beside them go `target.json`, the target's weights, and last `fetched.json`, as fetching would leave it.
+    Raises GradrankError for another target, fewer queries than parts, or fewer than two documents.
     """
+    if target not in get_args(Target):
+        raise GradrankError(f"unknown target {target!r}{nearest(target, list(get_args(Target)))}")
+    if queries < PARTS or documents < 2:
+        raise GradrankError(f"{queries} queries of {documents} documents: at least {PARTS} of 2 are needed")
     folder, name = Path(folder), f"synthetic_{target}"
+    (folder / "fetched.json").unlink(missing_ok=True)  # of an earlier run: not true while files change
     features, weights = draw_features(queries * documents, seed), draw_weights(target, seed)
     labels = grades(outputs(weights, features))
     write_json(folder / "target.json", {key: value.tolist() for key, value in weights.items()})
