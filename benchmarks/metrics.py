@@ -1,0 +1,188 @@
+"""Time and peak memory of evaluation beside what a user would pick instead, all measured in this run.
+
+python benchmarks/metrics.py [--data data/parquet/mq2007.parquet] [--large]
+
+Each tool gets its own process, one warm-up on a few queries (imports, compilation), its input in its own form
+("prepare"), and then computes NDCG@1..10, P@1..10 and MAP, query by query, under trec_eval's convention
+("evaluate"). "gradrank, all metrics" computes everything that gradrank has. Tools that are not installed are
+left out: pip install pytrec-eval-terrier ir-measures ranx.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+CUTS = range(1, 11)
+SHARED = [*(f"ndcg@{k}" for k in CUTS), *(f"p@{k}" for k in CUTS), "map"]
+ALL = [
+    *SHARED,
+    *(f"{name}@{k}" for name in ("recall", "f1", "err") for k in CUTS),
+    *(f"iprec@{level / 10}" for level in range(11)),
+    *("ndcg@15", "ndcg", "mean_ndcg", "ndcg_beta", "r_precision", "iprec_11pt", "mrr"),
+    *("pairwise_accuracy", "pairwise_error"),
+]
+LARGE = (3_500_000, 84_600)
+LIMIT_SECONDS = 120
+
+
+def generated(rows: int, queries: int):
+    """(scores, labels, offsets) of queries of at least two documents with grades 0 to 4."""
+    rng = np.random.default_rng(0)
+    sizes = 2 + rng.multinomial(rows - 2 * queries, np.full(queries, 1 / queries))
+    labels = rng.choice(5, rows, p=[0.6, 0.2, 0.1, 0.06, 0.04])
+    return rng.normal(size=rows), labels, np.r_[0, np.cumsum(sizes)]
+
+
+def load(source: str):
+    """A Parquet collection with random scores, or `rows,queries` to generate."""
+    if not source.endswith(".parquet"):
+        return generated(*map(int, source.split(",")))
+    from gradrank.judgements import read_judgements
+
+    judgements = read_judgements(source)
+    scores = np.random.default_rng(0).normal(size=len(judgements.labels))
+    return scores, judgements.labels, judgements.offsets
+
+
+def gradrank(names, scores, labels, offsets):
+    from gradrank.metrics import compute
+
+    return lambda: compute(names, scores, labels, offsets, "trec")["ndcg@10"].mean()
+
+
+def _dicts(scores, labels, offsets):
+    """The nested dictionaries that pytrec_eval and ranx take."""
+    qrels, run = {}, {}
+    for q, (a, b) in enumerate(pairwise(offsets)):
+        ids = [f"d{i}" for i in range(b - a)]
+        qrels[str(q)] = dict(zip(ids, labels[a:b].tolist(), strict=True))
+        run[str(q)] = dict(zip(ids, scores[a:b].tolist(), strict=True))
+    return qrels, run
+
+
+def pytrec_eval(scores, labels, offsets):
+    import pytrec_eval as tool
+
+    cuts = ",".join(map(str, CUTS))
+    qrels, run = _dicts(scores, labels, offsets)
+    evaluator = tool.RelevanceEvaluator(qrels, {f"ndcg_cut.{cuts}", f"P.{cuts}", "map"})
+    return lambda: np.mean([values["ndcg_cut_10"] for values in evaluator.evaluate(run).values()])
+
+
+def ir_measures(scores, labels, offsets):
+    import ir_measures as tool
+
+    qrels, run = _dicts(scores, labels, offsets)
+    measures = [tool.AP, *(tool.nDCG @ k for k in CUTS), *(tool.P @ k for k in CUTS)]
+    evaluator = tool.evaluator(measures, qrels)
+    return lambda: np.mean([m.value for m in evaluator.iter_calc(run) if m.measure == tool.nDCG @ 10])
+
+
+def ranx(scores, labels, offsets):
+    import ranx as tool
+
+    qrels, run = (form(table) for form, table in zip((tool.Qrels, tool.Run), _dicts(scores, labels, offsets)))  # noqa: B905
+    measures = ["map", *(f"ndcg@{k}" for k in CUTS), *(f"precision@{k}" for k in CUTS)]
+    return lambda: tool.evaluate(qrels, run, measures)["ndcg@10"]
+
+
+def scikit_learn(scores, labels, offsets):
+    from sklearn.metrics import average_precision_score, ndcg_score
+
+    def run():
+        values = []
+        for a, b in pairwise(offsets):
+            for k in CUTS:
+                value = ndcg_score(labels[None, a:b], scores[None, a:b], k=k)
+            values.append(value)
+            if labels[a:b].any():
+                average_precision_score(labels[a:b] > 0, scores[a:b])
+        return np.mean(values)
+
+    return run
+
+
+TOOLS = {
+    "gradrank, same metrics": ("numpy", lambda *data: gradrank(SHARED, *data)),
+    "gradrank, all metrics": ("numpy", lambda *data: gradrank(ALL, *data)),
+    "pytrec_eval": ("pytrec_eval", pytrec_eval),
+    "ir_measures": ("ir_measures", ir_measures),
+    "ranx": ("ranx", ranx),
+    "scikit-learn, no P@k": ("sklearn", scikit_learn),
+}
+
+
+def measure(tool: str, source: str) -> None:
+    """Run one tool and print its figures as JSON."""
+    prepare = TOOLS[tool][1]
+    prepare(*generated(60, 8))()
+    data = load(source)
+    started = time.perf_counter()
+    evaluate = prepare(*data)
+    prepared = time.perf_counter()
+    value = evaluate()
+    figures = {
+        "prepare": prepared - started,
+        "evaluate": time.perf_counter() - prepared,
+        "ndcg@10": float(value),
+    }
+    print(json.dumps(figures | {"peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 2**10}))
+
+
+def table(title: str, source: str, tools: Iterable[str] = TOOLS) -> None:
+    """A line a tool; "times" is its seconds over those of gradrank with the same metrics."""
+    print(
+        f"\n{title}\n{'':24}{'prepare s':>10}{'evaluate s':>11}{'times':>8}{'peak MB':>9}  NDCG@10",
+        flush=True,
+    )
+    base = None
+    for tool in tools:
+        if find_spec(TOOLS[tool][0]) is None:
+            print(f"{tool:24}not installed")
+            continue
+        command = [sys.executable, __file__, "--tool", tool, "--source", source]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=True)
+        except subprocess.TimeoutExpired:
+            print(f"{tool:24}stopped after {LIMIT_SECONDS} s", flush=True)
+            continue
+        seen = json.loads(done.stdout.splitlines()[-1])
+        base = base or seen["evaluate"]
+        print(
+            f"{tool:24}{seen['prepare']:10.3f}{seen['evaluate']:11.3f}{seen['evaluate'] / base:8.1f}"
+            f"{seen['peak_mb']:9}  {seen['ndcg@10']:.6f}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default="data/parquet/mq2007.parquet", help="Parquet collection")
+    parser.add_argument(
+        "--large", action="store_true", help="also 84,600 generated queries, 3.5 million rows"
+    )
+    parser.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
+    parser.add_argument("--source", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.tool:
+        return measure(chosen.tool, chosen.source)
+    if Path(chosen.data).exists():
+        table(chosen.data, chosen.data)
+    else:
+        table("69,623 generated rows, 1,692 queries (the size of MQ2007)", "69623,1692")
+    if chosen.large:
+        tools = [tool for tool in TOOLS if not tool.startswith("scikit-learn")]  # it would take ten minutes
+        table(f"{LARGE[0]:,} generated rows, {LARGE[1]:,} queries", ",".join(map(str, LARGE)), tools)
+
+
+if __name__ == "__main__":
+    main()
