@@ -1,0 +1,98 @@
+"""Rows of ranking data from text: arrays, and errors that say what is wrong where."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gradrank.data import scan
+from gradrank.data.source import Source, mark_length
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Parsed rows and the text that they are from.
+
+    features: (d, n) float32; labels: (n,) int16; qids: (n,) int64; docids: (n, 2) int64, the bytes in `text`,
+    start -1 without one; inc, prob: (n,) float64, NaN where unknown; text: uint8.
+    """
+
+    features: np.ndarray
+    labels: np.ndarray
+    qids: np.ndarray
+    docids: np.ndarray
+    inc: np.ndarray
+    prob: np.ndarray
+    text: np.ndarray
+
+
+def first_row(path: Path) -> tuple[int, bool]:
+    """(number of features, whether rows are sparse) by the first row of a file.
+
+    Rows are sparse if this one leaves numbers out. A malformed one counts as dense: reading it so says what
+    is wrong.
+    """
+    with path.open("rb") as stream:
+        for line in stream:
+            tokens = line.split(b"#")[0].split()
+            if len(tokens) > 1:
+                break
+        else:
+            return 1, False
+    numbers = [token.partition(b":")[0] for token in tokens[2:]]
+    values = [int(number) if number.isdigit() else -1 for number in numbers]
+    increasing = all(a < b for a, b in zip([0, *values], values, strict=False))
+    if increasing and values != list(range(1, len(values) + 1)):
+        return values[-1], True
+    return max(len(values), 1), not values
+
+
+def read_rows(source: Source, queries: np.ndarray, width: int, sparse: bool) -> Rows:
+    """The rows of the queries at these ascending positions.
+
+    Raises GradrankError at the first bad line.
+    """
+    text = source.read(queries)
+    buffer = text if text[-1] == scan.NEWLINE else np.append(text, np.uint8(scan.NEWLINE))
+    counts = source.rows[queries]
+    n = counts.sum()
+    features = np.zeros((width, n), np.float32) if sparse else np.empty((width, n), np.float32)
+    labels, docids = np.empty(n, np.int16), np.empty((n, 2), np.int64)
+    inc, prob = np.empty(n), np.empty(n)
+    start = mark_length(text) if source.starts[queries[0]] == 0 else 0
+    code, position, number, nulls, late, late_count = scan.rows(
+        buffer, start, sparse, features, labels, docids, inc, prob
+    )
+    if code != scan.OK:
+        raise source.error(queries, position, _expected(code, number, width, sparse))
+    for column, row, first, end in late[:late_count]:
+        value = float(bytes(buffer[first:end]))
+        if column < width:
+            features[column, row] = np.clip(value, -scan.LARGEST, scan.LARGEST)
+        else:
+            (inc, prob)[column - width][row] = value
+    if nulls:
+        scan.fill_nulls(features, np.r_[0, np.cumsum(counts)])
+    if len(buffer) > len(text) and n > 1:
+        _check_last(source, queries, len(text), docids[-2:, 0] >= 0, ~np.isnan([inc[-2:], prob[-2:]]))
+    return Rows(features, labels, np.repeat(source.qids[queries], counts), docids, inc, prob, text)
+
+
+def _check_last(source, queries, end: int, docid: np.ndarray, numbers: np.ndarray) -> None:
+    """A last row that lacks the newline and also a part of the comment before it was cut off."""
+    known = np.vstack([docid, numbers])
+    if (known[:, 0] & ~known[:, 1]).any():
+        raise source.error(queries, end, "a comment like the row before; is the file cut off?")
+
+
+def _expected(code: int, number: int, width: int, sparse: bool) -> str:
+    """What a row should have where `scan.rows` stopped, after the feature `number`."""
+    if code == scan.BAD_GRADE:
+        return f"a grade, a whole number from 0 to {scan.HIGHEST_GRADE}"
+    if code == scan.BAD_VALUE:
+        return f"a finite decimal number or NULL as feature {number}"
+    if number == width:
+        return f"the end of the row after feature {width}"
+    if sparse:
+        return f"<feature>:<value>, the feature from {number + 1} to {width}"
+    return f"feature {number + 1} (the first row has 1 to {width}; declare `features` if rows are sparse)"

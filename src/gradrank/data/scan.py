@@ -1,0 +1,331 @@
+"""LETOR and SVMlight text to arrays: one pass over the bytes, every token checked, compiled.
+
+A buffer is a uint8 array that ends with a newline, so that no loop over a token can leave it.
+"""
+
+import numba
+import numpy as np
+
+TAB, NEWLINE, RETURN, SPACE, HASH, PLUS, MINUS, DOT, ZERO, NINE, COLON, EQUALS = b"\t\n\r #+-.09:="
+LOWER_E, UPPER_E, CAPITAL_N, CAPITAL_U, CAPITAL_L = b"eENUL"
+QID, DOCID, INC, PROB = (np.frombuffer(word, np.uint8) for word in (b"qid:", b"docid", b"inc", b"prob"))
+
+OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW = range(6)
+EXACT, NEAR, NOT_A_NUMBER = range(3)
+HIGHEST_GRADE = 31  # gains are 2^grade - 1; LightGBM's table of gains ends here too
+LARGEST = np.float32(np.finfo(np.float32).max)
+SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
+LEAST_POWER, GREATEST_POWER = -330, 308
+POWERS = np.array([float(f"1e{power}") for power in range(LEAST_POWER, GREATEST_POWER + 1)])
+
+
+@numba.njit(cache=True, nogil=True)
+def heads(buffer, line_starts, qids, last_numbers):
+    """Reads `<grade> qid:<number>` of each line: qids (lines,) int64, -1 where a line has no row.
+
+    last_numbers: (lines,) int64, filled with the number of each row's last feature (0 without any); may be
+    empty, which skips that. Returns (code, position), position being the byte that code complains of.
+    """
+    for line in range(len(line_starts)):
+        i = _skip_blanks(buffer, line_starts[line])
+        qids[line] = -1
+        if buffer[i] == NEWLINE or buffer[i] == HASH:
+            continue
+        i = _skip_blanks(buffer, _token_end(buffer, i))
+        start = i
+        i = _after(buffer, i, QID)
+        if i < 0:
+            return BAD_QID, start
+        value, end = _digits(buffer, i)
+        if end == i or not _ends_token(buffer[end]):
+            return BAD_QID, start
+        qids[line] = value
+        if len(last_numbers):
+            last_numbers[line] = _last_number(buffer, end)
+    return OK, 0
+
+
+@numba.njit(cache=True, nogil=True)
+def rows(buffer, start, sparse, columns, labels, docids, inc, prob):
+    """Reads the rows of the whole lines from `start` on.
+
+    columns: (d, n) float32, all zero if sparse; labels: (n,) int16; docids: (n, 2) int64, the bytes of each
+    docid, start -1 without one; inc, prob: (n,) float64, NaN without one. `NULL` becomes NaN in `columns`.
+    Dense rows must number their features 1..d; sparse ones may leave some out, which are 0.
+
+    Returns (code, position, number, nulls, late, late_count): number is that of the last good feature before
+    the byte at `position` that `code` complains of; nulls counts the NULL values; late[:late_count] are the
+    few numbers whose rounding needs more than 64 bits, as (column, row, start, end), with column d for `inc`
+    and d + 1 for `prob`.
+    """
+    width = columns.shape[0]
+    late = np.empty((16, 4), np.int64)
+    row = nulls = late_count = 0
+    i = start
+    while i < len(buffer):
+        i = _skip_blanks(buffer, i)
+        if buffer[i] == NEWLINE or buffer[i] == HASH:
+            i = _line_end(buffer, i) + 1
+            continue
+        value, end, rounding = _number(buffer, i)
+        if rounding != EXACT or not 0 <= value <= HIGHEST_GRADE or value != np.floor(value):
+            return BAD_GRADE, i, 0, nulls, late, late_count
+        labels[row] = np.int16(value)
+        i = _token_end(buffer, _skip_blanks(buffer, end))  # past the qid, which `heads` has checked
+        last = 0
+        while True:
+            i = _skip_blanks(buffer, i)
+            if buffer[i] == NEWLINE or buffer[i] == HASH:
+                break
+            number, end = _digits(buffer, i)
+            least, most = (last + 1, width) if sparse else (last + 1, min(last + 1, width))
+            if end == i or buffer[end] != COLON or number < least or number > most:
+                return BAD_NUMBER, i, last, nulls, late, late_count
+            i = end + 1
+            if _is_null(buffer, i):
+                columns[number - 1, row] = np.nan
+                nulls += 1
+                end = i + 4
+            else:
+                value, end, rounding = _number(buffer, i)
+                if rounding == NOT_A_NUMBER:
+                    return BAD_VALUE, i, number, nulls, late, late_count
+                if rounding == NEAR and _may_round_otherwise(value):
+                    late, late_count = _append(late, late_count, number - 1, row, i, end)
+                columns[number - 1, row] = _to_float32(value)
+            last = number
+            i = end
+        if not sparse and last < width:
+            return SHORT_ROW, i, last, nulls, late, late_count
+        docids[row, 0], docids[row, 1], i = _field(buffer, i + 1, DOCID) if buffer[i] == HASH else (-1, -1, i)
+        for column, key, values in ((width, INC, inc), (width + 1, PROB, prob)):
+            first, end, i = _field(buffer, i, key)
+            values[row] = np.nan
+            if first >= 0:
+                value, end, rounding = _number(buffer, first)
+                if rounding != NOT_A_NUMBER:
+                    values[row] = value
+                if rounding == NEAR:
+                    late, late_count = _append(late, late_count, column, row, first, end)
+        row += 1
+        i = _line_end(buffer, i) + 1
+    return OK, 0, 0, nulls, late, late_count
+
+
+@numba.njit(cache=True, nogil=True)
+def fill_nulls(columns, offsets):
+    """NaN becomes the least value of that feature among the query's documents, or 0 where all are NaN.
+
+    That is how LETOR's own MIN files are made from its NULL files: the missing values are language-model
+    scores of documents without any query term, minus infinity in principle (Qin et al. 2010, section 4).
+    """
+    for column in range(columns.shape[0]):
+        values = columns[column]
+        for query in range(len(offsets) - 1):
+            least = np.float32(np.inf)
+            missing = 0
+            for row in range(offsets[query], offsets[query + 1]):
+                if np.isnan(values[row]):
+                    missing += 1
+                elif values[row] < least:
+                    least = values[row]
+            if missing == 0:
+                continue
+            if missing == offsets[query + 1] - offsets[query]:
+                least = np.float32(0)
+            for row in range(offsets[query], offsets[query + 1]):
+                if np.isnan(values[row]):
+                    values[row] = least
+
+
+@numba.njit(cache=True, nogil=True)
+def gather(buffer, spans):
+    """The bytes of the spans one after the other, and their (n + 1,) int32 offsets."""
+    offsets = np.zeros(len(spans) + 1, np.int32)
+    for k in range(len(spans)):
+        offsets[k + 1] = offsets[k] + spans[k, 1] - spans[k, 0]
+    data = np.empty(offsets[-1], np.uint8)
+    for k in range(len(spans)):
+        for i in range(spans[k, 1] - spans[k, 0]):
+            data[offsets[k] + i] = buffer[spans[k, 0] + i]
+    return data, offsets
+
+
+@numba.njit(cache=True, nogil=True)
+def _number(buffer, i):
+    """A decimal number at i: (float64, end, rounding).
+
+    EXACT is what float(text) gives: an integer up to 2^53 times or over a power of ten up to 10^22 rounds
+    once (Clinger 1990). NEAR is within 4 units in the last place of it. NOT_A_NUMBER is anything else.
+    """
+    negative = buffer[i] == MINUS
+    if negative or buffer[i] == PLUS:
+        i += 1
+    mantissa, power, digits, dropped = np.uint64(0), 0, 0, 0
+    while ZERO <= buffer[i] <= NINE:
+        mantissa, dropped = _with_digit(mantissa, dropped, buffer[i])
+        digits += 1
+        i += 1
+    if buffer[i] == DOT:
+        i += 1
+        while ZERO <= buffer[i] <= NINE:
+            mantissa, dropped = _with_digit(mantissa, dropped, buffer[i])
+            digits += 1
+            power -= 1
+            i += 1
+    power += dropped
+    known = digits > 0
+    if known and (buffer[i] == LOWER_E or buffer[i] == UPPER_E):
+        i += 1
+        down = buffer[i] == MINUS
+        if down or buffer[i] == PLUS:
+            i += 1
+        exponent, end = _digits(buffer, i)
+        known = end > i
+        power += -exponent if down else exponent
+        i = end
+    if not known or not _ends_token(buffer[i]):
+        return 0.0, i, NOT_A_NUMBER
+    rounding = EXACT
+    if mantissa == 0 or power < LEAST_POWER - 20:
+        value = 0.0
+    elif power > GREATEST_POWER:
+        value = np.inf
+    elif dropped == 0 and mantissa <= np.uint64(1 << 53) and -22 <= power <= 22:
+        value = float(mantissa)
+        value = value * POWERS[power - LEAST_POWER] if power >= 0 else value / POWERS[-power - LEAST_POWER]
+    else:
+        value = float(mantissa) * POWERS[max(power - LEAST_POWER, 0)]
+        rounding = NEAR
+    return -value if negative else value, i, rounding
+
+
+@numba.njit(cache=True, nogil=True)
+def _with_digit(mantissa, dropped, byte):
+    """Up to 19 digits fit 64 bits; the value of any further ones is below the last place of a float64."""
+    if mantissa < np.uint64(10**18):
+        return mantissa * np.uint64(10) + np.uint64(byte - ZERO), dropped
+    return mantissa, dropped + 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _may_round_otherwise(value):
+    """Whether a float64 a few units away could round to another float32.
+
+    float32 drops 29 bits: only half-way patterns matter; outside float32's normal range the answer is yes.
+    """
+    if not SMALLEST_NORMAL < abs(value) < LARGEST:
+        return True
+    low = np.array([value]).view(np.int64)[0] & ((1 << 29) - 1)
+    return abs(low - (1 << 28)) <= 16
+
+
+@numba.njit(cache=True, nogil=True)
+def _to_float32(value):
+    """The nearest finite float32: values beyond its range become the largest one, with their sign."""
+    if value > LARGEST:
+        return LARGEST
+    if value < -LARGEST:
+        return -LARGEST
+    return np.float32(value)
+
+
+@numba.njit(cache=True, nogil=True)
+def _digits(buffer, i):
+    """(value, end) of an unsigned integer, not more than 18 digits of it; end == i if there is none."""
+    value, most = 0, i + 18
+    while ZERO <= buffer[i] <= NINE and i < most:
+        value = value * 10 + (buffer[i] - ZERO)
+        i += 1
+    return value, i
+
+
+@numba.njit(cache=True, nogil=True)
+def _field(buffer, i, key):
+    """`key = token` at i, in a comment: (start and end of the token, or -1 and -1; where to read on)."""
+    at = _after(buffer, _skip_blanks(buffer, i), key)
+    if at < 0:
+        return -1, -1, i
+    at = _skip_blanks(buffer, at)
+    if buffer[at] != EQUALS:
+        return -1, -1, i
+    start = _skip_blanks(buffer, at + 1)
+    end = start
+    while not _is_blank(buffer[end]) and buffer[end] != NEWLINE:
+        end += 1
+    return (start, end, end) if end > start else (-1, -1, i)
+
+
+@numba.njit(cache=True, nogil=True)
+def _last_number(buffer, i):
+    """The number of a row's last feature, 0 without any; `rows` checks them all later."""
+    colon = -1
+    while buffer[i] != NEWLINE and buffer[i] != HASH:
+        if buffer[i] == COLON:
+            colon = i
+        i += 1
+    if colon < 0:
+        return 0
+    start = colon
+    while ZERO <= buffer[start - 1] <= NINE:
+        start -= 1
+    return _digits(buffer, start)[0]
+
+
+@numba.njit(cache=True, nogil=True)
+def _after(buffer, i, word):
+    """The position after `word` if it stands at i, else -1."""
+    for k in range(len(word)):
+        if buffer[i + k] != word[k]:
+            return -1
+    return i + len(word)
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_null(buffer, i):
+    return (
+        buffer[i] == CAPITAL_N
+        and buffer[i + 1] == CAPITAL_U
+        and buffer[i + 2] == CAPITAL_L
+        and buffer[i + 3] == CAPITAL_L
+        and _ends_token(buffer[i + 4])
+    )
+
+
+@numba.njit(cache=True, nogil=True)
+def _append(late, count, column, row, start, end):
+    if count == len(late):
+        late = np.concatenate((late, np.empty_like(late)))
+    late[count, 0], late[count, 1], late[count, 2], late[count, 3] = column, row, start, end
+    return late, count + 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_blank(byte):
+    return byte in (SPACE, TAB, RETURN)
+
+
+@numba.njit(cache=True, nogil=True)
+def _ends_token(byte):
+    return byte in (SPACE, NEWLINE, HASH, TAB, RETURN)
+
+
+@numba.njit(cache=True, nogil=True)
+def _skip_blanks(buffer, i):
+    while _is_blank(buffer[i]):
+        i += 1
+    return i
+
+
+@numba.njit(cache=True, nogil=True)
+def _token_end(buffer, i):
+    while not _ends_token(buffer[i]):
+        i += 1
+    return i
+
+
+@numba.njit(cache=True, nogil=True)
+def _line_end(buffer, i):
+    while buffer[i] != NEWLINE:
+        i += 1
+    return i
