@@ -1,0 +1,62 @@
+"""LambdaMART (Burges 2010) and boosted trees on the XE_NDCG objective (Bruch 2021), by LightGBM."""
+
+from typing import Any
+
+import numpy as np
+
+from gradrank.boosting import BoostedTrees, BoostingParams
+from gradrank.model import param, register
+
+
+class LambdaMARTParams(BoostingParams):
+    sigma: float = param(1.0, "LightGBM's default; Burges 2010, section 4, leaves it open", gt=0)
+    truncation: int = param(30, "LightGBM's default: a pair needs a document above this rank", ge=1)
+    normalize: bool = param(True, "LightGBM's default: lambdas scaled by score distance and by query")
+
+
+class FaithfulParams(LambdaMARTParams):
+    truncation: int = param(10_000, "Burges 2010, section 7: every pair of different grades counts", ge=1)
+    normalize: bool = param(False, "Burges 2010, section 7: no scaling of the lambdas")
+
+
+@register("lambdamart")
+class LambdaMART(BoostedTrees):
+    Params = LambdaMARTParams
+    summary = "Boosted trees on LambdaRank's gradients (Burges 2010), practical settings, LightGBM"
+    ranks_queries = True
+
+    @classmethod
+    def objectives(
+        cls, labels: np.ndarray, params: LambdaMARTParams
+    ) -> list[tuple[np.ndarray, dict[str, Any]]]:
+        gains = [2.0**grade - 1.0 for grade in range(int(labels.max()) + 1)]
+        return [
+            (
+                labels,
+                {
+                    "objective": "lambdarank",
+                    "label_gain": gains,
+                    "sigmoid": params.sigma,
+                    "lambdarank_truncation_level": params.truncation,
+                    "lambdarank_norm": params.normalize,
+                },
+            )
+        ]
+
+
+@register("lambdamart_faithful")
+class LambdaMARTFaithful(LambdaMART):
+    Params = FaithfulParams
+    summary = "LambdaMART with the lambdas of Burges 2010: all pairs, no normalisation, LightGBM"
+
+
+@register("xendcg")
+class XENDCG(BoostedTrees):
+    summary = "Boosted trees on a cross entropy that bounds NDCG (Bruch 2021, XE_NDCG_MART), LightGBM"
+    ranks_queries = True
+
+    @classmethod
+    def objectives(
+        cls, labels: np.ndarray, params: BoostingParams
+    ) -> list[tuple[np.ndarray, dict[str, Any]]]:
+        return [(labels, {"objective": "rank_xendcg"})]

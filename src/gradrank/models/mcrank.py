@@ -1,0 +1,36 @@
+"""McRank (Li, Burges & Wu 2007): boosted classification of the grades; the score is the expected grade."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from gradrank.boosting import BoostedTrees, BoostingParams
+from gradrank.model import param, register
+
+
+class McRankParams(BoostingParams):
+    form: Literal["multiclass", "ordinal"] = param(
+        "ordinal", "P(y >= k) by one classifier a threshold k, or P(y = k); Li et al. 2007, sections 4 and 5"
+    )
+
+
+@register("mcrank")
+class McRank(BoostedTrees):
+    Params = McRankParams
+    summary = (
+        "Boosted ordinal or multiclass classification, score = expected grade (Li et al. 2007), LightGBM"
+    )
+
+    @classmethod
+    def objectives(cls, labels: np.ndarray, params: McRankParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+        highest = max(int(labels.max()), 1)
+        if params.form == "multiclass":
+            return [(labels, {"objective": "multiclass", "num_class": highest + 1})]
+        return [(labels >= k, {"objective": "binary"}) for k in range(1, highest + 1)]
+
+    @classmethod
+    def combine(cls, outputs: list[np.ndarray]) -> np.ndarray:
+        """E[y] = sum_k k P(y = k) = sum_{k >= 1} P(y >= k)."""
+        if outputs[0].ndim == 2:
+            return np.einsum("nk,k->n", outputs[0], np.arange(outputs[0].shape[1], dtype=np.float64))
+        return np.sum(outputs, axis=0)
