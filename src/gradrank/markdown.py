@@ -1,9 +1,7 @@
 """summary.md: the main table and the published numbers beside ours, as GitHub shows them."""
 
-from typing import Any
-
 from gradrank.published import metric_label
-from gradrank.tables import best
+from gradrank.tables import LEVEL, Row, best
 
 MARKS = {"inside": "✓", "above": "▲", "below": "▼"}
 
@@ -14,7 +12,7 @@ def markdown_table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def summary_page(dataset: str, convention: str, made: dict[str, list[dict[str, Any]]]) -> str:
+def summary_page(dataset: str, convention: str, made: dict[str, list[Row]]) -> str:
     """The text of summary.md from the tables that `summary.summarise` made."""
     main = [row for row in made["main"] if row["convention"] == convention]
     folds = {row["fold"] for row in made["folds"]}
@@ -24,13 +22,14 @@ def summary_page(dataset: str, convention: str, made: dict[str, list[dict[str, A
         f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
         "all), ± half the 95% interval (1.96 standard errors over all test queries). Best in bold.",
         _main_table(main),
+        *_level_with_best(main, made["pairwise"]),
     ]
     if made["published"]:
         parts += ["## Published numbers beside ours", *_published(made["published"])]
     return "\n\n".join(parts) + "\n"
 
 
-def _main_table(main: list[dict[str, Any]]) -> str:
+def _main_table(main: list[Row]) -> str:
     metrics = list(dict.fromkeys(row["metric"] for row in main))
     models = list(dict.fromkeys(row["model"] for row in main))
     cells = {(row["model"], row["metric"]): (row["mean"], row["half_width"]) for row in main}
@@ -45,7 +44,29 @@ def _main_table(main: list[dict[str, Any]]) -> str:
     return markdown_table(["method", *map(metric_label, metrics)], rows)
 
 
-def _published(rows: list[dict[str, Any]]) -> list[str]:
+def _level_with_best(main: list[Row], pairwise: list[Row]) -> list[str]:
+    """A sentence a tested metric: the methods that paired tests do not tell from the best mean."""
+    sentences = []
+    for metric in dict.fromkeys(row["metric"] for row in pairwise):
+        means = {row["model"]: row["mean"] for row in main if row["metric"] == metric}
+        winner = max(means, key=lambda model: (means[model], model))
+        pairs = [
+            row for row in pairwise if row["metric"] == metric and winner in (row["model_a"], row["model_b"])
+        ]
+        level = [
+            row["model_b"] if row["model_a"] == winner else row["model_a"]
+            for row in pairs
+            if not row["wilcoxon_holm"] < LEVEL
+        ]
+        others = ", ".join(f"`{model}`" for model in level) if level else "no other method"
+        sentences.append(
+            f"Level with the best by {metric_label(metric)} (`{winner}`; paired Wilcoxon test over queries, "
+            f"Holm-corrected for all pairs, p ≥ {LEVEL}): {others}."
+        )
+    return sentences
+
+
+def _published(rows: list[Row]) -> list[str]:
     """A line a published method: its values, and ours minus them; sources are numbered below."""
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     sources = list(dict.fromkeys(row["source"] for row in rows))

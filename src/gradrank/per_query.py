@@ -57,7 +57,7 @@ def read_test_queries(path: Path, metrics: Iterable[str]) -> dict[str, QueryValu
     import polars as pl
 
     if not path.is_file():
-        raise GradrankError(f"{path}: missing; evaluate the model first (`gradrank evaluate-model`)")
+        raise GradrankError(f"{path}: missing; evaluate the model first (`gradrank evaluate-folds`)")
     frame = pl.scan_parquet(path).filter(pl.col("split") == "test").collect()
     wanted = [metric for metric in metrics if metric in frame.columns]
     if frame.is_empty() or not wanted:

@@ -39,6 +39,7 @@ TEXTS = {
 }
 PAIRED_METRICS = ("ndcg@10", "map")  # those tested: 40 methods make 780 pairs, each with two tests a metric
 BOOTSTRAP_SEED = 0
+LEVEL = 0.05  # of significance, after correction
 
 
 def main_rows(convention: str, model: str, values: QueryValues) -> list[Row]:

@@ -84,6 +84,26 @@ def test_fold_table_averages_to_the_main_table(folder):
         )
 
 
+def test_pairwise_table_tests_every_pair_of_the_primary_convention(tmp_path):
+    models = ("lambdamart", "ranknet_linear", "ranksvm")
+    folder = make_results(tmp_path, models=models)
+    better = pl.read_parquet(folder / "ranksvm" / "per_query.parquet").with_columns(pl.col("map") + 2)
+    better.write_parquet(folder / "ranknet_linear" / "per_query.parquet")
+    summarise(folder, models, "letor4")
+    rows = table(folder, "pairwise")
+    pairs = [("lambdamart", "ranknet_linear"), ("lambdamart", "ranksvm"), ("ranknet_linear", "ranksvm")]
+    assert [(row["metric"], row["model_a"], row["model_b"]) for row in rows] == [
+        (metric, *pair) for metric in ("ndcg@10", "map") for pair in pairs
+    ]
+    assert {row["convention"] for row in rows} == {"letor4"}
+    assert float(rows[5]["difference"]) == pytest.approx(2, abs=1e-12)
+    assert (rows[5]["wins"], rows[5]["ties"], rows[5]["losses"]) == ("45", "0", "0")
+    assert float(rows[5]["wilcoxon"]) < float(rows[5]["wilcoxon_holm"]) < 1e-6
+    assert float(rows[2]["wilcoxon"]) == 1, "equal on every query"
+    text = (folder / "summary.md").read_text()
+    assert "best by MAP (`ranknet_linear`;" in text and "p ≥ 0.05): no other method." in text
+
+
 def test_published_numbers_stand_beside_ours(folder):
     summary = json.loads((folder / "summary.json").read_text())
     rows = [row for row in table(folder, "published") if row["metric"] == "ndcg@10"]

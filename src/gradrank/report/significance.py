@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 
 from gradrank.report.study import DataSet
-from gradrank.tables import Row
-
-LEVEL = 0.05
+from gradrank.tables import LEVEL, Row
 
 
 @dataclass(frozen=True)
