@@ -63,6 +63,16 @@ class Collection:
         """(n,) int64: the position of each row's query."""
         return np.repeat(np.arange(self.queries), np.diff(self.offsets))
 
+    def check(self, where: str) -> None:
+        """Raise GradrankError, naming `where`, if a feature is NaN or infinite: no model is trained on that."""
+        finite = np.isfinite(self.features)
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            raise GradrankError(
+                f"{where}: feature {column + 1} of document {row + 1} is {self.features[row, column]}; "
+                "features must be finite numbers"
+            )
+
     @staticmethod
     def read(path: Path | str, parts: Sequence[int], pairs: Path | str | None = None) -> "Collection":
         """The given parts of a Parquet collection, one after the other in the order given.
