@@ -72,8 +72,10 @@ def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, fl
         alpha = float(np.arctanh(np.clip(r, -PERFECT, PERFECT)))
         scores += alpha * (codes[feature] > cut)
         potential, total = potentials(scores, labels, train.offsets, base, slope)
+        if not 0.0 < total < np.inf:  # every pair is in order by a margin beyond the range of float64
+            return
         yield Term(int(feature), alpha, float(cuts[feature][cut])), total / first
-        if abs(r) >= PERFECT or not 0.0 < total < np.inf:  # or the margins are beyond float64
+        if abs(r) >= PERFECT:
             return
 
 
