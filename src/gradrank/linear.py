@@ -1,0 +1,62 @@
+"""Linear rankers trained to convergence: any smooth convex loss on scores, L-BFGS, L2 from a grid."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numba
+import numpy as np
+
+Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[float, np.ndarray]]
+
+
+def l2_path(
+    features: np.ndarray, labels: np.ndarray, offsets: np.ndarray, loss: Loss, grid: Sequence[float]
+) -> Iterator[tuple[np.ndarray, float]]:
+    """((d,) float64 weights, cost) for each l2 of `grid`, strongest first, each starting from the last.
+
+    Minimises cost(Xw) / cost(0) + l2/2 |w|^2 (L-BFGS, Liu & Nocedal 1989). Dividing by the cost of no ranking
+    at all makes one grid serve every loss and size of data. The cost yielded is the first term alone.
+    features: (n, d), best standardised: the penalty treats all weights alike.
+    loss: (scores, labels, offsets) -> cost, (n,) gradient; its cost of zero scores must be positive.
+    """
+    from scipy.optimize import minimize
+
+    features = np.ascontiguousarray(features, dtype=np.float64)
+    weights = np.zeros(features.shape[1])
+    unranked, _ = loss(np.zeros(len(labels)), labels, offsets)
+
+    def objective(weights: np.ndarray, l2: float) -> tuple[float, np.ndarray]:
+        cost, gradient = loss(_scores(features, weights), labels, offsets)
+        penalty = l2 / 2.0 * (weights @ weights)
+        return cost / unranked + penalty, _weighted_sum(features, gradient) / unranked + l2 * weights
+
+    for l2 in sorted(grid, reverse=True):
+        # An objective known to 1e-9 of itself: MAP is then within 1e-4 of where it would settle.
+        options = {"maxiter": 1000, "ftol": 1e-9, "gtol": 1e-7}
+        solution = minimize(objective, weights, args=(l2,), jac=True, method="L-BFGS-B", options=options)
+        weights = solution.x
+        yield weights, solution.fun - l2 / 2.0 * (weights @ weights)
+
+
+# Loops rather than BLAS: the order of the sums, and so the last bit, is the same at any number of threads.
+
+
+@numba.njit(cache=True)
+def _scores(features, weights):
+    """(n,) X w."""
+    out = np.empty(len(features))
+    for i in range(len(features)):
+        total = 0.0
+        for j in range(len(weights)):
+            total += features[i, j] * weights[j]
+        out[i] = total
+    return out
+
+
+@numba.njit(cache=True)
+def _weighted_sum(features, weight):
+    """(d,) X^T g."""
+    out = np.zeros(features.shape[1])
+    for i in range(len(features)):
+        for j in range(len(out)):
+            out[j] += weight[i] * features[i, j]
+    return out
