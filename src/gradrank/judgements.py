@@ -35,8 +35,8 @@ def read_judgements(path: Path | str, parts: Sequence[int] | None = None) -> Jud
         return _grouped(_read_letor(path), path)
     table = pl.scan_parquet(path).select("part", "qid", "label", "docid")
     if parts is None:
-        return _grouped(table.collect(), path)
-    pieces = [table.filter(pl.col("part") == part).collect() for part in parts]
+        return _grouped(_collect(table, path), path)
+    pieces = [_collect(table.filter(pl.col("part") == part), path) for part in parts]
     for part, piece in zip(parts, pieces, strict=True):
         if piece.is_empty():
             raise GradrankError(f"{path}: part {part} has no rows")
@@ -46,18 +46,17 @@ def read_judgements(path: Path | str, parts: Sequence[int] | None = None) -> Jud
 def _read_letor(path: Path) -> pl.DataFrame:
     """`label qid:N ... #docid = X` lines; what features they hold is the parser's business."""
     lines = _lines(path).filter(~pl.col("text").str.contains(r"^(#|$)"))
-    groups = pl.col("text").str.extract_groups(
-        r"^(\d+)(?:\.0*)?\s+qid:(\d+)(?:\s[^#]*(?:#.*?docid\s*=\s*(\S+))?)?"
-    )
-    fields = lines.select("number", "text", groups.alias("fields")).unnest("fields")
-    bad = fields.filter(pl.col("1").is_null())
+    head = pl.col("text").str.head(60)
+    groups = head.str.extract_groups(r"^(?<label>\d\d?)(?:\.0*)?\s+qid:(?<qid>\d{1,18})(?:[\s#]|$)")
+    docid = pl.col("text").str.extract(r"#\s*docid\s*=\s*(\S+)")
+    fields = _collect(lines.select("number", head, groups.alias("fields"), docid.alias("docid")), path)
+    fields = fields.unnest("fields")
+    bad = fields.filter(pl.col("label").is_null())
     if len(bad):
         raise GradrankError(
-            f"{path}, line {bad['number'][0]}: expected GRADE qid:N ..., got {bad['text'][0][:60]!r}"
+            f"{path}, line {bad['number'][0]}: expected GRADE qid:N ..., got {bad['text'][0]!r}"
         )
-    return fields.select(
-        label=pl.col("1").cast(pl.Int32), qid=pl.col("2").cast(pl.Int64), docid=pl.col("3").cast(pl.String)
-    )
+    return fields.select(pl.col("label").cast(pl.Int32), pl.col("qid").cast(pl.Int64), "docid")
 
 
 def _grouped(table: pl.DataFrame, path: Path) -> Judgements:
@@ -101,10 +100,7 @@ def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -
 
 
 def _read_parquet(path: Path, split: str) -> pl.DataFrame:
-    try:
-        table = pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        raise GradrankError(f"{path}: not a Parquet file: {error}") from None
+    table = _collect(pl.scan_parquet(path), path)
     if "score" not in table.columns or not table["score"].dtype.is_numeric():
         raise GradrankError(f"{path}: expected a numeric column `score`, got {', '.join(table.columns)}")
     if ("docid" in table.columns) != ("qid" in table.columns):
@@ -117,7 +113,7 @@ def _read_parquet(path: Path, split: str) -> pl.DataFrame:
 
 
 def _read_text(path: Path) -> pl.DataFrame:
-    lines = _lines(path)
+    lines = _collect(_lines(path), path)
     while len(lines) and not lines["text"][-1]:  # blank lines at the end are no scores
         lines = lines[:-1]
     if not len(lines) or len(lines["text"][0].split()) != 6:
@@ -161,13 +157,19 @@ def _name(table: pl.DataFrame) -> str:
     return f"document {table['docid'][0]!r} of query {table['qid'][0]}"
 
 
-def _lines(path: Path) -> pl.DataFrame:
+def _lines(path: Path) -> pl.LazyFrame:
     """Columns `number` (from 1) and `text` (without byte order mark, carriage return and outer blanks)."""
-    try:
-        lines = pl.read_lines(path, name="text", row_index_name="number", row_index_offset=1, glob=False)
-    except pl.exceptions.PolarsError as error:
-        raise GradrankError(f"{path}: not a text file: {error}") from None
+    lines = pl.scan_lines(path, name="text", row_index_name="number", row_index_offset=1, glob=False)
     return lines.with_columns(pl.col("text").str.strip_prefix("\ufeff").str.strip_chars())
+
+
+def _collect(table: pl.LazyFrame, path: Path) -> pl.DataFrame:
+    """Read in pieces: only the columns asked for are ever in memory whole."""
+    try:
+        return table.collect(engine="streaming")
+    except pl.exceptions.PolarsError as error:
+        kind = "Parquet file of the expected columns" if path.suffix == ".parquet" else "text file"
+        raise GradrankError(f"{path}: not a {kind}: {error}") from None
 
 
 def _existing(path: Path | str) -> Path:
