@@ -58,7 +58,8 @@ def _level_with_best(main: list[Row], pairwise: list[Row]) -> list[str]:
             for row in pairs
             if not row["wilcoxon_holm"] < LEVEL
         ]
-        others = ", ".join(f"`{model}`" for model in level) if level else "no other method"
+        others = ", ".join(f"`{model}`" for model in level) or "no other method"
+        others = "every other method" if len(level) == len(pairs) else others
         sentences.append(
             f"Level with the best by {metric_label(metric)} (`{winner}`; paired Wilcoxon test over queries, "
             f"Holm-corrected for all pairs, p ≥ {LEVEL}): {others}."

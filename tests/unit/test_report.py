@@ -17,7 +17,7 @@ from gradrank.report.svg import Scale, padded, thin
 from gradrank.summary import summarise
 
 MODELS = ("lambdamart", "ranksvm")
-VOID = {"meta", "link", "input", "br"}
+VOID = {"meta", "link", "input", "br", "wbr"}
 
 
 class Document(HTMLParser):
