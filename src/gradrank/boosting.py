@@ -61,11 +61,11 @@ class BoostedTrees(Model):
     def fit(
         cls, train: Collection, vali: Collection, params: BoostingParams, seed: int, callback: Callback
     ) -> Self:
-        longest = max(int(np.diff(part.offsets).max()) for part in (train, vali))
+        longest = int(np.diff(train.offsets).max())
         if cls.ranks_queries and longest > QUERY_LIMIT:
             raise GradrankError(
-                f"{cls.name}: a query has {longest:,} documents, and LightGBM's ranking objectives take "
-                f"at most {QUERY_LIMIT:,}; cut the query, or use mart, mcrank or ranksvm"
+                f"{cls.name}: a training query has {longest:,} documents, and LightGBM's ranking objectives "
+                f"take at most {QUERY_LIMIT:,}; cut the query, or use mart, mcrank or ranksvm"
             )
         settings = _settings(params, seed)
         targets = cls.objectives(train.labels, params)
@@ -105,10 +105,8 @@ def _booster(train: Collection, vali: Collection, target: np.ndarray, settings: 
 
     data = lightgbm.Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
     booster = lightgbm.Booster(settings, data)
-    # The validation targets are not used: the criterion takes the grades from the collection.
-    zeros = np.zeros(vali.rows)
-    held_out = data.create_valid(vali.features, zeros, group=np.diff(vali.offsets), params=settings)
-    booster.add_valid(held_out, "vali")
+    # Features alone: the criterion takes the grades and the queries from the collection.
+    booster.add_valid(data.create_valid(vali.features, np.zeros(vali.rows), params=settings), "vali")
     return booster
 
 
