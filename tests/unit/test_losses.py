@@ -1,0 +1,184 @@
+"""RankNet's and LambdaRank's gradients against pair loops, finite differences, autograd and NDCG itself."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradrank.losses import lambdarank, ndcg_swap, pair_cost, pair_slope, ranknet
+
+
+@st.composite
+def judged(draw):
+    """Queries of 1 to 7 documents with repeated scores and grades: (scores, labels, offsets)."""
+    sizes = draw(st.lists(st.integers(1, 7), min_size=1, max_size=4))
+    n = sum(sizes)
+    scores = draw(st.lists(st.sampled_from([-30.0, -1.5, 0.0, 0.25, 2.0, 800.0]), min_size=n, max_size=n))
+    labels = draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
+    return np.array(scores), np.array(labels, np.int32), np.r_[0, np.cumsum(sizes)].astype(np.int64)
+
+
+def drawn(seed=0, sizes=(5, 1, 9, 4)):
+    rng = np.random.default_rng(seed)
+    n = sum(sizes)
+    return rng.normal(size=n), rng.integers(0, 3, n).astype(np.int32), np.r_[0, np.cumsum(sizes)]
+
+
+def ndcg(scores, labels):
+    """NDCG of one query over its whole list, 1/log2(1 + rank); equal scores in file order."""
+
+    def dcg(grades):
+        return sum((2.0**y - 1.0) / math.log2(1.0 + rank) for rank, y in enumerate(grades, start=1))
+
+    return dcg(labels[np.argsort(-scores, kind="stable")]) / dcg(sorted(labels, reverse=True))
+
+
+def pair_by_pair(scores, labels, offsets, sigma=1.0, ties=False, weight=lambda i, j: 1.0):
+    """Cost and gradient by a loop over ordered pairs, with the elementary functions."""
+    cost, gradient = 0.0, np.zeros(len(scores))
+    for a, b in pairwise(offsets):
+        for i in range(a, b):
+            for j in range(a, b):
+                if labels[i] > labels[j] or (ties and labels[i] == labels[j] and i < j):
+                    target = 1.0 if labels[i] > labels[j] else 0.5
+                    cost += weight(i, j) * pair_cost(scores[i] - scores[j], target, sigma)
+                    slope = weight(i, j) * pair_slope(scores[i] - scores[j], target, sigma)
+                    gradient[i] += slope
+                    gradient[j] -= slope
+    return cost, gradient
+
+
+@pytest.mark.parametrize("target", [0.0, 0.5, 1.0, 0.3])
+def test_pair_cost_is_the_cross_entropy(target):
+    o = np.linspace(-6, 6, 25)
+    p = 1.0 / (1.0 + np.exp(-o))
+    expected = -target * np.log(p) - (1.0 - target) * np.log(1.0 - p)
+    np.testing.assert_allclose(pair_cost(o, target), expected, rtol=1e-12)
+    np.testing.assert_allclose(pair_slope(o, target), p - target, rtol=0, atol=1e-15)
+
+
+def test_pair_cost_has_the_papers_asymptotes_and_no_overflow():
+    assert pair_cost(1e5, 1.0) == 0.0
+    assert pair_cost(-1e5, 1.0) == 1e5
+    assert pair_cost(0.0, 0.5) == pytest.approx(math.log(2.0), rel=1e-15)
+    np.testing.assert_array_equal(pair_slope(np.array([1e5, -1e5]), 0.5), [0.5, -0.5])
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 3.0])
+def test_pair_slope_is_the_derivative(sigma):
+    o, h = np.linspace(-4, 4, 17), 1e-5
+    numeric = (pair_cost(o + h, 0.7, sigma) - pair_cost(o - h, 0.7, sigma)) / (2 * h)
+    np.testing.assert_allclose(pair_slope(o, 0.7, sigma), numeric, atol=1e-9)
+
+
+@settings(deadline=None)  # the first call compiles
+@given(judged(), st.sampled_from([0.5, 1.0, 2.0]), st.booleans())
+def test_factored_gradient_is_the_sum_over_pairs(data, sigma, ties):
+    cost, gradient = ranknet(*data, sigma=sigma, ties=ties)
+    expected_cost, expected = pair_by_pair(*data, sigma=sigma, ties=ties)
+    assert cost == pytest.approx(expected_cost, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-10)
+
+
+def test_ranknet_gradient_by_finite_differences():
+    scores, labels, offsets = drawn()
+    for ties in (False, True):
+        _, gradient = ranknet(scores, labels, offsets, 1.5, ties)
+        for i, step in enumerate(np.eye(len(scores)) * 1e-5):
+            rise = ranknet(scores + step, labels, offsets, 1.5, ties)[0]
+            fall = ranknet(scores - step, labels, offsets, 1.5, ties)[0]
+            assert gradient[i] == pytest.approx((rise - fall) / 2e-5, abs=1e-8)
+
+
+def test_ranknet_gradient_by_autograd():
+    import torch
+
+    scores, labels, offsets = drawn(1)
+    leaf = torch.tensor(scores, requires_grad=True)
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    crucial = (query[:, None] == query) & (labels[:, None] > labels)
+    difference = leaf[:, None] - leaf
+    cost = torch.nn.functional.softplus(-difference)[torch.from_numpy(crucial)].sum()
+    cost.backward()
+    ours, gradient = ranknet(scores, labels, offsets)
+    assert ours == pytest.approx(cost.item(), rel=1e-12)
+    np.testing.assert_allclose(gradient, leaf.grad.numpy(), atol=1e-12)
+
+
+@settings(deadline=None)  # the first call compiles
+@given(judged())
+def test_swap_weights_are_the_change_of_ndcg(data):
+    """Brute force: exchange the scores of i and j, that is their ranks, and evaluate NDCG again."""
+    scores, labels, offsets = data
+    # Ranks, not scores: equal scores have distinct ranks, in file order.
+    ranks = np.concatenate(
+        [-np.argsort(np.argsort(-scores[a:b], kind="stable")).astype(float) for a, b in pairwise(offsets)]
+    )
+    weights = ndcg_swap(scores, labels, offsets)
+    for q, (a, b) in enumerate(pairwise(offsets)):
+        if labels[a:b].max() == 0:
+            assert weights.scale[q] == 0.0
+            continue
+        before = ndcg(ranks[a:b], labels[a:b])
+        for i in range(a, b):
+            for j in range(a, b):
+                swapped = ranks.copy()
+                swapped[[i, j]] = ranks[[j, i]]
+                weight = weights.scale[q] * abs(weights.gain[i] - weights.gain[j])
+                weight *= abs(weights.discount[i] - weights.discount[j])
+                assert weight == pytest.approx(abs(ndcg(swapped[a:b], labels[a:b]) - before), abs=1e-12)
+
+
+@settings(deadline=None)  # the first call compiles
+@given(judged(), st.sampled_from([0.5, 1.0, 2.0]))
+def test_lambdarank_is_the_weighted_sum_over_pairs(data, sigma):
+    scores, labels, offsets = data
+    weights = ndcg_swap(scores, labels, offsets)
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+    def weight(i, j):
+        gain, discount = weights.gain[i] - weights.gain[j], weights.discount[i] - weights.discount[j]
+        return weights.scale[query[i]] * abs(gain) * abs(discount)
+
+    cost, gradient = lambdarank(scores, labels, offsets, sigma)
+    expected_cost, expected = pair_by_pair(scores, labels, offsets, sigma, weight=weight)
+    assert cost == pytest.approx(expected_cost, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-10)
+
+
+def test_one_lambda_by_hand():
+    """Two documents in the wrong order: |dNDCG| = 1 - D_2/D_1, lambda = -P(wrong) |dNDCG|."""
+    weight = 1.0 - 1.0 / math.log2(3.0)
+    _, gradient = lambdarank(np.array([2.0, 0.0]), np.array([0, 1], np.int32), np.array([0, 2]))
+    expected = weight / (1.0 + math.exp(-2.0))
+    np.testing.assert_allclose(gradient, [expected, -expected], rtol=1e-14)
+
+
+@pytest.mark.parametrize("loss", [ranknet, lambdarank])
+def test_lambdas_of_a_query_sum_to_zero_and_follow_the_documents(loss):
+    scores, labels, offsets = drawn(2)
+    cost, gradient = loss(scores, labels, offsets)
+    np.testing.assert_allclose(np.add.reduceat(gradient, offsets[:-1]), 0.0, atol=1e-12)
+    rows = np.concatenate([np.arange(a, b)[::-1] for a, b in pairwise(offsets)])
+    again, moved = loss(scores[rows], labels[rows], offsets)
+    assert again == pytest.approx(cost, rel=1e-12)
+    np.testing.assert_allclose(moved, gradient[rows], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [ranknet, lambdarank])
+def test_queries_without_a_crucial_pair_give_nothing(loss):
+    labels, offsets = np.array([0, 0, 2, 2, 1], np.int32), np.array([0, 2, 4, 5])
+    cost, gradient = loss(np.array([3.0, 1.0, 0.0, 5.0, 2.0]), labels, offsets)
+    assert cost == 0.0
+    np.testing.assert_array_equal(gradient, np.zeros(5))
+
+
+def test_grades_of_30_keep_the_weights_within_one():
+    labels = np.array([30, 0, 29, 15], np.int32)
+    weights = ndcg_swap(np.arange(4.0), labels, np.array([0, 4]))
+    assert weights.gain[0] == 2.0**30 - 1.0
+    _, gradient = lambdarank(np.arange(4.0), labels, np.array([0, 4]))
+    assert 0.0 < -gradient[0] < 3.0 and np.isfinite(gradient).all()
