@@ -48,12 +48,12 @@ def open_store(uri: str) -> Iterator[tuple["MlflowClient", str]]:
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
-        database = _sqlite_file(uri)
+        absolute, database = _located(uri)
         lock = exclusive(database.with_name(f"{database.name}.lock")) if database else nullcontext()
         with lock:
             if database and not database.exists():
                 _create(database)
-            client = MlflowClient(uri)
+            client = MlflowClient(absolute)
             yield client, _experiment(client, database)
     except (MlflowException, SQLAlchemyError, OSError) as error:
         raise GradrankError(
@@ -76,14 +76,17 @@ def exclusive(path: Path) -> Iterator[None]:
         yield
 
 
-def _sqlite_file(uri: str) -> Path | None:
-    """The file of a SQLite URI; None for any other store."""
+def _located(uri: str) -> tuple[str, Path | None]:
+    """A SQLite URI with an absolute path, since MLflow caches stores by URI, and its file."""
     if not uri.startswith("sqlite"):
-        return None
+        return uri, None
     from sqlalchemy.engine import make_url
 
-    name = make_url(uri).database
-    return Path(name).absolute() if name and name != ":memory:" else None
+    url = make_url(uri)
+    if url.database in (None, "", ":memory:"):
+        return uri, None
+    database = Path(url.database).absolute()
+    return url.set(database=str(database)).render_as_string(hide_password=False), database
 
 
 def _create(database: Path) -> None:

@@ -102,10 +102,14 @@ def track(
 
 
 def _read(results: Path, dataset: str, model: str, convention: str) -> Result:
-    """Raises GradrankError unless every fold is there and all were trained alike."""
+    """Raises GradrankError unless every fold is there, trained like the others and evaluated."""
+    import polars as pl
+
     folder = results / dataset / model
     if not (folder / "per_query.parquet").is_file():
         raise GradrankError(f"{folder}: no per_query.parquet; train and evaluate {model} on {dataset} first")
+    if convention not in pl.read_parquet(folder / "per_query.parquet", columns=["convention"])["convention"]:
+        raise GradrankError(f"{folder}: not evaluated under convention {convention!r}; evaluate it again")
     specs = sorted(
         (read_json(path) for path in folder.glob("fold*/spec.json")), key=lambda spec: spec["fold"]
     )
@@ -199,8 +203,6 @@ def _metrics(result: Result, timestamp: int) -> Iterator["Metric"]:
 
     per_query = pl.read_parquet(result.folder / "per_query.parquet")
     rows = per_query.filter(pl.col("convention") == result.convention).drop("convention", "qid")
-    if rows.is_empty():
-        raise GradrankError(f"{result.folder}: not evaluated under convention {result.convention!r}")
     # Polars' mean skips nulls: queries that the convention leaves out.
     means = rows.group_by("split", "fold").mean().sort("split", "fold")
     for (split,), folds in means.group_by("split", maintain_order=True):

@@ -1,0 +1,197 @@
+"""Rank new data with a trained fold, in bounded memory; the same fold as an MLflow pyfunc."""
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
+
+import numpy as np
+
+from gradrank.errors import GradrankError
+from gradrank.files import atomic, read_json
+from gradrank.model import Model, get_model
+
+if TYPE_CHECKING:
+    import pandas
+
+ROWS_A_BATCH = 1 << 16
+
+
+class Ranker:
+    """A trained fold: its model, and the names of the features that it was trained on."""
+
+    def __init__(self, model: Model, features: int) -> None:
+        self.model, self.names = model, [f"f{i}" for i in range(1, features + 1)]
+
+    @classmethod
+    def load(cls, fold: Path | str) -> "Ranker":
+        """results/<dataset>/<model>/fold<k>, or any folder with its spec.json and model/."""
+        fold = Path(fold)
+        if not (fold / "spec.json").is_file() or not (fold / "model").is_dir():
+            raise GradrankError(
+                f"{fold}: not a trained model; expected a folder with spec.json and model/, such as "
+                "results/mq2007/ranksvm/fold1"
+            )
+        spec = read_json(fold / "spec.json")
+        return cls(get_model(spec["model"]).load(fold / "model"), spec["features"])
+
+    def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """(n,) float64 scores of (n, d) features; query q is the rows offsets[q]:offsets[q+1].
+
+        Raises GradrankError for a feature that is not a finite number.
+        """
+        features = np.ascontiguousarray(features, dtype=np.float32)
+        if not np.isfinite(features).all():
+            row, column = np.argwhere(~np.isfinite(features))[0]
+            raise GradrankError(
+                f"feature {column + 1} is {features[row, column]} in a row; expected finite numbers"
+            )
+        return np.asarray(self.model.score(features, offsets), dtype=np.float64)
+
+    def predict(self, table: "pandas.DataFrame") -> np.ndarray:
+        """MLflow's entry: (n,) scores of a table with columns f1..fd; without `qid` it is one query."""
+        qids = table["qid"].to_numpy() if "qid" in table.columns else np.zeros(len(table))
+        starts = np.flatnonzero(np.r_[True, qids[1:] != qids[:-1]])
+        if len(np.unique(qids)) < len(starts):
+            raise GradrankError("the rows of a query are not together: sort the table by qid")
+        return self.score(table[self.names].to_numpy(), np.r_[starts, len(qids)])
+
+
+def _load_pyfunc(path: str) -> Ranker:
+    """What `mlflow.pyfunc.load_model` calls; tracking.py names this module as the loader."""
+    return Ranker.load(path)
+
+
+class Batch(NamedTuple):
+    """Whole queries: features (n, d) float32, offsets (q+1,), qids (q,), docids n strings or None."""
+
+    features: np.ndarray
+    offsets: np.ndarray
+    qids: np.ndarray
+    docids: list[str | None]
+
+
+def predict(fold: Path, data: Path, out: Path | None = None, form: Literal["letor", "trec"] = "letor") -> int:
+    """Score `data`, LETOR or SVMlight text or Parquet, with the model in `fold`; returns how many documents.
+
+    letor: one score a line, in the input's order. trec: `qid Q0 docid rank score tag`, queries in the input's
+    order, best document first; one without an id is called by its row in the input, from 1.
+    out: a file, written whole or not at all; None: standard output.
+    Raises GradrankError for a folder without a model, another number of features than the model was trained
+    on, and malformed input.
+    """
+    if form not in ("letor", "trec"):
+        raise GradrankError(f"form {form!r}: expected 'letor' or 'trec'")
+    ranker, rows = Ranker.load(fold), 0
+    with _opened(out) as stream:
+        for batch in read_batches(Path(data), len(ranker.names)):
+            scores = ranker.score(batch.features, batch.offsets)
+            if form == "letor":
+                stream.writelines(f"{score!r}\n" for score in scores.tolist())
+            else:
+                stream.writelines(_trec_lines(batch, scores, rows, ranker.model.name))
+            rows += len(scores)
+    return rows
+
+
+def read_batches(path: Path, width: int) -> Iterator[Batch]:
+    """The rows of a file in order, some whole queries at a time.
+
+    Raises GradrankError unless it has `width` features; sparse text may leave any of them out.
+    """
+    if not path.is_file():
+        raise GradrankError(f"{path}: no such file; expected LETOR or SVMlight text, or Parquet")
+    with path.open("rb") as stream:
+        is_parquet = stream.read(4) == b"PAR1"
+    return _parquet_batches(path, width) if is_parquet else _text_batches(path, width)
+
+
+def _text_batches(path: Path, width: int) -> Iterator[Batch]:
+    from gradrank.data.rows import first_row, read_rows
+    from gradrank.data.source import survey
+
+    found, sparse = first_row(path)
+    source = survey(path, hashlib.sha256(), numbers=sparse)
+    if not sparse or source.highest_number > width:
+        _check_width(path, max(found, source.highest_number), width)
+    for queries in _batches(source.rows):
+        rows = read_rows(source, queries, width, sparse)
+        offsets = np.r_[0, np.cumsum(source.rows[queries])]
+        docids = [
+            bytes(rows.text[a:b]).decode(errors="backslashreplace") if a >= 0 else None
+            for a, b in rows.docids.tolist()
+        ]
+        yield Batch(rows.features.T, offsets, source.qids[queries], docids)
+
+
+def _parquet_batches(path: Path, width: int) -> Iterator[Batch]:
+    import polars as pl
+
+    table = pl.scan_parquet(path)
+    columns = table.collect_schema().names()
+    _check_width(path, sum(name[:1] == "f" and name[1:].isdigit() for name in columns), width)
+    names = [f"f{i}" for i in range(1, width + 1)]
+    if missing := [name for name in ["qid", *names] if name not in columns]:
+        raise GradrankError(
+            f"{path}: no column {missing[0]!r}; expected qid, f1 to f{width}, and docid if known"
+        )
+    # Parts may each number their queries from 1.
+    key = pl.struct(name for name in ("part", "qid") if name in columns)
+    runs = table.select(key.rle().alias("run")).collect()["run"].struct.unnest()
+    if runs["value"].is_duplicated().any():
+        again = runs["value"].filter(runs["value"].is_duplicated())[0]["qid"]
+        raise GradrankError(f"{path}: the rows of query {again} are not together")
+    counts = runs["len"].to_numpy().astype(np.int64)
+    starts = np.cumsum(counts) - counts
+    docid = pl.col("docid") if "docid" in columns else pl.lit(None, pl.String).alias("docid")
+    for queries in _batches(counts):
+        offsets = np.r_[0, np.cumsum(counts[queries])]
+        rows = table.slice(starts[queries[0]], offsets[-1]).select("qid", docid, *names).collect()
+        yield Batch(
+            rows.select(names).to_numpy(),
+            offsets,
+            rows["qid"].to_numpy()[offsets[:-1]],
+            rows["docid"].to_list(),
+        )
+
+
+def _batches(rows: np.ndarray) -> list[np.ndarray]:
+    """Neighbouring queries by position, about ROWS_A_BATCH rows together; rows (q,) is how many each has."""
+    return np.split(np.arange(len(rows)), np.flatnonzero(np.diff(np.cumsum(rows) // ROWS_A_BATCH)) + 1)
+
+
+def _trec_lines(batch: Batch, scores: np.ndarray, before: int, tag: str) -> Iterator[str]:
+    from gradrank.ranking import order
+
+    ranked = order(scores, batch.offsets).tolist()
+    names = [docid or str(before + row) for row, docid in enumerate(batch.docids, start=1)]
+    for qid, start, stop in zip(batch.qids.tolist(), batch.offsets[:-1], batch.offsets[1:], strict=True):
+        own = names[start:stop]
+        if len(set(own)) < len(own) or any(len(name.split()) != 1 for name in own):
+            raise GradrankError(
+                f"query {qid}: a document id occurs twice or has a blank, which a TREC run cannot hold; "
+                "use the form 'letor'"
+            )
+        for rank, row in enumerate(ranked[start:stop], start=1):
+            yield f"{qid} Q0 {names[row]} {rank} {float(scores[row])!r} {tag}\n"
+
+
+def _check_width(path: Path, found: int, width: int) -> None:
+    if found != width:
+        raise GradrankError(f"{path}: has {found} features, but the model was trained on {width}")
+
+
+@contextmanager
+def _opened(out: Path | None) -> Iterator[TextIO]:
+    if out is not None:
+        with atomic(out) as partial, partial.open("w", encoding="utf-8") as stream:
+            yield stream
+        return
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough; the exit must not flush again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

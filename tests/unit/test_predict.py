@@ -1,0 +1,212 @@
+"""New data ranked with a trained fold: any form of input, in pieces, to either form of output."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from gradrank import predict as prediction
+from gradrank.errors import GradrankError
+from gradrank.files import write_json
+from gradrank.models.single_feature import SingleFeature
+from gradrank.predict import Ranker, predict, read_batches
+
+WIDTH = 4
+QIDS = [7, 7, 7, 3, 12, 12, 12, 12]
+FEATURES = np.array([[(3 * row + column * column) % 5 / 4 for column in range(WIDTH)] for row in range(8)])
+
+
+class AboveMean(SingleFeature):
+    """Scores by the list: how far a document's first feature is above its query's mean."""
+
+    name = "above_mean"
+
+    def score(self, features, offsets):
+        means = np.add.reduceat(features[:, 0].astype(np.float64), offsets[:-1]) / np.diff(offsets)
+        return features[:, 0] - np.repeat(means, np.diff(offsets))
+
+
+@pytest.fixture
+def fold(tmp_path, monkeypatch) -> Path:
+    """A trained fold whose model depends on where a query begins and ends."""
+    monkeypatch.setattr(prediction, "get_model", lambda name: {"above_mean": AboveMean}[name])
+    folder = tmp_path / "results/toy/above_mean/fold1"
+    (folder / "model").mkdir(parents=True)
+    AboveMean(feature=0, sign=1).save(folder / "model")
+    write_json(folder / "spec.json", {"model": "above_mean", "features": WIDTH})
+    return folder
+
+
+def line(row: int, sparse: bool, comment: str) -> str:
+    values = enumerate(FEATURES[row], start=1)
+    kept = [f"{number}:{value}" for number, value in values if value or not sparse]
+    return " ".join(["0", f"qid:{QIDS[row]}", *kept]) + comment + "\n"
+
+
+@pytest.fixture
+def dense(tmp_path) -> Path:
+    path = tmp_path / "new data.txt"
+    path.write_text("".join(line(row, False, f" #docid = GX{row} inc = 1 prob = 0.5") for row in range(8)))
+    return path
+
+
+@pytest.fixture
+def parquet(tmp_path) -> Path:
+    path = tmp_path / "new.parquet"
+    columns = {f"f{i + 1}": FEATURES[:, i].astype(np.float32) for i in range(WIDTH)}
+    pl.DataFrame({"qid": QIDS, "docid": [f"GX{row}" for row in range(8)], **columns}).write_parquet(path)
+    return path
+
+
+def expected() -> list[float]:
+    first = FEATURES[:, 0].astype(np.float32).astype(np.float64)
+    bounds = [(0, 3), (3, 4), (4, 8)]
+    return [value for start, stop in bounds for value in first[start:stop] - first[start:stop].mean()]
+
+
+def read_scores(path: Path) -> list[float]:
+    return [float(text) for text in path.read_text().splitlines()]
+
+
+def test_text_sparse_text_and_parquet_give_the_same_scores_in_input_order(fold, dense, parquet, tmp_path):
+    sparse = tmp_path / "sparse.txt"
+    sparse.write_text("".join(line(row, True, "") for row in range(8)))
+    assert "1:" not in sparse.read_text().splitlines()[0]  # or it would be read as dense
+    for number, data in enumerate((dense, sparse, parquet)):
+        out = tmp_path / f"scores{number}.txt"
+        assert predict(fold, data, out) == 8
+        assert read_scores(out) == expected()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("kind", ["dense", "parquet"])
+def test_pieces_are_whole_queries_and_change_nothing(fold, kind, rows, tmp_path, request, monkeypatch):
+    data = request.getfixturevalue(kind)
+    monkeypatch.setattr(prediction, "ROWS_A_BATCH", rows)
+    pieces = list(read_batches(data, WIDTH))
+    assert (
+        np.concatenate([np.repeat(piece.qids, np.diff(piece.offsets)) for piece in pieces]).tolist() == QIDS
+    )
+    assert len(pieces) == 1 if rows == 100 else len(pieces) > 1
+    predict(fold, data, tmp_path / "scores.txt")
+    assert read_scores(tmp_path / "scores.txt") == expected()
+
+
+def test_trec_run_has_the_best_document_first_and_ties_in_input_order(fold, dense, tmp_path):
+    predict(fold, dense, tmp_path / "run.txt", "trec")
+    fields = [text.split(" ") for text in (tmp_path / "run.txt").read_text().splitlines()]
+    best = sorted(range(8), key=lambda row: ([7, 3, 12].index(QIDS[row]), -expected()[row], row))
+    assert [int(field[0]) for field in fields] == QIDS
+    assert [field[2] for field in fields] == [f"GX{row}" for row in best]
+    assert [int(field[3]) for field in fields] == [1, 2, 3, 1, 1, 2, 3, 4]
+    assert [float(field[4]) for field in fields] == [expected()[row] for row in best]
+    assert {(field[1], field[5]) for field in fields} == {("Q0", "above_mean")}
+
+
+def test_documents_without_id_are_called_by_their_row(fold, tmp_path, monkeypatch):
+    data = tmp_path / "plain.txt"
+    data.write_text("".join(line(row, False, "") for row in range(8)))
+    monkeypatch.setattr(prediction, "ROWS_A_BATCH", 2)
+    predict(fold, data, tmp_path / "run.txt", "trec")
+    fields = [text.split(" ") for text in (tmp_path / "run.txt").read_text().splitlines()]
+    assert sorted(field[2] for field in fields) == [str(row) for row in range(1, 9)]
+    by_id = {int(field[2]): float(field[4]) for field in fields}
+    assert [by_id[row] for row in range(1, 9)] == expected()
+
+
+@pytest.mark.parametrize("docids", [["a", "a"], ["a b", "c"]])
+def test_ids_that_a_trec_run_cannot_hold_are_refused(fold, docids, tmp_path):
+    columns = {f"f{i + 1}": [0.0, 1.0] for i in range(WIDTH)}
+    pl.DataFrame({"qid": [5, 5], "docid": docids, **columns}).write_parquet(tmp_path / "ids.parquet")
+    with pytest.raises(GradrankError, match="query 5: a document id occurs twice or has a blank"):
+        predict(fold, tmp_path / "ids.parquet", tmp_path / "run.txt", "trec")
+    assert not (tmp_path / "run.txt").exists()
+
+
+@pytest.mark.parametrize("width", [WIDTH - 1, WIDTH + 1])
+def test_another_number_of_features_is_refused(fold, dense, parquet, width, tmp_path):
+    write_json(fold / "spec.json", {"model": "above_mean", "features": width})
+    for data in (dense, parquet):
+        with pytest.raises(
+            GradrankError, match=f"has {WIDTH} features, but the model was trained on {width}"
+        ):
+            predict(fold, data, tmp_path / "out.txt")
+    sparse = tmp_path / "sparse.txt"
+    sparse.write_text(f"0 qid:1 2:0.5\n0 qid:1 {width + 2}:1\n")
+    with pytest.raises(
+        GradrankError, match=f"has {width + 2} features, but the model was trained on {width}"
+    ):
+        predict(fold, sparse, tmp_path / "out.txt")
+    assert not (tmp_path / "out.txt").exists()
+
+
+def test_bad_line_late_in_the_file_leaves_no_output(fold, dense, tmp_path, monkeypatch):
+    monkeypatch.setattr(prediction, "ROWS_A_BATCH", 1)
+    dense.write_text(dense.read_text() + "0 qid:40 1:0 2:0 3:x 4:0\n")
+    (tmp_path / "out.txt").write_text("older\n")
+    with pytest.raises(GradrankError, match="line 9"):
+        predict(fold, dense, tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text() == "older\n"
+
+
+def test_parquet_that_is_no_ranking_data_is_refused(fold, parquet, tmp_path):
+    table = pl.read_parquet(parquet)
+    faults = {
+        "no column 'qid'": table.drop("qid"),
+        "no column 'f4'": table.rename({"f4": "f9"}),
+        "the rows of query 7 are not together": table[[0, 3, 1]],
+        "feature 2 is nan": table.with_columns(f2=pl.lit(float("nan"), pl.Float32)),
+    }
+    for message, frame in faults.items():
+        frame.write_parquet(tmp_path / "bad.parquet")
+        with pytest.raises(GradrankError, match=message):
+            predict(fold, tmp_path / "bad.parquet", tmp_path / "out.txt")
+    # In separate train, vali and test parts a number may come back.
+    frame = table[[0, 3, 1]].with_columns(part=pl.Series([1, 1, 2], dtype=pl.Int8))
+    frame.write_parquet(tmp_path / "parts.parquet")
+    assert predict(fold, tmp_path / "parts.parquet", tmp_path / "out.txt") == 3
+
+
+def test_what_is_not_a_model_or_a_file_or_a_form_is_named(fold, dense, tmp_path):
+    with pytest.raises(GradrankError, match=r"above_mean: not a trained model; .*fold1"):
+        predict(fold.parent, dense)
+    with pytest.raises(GradrankError, match=r"absent\.txt: no such file"):
+        predict(fold, tmp_path / "absent.txt")
+    with pytest.raises(GradrankError, match="form 'csv': expected 'letor' or 'trec'"):
+        predict(fold, dense, form="csv")
+
+
+def test_a_reader_that_stops_early_is_no_error(tmp_path):
+    """As in `gradrank predict ... | head -1`."""
+    folder = tmp_path / "fold1"
+    (folder / "model").mkdir(parents=True)
+    SingleFeature(feature=0, sign=1).save(folder / "model")
+    write_json(folder / "spec.json", {"model": "single_feature", "features": 1})
+    (tmp_path / "long.txt").write_text("".join(f"0 qid:{i} 1:{i}.25\n" for i in range(50_000)))
+    script = "import gradrank.predict as p; p.predict(p.Path('fold1'), p.Path('long.txt'))"
+    run = subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert run.stdout.readline() == "0.25\n"
+    run.stdout.close()
+    errors = run.stderr.read()
+    run.stderr.close()
+    assert (run.wait(), errors) == (0, "")
+
+
+def test_pyfunc_table_without_qid_is_one_query(fold):
+    table = pd.DataFrame(FEATURES.astype(np.float32), columns=[f"f{i}" for i in range(1, WIDTH + 1)])
+    ranker = Ranker.load(fold)
+    first = table["f1"].to_numpy(np.float64)
+    np.testing.assert_array_equal(ranker.predict(table), first - first.mean())
+    np.testing.assert_array_equal(ranker.predict(table.assign(qid=QIDS)), expected())
+    with pytest.raises(GradrankError, match="rows of a query are not together"):
+        ranker.predict(table.assign(qid=[1, 2] * 4))
