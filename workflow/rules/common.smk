@@ -76,3 +76,9 @@ def pairs_of(wildcards):
 def of_folds(name):
     """That file of every fold of a rule's data set and model."""
     return lambda wc: [f"results/{wc.dataset}/{wc.model}/fold{fold}/{name}" for fold in folds(wc.dataset)]
+
+
+def width(dataset):
+    """Declared number of features, where sparse rows need not show it; empty if the rows are to tell."""
+    described = study.datasets.get(dataset) if own_path(dataset) else catalogue().get(dataset)
+    return described.features or ""

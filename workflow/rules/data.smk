@@ -69,7 +69,7 @@ rule parse:
     threads: 2
     params:
         path=lambda wc: own_path(wc.dataset) or f"data/raw/{wc.dataset}",
-        features=lambda wc: getattr(study.datasets.get(wc.dataset), "features", None) or "",
+        features=lambda wc: width(wc.dataset),
         seed=study.seed,
     shell:
         """
