@@ -6,9 +6,10 @@ Torch is imported inside the functions: every command that lists the models impo
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
+from pydantic import Field
 
 from gradrank.additive import CRITERION, report
 from gradrank.collection import Collection
@@ -27,7 +28,9 @@ Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[float, np.ndarray]]
 class NetParams(ModelParams):
     """A net and its training by AdamW."""
 
-    hidden: tuple[int, ...] = param((64,), "widths of the hidden layers", max_length=8)
+    hidden: tuple[Annotated[int, Field(ge=1)], ...] = param(
+        (64,), "widths of the hidden layers", max_length=8
+    )
     activation: Literal["relu", "tanh"] = param(
         "relu", "by mean validation MAP on MQ2007 (tanh: the 2005 paper)"
     )
@@ -100,7 +103,7 @@ def train_net(
         if not np.isfinite(scores).all():
             raise GradrankError(
                 f"training diverged in epoch {epoch}: scores are not finite; lower learning_rate, now "
-                f"{params.learning_rate:g}"
+                f"{params.learning_rate:g}, or weight_decay, now {params.weight_decay:g}"
             )
         value = report(callback, epoch, cost / train.queries, scores, vali, params.select_by)
         if value > best_value:

@@ -5,9 +5,10 @@ convergence where the problem is convex, Adam on mini-batches of queries for the
 """
 
 from functools import partial
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
+from pydantic import Field
 
 from gradrank.additive import CRITERION, report, with_grades_to_order
 from gradrank.collection import Collection
@@ -16,7 +17,7 @@ from gradrank.training import NetParams, NetRanker, train_net
 
 
 class RankNetLinearParams(ModelParams):
-    l2: tuple[float, ...] = param(
+    l2: tuple[Annotated[float, Field(ge=0)], ...] = param(
         (0.3, 0.1, 0.03, 0.01),
         "on standardised features, relative to the cost of no ranking at all; half decades around 0.03, the "
         "best mean validation MAP on MQ2007",

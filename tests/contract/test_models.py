@@ -1,0 +1,298 @@
+"""What every registered model promises, on small generated data; a new model is tested by being there."""
+
+import math
+import subprocess
+import sys
+from functools import cache
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from gradrank.collection import Collection
+from gradrank.errors import GradrankError
+from gradrank.model import missing_packages, models
+from gradrank.selection import measure
+
+# Standard parameter names and what is enough for small data; models without the parameter are left alone.
+QUICK = {"epochs": 15, "rounds": 30, "patience": 30, "passes": 3, "landmarks": 50, "members": 5}
+
+
+def case(cls, *values):
+    """A test's parameters; skipped where the packages that the model needs are not installed."""
+    lacking = missing_packages(cls)
+    skip = pytest.mark.skipif(bool(lacking), reason=f"needs {', '.join(lacking)}")
+    return pytest.param(cls, *values, id="-".join([cls.name, *map(str, values)]), marks=skip)
+
+
+every_model = pytest.mark.parametrize("cls", [case(cls) for cls in models().values()])
+
+
+def drawn(seed, sizes=(12,) * 30, grades=3):
+    """Grades are quantiles of a noisy linear form of five features, the first of which weighs most."""
+    rng = np.random.default_rng(seed)
+    features = rng.uniform(0.0, 1.0, (sum(sizes), 5)).astype(np.float32)
+    value = features @ [4.0, 2.0, -1.0, 0.5, 0.0] + rng.normal(0.0, 0.3, len(features))
+    labels = np.digitize(value, np.quantile(value, np.linspace(0.4, 0.95, grades - 1)))
+    return collection(features, labels, sizes)
+
+
+def collection(features, labels, sizes):
+    return Collection(
+        np.ascontiguousarray(features, dtype=np.float32),
+        np.asarray(labels, dtype=np.int32),
+        np.r_[0, np.cumsum(sizes)].astype(np.int64),
+        np.arange(1, len(sizes) + 1, dtype=np.int64),
+    )
+
+
+def with_labels(part, labels):
+    return collection(part.features, labels, np.diff(part.offsets))
+
+
+def quick(cls, **changes):
+    return cls.Params(**{k: v for k, v in QUICK.items() if k in cls.Params.model_fields} | changes)
+
+
+def fit(cls, train, vali, seed=1, callback=lambda step, **values: None, **changes):
+    return cls.fit(train, vali, quick(cls, **changes), seed, callback)
+
+
+def score(model, part):
+    scores = model.score(part.features, part.offsets)
+    assert scores.shape == (part.rows,) and scores.dtype == np.float64
+    assert np.isfinite(scores).all()
+    return scores
+
+
+def saved(model, folder):
+    folder.mkdir()
+    model.save(folder)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@cache
+def fitted(cls):
+    """The model trained on ordinary data, once for all tests that only look at it."""
+    return fit(cls, drawn(1), drawn(2))
+
+
+@every_model
+def test_beats_every_one_of_200_random_orders(cls):
+    test = drawn(3)
+    rng = np.random.default_rng(0)
+    chance = max(
+        measure("ndcg@10", rng.normal(size=test.rows), test.labels, test.offsets) for _ in range(200)
+    )
+    assert measure("ndcg@10", score(fitted(cls), test), test.labels, test.offsets) > chance
+
+
+@every_model
+def test_equal_seeds_give_equal_bytes(cls, tmp_path):
+    first = saved(fitted(cls), tmp_path / "first")
+    assert first and saved(fit(cls, drawn(1), drawn(2)), tmp_path / "again") == first
+
+
+@every_model
+def test_saved_model_scores_alike(cls, tmp_path):
+    test = drawn(3)
+    saved(fitted(cls), tmp_path / "model")
+    np.testing.assert_array_equal(score(cls.load(tmp_path / "model"), test), score(fitted(cls), test))
+
+
+@every_model
+def test_nothing_saved_is_pickled(cls, tmp_path):
+    for name, content in saved(fitted(cls), tmp_path / "model").items():
+        assert name.endswith((".safetensors", ".json", ".txt", ".cbm", ".ubj")), name
+        assert not content.startswith((b"\x80\x04", b"\x80\x05", b"PK")), name
+
+
+@every_model
+def test_scores_follow_the_documents(cls):
+    test = drawn(3, sizes=(12, 1, 7, 20))
+    rng = np.random.default_rng(0)
+    rows = np.concatenate(
+        [a + rng.permutation(b - a) for a, b in zip(test.offsets[:-1], test.offsets[1:], strict=True)]
+    )
+    moved = fitted(cls).score(test.features[rows], test.offsets)
+    np.testing.assert_allclose(moved, score(fitted(cls), test)[rows], rtol=1e-9, atol=1e-12)
+
+
+@every_model
+def test_equal_documents_of_a_query_tie(cls):
+    test = drawn(3, sizes=(9, 14))
+    test.features[[4, 8]] = test.features[1]
+    test.features[[12, 22]] = test.features[10]
+    scores = score(fitted(cls), test)
+    assert scores[1] == scores[4] == scores[8] and scores[10] == scores[12] == scores[22]
+
+
+@every_model
+def test_training_leaves_its_data_alone(cls):
+    train, vali = drawn(1), drawn(2)
+    fit(cls, train, vali)
+    for part, untouched in ((train, drawn(1)), (vali, drawn(2))):
+        np.testing.assert_array_equal(part.features, untouched.features)
+        np.testing.assert_array_equal(part.labels, untouched.labels)
+
+
+@every_model
+def test_history_counts_steps_and_holds_validation_measures(cls):
+    seen = []
+    fit(cls, drawn(1), drawn(2), callback=lambda step, **values: seen.append((step, values)))
+    steps = [step for step, _ in seen]
+    assert steps and steps == sorted(set(steps))
+    for _, values in seen:
+        assert any(name.startswith("vali_") for name in values)
+        assert all(math.isfinite(value) for value in values.values())
+
+
+def one_document_queries():
+    return drawn(4, sizes=(1, 12, 1, 12, 12, 1, 12, 12)), drawn(5, sizes=(1, 12, 1, 12))
+
+
+def queries_without_relevant_documents():
+    train, vali = drawn(4, sizes=(12,) * 8), drawn(5, sizes=(12,) * 4)
+    train.labels[:36] = 0
+    vali.labels[12:24] = 0
+    return train, vali
+
+
+def one_training_query():
+    return drawn(4, sizes=(12,)), drawn(5, sizes=(12,) * 4)
+
+
+def a_constant_feature():
+    train, vali = drawn(4, sizes=(12,) * 8), drawn(5, sizes=(12,) * 4)
+    train.features[:, 3] = vali.features[:, 3] = 7.0
+    return train, vali
+
+
+def grades_up_to_30():
+    return drawn(4, sizes=(12,) * 8, grades=31), drawn(5, sizes=(12,) * 4, grades=31)
+
+
+def features_of_very_different_size():
+    train, vali = drawn(4, sizes=(12,) * 8), drawn(5, sizes=(12,) * 4)
+    for part in (train, vali):
+        part.features[:, 1] *= 1e6
+        part.features[:, 2] *= 1e-6
+    return train, vali
+
+
+def validation_without_relevant_documents():
+    vali = drawn(5, sizes=(12,) * 4)
+    return drawn(4, sizes=(12,) * 8), with_labels(vali, np.zeros(vali.rows))
+
+
+@every_model
+@pytest.mark.parametrize(
+    "awkward",
+    [
+        one_document_queries,
+        queries_without_relevant_documents,
+        one_training_query,
+        a_constant_feature,
+        grades_up_to_30,
+        features_of_very_different_size,
+        validation_without_relevant_documents,
+    ],
+    ids=lambda build: build.__name__,
+)
+def test_awkward_data_is_learned_from(cls, awkward):
+    train, vali = awkward()
+    model = fit(cls, train, vali)
+    score(model, vali)
+    score(model, collection(vali.features[:1], vali.labels[:1], (1,)))
+
+
+def all_grades_equal():
+    train = drawn(4, sizes=(12,) * 8)
+    return with_labels(train, np.ones(train.rows)), drawn(5, sizes=(12,) * 4)
+
+
+def all_features_constant():
+    train, vali = drawn(4, sizes=(12,) * 8), drawn(5, sizes=(12,) * 4)
+    train.features[:] = vali.features[:] = 0.5
+    return train, vali
+
+
+@every_model
+@pytest.mark.parametrize(
+    "hopeless", [all_grades_equal, all_features_constant], ids=lambda build: build.__name__
+)
+def test_hopeless_data_is_refused_or_harmless(cls, hopeless):
+    train, vali = hopeless()
+    try:
+        score(fit(cls, train, vali), vali)
+    except GradrankError as error:
+        assert cls.name in str(error)  # which model, in a log of many jobs
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_training_refuses_features_that_are_not_finite(value):
+    """Every training job checks its parts this way before any model sees them."""
+    part = drawn(1)
+    part.check("as drawn")
+    part.features[17, 2] = value
+    with pytest.raises(GradrankError, match=r"here: feature 3 of document 18 is -?(nan|inf)"):
+        part.check("here")
+
+
+def ends(info):
+    """Both ends of a numeric parameter's range; 1e6 where a float has no upper one."""
+    number = type(info.default)
+    if number not in (int, float):
+        return
+    bounds = {k: getattr(m, k) for m in info.metadata for k in ("ge", "gt", "le", "lt") if hasattr(m, k)}
+    inside = 1 if number is int else 1e-9
+    for key, shift in (("ge", 0), ("gt", inside), ("le", 0), ("lt", -inside)):
+        if key in bounds:
+            yield number(bounds[key] + shift)
+    if number is float and not {"le", "lt"} & bounds.keys():
+        yield 1e6
+
+
+@pytest.mark.parametrize(
+    ("cls", "field", "value"),
+    [
+        case(cls, field, value)
+        for cls in models().values()
+        for field, info in cls.Params.model_fields.items()
+        for value in ends(info)
+    ],
+)
+def test_extreme_parameters_train_or_say_why_not(cls, field, value):
+    train, vali = drawn(4, sizes=(8,) * 6), drawn(5, sizes=(8,) * 3)
+    try:
+        score(fit(cls, train, vali, **{field: value}), vali)
+    except (GradrankError, ValidationError) as error:
+        assert field in str(error)
+
+
+@every_model
+def test_parameters_have_sources_and_survive_json(cls):
+    assert cls.summary and len(cls.summary) < 120
+    for field, info in cls.Params.model_fields.items():
+        assert info.description, f"{field} has no source"
+    defaults = cls.Params()
+    assert cls.Params.model_validate_json(defaults.model_dump_json()) == defaults
+    with pytest.raises(ValidationError):
+        cls.Params(no_such_parameter=1)
+
+
+@every_model
+def test_grids_refuse_negative_values(cls):
+    for field, info in cls.Params.model_fields.items():
+        if isinstance(info.default, tuple) and info.default and isinstance(info.default[0], int | float):
+            with pytest.raises(ValidationError):
+                cls.Params(**{field: [-1]})
+
+
+def test_listing_the_models_imports_nothing_heavy():
+    heavy = "{'torch', 'numba', 'lightgbm', 'sklearn', 'scipy', 'polars', 'catboost', 'xgboost'}"
+    code = (
+        f"import sys; from gradrank.model import models; models(); print(sorted({heavy} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
