@@ -29,7 +29,9 @@ class BoostingParams(ModelParams):
     rounds: int = param(1000, "an upper bound that early stopping seldom reaches", ge=1)
     patience: int = param(100, "rounds without a better validation value that end the training", ge=1)
     criterion: str = param(
-        "map", "LETOR's protocol: the validation part's MAP", pattern=r"^(map|ndcg@[1-9]\d*)$"
+        "ndcg@10",
+        "the measure that the ranking objectives aim at; stopping on MAP differed by less than a seed does",
+        pattern=r"^(map|ndcg@[1-9]\d*)$",
     )
 
 
