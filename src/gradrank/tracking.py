@@ -257,8 +257,10 @@ def _save_pyfunc(fold: Path, spec: dict[str, Any], out: Path) -> None:
         data_path=staged,
         signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
         input_example=pd.DataFrame(np.eye(2, len(names), dtype=np.float32), columns=names),
-        pip_requirements=[
-            f"{name}=={number}" for name, number in spec["versions"].items() if name != "python"
+        pip_requirements=[  # without a build's own label, as in torch 2.13.0+cpu: indexes do not carry those
+            f"{name}=={number.partition('+')[0]}"
+            for name, number in spec["versions"].items()
+            if name != "python"
         ],
     )
     shutil.rmtree(staged)

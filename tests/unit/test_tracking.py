@@ -53,7 +53,7 @@ def make_results(results: Path, dataset: str = "toy", models: list[str] = MODELS
                 "seed": 7,
                 "job_seed": 100 + fold,
                 "data_sha256": dataset.encode().hex().ljust(64, "0"),
-                "versions": {"gradrank": "0.1.0", "python": "3.11.7"},
+                "versions": {"gradrank": "0.1.0", "python": "3.11.7", "torch": "2.13.0+cpu"},
             }
             write_json(folder / "spec.json", spec)
             write_json(
@@ -194,6 +194,10 @@ def test_pyfunc_scores_as_the_model_does(study, monkeypatch):
     files = artefacts(client(uri), run.info.run_id)
     assert "fold3/data/fold/model/single_feature.json" in files and "per_query.parquet" in files
     assert not [name for name in files if name.endswith((".pkl", ".pickle"))]
+    needed = (
+        Path(client(uri).download_artifacts(run.info.run_id, "fold2/requirements.txt")).read_text().split()
+    )
+    assert {"gradrank==0.1.0", "torch==2.13.0"} <= set(needed)
 
 
 def test_nothing_but_the_store_is_written_and_no_network_is_tried(tmp_path, monkeypatch):
@@ -242,17 +246,16 @@ def test_second_import_adds_nothing_and_changed_results_a_run_beside_the_old(tmp
 
 
 # Each line ends the importing process at that point, as `kill -9` would.
-KILLED = {
-    "while the store's tables are made": "import mlflow.store.db.utils as at; name, nth = '_upgrade_db', 1",
-    "between two calls for one run": "from mlflow import MlflowClient as at; name, nth = 'log_batch', 2",
-    "with models half copied": "import mlflow.pyfunc as at; name, nth = 'save_model', FOLDS + 2",
-}
+KILLED = (
+    "import mlflow.store.db.utils as at; name, nth = '_upgrade_db', 1",  # tables half made
+    "from mlflow import MlflowClient as at; name, nth = 'log_batch', 2",  # parameters without metrics
+    f"import mlflow.pyfunc as at; name, nth = 'save_model', {FOLDS + 2}",  # one model done, one half copied
+)
 SCRIPT = """
 import os, signal, sys
 from pathlib import Path
 from gradrank.mlflow_store import _ENVIRONMENT
 os.environ.update(_ENVIRONMENT)
-FOLDS = {folds}
 {point}
 original, calls = getattr(at, name), 0
 def counted(*args, **kwargs):
@@ -267,12 +270,12 @@ track(Path("results"), ["toy"], {models}, {params})
 """
 
 
-@pytest.mark.parametrize("point", KILLED)
-def test_killed_import_is_completed_by_the_same_call(study, tmp_path, monkeypatch, point):
+def test_killed_import_is_completed_by_the_same_call(study, tmp_path, monkeypatch):
     make_results(tmp_path / "results")
-    script = SCRIPT.format(folds=FOLDS, point=KILLED[point], models=MODELS, params=PARAMS)
-    killed = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    for point in KILLED:
+        script = SCRIPT.format(point=point, models=MODELS, params=PARAMS)
+        killed = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
     monkeypatch.chdir(tmp_path)
     track(Path("results"), ["toy"], MODELS, PARAMS)
     assert contents(f"sqlite:///{tmp_path}/mlflow.db") == contents(study[1])
