@@ -6,7 +6,7 @@ Everything heavy is imported inside its command: `gradrank --help` answers at on
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 
 Seed = Annotated[int, typer.Option(help="The study's seed; a job's own is derived from it.")]
 Data = Annotated[Path, typer.Option(help="Parquet collection, with its .json beside it.")]
+Form = Literal["letor", "trec"]
 Convention = Annotated[
     str, typer.Option(help="Metric convention: letor4, letor3, standard, trec, lightgbm, ranklib.")
 ]
@@ -182,14 +183,48 @@ def track(
     datasets: Annotated[str, typer.Option(help="As in 'mq2007,ohsumed'.")],
     models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
+    params: Annotated[Path, typer.Option(help="The study's parameters.")] = Path("params.yaml"),
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); twice adds nothing."""
+    import yaml
+
     from gradrank.tracking import track as run
 
-    run_ids = run(results, datasets.split(","), models.split(","))
+    study = yaml.safe_load(params.read_text(encoding="utf-8"))
+    runs = run(results, datasets.split(","), models.split(","), study)
+    typer.echo(f"{len(runs)} runs, {sum(each.new for each in runs)} of them new")
     if out is not None:
-        write_json(out, {"runs": run_ids})
+        write_json(out, {f"{each.dataset}/{each.model}": each.run_id for each in runs})
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Option(help="A trained fold, as in results/mq2007/lambdamart/fold1.")],
+    input: Annotated[Path, typer.Option(help="LETOR or SVMlight text, or Parquet.")],
+    out: Annotated[Path | None, typer.Option(help="File to write; standard output if not given.")] = None,
+    form: Annotated[
+        Form, typer.Option(help="letor: one score a line, in the rows' order; trec: a TREC run.")
+    ] = "letor",
+) -> None:
+    """Rank new data with a trained model, in bounded memory."""
+    _one_thread()
+    from gradrank.predict import predict as run
+
+    run(model, input, out, form)
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="results/<dataset>/<model>, with fold1, fold2, ...")],
+    data: Data,
+    out: Annotated[Path, typer.Option(help="Folder for fold<k>.run.txt, .qrels.txt and .scores.txt.")],
+) -> None:
+    """Write a model's test rankings for any outside evaluator: TREC run and qrels, LETOR scores."""
+    from gradrank.export import export_model
+
+    for path in export_model(folder, data, out):
+        typer.echo(path)
 
 
 @app.command()

@@ -36,6 +36,7 @@ rule summary:
 rule report_html:
     input:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
+        study="params.yaml",
         code=sources("gradrank.report"),
         templates=package_files("report/*.[!p]*"),
     output:

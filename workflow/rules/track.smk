@@ -5,7 +5,8 @@
 rule track_mlflow:
     input:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
-        code=sources("gradrank.tracking"),
+        study="params.yaml",
+        code=sources("gradrank.tracking", "gradrank.predict"),
     output:
         "results/tracked.json",
     log:
