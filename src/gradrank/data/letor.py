@@ -30,11 +30,11 @@ import pyarrow.parquet as pq
 from gradrank.data import scan
 from gradrank.data.layout import Layout, check_copies, find_layout
 from gradrank.data.rows import Rows, first_row, read_rows
-from gradrank.data.source import Source, bad_line, survey
+from gradrank.data.source import Source, line_error, survey
 from gradrank.errors import GradrankError
 from gradrank.files import atomic, write_json
 
-CHUNK_BYTES = 32 << 20  # of text and parsed rows together; about four chunks are in memory at a time
+CHUNK_BYTES = 16 << 20  # of text and parsed rows together; about four chunks are in memory at a time
 THREADS = 2
 MOST_FEATURES = 10_000  # rows are stored dense
 UNKNOWN = -1.0  # what LETOR writes for an unknown inc or prob
@@ -106,7 +106,8 @@ def _parts(layout: Layout, sources: dict[Path, Source], seed: int) -> list[Chunk
     for source in sources.values() if layout.kind == "five_fold" else ():
         for query in np.flatnonzero(np.isin(source.qids, list(seen)))[:1]:
             other = seen[int(source.qids[query])]
-            raise bad_line(source.path, source.starts[query], f"a query that is not in {other} too")
+            message = f"query {source.qids[query]} is in {other} too; a query must be in one part"
+            raise line_error(source.path, source.starts[query], message)
         seen |= dict.fromkeys(source.qids.tolist(), source.path)
     return [
         Chunk(part, source, np.arange(len(source.qids)))

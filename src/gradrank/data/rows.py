@@ -60,9 +60,13 @@ def read_rows(source: Source, queries: np.ndarray, width: int, sparse: bool) -> 
     labels, docids = np.empty(n, np.int16), np.empty((n, 2), np.int64)
     inc, prob = np.empty(n), np.empty(n)
     start = mark_length(text) if source.starts[queries[0]] == 0 else 0
-    code, position, number, nulls, late, late_count = scan.rows(
-        buffer, start, sparse, features, labels, docids, inc, prob
-    )
+    code, capacity = scan.LATE_IS_FULL, 2 * n + width
+    while code == scan.LATE_IS_FULL:
+        late = np.empty((capacity, 4), np.int64)
+        code, position, number, nulls, late_count = scan.rows(
+            buffer, start, sparse, features, labels, docids, inc, prob, late
+        )
+        capacity *= 8
     if code != scan.OK:
         raise source.error(queries, position, _expected(code, number, width, sparse))
     for column, row, first, end in late[:late_count]:
@@ -73,16 +77,7 @@ def read_rows(source: Source, queries: np.ndarray, width: int, sparse: bool) -> 
             (inc, prob)[column - width][row] = value
     if nulls:
         scan.fill_nulls(features, np.r_[0, np.cumsum(counts)])
-    if len(buffer) > len(text) and n > 1:
-        _check_last(source, queries, len(text), docids[-2:, 0] >= 0, ~np.isnan([inc[-2:], prob[-2:]]))
     return Rows(features, labels, np.repeat(source.qids[queries], counts), docids, inc, prob, text)
-
-
-def _check_last(source, queries, end: int, docid: np.ndarray, numbers: np.ndarray) -> None:
-    """A last row that lacks the newline and also a part of the comment before it was cut off."""
-    known = np.vstack([docid, numbers])
-    if (known[:, 0] & ~known[:, 1]).any():
-        raise source.error(queries, end, "a comment like the row before; is the file cut off?")
 
 
 def _expected(code: int, number: int, width: int, sparse: bool) -> str:

@@ -10,7 +10,7 @@ TAB, NEWLINE, RETURN, SPACE, HASH, PLUS, MINUS, DOT, ZERO, NINE, COLON, EQUALS =
 LOWER_E, UPPER_E, CAPITAL_N, CAPITAL_U, CAPITAL_L = b"eENUL"
 QID, DOCID, INC, PROB = (np.frombuffer(word, np.uint8) for word in (b"qid:", b"docid", b"inc", b"prob"))
 
-OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW = range(6)
+OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW, LATE_IS_FULL = range(7)
 EXACT, NEAR, NOT_A_NUMBER = range(3)
 HIGHEST_GRADE = 31  # gains are 2^grade - 1; LightGBM's table of gains ends here too
 LARGEST = np.float32(np.finfo(np.float32).max)
@@ -46,20 +46,20 @@ def heads(buffer, line_starts, qids, last_numbers):
 
 
 @numba.njit(cache=True, nogil=True)
-def rows(buffer, start, sparse, columns, labels, docids, inc, prob):
+def rows(buffer, start, sparse, columns, labels, docids, inc, prob, late):
     """Reads the rows of the whole lines from `start` on.
 
     columns: (d, n) float32, all zero if sparse; labels: (n,) int16; docids: (n, 2) int64, the bytes of each
     docid, start -1 without one; inc, prob: (n,) float64, NaN without one. `NULL` becomes NaN in `columns`.
     Dense rows must number their features 1..d; sparse ones may leave some out, which are 0.
 
-    Returns (code, position, number, nulls, late, late_count): number is that of the last good feature before
-    the byte at `position` that `code` complains of; nulls counts the NULL values; late[:late_count] are the
-    few numbers whose rounding needs more than 64 bits, as (column, row, start, end), with column d for `inc`
-    and d + 1 for `prob`.
+    late: (capacity, 4) int64, filled with the few numbers whose rounding needs more than 64 bits, as (column,
+    row, start, end), with column d for `inc` and d + 1 for `prob`.
+
+    Returns (code, position, number, nulls, late_count): number is that of the last good feature before the
+    byte at `position` that `code` complains of; nulls counts the NULL values.
     """
     width = columns.shape[0]
-    late = np.empty((16, 4), np.int64)
     row = nulls = late_count = 0
     i = start
     while i < len(buffer):
@@ -67,9 +67,11 @@ def rows(buffer, start, sparse, columns, labels, docids, inc, prob):
         if buffer[i] == NEWLINE or buffer[i] == HASH:
             i = _line_end(buffer, i) + 1
             continue
+        if late_count + width + 2 > len(late):
+            return LATE_IS_FULL, i, 0, nulls, late_count
         value, end, rounding = _number(buffer, i)
         if rounding != EXACT or not 0 <= value <= HIGHEST_GRADE or value != np.floor(value):
-            return BAD_GRADE, i, 0, nulls, late, late_count
+            return BAD_GRADE, i, 0, nulls, late_count
         labels[row] = np.int16(value)
         i = _token_end(buffer, _skip_blanks(buffer, end))  # past the qid, which `heads` has checked
         last = 0
@@ -80,7 +82,7 @@ def rows(buffer, start, sparse, columns, labels, docids, inc, prob):
             number, end = _digits(buffer, i)
             least, most = (last + 1, width) if sparse else (last + 1, min(last + 1, width))
             if end == i or buffer[end] != COLON or number < least or number > most:
-                return BAD_NUMBER, i, last, nulls, late, late_count
+                return BAD_NUMBER, i, last, nulls, late_count
             i = end + 1
             if _is_null(buffer, i):
                 columns[number - 1, row] = np.nan
@@ -89,14 +91,15 @@ def rows(buffer, start, sparse, columns, labels, docids, inc, prob):
             else:
                 value, end, rounding = _number(buffer, i)
                 if rounding == NOT_A_NUMBER:
-                    return BAD_VALUE, i, number, nulls, late, late_count
+                    return BAD_VALUE, i, number, nulls, late_count
                 if rounding == NEAR and _may_round_otherwise(value):
-                    late, late_count = _append(late, late_count, number - 1, row, i, end)
+                    late[late_count] = number - 1, row, i, end
+                    late_count += 1
                 columns[number - 1, row] = _to_float32(value)
             last = number
             i = end
         if not sparse and last < width:
-            return SHORT_ROW, i, last, nulls, late, late_count
+            return SHORT_ROW, i, last, nulls, late_count
         docids[row, 0], docids[row, 1], i = _field(buffer, i + 1, DOCID) if buffer[i] == HASH else (-1, -1, i)
         for column, key, values in ((width, INC, inc), (width + 1, PROB, prob)):
             first, end, i = _field(buffer, i, key)
@@ -106,10 +109,11 @@ def rows(buffer, start, sparse, columns, labels, docids, inc, prob):
                 if rounding != NOT_A_NUMBER:
                     values[row] = value
                 if rounding == NEAR:
-                    late, late_count = _append(late, late_count, column, row, first, end)
+                    late[late_count] = column, row, first, end
+                    late_count += 1
         row += 1
         i = _line_end(buffer, i) + 1
-    return OK, 0, 0, nulls, late, late_count
+    return OK, 0, 0, nulls, late_count
 
 
 @numba.njit(cache=True, nogil=True)
@@ -153,26 +157,55 @@ def gather(buffer, spans):
 
 @numba.njit(cache=True, nogil=True)
 def _number(buffer, i):
-    """A decimal number at i: (float64, end, rounding).
+    """A decimal number at i: (float64, end, rounding); up to 15 digits without an exponent at once.
 
-    EXACT is what float(text) gives: an integer up to 2^53 times or over a power of ten up to 10^22 rounds
-    once (Clinger 1990). NEAR is within 4 units in the last place of it. NOT_A_NUMBER is anything else.
+    EXACT is what float(text) gives, as here: both the integer and the power of ten that divides it are exact
+    float64s, so that it rounds once (Clinger 1990).
+    """
+    start = i
+    negative = buffer[i] == MINUS
+    if negative:
+        i += 1
+    mantissa, first = 0, i
+    while ZERO <= buffer[i] <= NINE:
+        mantissa = mantissa * 10 + (buffer[i] - ZERO)
+        i += 1
+    digits, places = i - first, 0
+    if buffer[i] == DOT:
+        first = i + 1
+        i = first
+        while ZERO <= buffer[i] <= NINE:
+            mantissa = mantissa * 10 + (buffer[i] - ZERO)
+            i += 1
+        places = i - first
+    if not 1 <= digits + places <= 15 or not _ends_token(buffer[i]):
+        return _long_number(buffer, start)
+    value = mantissa / POWERS[places - LEAST_POWER]
+    return -value if negative else value, i, EXACT
+
+
+@numba.njit(cache=True, nogil=True)
+def _long_number(buffer, i):
+    """As `_number`, for any digits, with an exponent, or for what is NOT_A_NUMBER.
+
+    NEAR is within 4 units in the last place of float(text).
     """
     negative = buffer[i] == MINUS
     if negative or buffer[i] == PLUS:
         i += 1
     mantissa, power, digits, dropped = np.uint64(0), 0, 0, 0
-    while ZERO <= buffer[i] <= NINE:
-        mantissa, dropped = _with_digit(mantissa, dropped, buffer[i])
-        digits += 1
-        i += 1
-    if buffer[i] == DOT:
-        i += 1
-        while ZERO <= buffer[i] <= NINE:
-            mantissa, dropped = _with_digit(mantissa, dropped, buffer[i])
+    point = False
+    while ZERO <= buffer[i] <= NINE or (buffer[i] == DOT and not point):
+        if buffer[i] == DOT:
+            point = True
+        else:
             digits += 1
-            power -= 1
-            i += 1
+            power -= point
+            if mantissa < np.uint64(10**18):  # 19 digits fit 64 bits; a float64 hardly sees the others
+                mantissa = mantissa * np.uint64(10) + np.uint64(buffer[i] - ZERO)
+            else:
+                dropped += 1
+        i += 1
     power += dropped
     known = digits > 0
     if known and (buffer[i] == LOWER_E or buffer[i] == UPPER_E):
@@ -191,21 +224,13 @@ def _number(buffer, i):
         value = 0.0
     elif power > GREATEST_POWER:
         value = np.inf
-    elif dropped == 0 and mantissa <= np.uint64(1 << 53) and -22 <= power <= 22:
+    elif dropped == 0 and mantissa <= np.uint64(1 << 53) and abs(power) <= 22:
         value = float(mantissa)
         value = value * POWERS[power - LEAST_POWER] if power >= 0 else value / POWERS[-power - LEAST_POWER]
     else:
         value = float(mantissa) * POWERS[max(power - LEAST_POWER, 0)]
         rounding = NEAR
     return -value if negative else value, i, rounding
-
-
-@numba.njit(cache=True, nogil=True)
-def _with_digit(mantissa, dropped, byte):
-    """Up to 19 digits fit 64 bits; the value of any further ones is below the last place of a float64."""
-    if mantissa < np.uint64(10**18):
-        return mantissa * np.uint64(10) + np.uint64(byte - ZERO), dropped
-    return mantissa, dropped + 1
 
 
 @numba.njit(cache=True, nogil=True)
@@ -290,14 +315,6 @@ def _is_null(buffer, i):
         and buffer[i + 3] == CAPITAL_L
         and _ends_token(buffer[i + 4])
     )
-
-
-@numba.njit(cache=True, nogil=True)
-def _append(late, count, column, row, start, end):
-    if count == len(late):
-        late = np.concatenate((late, np.empty_like(late)))
-    late[count, 0], late[count, 1], late[count, 2], late[count, 3] = column, row, start, end
-    return late, count + 1
 
 
 @numba.njit(cache=True, nogil=True)

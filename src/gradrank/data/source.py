@@ -10,7 +10,7 @@ import numpy as np
 from gradrank.data import scan
 from gradrank.errors import GradrankError
 
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES = 4 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -70,9 +70,11 @@ def survey(path: Path, digest: Any, numbers: bool) -> Source:
     _, first = np.unique(qids, return_index=True)
     if len(first) < len(qids):
         again = np.setdiff1d(np.arange(len(qids)), first)[0]
-        raise bad_line(path, starts[again], "rows of a query together; this one has come before")
+        raise line_error(path, starts[again], f"query {qids[again]} comes back; its rows must be together")
+    size = path.stat().st_size
+    _check_end(path, size)
     starts[0] = 0
-    return Source(path, qids, rows, starts, np.r_[starts[1:], path.stat().st_size], int(highest))
+    return Source(path, qids, rows, starts, np.r_[starts[1:], size], int(highest))
 
 
 def _lines(path: Path, digest: Any) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
@@ -95,6 +97,16 @@ def _lines(path: Path, digest: Any) -> Iterator[tuple[int, np.ndarray, np.ndarra
         yield offset, buffer[: left + 1], np.zeros(1, np.int64)
 
 
+def _check_end(path: Path, size: int) -> None:
+    """A last row without newline was cut off if its `#docid = ..` comment is shorter than that before it."""
+    with path.open("rb") as stream:
+        stream.seek(max(0, size - BLOCK_BYTES))
+        before, last = ([b"", *stream.read().split(b"\n")])[-2:]
+    comments = [line.partition(b"#")[2].split() for line in (before, last)]
+    if last and comments[0] and comments[0][0].startswith(b"docid") and len(comments[1]) < len(comments[0]):
+        raise line_error(path, size, "the file is cut off: no newline, and less comment than the line before")
+
+
 def mark_length(start: np.ndarray) -> int:
     """Bytes to skip at the start of a file: those of a UTF-8 byte order mark, if there is one."""
     return len(BYTE_ORDER_MARK) if bytes(start[:3]) == BYTE_ORDER_MARK else 0
@@ -109,12 +121,19 @@ def _join(qids: np.ndarray, starts: np.ndarray, rows: np.ndarray) -> tuple[np.nd
 
 
 def bad_line(path: Path, offset: int, expected: str) -> GradrankError:
-    """The error for the token at a byte offset of a file, with its line number."""
+    """The error for the token at a byte offset of a file: its line, what was expected and what is there."""
+    with path.open("rb") as stream:
+        stream.seek(offset)
+        token = stream.read(200).split(b"\n")[0].removeprefix(BYTE_ORDER_MARK).split(maxsplit=1)[:1]
+    found = repr(token[0][:40].decode("utf-8", "backslashreplace")) if token else "the end of the line"
+    return line_error(path, offset, f"expected {expected}, found {found}")
+
+
+def line_error(path: Path, offset: int, message: str) -> GradrankError:
+    """The error for the line at a byte offset of a file."""
     line, left = 1, int(offset)
     with path.open("rb") as stream:
         while left:
             block = stream.read(min(left, BLOCK_BYTES))
             line, left = line + block.count(b"\n"), left - len(block)
-        token = stream.read(200).split(b"\n")[0].removeprefix(BYTE_ORDER_MARK).split(maxsplit=1)[:1]
-    seen = repr(token[0][:40].decode("utf-8", "backslashreplace")) if token else "the end of the line"
-    return GradrankError(f"{path}: line {line}: expected {expected}, found {seen}")
+    return GradrankError(f"{path}: line {line}: {message}")
