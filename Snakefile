@@ -29,6 +29,7 @@ localrules:
 rule all:
     default_target: True
     input:
+        rules.data.input,
         rules.report.input,
         rules.track.input,
 
@@ -39,6 +40,7 @@ for dataset in DATASETS:
         name:
             dataset
         input:
+            rules.data.input,
             rules.report.input,
             rules.track.input,
         localrule: True

@@ -79,6 +79,6 @@ def test_real_data_sets_are_targets_with_five_folds(project):
 
 
 def test_stages_are_targets(project):
-    assert {rule for rule, _, _ in project.planned("data")} == {"data", "generate", "parse"}
+    assert {rule for rule, _, _ in project.planned("data")} == {"data", "generate", "parse", "pairs"}
     assert ("report_html", None, None) in project.planned("report")
     assert ("report_html", None, None) not in project.planned("track")

@@ -1,10 +1,11 @@
 # Needs: a mirror (GRADRANK_MIRROR), the network, or a user's own files.
-# Makes: data/raw/<dataset>/ in the official layout, data/parquet/<dataset>.parquet and .json.
+# Makes: data/raw/<dataset>/ in the official layout, data/parquet/<dataset>.parquet and .json. The stage's target,
+# `data`, includes the pairs.
 
 
 rule data:
     input:
-        lambda _: expand("data/parquet/{dataset}.parquet", dataset=requested()),
+        lambda _: expand("data/{form}/{dataset}.parquet", form=["parquet", "pairs"], dataset=requested()),
 
 
 rule fetch:
