@@ -11,6 +11,7 @@ from gradrank.errors import GradrankError
 from gradrank.files import atomic
 from gradrank.model import Callback, Model, ModelParams, param
 
+OURS = {"rounds", "patience", "criterion"}  # the rest of BoostingParams is LightGBM's
 QUERY_LIMIT = 10_000  # documents; LightGBM's ranking objectives refuse a longer query
 RECIPE = "15 leaves, rate .05, 50 documents a leaf, early stop: .4478 / .4675 on MQ2007 with LightGBM 4.7"
 
@@ -69,9 +70,15 @@ class BoostedTrees(Model):
                 f"{cls.name}: a training query has {longest:,} documents, and LightGBM's ranking objectives "
                 f"take at most {QUERY_LIMIT:,}; cut the query, or use mart, mcrank or ranksvm"
             )
-        settings = _settings(params, seed)
-        targets = cls.objectives(train.labels, params)
-        boosters = [_booster(train, vali, target, settings | own) for target, own in targets]
+        if params.bagging_fraction * train.rows < 1.0:
+            raise GradrankError(
+                f"{cls.name}: bagging_fraction {params.bagging_fraction:g} leaves none of the {train.rows:,} "
+                "training documents to a tree; raise it"
+            )
+        boosters = [
+            _booster(train, vali, target, _settings(params, (seed + number) % 2**31) | own)
+            for number, (target, own) in enumerate(cls.objectives(train.labels, params))
+        ]
         return cls(_boost(boosters, cls.combine, vali, params, callback))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -90,7 +97,7 @@ class BoostedTrees(Model):
 
 
 def _settings(params: BoostingParams, seed: int) -> dict[str, Any]:
-    passed_on = params.model_dump(exclude={"rounds", "patience", "criterion"})
+    passed_on = params.model_dump(include=set(BoostingParams.model_fields) - OURS)
     return passed_on | {
         "seed": seed,
         "deterministic": True,

@@ -54,13 +54,25 @@ class LambdaMARTFaithful(LambdaMART):
     summary = "LambdaMART with the lambdas of Burges 2010: all pairs, no normalisation, LightGBM"
 
 
+class XENDCGParams(BoostingParams):
+    members: int = param(
+        3,
+        "averages out the objective's random gammas: validation NDCG@10 on MQ2007 .4586, .4559 with one, "
+        "and between seeds it differs by a third as much",
+        ge=1,
+    )
+
+
 @register("xendcg")
 class XENDCG(BoostedTrees):
+    Params = XENDCGParams
     summary = "Boosted trees on a cross entropy that bounds NDCG (Bruch 2021, XE_NDCG_MART), LightGBM"
     ranks_queries = True
 
     @classmethod
-    def objectives(
-        cls, labels: np.ndarray, params: BoostingParams
-    ) -> list[tuple[np.ndarray, dict[str, Any]]]:
-        return [(labels, {"objective": "rank_xendcg"})]
+    def objectives(cls, labels: np.ndarray, params: XENDCGParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+        return [(labels, {"objective": "rank_xendcg"})] * params.members
+
+    @classmethod
+    def combine(cls, outputs: list[np.ndarray]) -> np.ndarray:
+        return np.mean(outputs, axis=0)

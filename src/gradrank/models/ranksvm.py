@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import PositiveFloat
 
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
@@ -26,7 +27,7 @@ class RankSVMParams(ModelParams):
     weighting: Literal["pair", "query"] = param(
         "pair", "tau = 1 (Joachims 2002), or 1 / crucial pairs of the query (RankSVM-Struct's normalisation)"
     )
-    C: tuple[float, ...] = param(
+    C: tuple[PositiveFloat, ...] = param(
         tuple(4.0**e for e in range(-9, 2)),
         SPACING + "from nearly unfitted to where the weights of a 40-document-a-query collection stand still",
         min_length=1,
@@ -44,7 +45,7 @@ class RankSVMParams(ModelParams):
 
 class RankSVMNDCGParams(RankSVMParams):
     weighting: Literal["ndcg"] = param("ndcg", "tau = gap / (K DCG_beta(ideal)), Jin et al. 2018")
-    C: tuple[float, ...] = param(
+    C: tuple[PositiveFloat, ...] = param(
         tuple(4.0**e for e in range(-1, 8)), SPACING + "tau sums to at most 1, so C is larger", min_length=1
     )
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
+from pydantic import PositiveFloat
 
 from gradrank.collection import Collection
 from gradrank.files import read_json, write_json
@@ -11,7 +12,7 @@ from gradrank.model import Callback, Model, ModelParams, param, register
 
 
 class RegressionParams(ModelParams):
-    l2: tuple[float, ...] = param(
+    l2: tuple[PositiveFloat, ...] = param(
         tuple(10.0**e for e in range(-3, 6)),
         "from no shrinkage to weights near zero, searched by validation score as LETOR prescribes",
         min_length=1,
