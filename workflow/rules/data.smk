@@ -42,14 +42,15 @@ rule generate:
         "../envs/gradrank.yaml"
     params:
         target=lambda wc: catalogue()[wc.dataset].generator,
-        size=lambda wc: study.datasets[wc.dataset],
+        queries=lambda wc: study.datasets[wc.dataset].queries,
+        documents=lambda wc: study.datasets[wc.dataset].documents,
         seed=study.seed,
         out=subpath(output[0], parent=True),
     shell:
         """
         gradrank generate {params.target} \
-            --queries {params.size.queries} \
-            --documents {params.size.documents} \
+            --queries {params.queries} \
+            --documents {params.documents} \
             --seed {params.seed} \
             --out {params.out} \
             2>{log}

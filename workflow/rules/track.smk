@@ -5,7 +5,6 @@
 rule track_mlflow:
     input:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
-        study="params.yaml",
         code=sources("gradrank.tracking", "gradrank.predict"),
     output:
         "results/tracked.json",
