@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from gradrank.data import scan
-from gradrank.data.source import Source, mark_length
+from gradrank.data.source import BLOCK_BYTES, Source, mark_length
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ def first_row(path: Path) -> tuple[int, bool]:
     is wrong.
     """
     with path.open("rb") as stream:
-        for line in stream:
+        while line := stream.readline(BLOCK_BYTES):
             tokens = line.split(b"#")[0].split()
             if len(tokens) > 1:
                 break
         else:
             return 1, False
     numbers = [token.partition(b":")[0] for token in tokens[2:]]
-    values = [int(number) if number.isdigit() else -1 for number in numbers]
+    values = [int(number[:18]) if number.isdigit() else -1 for number in numbers]
     increasing = all(a < b for a, b in zip([0, *values], values, strict=False))
     if increasing and values != list(range(1, len(values) + 1)):
         return values[-1], True

@@ -1,6 +1,7 @@
 """LETOR and SVMlight text to arrays: one pass over the bytes, every token checked, compiled.
 
-A buffer is a uint8 array that ends with a newline, so that no loop over a token can leave it.
+A buffer is a uint8 array that ends with a newline, so that no loop over a token can leave it. All is in one
+file because Numba's cache on disk does not notice a change to a function that another file defines.
 """
 
 import numba
@@ -75,29 +76,57 @@ def rows(buffer, start, sparse, columns, labels, docids, inc, prob, late):
         labels[row] = np.int16(value)
         i = _token_end(buffer, _skip_blanks(buffer, end))  # past the qid, which `heads` has checked
         last = 0
-        while True:
-            i = _skip_blanks(buffer, i)
+        while (
+            True
+        ):  # over the features; written out, since calls for the common case take three times as long
+            while buffer[i] == SPACE:
+                i += 1
             if buffer[i] == NEWLINE or buffer[i] == HASH:
                 break
-            number, end = _digits(buffer, i)
-            least, most = (last + 1, width) if sparse else (last + 1, min(last + 1, width))
-            if end == i or buffer[end] != COLON or number < least or number > most:
-                return BAD_NUMBER, i, last, nulls, late_count
-            i = end + 1
-            if _is_null(buffer, i):
+            if _is_blank(buffer[i]):
+                i += 1
+                continue
+            first, number = i, 0
+            while ZERO <= buffer[i] <= NINE:
+                number = number * 10 + (buffer[i] - ZERO)
+                i += 1
+            in_order = last < number <= width if sparse else number == last + 1 <= width
+            if not in_order or buffer[i] != COLON or not 1 <= i - first <= 9:
+                return BAD_NUMBER, first, last, nulls, late_count
+            i += 1
+            first = i
+            negative = buffer[i] == MINUS
+            if negative:
+                i += 1
+            mantissa, digits, places = 0, -i, 0
+            while ZERO <= buffer[i] <= NINE:
+                mantissa = mantissa * 10 + (buffer[i] - ZERO)
+                i += 1
+            digits += i
+            if buffer[i] == DOT:
+                i += 1
+                places = -i
+                while ZERO <= buffer[i] <= NINE:
+                    mantissa = mantissa * 10 + (buffer[i] - ZERO)
+                    i += 1
+                places += i
+                digits += places
+            if 1 <= digits <= 15 and (buffer[i] == SPACE or buffer[i] == NEWLINE):
+                value = mantissa / POWERS[places - LEAST_POWER]  # both exact, so that this rounds once
+                columns[number - 1, row] = -value if negative else value
+            elif _is_null(buffer, first):
                 columns[number - 1, row] = np.nan
                 nulls += 1
-                end = i + 4
+                i = first + 4
             else:
-                value, end, rounding = _number(buffer, i)
+                value, i, rounding = _number(buffer, first)
                 if rounding == NOT_A_NUMBER:
-                    return BAD_VALUE, i, number, nulls, late_count
+                    return BAD_VALUE, first, number, nulls, late_count
                 if rounding == NEAR and _may_round_otherwise(value):
-                    late[late_count] = number - 1, row, i, end
+                    late[late_count] = number - 1, row, first, i
                     late_count += 1
                 columns[number - 1, row] = _to_float32(value)
             last = number
-            i = end
         if not sparse and last < width:
             return SHORT_ROW, i, last, nulls, late_count
         docids[row, 0], docids[row, 1], i = _field(buffer, i + 1, DOCID) if buffer[i] == HASH else (-1, -1, i)
@@ -157,38 +186,10 @@ def gather(buffer, spans):
 
 @numba.njit(cache=True, nogil=True)
 def _number(buffer, i):
-    """A decimal number at i: (float64, end, rounding); up to 15 digits without an exponent at once.
+    """A decimal number at i: (float64, end, rounding).
 
-    EXACT is what float(text) gives, as here: both the integer and the power of ten that divides it are exact
-    float64s, so that it rounds once (Clinger 1990).
-    """
-    start = i
-    negative = buffer[i] == MINUS
-    if negative:
-        i += 1
-    mantissa, first = 0, i
-    while ZERO <= buffer[i] <= NINE:
-        mantissa = mantissa * 10 + (buffer[i] - ZERO)
-        i += 1
-    digits, places = i - first, 0
-    if buffer[i] == DOT:
-        first = i + 1
-        i = first
-        while ZERO <= buffer[i] <= NINE:
-            mantissa = mantissa * 10 + (buffer[i] - ZERO)
-            i += 1
-        places = i - first
-    if not 1 <= digits + places <= 15 or not _ends_token(buffer[i]):
-        return _long_number(buffer, start)
-    value = mantissa / POWERS[places - LEAST_POWER]
-    return -value if negative else value, i, EXACT
-
-
-@numba.njit(cache=True, nogil=True)
-def _long_number(buffer, i):
-    """As `_number`, for any digits, with an exponent, or for what is NOT_A_NUMBER.
-
-    NEAR is within 4 units in the last place of float(text).
+    EXACT is what float(text) gives: an integer up to 2^53 times or over a power of ten up to 10^22 rounds
+    once (Clinger 1990). NEAR is within 4 units in the last place of it. NOT_A_NUMBER is anything else.
     """
     negative = buffer[i] == MINUS
     if negative or buffer[i] == PLUS:
