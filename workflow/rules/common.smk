@@ -79,6 +79,7 @@ def of_folds(name):
 
 
 def width(dataset):
-    """Declared number of features, where sparse rows need not show it; empty if the rows are to tell."""
-    described = study.datasets.get(dataset) if own_path(dataset) else catalogue().get(dataset)
-    return described.features or ""
+    """Declared number of features, for sparse rows that need not show it; empty if the rows are to tell."""
+    if own_path(dataset):
+        return study.datasets[dataset].features or ""
+    return catalogue()[dataset].features if catalogue()[dataset].sparse else ""

@@ -43,6 +43,7 @@ class Entry(Section):
     root: str = ""
     rename: dict[str, str] = {}
     folds: Literal[1, 5] = 5
+    sparse: bool = False  # rows may leave features out
     features: int | None = None
     rows: int | None = None
     queries: int | None = None
