@@ -1,0 +1,89 @@
+"""Where the wall time of a finished run went: the jobs' own compute against wall time x cores.
+
+    python benchmarks/startup.py [FOLDER] --cores 2
+
+FOLDER is a checkout in which one `snakemake --cores N` call has just run from scratch. Snakemake's records
+give each job's start and end; timing.json gives the compute of a training job. What a job takes beyond its
+compute is Python's start-up; of the other jobs it is measured, as the time of a call that imports the same
+modules and does nothing.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+IMPORTS = {
+    "evaluate": "gradrank.evaluation",
+    "summary": "gradrank.summary",
+    "report_html": "gradrank.report",
+    "track_mlflow": "gradrank.tracking, mlflow",
+    "parse": "gradrank.data.letor",
+    "pairs": "gradrank.data.pairs",
+    "fetch": "gradrank.data.fetch",
+    "generate": "gradrank.data.synthetic",
+}
+
+
+def jobs(folder: Path) -> list[tuple[str, float, float]]:
+    """(rule, start, end) of every job, from Snakemake's records, of which it keeps one an output file."""
+    found = {}
+    for path in (folder / ".snakemake/metadata").rglob("*"):
+        if path.is_file():
+            record = json.loads(path.read_text())
+            if record.get("shellcmd") and record.get("starttime"):
+                found[record["shellcmd"]] = (record["rule"], record["starttime"], record["endtime"])
+    return list(found.values())
+
+
+def seconds(*command: str) -> float:
+    """The least wall time of three runs."""
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="?", default=Path())
+    parser.add_argument("--cores", type=int, default=2)
+    arguments = parser.parse_args()
+    found = jobs(arguments.folder)
+    first, last = min(start for _, start, _ in found), max(end for *_, end in found)
+    planning = seconds(sys.executable, "-c", "import snakemake.cli, gradrank.params; gradrank.params.load()")
+    wall = last - first + planning
+    compute = sum(
+        json.loads(path.read_text())["seconds"]
+        for path in (arguments.folder / "results").rglob("timing.json")
+    )
+    busy = dict.fromkeys(sorted({rule for rule, *_ in found}), 0.0)
+    count = dict.fromkeys(busy, 0)
+    for rule, start, end in found:
+        busy[rule] += end - start
+        count[rule] += 1
+    startup = {"train": busy["train"] - compute}
+    for rule, modules in IMPORTS.items():
+        if rule in busy:
+            startup[rule] = min(busy[rule], count[rule] * seconds(sys.executable, "-c", f"import {modules}"))
+    print(f"{'rule':14}{'jobs':>6}{'busy s':>10}{'start-up s':>12}")
+    for rule in busy:
+        print(f"{rule:14}{count[rule]:6}{busy[rule]:10.1f}{startup.get(rule, 0):12.1f}")
+    capacity = wall * arguments.cores
+    python = sum(startup.values())
+    idle = capacity - sum(busy.values())
+    print(f"\nwall {wall:.1f} s x {arguments.cores} cores = {capacity:.1f} core seconds")
+    own = capacity - python - idle
+    print(f"  jobs' own compute        {own:8.1f}  {own / capacity:6.1%}")
+    print(f"  Python's start-up        {python:8.1f}  {python / capacity:6.1%}")
+    print(f"  Snakemake and idle cores {idle:8.1f}  {idle / capacity:6.1%}")
+
+
+if __name__ == "__main__":
+    main()
