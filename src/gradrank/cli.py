@@ -170,11 +170,17 @@ def report(
         "results/report.html"
     ),
     convention: Convention = "letor4",
+    per_query: Annotated[
+        Path | None, typer.Option(help="Also gather every test query's values in this Parquet file.")
+    ] = None,
 ) -> None:
     """Render every data set that has results as one HTML file that opens offline."""
+    from gradrank.per_query import collect
     from gradrank.report import render
 
     render(results, out, convention)
+    if per_query is not None:
+        collect(results, per_query)
     typer.echo(f"the report: {out.resolve()}")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from gradrank.errors import GradrankError
+from gradrank.files import atomic
 
 
 @dataclass(frozen=True)
@@ -68,3 +69,26 @@ def read_test_queries(path: Path, metrics: Iterable[str]) -> dict[str, QueryValu
         values = {metric: rows[metric].fill_null(np.nan).to_numpy() for metric in wanted}
         found[convention] = QueryValues(rows["fold"].to_numpy(), rows["qid"].to_numpy(), values)
     return found
+
+
+def collect(results: Path, out: Path) -> None:
+    """The test queries of every method and data set under `results` in one Parquet file, for versioning.
+
+    Columns `dataset`, `model`, then those of per_query.parquet; rows by data set, method, convention, fold.
+    """
+    import polars as pl
+
+    frames = [
+        pl.read_parquet(path)
+        .filter(pl.col("split") == "test")
+        .select(
+            pl.lit(path.parts[-3]).alias("dataset"),
+            pl.lit(path.parts[-2]).alias("model"),
+            pl.exclude("split"),
+        )
+        for path in sorted(results.glob("*/*/per_query.parquet"))
+    ]
+    if not frames:
+        raise GradrankError(f"{results}: no <dataset>/<model>/per_query.parquet below it")
+    with atomic(out) as partial:
+        pl.concat(frames, how="diagonal").write_parquet(partial)

@@ -11,6 +11,7 @@ import pytest
 from made_results import CONVENTIONS, METRICS, make_results
 
 from gradrank.errors import GradrankError
+from gradrank.per_query import collect
 from gradrank.published import lookup
 from gradrank.summary import summarise
 from gradrank.tables import best, verdict
@@ -212,3 +213,14 @@ def test_verdict():
     assert verdict(0.45, 0.01, 0.4401) == "inside"
     assert verdict(0.45, 0.01, 0.43) == "above"
     assert verdict(0.45, 0.01, 0.47) == "below"
+
+
+def test_collected_file_holds_every_methods_test_queries(folder, tmp_path):
+    collect(tmp_path, tmp_path / "per_query.parquet")
+    collected = pl.read_parquet(tmp_path / "per_query.parquet")
+    assert collected["dataset"].unique().to_list() == [folder.name]
+    for model in MODELS:
+        own = pl.read_parquet(folder / model / "per_query.parquet").filter(pl.col("split") == "test")
+        assert collected.filter(pl.col("model") == model).drop("dataset", "model").equals(own.drop("split"))
+    with pytest.raises(GradrankError, match="no <dataset>/<model>"):
+        collect(tmp_path / "nothing", tmp_path / "x.parquet")

@@ -1,5 +1,5 @@
 # Needs: per_query.parquet of every model. Makes: results/<dataset>/summary.json, summary.md and tables/,
-# results/report.html, which covers every data set that has results.
+# results/report.html and results/per_query.parquet, which cover every data set that has results.
 
 
 rule summary:
@@ -40,7 +40,8 @@ rule report_html:
         code=sources("gradrank.report"),
         templates=package_files("report/*.[!p]*"),
     output:
-        report("results/report.html", caption="../report/report.rst", category="Report"),
+        html=report("results/report.html", caption="../report/report.rst", category="Report"),
+        per_query="results/per_query.parquet",
     log:
         "logs/report.log",
     conda:
@@ -52,7 +53,8 @@ rule report_html:
         gradrank report \
             --results results \
             --convention {params.convention} \
-            --out {output} \
+            --out {output.html} \
+            --per-query {output.per_query} \
             >{log} 2>&1
         """
 
