@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradrank.losses import lambdarank, ndcg_swap, pair_cost, pair_slope, ranknet
+from gradrank.losses import by_query, lambdarank, ndcg_swap, pair_cost, pair_slope, ranknet
 
 
 @st.composite
@@ -182,3 +182,9 @@ def test_grades_of_30_keep_the_weights_within_one():
     assert weights.gain[0] == 2.0**30 - 1.0
     _, gradient = lambdarank(np.arange(4.0), labels, np.array([0, 4]))
     assert 0.0 < -gradient[0] < 3.0 and np.isfinite(gradient).all()
+
+
+def test_normalised_queries_pull_equally():
+    offsets = np.array([0, 2, 5, 7])
+    gradient = by_query(np.array([3.0, -3.0, -8.0, 2.0, 6.0, 0.0, 0.0]), offsets)
+    np.testing.assert_array_equal(gradient, [0.5, -0.5, -0.5, 0.125, 0.375, 0.0, 0.0])

@@ -1,24 +1,40 @@
 """LambdaRank (Burges, Ragno & Le 2006; Burges 2010): RankNet's pair gradients weighted by |dNDCG|."""
 
-from functools import partial
 from typing import Self
+
+import numpy as np
 
 from gradrank.additive import with_grades_to_order
 from gradrank.collection import Collection
-from gradrank.model import Callback, register
+from gradrank.model import Callback, param, register
 from gradrank.training import NetParams, NetRanker, train_net
+
+
+class LambdaRankParams(NetParams):
+    weight_decay: float = param(
+        1.0, "Loshchilov & Hutter 2019; best mean validation MAP on MQ2007 of 0 to 10", ge=0
+    )
+    normalize: bool = param(
+        True,
+        "each query's lambdas scaled to the same total, as LightGBM does; the papers do not. Mean "
+        "validation NDCG@10 and MAP on MQ2007 rise by .001 (two seeds)",
+    )
 
 
 @register("lambdarank")
 class LambdaRank(NetRanker):
-    Params = NetParams
+    Params = LambdaRankParams
     summary = "LambdaRank: a two-layer net, pairs weighted by |dNDCG| (Burges, Ragno & Le 2006)"
 
     @classmethod
     def fit(
-        cls, train: Collection, vali: Collection, params: NetParams, seed: int, callback: Callback
+        cls, train: Collection, vali: Collection, params: LambdaRankParams, seed: int, callback: Callback
     ) -> Self:
-        from gradrank.losses import lambdarank
+        from gradrank.losses import by_query, lambdarank
+
+        def loss(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
+            cost, gradient = lambdarank(scores, labels, offsets, params.sigma)
+            return cost, by_query(gradient, offsets) if params.normalize else gradient
 
         train = with_grades_to_order(train, cls.name)
-        return cls(train_net(train, vali, partial(lambdarank, sigma=params.sigma), params, seed, callback))
+        return cls(train_net(train, vali, loss, params, seed, callback))
