@@ -9,7 +9,7 @@ from gradrank.combine import chain, combine, figure1_combination, figure1_cost, 
 from gradrank.errors import GradrankError
 
 inside = st.floats(1e-6, 1 - 1e-6)
-neighbours = st.lists(st.floats(0.02, 0.98), min_size=1, max_size=8)
+neighbours = st.lists(st.floats(0.1, 0.9), min_size=1, max_size=5)
 
 
 @given(inside, inside)
