@@ -159,7 +159,7 @@ def test_training_leaves_torchs_generator_alone():
     import torch
 
     state = torch.get_rng_state()
-    LambdaRank.fit(drawn(13), drawn(14), NetParams(epochs=1), 5, silent)
+    LambdaRank.fit(drawn(13), drawn(14), LambdaRank.Params(epochs=1), 5, silent)
     assert torch.equal(torch.get_rng_state(), state)
 
 
