@@ -29,7 +29,10 @@ class NetParams(ModelParams):
     """A net and its training by AdamW."""
 
     hidden: tuple[Annotated[int, Field(ge=1)], ...] = param(
-        (64,), "widths of the hidden layers", max_length=8
+        (64,),
+        "widths of the hidden layers; 32 to 256 differ by less than seeds do in validation MAP on MQ2007 "
+        "(the 2005 paper: 10)",
+        max_length=8,
     )
     activation: Literal["relu", "tanh"] = param(
         "relu", "higher mean validation MAP on MQ2007 than tanh, the 2005 paper's"

@@ -12,7 +12,7 @@ from gradrank.training import NetParams, NetRanker, train_net
 
 class LambdaRankParams(NetParams):
     weight_decay: float = param(
-        1.0, "Loshchilov & Hutter 2019; best mean validation MAP on MQ2007 of 0 to 10", ge=0
+        1.0, "Loshchilov & Hutter 2019; best mean validation MAP on MQ2007 of 0.3 to 10", ge=0
     )
     normalize: bool = param(
         True,
