@@ -1,0 +1,76 @@
+"""ListNet (Cao et al. 2007): cross-entropy between the top-one probabilities of grades and of scores.
+
+The linear scorer is the paper's, taken to the optimum by L-BFGS: the loss is convex, and a run of gradient
+descent that stops early loses .02 NDCG@10 on MQ2007.
+"""
+
+from functools import partial
+from typing import Annotated, Self
+
+import numpy as np
+from pydantic import Field
+
+from gradrank.additive import CRITERION, report, with_grades_to_order
+from gradrank.collection import Collection
+from gradrank.model import Callback, ModelParams, param, register
+from gradrank.training import NetParams, NetRanker, train_net
+
+TEMPERATURE = param(1.0, "P_y = softmax(grades / temperature); Cao et al. 2007: 1", gt=0)
+
+
+class ListNetParams(ModelParams):
+    l2: tuple[Annotated[float, Field(ge=0)], ...] = param(
+        (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001),
+        "on standardised features, relative to the cost of no ranking at all; half decades, by validation",
+        min_length=1,
+    )
+    temperature: float = TEMPERATURE
+    select_by: str = param("map", "LETOR's protocol: l2 by the validation part's MAP", pattern=CRITERION)
+
+
+@register("listnet")
+class ListNet(NetRanker):
+    Params = ListNetParams
+    summary = "Linear ListNet to convergence, L-BFGS, L2 from a grid (Cao et al. 2007)"
+
+    @classmethod
+    def fit(
+        cls, train: Collection, vali: Collection, params: ListNetParams, seed: int, callback: Callback
+    ) -> Self:
+        """A step of the callback is one value of l2, strongest first."""
+        from gradrank.linear import l2_path
+        from gradrank.listwise import listnet
+        from gradrank.nets import Net, standardisation
+
+        train = with_grades_to_order(train, cls.name)
+        mean, scale = standardisation(train.features)
+        loss = partial(listnet, temperature=params.temperature)
+        path = l2_path((train.features - mean) / scale, train.labels, train.offsets, loss, params.l2)
+        best, best_value = None, -np.inf
+        for step, (weights, cost) in enumerate(path, start=1):
+            net = Net([weights[:, None]], [np.zeros(1)], mean, scale)
+            value = report(callback, step, cost, net.scores(vali.features), vali, params.select_by)
+            if value > best_value:
+                best, best_value = net, value
+        return cls(best)
+
+
+class ListNetNeuralParams(NetParams):
+    temperature: float = TEMPERATURE
+    sigma: float = param(1.0, "P_s = softmax(sigma * scores); Cao et al. 2007: 1", gt=0)
+
+
+@register("listnet_neural")
+class ListNetNeural(NetRanker):
+    Params = ListNetNeuralParams
+    summary = "ListNet's loss on a two-layer net, Adam on mini-batches of queries (Cao et al. 2007)"
+
+    @classmethod
+    def fit(
+        cls, train: Collection, vali: Collection, params: ListNetNeuralParams, seed: int, callback: Callback
+    ) -> Self:
+        from gradrank.listwise import listnet
+
+        train = with_grades_to_order(train, cls.name)
+        loss = partial(listnet, temperature=params.temperature, sigma=params.sigma)
+        return cls(train_net(train, vali, loss, params, seed, callback))
