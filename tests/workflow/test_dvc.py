@@ -1,6 +1,5 @@
 """The two DVC stages: they run, and a second `dvc repro` finds nothing to do."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -21,7 +20,7 @@ def run(project, *command: str) -> str:
 def test_repro_runs_once_and_only_what_changed_again(finished, rerun):
     binaries = Path(sys.executable).parent
     (rerun.root / ".venv").mkdir()
-    os.symlink(binaries, rerun.root / ".venv/bin")
+    (rerun.root / ".venv/bin").symlink_to(binaries)
     for command in (
         ("git", "init", "--quiet"),
         ("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "x"),
