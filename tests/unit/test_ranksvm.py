@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
-from gradrank.models.ranksvm import RankSVM, RankSVML1Dual, RankSVMNDCG, RankSVMNDCGL2Dual
+from gradrank.models.ranksvm import RankSVM, RankSVML1Dual
+from gradrank.models.ranksvm_ndcg import RankSVMNDCG, RankSVMNDCGL2Dual
 from gradrank.ranksvm.dual import solve_dual
 from gradrank.ranksvm.objective import group_by_grade, sort_groups, violation_sums
 from gradrank.ranksvm.primal import solve_primal

@@ -31,10 +31,20 @@ def solve_dual(
     # The squared hinge has no upper bound on alpha and a quadratic term alpha^2 / (4 C tau) instead.
     ridge = 0.5 / cost if loss == "l2" else np.zeros(len(apart))
     limit = np.full(len(apart), np.inf) if loss == "l2" else cost
+    curve = square + ridge
     alpha = start[apart]
     w = _weights(features, better, worse, alpha)
+
+    def sweep(visits: np.ndarray) -> None:
+        _sweep(features, better, worse, visits, curve, ridge, limit, alpha, w)
+
     for _ in range(SWEEPS):
-        _sweep(features, better, worse, rng.permutation(len(apart)), square + ridge, ridge, limit, alpha, w)
+        sweep(rng.permutation(len(apart)))
+        # Few alphas end inside their bounds, and they are the slow ones. Sweeps of them alone, as many as
+        # cost one of all, end large C in a tenth of the time (Hsieh et al.'s shrinking, simplified).
+        inside = np.flatnonzero((alpha > 0.0) & (alpha < limit))
+        for _ in range(min(len(apart) // max(len(inside), 1), 20)):
+            sweep(rng.permutation(inside))
         scores = features @ w
         hinge = np.maximum(1.0 - (scores[better] - scores[worse]), 0.0)
         primal = 0.5 * (w @ w) + cost @ (hinge**2 if loss == "l2" else hinge)

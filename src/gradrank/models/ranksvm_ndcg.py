@@ -1,0 +1,51 @@
+"""RankSVM_ndcg (Jin et al. 2018): RankSVM's four forms with pairs weighed by what they cost in NDCG_beta."""
+
+from typing import Literal
+
+from pydantic import PositiveFloat
+
+from gradrank.model import param, register
+from gradrank.models.ranksvm import (
+    SPACING,
+    RankSVM,
+    RankSVMDualParams,
+    RankSVML1Dual,
+    RankSVML2Dual,
+    RankSVMParams,
+    RankSVMSparse,
+)
+
+
+class RankSVMNDCGParams(RankSVMParams):
+    weighting: Literal["ndcg"] = param("ndcg", "tau = gap / (K DCG_beta(ideal)), Jin et al. 2018")
+    C: tuple[PositiveFloat, ...] = param(
+        tuple(4.0**e for e in range(-1, 8)), SPACING + "tau sums to at most 1, so C is larger", min_length=1
+    )
+
+
+class RankSVMNDCGDualParams(RankSVMNDCGParams, RankSVMDualParams):
+    pass
+
+
+@register("ranksvm_ndcg")
+class RankSVMNDCG(RankSVM):
+    summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss, primal Newton"
+    Params = RankSVMNDCGParams
+
+
+@register("ranksvm_ndcg_l2_dual")
+class RankSVMNDCGL2Dual(RankSVML2Dual):
+    summary = "RankSVM with NDCG_beta pair weights, L2 loss, dual coordinate descent"
+    Params = RankSVMNDCGDualParams
+
+
+@register("ranksvm_ndcg_l1_dual")
+class RankSVMNDCGL1Dual(RankSVML1Dual):
+    summary = "RankSVM with NDCG_beta pair weights, L1 loss, dual coordinate descent"
+    Params = RankSVMNDCGDualParams
+
+
+@register("ranksvm_ndcg_sparse")
+class RankSVMNDCGSparse(RankSVMSparse):
+    summary = "RankSVM with NDCG_beta pair weights, L2 loss and L1 penalty, proximal Newton"
+    Params = RankSVMNDCGParams
