@@ -96,13 +96,16 @@ def train(
         str, typer.Option(help="JSON object, or @FILE; unnamed ones keep their default.")
     ] = "{}",
     pairs: Annotated[Path | None, typer.Option(help="Pairs file; enumerated if not given.")] = None,
+    members: Annotated[
+        Path | None, typer.Option(help="results/<dataset>, for a model made of other models' scores.")
+    ] = None,
 ) -> None:
     """Train one model on one fold: the model, its scores, its history."""
     _one_thread()
     from gradrank.train import read_params
     from gradrank.train import train as run
 
-    run(model, data, fold, read_params(params), seed, out, pairs)
+    run(model, data, fold, read_params(params), seed, out, pairs, members)
 
 
 @app.command()

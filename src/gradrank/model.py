@@ -50,6 +50,11 @@ class Model(ABC):
     extra: ClassVar[str | None] = None  # the optional extra of the package that installs them
 
     @classmethod
+    def members(cls, params: ModelParams) -> tuple[str, ...]:
+        """Models whose scores, one column each in this order, are this one's features; none: the data's."""
+        return ()
+
+    @classmethod
     @abstractmethod
     def fit(
         cls, train: Collection, vali: Collection, params: ModelParams, seed: int, callback: Callback

@@ -72,6 +72,11 @@ class Params(Section):
     def model(self, name: str) -> type[Model]:
         return get_model(name)
 
+    def members(self, name: str) -> tuple[str, ...]:
+        """The models whose scores `name` is made of."""
+        cls = self.model(name)
+        return cls.members(cls.Params(**self.models[name]))
+
     def dataset_names(self) -> list[str]:
         """Every data set that can be built: the catalogue's and the user's own."""
         return sorted(set(catalogue()) | set(self.datasets))
@@ -111,6 +116,8 @@ def check(raw: Mapping[str, Any], where: str = "params.yaml") -> Params:
                 for name in params.study.models
                 if name not in models()
             ]
+        if not faults:
+            faults += _check_members(params)
         faults += _check_evaluation(params.evaluation)
     if faults or params is None:
         raise GradrankError("\n".join([f"{where}:", *(f"  {fault}" for fault in faults)]))
@@ -163,6 +170,24 @@ def _check_datasets(section: Any, faults: list[str]) -> dict[str, Section]:
             if isinstance(checked, OwnDataParams) and not checked.path.exists():
                 faults.append(f"datasets.{name}.path: {checked.path} does not exist")
     return resolved
+
+
+def _check_members(params: Params) -> list[str]:
+    """A model made of other models' scores needs them in the study."""
+    names = params.model_names()
+    faults = []
+    for name in names:
+        for member in params.members(name):
+            if member == name:
+                faults.append(f"models.{name}: cannot be made of its own scores")
+            elif member not in models():
+                faults.append(f"models.{name}: unknown model {member!r}{nearest(member, list(models()))}")
+            elif member not in names:
+                faults.append(
+                    f"models.{name}: is made of the scores of {member!r}, not in study.models or not "
+                    f"installed; add it, or name others in `models.{name}`"
+                )
+    return faults
 
 
 def _check_evaluation(evaluation: EvaluationParams) -> list[str]:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
@@ -12,6 +12,7 @@ import numpy as np
 
 from gradrank.errors import GradrankError
 from gradrank.files import atomic, read_json
+from gradrank.members import kept_members, member_features
 from gradrank.model import Model, get_model
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ ROWS_A_BATCH = 1 << 16
 
 
 class Ranker:
-    """A trained fold: its model, and the names of the features that it was trained on."""
+    """A trained fold: its model, the names of the features that it was trained on, and its members if any."""
 
-    def __init__(self, model: Model, features: int) -> None:
-        self.model, self.names = model, [f"f{i}" for i in range(1, features + 1)]
+    def __init__(self, model: Model, features: int, members: Sequence["Ranker"] = ()) -> None:
+        self.model, self.names, self.members = model, [f"f{i}" for i in range(1, features + 1)], members
 
     @classmethod
     def load(cls, fold: Path | str) -> "Ranker":
@@ -36,7 +37,8 @@ class Ranker:
                 "results/mq2007/ranksvm/fold1"
             )
         spec = read_json(fold / "spec.json")
-        return cls(get_model(spec["model"]).load(fold / "model"), spec["features"])
+        members = [cls.load(member) for member in kept_members(fold / "model")]
+        return cls(get_model(spec["model"]).load(fold / "model"), spec["features"], members)
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """(n,) float64 scores of (n, d) features; query q is the rows offsets[q]:offsets[q+1].
@@ -49,6 +51,8 @@ class Ranker:
             raise GradrankError(
                 f"feature {column + 1} is {features[row, column]} in a row; expected finite numbers"
             )
+        if self.members:
+            features = member_features([member.score(features, offsets) for member in self.members])
         return np.asarray(self.model.score(features, offsets), dtype=np.float64)
 
     def predict(self, table: "pandas.DataFrame") -> np.ndarray:

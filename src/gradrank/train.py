@@ -16,10 +16,13 @@ from gradrank import __version__
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
+from gradrank.members import keep_members, trained_members, with_member_scores
 from gradrank.model import Model, get_model, missing_packages
 from gradrank.validation import validate
 
 SPLITS = ("train", "vali", "test")
+# Packages whose version can move a number.
+MOVERS = ("numpy", "scipy", "numba", "polars", "torch", "lightgbm", "scikit-learn", "catboost", "xgboost")
 
 
 def job_seed(seed: int, dataset: str, model: str, fold: int) -> int:
@@ -29,13 +32,21 @@ def job_seed(seed: int, dataset: str, model: str, fold: int) -> int:
 
 
 def train(
-    model: str, data: Path, fold: int, params: dict, seed: int, out: Path, pairs: Path | None = None
+    model: str,
+    data: Path,
+    fold: int,
+    params: dict,
+    seed: int,
+    out: Path,
+    pairs: Path | None = None,
+    members: Path | None = None,
 ) -> None:
     """Fit `model` on fold `fold` of the Parquet collection `data` and write `out`.
 
+    members: results/<dataset>, where the models lie whose scores this one is made of.
     `out` receives model/, scores.parquet (train, vali, test), history.parquet, timing.json and, last,
-    spec.json. Raises GradrankError for a fold that does not exist, parameters out of range or data that
-    cannot be trained on.
+    spec.json. Raises GradrankError for a fold that does not exist, parameters out of range, data that
+    cannot be trained on or members that are not trained.
     """
     started = time.perf_counter()
     cls = get_model(model)
@@ -50,6 +61,20 @@ def train(
         raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
     parts = meta["folds"][fold - 1]
     own_seed = job_seed(seed, meta["dataset"], model, fold)
+    spec = {
+        "model": model,
+        "dataset": meta["dataset"],
+        "fold": fold,
+        "params": resolved.model_dump(mode="json"),
+        "features": meta["features"],
+        "seed": seed,
+        "job_seed": own_seed,
+        "data_sha256": meta["source_sha256"],
+        "versions": _versions(),
+    }
+
+    names = cls.members(resolved)
+    found = trained_members(names, members, spec, data) if names else {}
 
     for left in out.parent.glob(f".{out.name}.*.partial"):
         shutil.rmtree(left)  # by a job that was killed
@@ -62,11 +87,14 @@ def train(
     }
     for split, collection in collections.items():
         collection.check(f"{data}, fold {fold}, {split} part")
+    if found:
+        collections = with_member_scores(collections, found)
     history = History(f"{meta['dataset']}/{model}/fold{fold}")
     fit_started = time.perf_counter()
     fitted = cls.fit(collections["train"], collections["vali"], resolved, own_seed, history)
     fit_seconds = time.perf_counter() - fit_started
     fitted.save(partial / "model")
+    keep_members(found, partial / "model")
     _write_scores(fitted, collections, partial / "scores.parquet")
     history.write(partial / "history.parquet")
     write_json(
@@ -77,20 +105,7 @@ def train(
             "peak_memory_mb": _peak_memory_mb(),
         },
     )
-    write_json(
-        partial / "spec.json",
-        {
-            "model": model,
-            "dataset": meta["dataset"],
-            "fold": fold,
-            "params": resolved.model_dump(mode="json"),
-            "features": meta["features"],
-            "seed": seed,
-            "job_seed": own_seed,
-            "data_sha256": meta["source_sha256"],
-            "versions": _versions(),
-        },
-    )
+    write_json(partial / "spec.json", spec)
     _publish(partial, out)
 
 
@@ -150,9 +165,8 @@ def _peak_memory_mb() -> int:
 
 
 def _versions() -> dict[str, str]:
-    """Versions of what can move a number."""
     found = {"gradrank": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
-    for package in ("numpy", "scipy", "numba", "polars", "torch", "lightgbm", "scikit-learn"):
+    for package in MOVERS:
         try:
             found[package] = version(package)
         except PackageNotFoundError:

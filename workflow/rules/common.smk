@@ -73,6 +73,13 @@ def pairs_of(wildcards):
     return f"data/pairs/{wildcards.dataset}.parquet" if needed else []
 
 
+def of_members(name):
+    """That file of the same fold, for each model whose scores this one is made of."""
+    return lambda wc: [
+        f"results/{wc.dataset}/{member}/fold{wc.fold}/{name}" for member in study.members(wc.model)
+    ]
+
+
 def of_folds(name):
     """That file of every fold of a rule's data set and model."""
     return lambda wc: [f"results/{wc.dataset}/{wc.model}/fold{fold}/{name}" for fold in folds(wc.dataset)]

@@ -1,4 +1,4 @@
-# Needs: data/parquet/<dataset>.parquet, and the pairs where the model asks for them.
+# Needs: data/parquet/<dataset>.parquet, and the pairs or other models' scores where the model asks for them.
 # Makes: results/<dataset>/<model>/fold<k>/: the model, its scores, its history, its specification.
 
 
@@ -7,6 +7,8 @@ rule train:
         data="data/parquet/{dataset}.parquet",
         meta="data/parquet/{dataset}.json",
         pairs=pairs_of,
+        scores=of_members("scores.parquet"),
+        specs=of_members("spec.json"),
         code=lambda wc: sources("gradrank.train", study.model(wc.model).__module__),
     output:
         spec="results/{dataset}/{model}/fold{fold}/spec.json",
@@ -22,12 +24,13 @@ rule train:
         out=subpath(output.spec, parent=True),
         values=lambda wc: as_json(study.models[wc.model]),
         pairs=lambda wc, input: f"--pairs {input.pairs}" if input.pairs else "",
+        members=lambda wc, input: f"--members results/{wc.dataset}" if input.scores else "",
         seed=study.seed,
     shell:
         """
         gradrank train \
             --model {wildcards.model} \
-            --data {input.data} {params.pairs} \
+            --data {input.data} {params.pairs} {params.members} \
             --fold {wildcards.fold} \
             --params {params.values:q} \
             --seed {params.seed} \
