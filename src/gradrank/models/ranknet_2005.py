@@ -2,7 +2,7 @@
 
 A step is taken a query at a time, along the mean gradient of the query's pairs, which is passed backward once
 a document (Burges, Ragno & Le 2006): the factored form, equal to adding up the pairs' gradients. The 2005
-paper's step a pair is `updates: pair`, which takes ten times as long. The rate means the same in both (a query
+paper's step a pair is `updates: pair`, ten times as slow. The rate means the same in both (a query
 of one pair is one pair), and a mean keeps queries of thousands of pairs, as OHSUMED's, from overshooting.
 """
 

@@ -1,0 +1,148 @@
+"""A ReLU net on pairs of documents, trained by binary cross-entropy and Adam; plain NumPy.
+
+A step is a few small products: torch takes three times as long over one, and a second to be imported.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numba
+import numpy as np
+
+
+class PairNet:
+    """Layers of `widths`, ReLU between them; all parameters are views of one float32 vector.
+
+    `siamese`: the logit of a pair is f(x_i) - f(x_j); else it is g(x_i - x_j).
+    """
+
+    def __init__(self, widths: list[int], siamese: bool, rng: np.random.Generator) -> None:
+        self.siamese = siamese
+        shapes = list(pairwise(widths))
+        size = sum((inputs + 1) * outputs for inputs, outputs in shapes)
+        self.vector, self.slope, self.is_weight = (np.zeros(size, np.float32) for _ in range(3))
+        self.weights, self.biases = _views(self.vector, shapes)
+        self.weight_slopes, self.bias_slopes = _views(self.slope, shapes)
+        for marked, weights in zip(_views(self.is_weight, shapes)[0], self.weights, strict=True):
+            r = np.sqrt(6.0 / sum(weights.shape))  # Glorot & Bengio 2010, Eq. 16; Keras's default
+            weights[:] = rng.uniform(-r, r, weights.shape)
+            marked[:] = 1.0
+
+    @np.errstate(over="ignore", invalid="ignore")  # the caller notices scores that are not finite
+    def differentiate(self, first: np.ndarray, second: np.ndarray, target: np.ndarray) -> float:
+        """Cross-entropy summed over (b, d) pairs with (b,) targets; leaves its mean's gradient in `slope`."""
+        x = np.concatenate([first, second]) if self.siamese else first - second
+        inputs = [x]
+        for weights, biases in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = np.maximum(x @ weights + biases, 0.0)
+            inputs.append(x)
+        logit = (x @ self.weights[-1] + self.biases[-1])[:, 0]
+        if self.siamese:
+            logit = logit[: len(first)] - logit[len(first) :]
+        cost = np.logaddexp(0.0, logit) - target * logit
+        delta = ((np.exp(-np.logaddexp(0.0, -logit)) - target) / len(target)).astype(np.float32)[:, None]
+        if self.siamese:
+            delta = np.concatenate([delta, -delta])
+        for layer in range(len(inputs) - 1, -1, -1):
+            np.matmul(inputs[layer].T, delta, out=self.weight_slopes[layer])
+            delta.sum(axis=0, out=self.bias_slopes[layer])
+            if layer:
+                delta = (delta @ self.weights[layer].T) * (inputs[layer] > 0.0)
+        return float(cost.sum())
+
+
+def _views(vector: np.ndarray, shapes: list[tuple[int, int]]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Each layer's (inputs, outputs) weights and (outputs,) biases within one vector."""
+    weights, biases, start = [], [], 0
+    for inputs, outputs in shapes:
+        middle, end = start + inputs * outputs, start + (inputs + 1) * outputs
+        weights.append(vector[start:middle].reshape(inputs, outputs))
+        biases.append(vector[middle:end])
+        start = end
+    return weights, biases
+
+
+def train_epochs(
+    net: PairNet,
+    x: np.ndarray,
+    better: np.ndarray,
+    worse: np.ndarray,
+    batch_pairs: int,
+    pairs_per_epoch: int,
+    learning_rate: float,
+    l2: float,
+    rng: np.random.Generator,
+) -> Iterator[float]:
+    """Trains `net` for ever; yields each epoch's mean cross-entropy, penalty left out.
+
+    An epoch is `pairs_per_epoch` of the pairs drawn without replacement, or all if there are fewer, each
+    shown better first (target 1) or worse first (target 0) at random. l2: penalty l2 |W|^2, biases free.
+    Adam: Kingma & Ba 2015, Algorithm 1, with its decay rates.
+    """
+    first, second = np.zeros_like(net.vector), np.zeros_like(net.vector)
+    steps, size = 0, min(pairs_per_epoch, len(better))
+    penalty = np.float32(2.0 * l2) * net.is_weight
+    while True:
+        drawn = rng.choice(len(better), size, replace=False)
+        target = rng.integers(0, 2, size)
+        ahead = np.where(target, better[drawn], worse[drawn])
+        behind = np.where(target, worse[drawn], better[drawn])
+        cost = 0.0
+        for start in range(0, size, batch_pairs):
+            batch = slice(start, start + batch_pairs)
+            cost += net.differentiate(x[ahead[batch]], x[behind[batch]], target[batch])
+            gradient = net.slope + penalty * net.vector
+            steps += 1
+            rate = np.float32(learning_rate * np.sqrt(1.0 - 0.999**steps) / (1.0 - 0.9**steps))
+            first += np.float32(0.1) * (gradient - first)
+            second += np.float32(0.001) * (gradient * gradient - second)
+            net.vector -= rate * first / (np.sqrt(second) + np.float32(1e-8))
+        yield cost / size
+
+
+@numba.njit(cache=True)
+def difference_row_sums(h, first_biases, weights, biases, output, last_bias, offsets):
+    """(n,) float64 sum_j P_ij over the query, i itself included, P_ij = (p_ij + 1 - p_ji) / 2.
+
+    p_ij = sigmoid(g(x_i - x_j)), g a net of two hidden layers. Its first layer is linear in the difference,
+    so h = x W (n, k), once a document, serves all pairs. first_biases: (k,); weights (k, m) and biases (m,):
+    the second layer's; output (m,) and last_bias: the last one's. O(n) memory, whatever the query's size.
+    """
+    sums = np.empty(len(h))
+    second = np.empty(len(biases), np.float32)
+    for q in range(len(offsets) - 1):
+        a, b = offsets[q], offsets[q + 1]
+        row, column = np.zeros(b - a), np.zeros(b - a)
+        for i in range(a, b):
+            for j in range(a, b):
+                second[:] = biases
+                for k in range(len(first_biases)):
+                    x = h[i, k] - h[j, k] + first_biases[k]
+                    if x > 0.0:
+                        for m in range(len(second)):
+                            second[m] += x * weights[k, m]
+                logit = last_bias
+                for m in range(len(second)):
+                    logit += max(second[m], np.float32(0.0)) * output[m]
+                p = _sigmoid(logit)
+                row[i - a] += p
+                column[j - a] += p
+        sums[a:b] = (row - column + (b - a)) / 2.0
+    return sums
+
+
+@numba.njit(cache=True)
+def siamese_row_sums(scores, offsets):
+    """(n,) float64 sum_j sigmoid(f(x_i) - f(x_j)) over the query of each document, itself included."""
+    sums = np.zeros(len(scores))
+    for q in range(len(offsets) - 1):
+        for i in range(offsets[q], offsets[q + 1]):
+            for j in range(offsets[q], offsets[q + 1]):
+                sums[i] += _sigmoid(scores[i] - scores[j])
+    return sums
+
+
+@numba.njit(cache=True)
+def _sigmoid(x):
+    e = np.exp(-abs(float(x)))
+    return (1.0 if x >= 0.0 else e) / (1.0 + e)
