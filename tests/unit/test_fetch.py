@@ -350,11 +350,14 @@ def bsdtar(tmp_path, monkeypatch):
     content = tmp_path / "rar-content"
     program = tmp_path / "bin" / "bsdtar"
     program.parent.mkdir()
-    program.write_text(
-        f"#!{sys.executable}\nimport shutil, sys\n"
-        f"assert sys.argv[1:3] == ['-x', '-f'] and sys.argv[4] == '-C'\n"
+    script = tmp_path / "bsdtar.py"
+    script.write_text(
+        "import shutil, sys\n"
+        "assert sys.argv[1:3] == ['-x', '-f'] and sys.argv[4] == '-C'\n"
         f"shutil.copytree({str(content)!r}, sys.argv[5], symlinks=True, dirs_exist_ok=True)\n"
     )
+    # Through the shell: a Python whose path has a space in it cannot stand behind #!.
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(program.parent))
     (tmp_path / "mirror").mkdir()
