@@ -2,7 +2,7 @@
 
 The report leaves open what the net sees. Here it is the difference x_i - x_j, with output p_ij = sigmoid(g).
 Nothing makes such a net antisymmetric, so a pair is scored in both directions: P_ij = (p_ij + 1 - p_ji) / 2,
-and P_ij + P_ji = 1. `reading: siamese` is the other one, P_ij = sigmoid(f(x_i) - f(x_j)) (Burges et al. 2005).
+and P_ij + P_ji = 1. `reading: siamese` is the other one: P_ij = sigmoid(f(x_i) - f(x_j)), as Burges 2005.
 A document's score is the sum of its row in the query's n x n matrix of P, so it depends on the whole list.
 """
 
