@@ -11,7 +11,7 @@ from gradrank.errors import GradrankError
 from gradrank.files import atomic
 from gradrank.model import Callback, Model, ModelParams, param
 
-OURS = {"rounds", "patience", "criterion"}  # the rest of BoostingParams is LightGBM's
+OURS = {"rounds", "patience", "select_by"}  # the rest of BoostingParams is LightGBM's
 QUERY_LIMIT = 10_000  # documents; LightGBM's ranking objectives refuse a longer query
 RECIPE = "15 leaves, rate .05, 50 documents a leaf, early stop: .4478 / .4675 on MQ2007 with LightGBM 4.7"
 
@@ -29,7 +29,7 @@ class BoostingParams(ModelParams):
     max_bin: int = param(255, "LightGBM's default", ge=2)
     rounds: int = param(1000, "an upper bound that early stopping seldom reaches", ge=1)
     patience: int = param(100, "rounds without a better validation value that end the training", ge=1)
-    criterion: str = param(
+    select_by: str = param(
         "ndcg@10",
         "the measure that the ranking objectives aim at; stopping on MAP differed by less than a seed does",
         pattern=r"^(map|ndcg@[1-9]\d*)$",
@@ -133,8 +133,8 @@ def _boost(
     for step in range(1, params.rounds + 1):
         finished = [booster.update() for booster in boosters]
         scores = combine([_validation_output(booster) for booster in boosters])
-        value = measure(params.criterion, scores, vali.labels, vali.offsets)
-        callback(step, **{f"vali_{params.criterion}": value})
+        value = measure(params.select_by, scores, vali.labels, vali.offsets)
+        callback(step, **{f"vali_{params.select_by}": value})
         if value > best_value:
             best_round, best_value = step, value
         if all(finished) or step - best_round >= params.patience:

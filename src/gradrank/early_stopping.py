@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.additive import report
 from gradrank.collection import Collection
 from gradrank.model import Callback, Model
+from gradrank.protocol import report
 
 
 class Epoch(NamedTuple):

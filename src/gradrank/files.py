@@ -20,7 +20,7 @@ def atomic(path: Path | str) -> Iterator[Path]:
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         yield partial
-        os.replace(partial, path)
+        partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
 

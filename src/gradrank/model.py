@@ -86,7 +86,9 @@ def register(name: str) -> Callable[[type[Model]], type[Model]]:
 
     def decorate(cls: type[Model]) -> type[Model]:
         if name in _registered:
-            raise ValueError(f"two models are called {name!r}: {_registered[name].__module__}, {cls.__module__}")
+            raise ValueError(
+                f"two models are called {name!r}: {_registered[name].__module__}, {cls.__module__}"
+            )
         cls.name = name
         _registered[name] = cls
         return cls

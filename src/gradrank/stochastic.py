@@ -8,12 +8,12 @@ from functools import partial
 import numba
 import numpy as np
 
-from gradrank.additive import report
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.losses import _factored, ndcg_swap
 from gradrank.model import Callback
 from gradrank.nets import Net, standardisation, standardised
+from gradrank.protocol import report
 
 
 def train_stochastic(

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gradrank.additive import CRITERION, report
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.model import Callback, Model, ModelParams, param
+from gradrank.protocol import CRITERION, report
 
 if TYPE_CHECKING:
     import torch

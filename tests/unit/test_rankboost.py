@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradrank.additive import with_grades_to_order
 from gradrank.collection import Collection
 from gradrank.data.pairs import crucial_pairs
 from gradrank.errors import GradrankError
 from gradrank.models.rankboost import RankBoost, RankBoostNDCG, RankBoostParams, boost, stump_thresholds
 from gradrank.pair_potentials import pair_weighting, potentials
+from gradrank.protocol import with_grades_to_order
 from gradrank.selection import measure
 
 seeds = st.integers(0, 2**32 - 1)

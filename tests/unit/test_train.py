@@ -6,8 +6,8 @@ import shutil
 import numpy as np
 import polars as pl
 import pytest
-from gradrank.data.letor import parse
 
+from gradrank.data.letor import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
 from gradrank.train import job_seed, read_params, train

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from gradrank.additive import CRITERION, report, with_grades_to_order
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.model import Callback, Model, ModelParams, param, register
+from gradrank.protocol import CRITERION, report, with_grades_to_order
 from gradrank.training import rows_of
 
 if TYPE_CHECKING:

@@ -5,16 +5,10 @@ from typing import Self
 
 import numpy as np
 
-from gradrank.additive import (
-    CRITERION,
-    AdditiveRanker,
-    Term,
-    report,
-    shuffled_within_queries,
-    with_grades_to_order,
-)
+from gradrank.additive import AdditiveRanker, Term, shuffled_within_queries
 from gradrank.collection import Collection
 from gradrank.model import Callback, ModelParams, param, register
+from gradrank.protocol import CRITERION, report, with_grades_to_order
 
 
 class CoordinateAscentParams(ModelParams):

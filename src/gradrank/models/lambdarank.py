@@ -4,9 +4,9 @@ from typing import Self
 
 import numpy as np
 
-from gradrank.additive import with_grades_to_order
 from gradrank.collection import Collection
 from gradrank.model import Callback, param, register
+from gradrank.protocol import with_grades_to_order
 from gradrank.training import NetParams, NetRanker, train_net
 
 

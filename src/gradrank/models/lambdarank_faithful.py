@@ -2,9 +2,9 @@
 
 from typing import Self
 
-from gradrank.additive import CRITERION, with_grades_to_order
 from gradrank.collection import Collection
 from gradrank.model import Callback, ModelParams, param, register
+from gradrank.protocol import CRITERION, with_grades_to_order
 from gradrank.training import NetRanker
 
 

@@ -10,9 +10,9 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field
 
-from gradrank.additive import CRITERION, report, with_grades_to_order
 from gradrank.collection import Collection
 from gradrank.model import Callback, ModelParams, param, register
+from gradrank.protocol import CRITERION, report, with_grades_to_order
 from gradrank.training import NetParams, NetRanker, train_net
 
 TEMPERATURE = param(1.0, "P_y = softmax(grades / temperature); Cao et al. 2007: 1", gt=0)
@@ -20,8 +20,9 @@ TEMPERATURE = param(1.0, "P_y = softmax(grades / temperature); Cao et al. 2007: 
 
 class ListNetParams(ModelParams):
     l2: tuple[Annotated[float, Field(ge=0)], ...] = param(
-        (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001),
-        "on standardised features, relative to the cost of no ranking at all; half decades, by validation",
+        (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003),
+        "on standardised features, relative to the cost of no ranking at all; half decades about the best mean "
+        "validation MAP on MQ2007 and OHSUMED",
         min_length=1,
     )
     temperature: float = TEMPERATURE

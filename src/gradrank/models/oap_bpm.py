@@ -7,11 +7,11 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field
 
-from gradrank.additive import CRITERION, with_grades_to_order
 from gradrank.collection import Collection
 from gradrank.early_stopping import Epoch, best_epoch
 from gradrank.model import Callback, ModelParams, param, register
 from gradrank.models.prank import PRank, feature_unit
+from gradrank.protocol import CRITERION, with_grades_to_order
 
 
 class OAPBPMParams(ModelParams):

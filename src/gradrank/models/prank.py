@@ -15,11 +15,11 @@ from typing import Self
 
 import numpy as np
 
-from gradrank.additive import CRITERION, with_grades_to_order
 from gradrank.collection import Collection
 from gradrank.early_stopping import Epoch, best_epoch
 from gradrank.files import atomic
 from gradrank.model import Callback, Model, ModelParams, param, register
+from gradrank.protocol import CRITERION, with_grades_to_order
 
 
 class PRankParams(ModelParams):

@@ -5,9 +5,10 @@ from typing import Literal, Self
 
 import numpy as np
 
-from gradrank.additive import CRITERION, AdditiveRanker, Term, best_rounds, with_grades_to_order
+from gradrank.additive import AdditiveRanker, Term, best_rounds
 from gradrank.collection import Collection
 from gradrank.model import Callback, ModelParams, param, register
+from gradrank.protocol import CRITERION, with_grades_to_order
 
 PERFECT = 1.0 - 1e-6  # |r| is held below this: a stump that orders every pair would have infinite weight
 

@@ -10,9 +10,9 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field
 
-from gradrank.additive import CRITERION, report, with_grades_to_order
 from gradrank.collection import Collection
 from gradrank.model import Callback, ModelParams, param, register
+from gradrank.protocol import CRITERION, report, with_grades_to_order
 from gradrank.training import NetParams, NetRanker, train_net
 
 

@@ -8,9 +8,9 @@ of one pair is one pair), and a mean keeps queries of thousands of pairs, as OHS
 
 from typing import Literal, Self
 
-from gradrank.additive import CRITERION, with_grades_to_order
 from gradrank.collection import Collection
 from gradrank.model import Callback, ModelParams, param, register
+from gradrank.protocol import CRITERION, with_grades_to_order
 from gradrank.training import NetRanker
 
 

@@ -6,11 +6,11 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gradrank.additive import CRITERION, with_grades_to_order
 from gradrank.collection import Collection
 from gradrank.early_stopping import Epoch, best_epoch
 from gradrank.errors import GradrankError
 from gradrank.model import Callback, ModelParams, param, register
+from gradrank.protocol import CRITERION, with_grades_to_order
 from gradrank.training import NetRanker, build_layers, export
 
 

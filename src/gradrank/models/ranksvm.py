@@ -18,9 +18,7 @@ from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
 from gradrank.model import Callback, Model, ModelParams, param, register
 
-SPACING = (
-    "factors of 4 (Hsu, Chang & Lin 2003, guide to SVMs), searched by validation score as LETOR prescribes; "
-)
+SPACING = "powers of 2 (Lee & Lin 2014), searched by validation score as LETOR prescribes; "
 
 
 class RankSVMParams(ModelParams):
@@ -28,11 +26,11 @@ class RankSVMParams(ModelParams):
         "pair", "tau = 1 (Joachims 2002), or 1 / crucial pairs of the query, so that queries weigh alike"
     )
     C: tuple[PositiveFloat, ...] = param(
-        tuple(4.0**e for e in range(-9, 2)),
+        tuple(2.0**e for e in range(-18, 3)),
         SPACING + "from nearly unfitted to where the weights of a 40-document-a-query collection stand still",
         min_length=1,
     )
-    criterion: str = param(
+    select_by: str = param(
         "map", "LETOR's protocol: the validation part's MAP", pattern=r"^(map|ndcg@[1-9]\d*)$"
     )
 
@@ -63,8 +61,8 @@ class RankSVM(Model):
         for step, C in enumerate(sorted(params.C), start=1):
             model = cls(solve(C), C)
             scores = model.score(vali.features, vali.offsets)
-            value = measure(params.criterion, scores, vali.labels, vali.offsets)
-            callback(step, C=C, **{f"vali_{params.criterion}": value})
+            value = measure(params.select_by, scores, vali.labels, vali.offsets)
+            callback(step, C=C, **{f"vali_{params.select_by}": value})
             if value > best_value:
                 best, best_value = model, value
         return best

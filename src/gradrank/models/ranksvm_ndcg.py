@@ -19,7 +19,7 @@ from gradrank.models.ranksvm import (
 class RankSVMNDCGParams(RankSVMParams):
     weighting: Literal["ndcg"] = param("ndcg", "tau = gap / (K DCG_beta(ideal)), Jin et al. 2018")
     C: tuple[PositiveFloat, ...] = param(
-        tuple(4.0**e for e in range(-1, 8)), SPACING + "tau sums to at most 1, so C is larger", min_length=1
+        tuple(2.0**e for e in range(-2, 15)), SPACING + "tau sums to at most 1, so C is larger", min_length=1
     )
 
 

@@ -17,7 +17,7 @@ class RegressionParams(ModelParams):
         "from no shrinkage to weights near zero, searched by validation score as LETOR prescribes",
         min_length=1,
     )
-    criterion: str = param(
+    select_by: str = param(
         "map", "LETOR's protocol: the validation part's MAP", pattern=r"^(map|ndcg@[1-9]\d*)$"
     )
 
@@ -46,8 +46,8 @@ class Regression(Model):
         for step, l2 in enumerate(sorted(params.l2, reverse=True), start=1):
             model = cls(vectors @ (moment / (np.maximum(spectrum, 0.0) + l2)), l2)
             scores = model.score(vali.features, vali.offsets)
-            value = measure(params.criterion, scores, vali.labels, vali.offsets)
-            callback(step, l2=l2, **{f"vali_{params.criterion}": value})
+            value = measure(params.select_by, scores, vali.labels, vali.offsets)
+            callback(step, l2=l2, **{f"vali_{params.select_by}": value})
             if value > best_value:
                 best, best_value = model, value
         return best

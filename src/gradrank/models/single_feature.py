@@ -11,7 +11,7 @@ from gradrank.model import Callback, Model, ModelParams, param, register
 
 
 class SingleFeatureParams(ModelParams):
-    criterion: str = param(
+    select_by: str = param(
         "map", "LETOR's protocol: the validation part's MAP", pattern=r"^(map|ndcg@[1-9]\d*)$"
     )
 
@@ -35,12 +35,12 @@ class SingleFeature(Model):
         for step in range(2 * vali.features.shape[1]):
             model = cls(feature=step // 2, sign=1 if step % 2 == 0 else -1)
             scores = model.score(vali.features, vali.offsets)
-            value = measure(params.criterion, scores, vali.labels, vali.offsets)
+            value = measure(params.select_by, scores, vali.labels, vali.offsets)
             if value > best_value:
                 best, best_value = model, value
             # 1-based as in LETOR's text, negative where low values rank first.
             feature = model.sign * (model.feature + 1)
-            callback(step + 1, feature=feature, **{f"vali_{params.criterion}": value})
+            callback(step + 1, feature=feature, **{f"vali_{params.select_by}": value})
         return best
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
