@@ -8,8 +8,8 @@ small file; the best of the repeats counts, and a reader that takes longer than 
 of the wall clock; on a busy machine the MB a CPU second say more.
 
 The peers only read into memory, except Polars; this package and Polars write Parquet, and this package alone
-checks every token. LightGBM reads neither qid nor comments: it gets a file without, its MB/s are of that
-file, and they include its binning.
+checks every token. LightGBM reads neither qid nor comments and CatBoost no comments: they get files without,
+their MB/s are of those, and LightGBM's include its binning.
 """
 
 import argparse
@@ -81,6 +81,7 @@ def catboost(file: Path) -> None:
 
 READERS = [gradrank, scikit_learn, pandas, polars, lightgbm, xgboost, catboost]
 PACKAGES = {"scikit_learn": "sklearn"}
+REFUSED = {"lightgbm": rb" qid:\d+| *#.*", "catboost": rb" *#.*"}
 LIMIT = 60  # seconds a reader and file
 
 
@@ -141,7 +142,7 @@ def compare(file: Path, small: Path, repeats: int) -> None:
         if importlib.util.find_spec(PACKAGES.get(name, name)) is None:
             print(f"{name:14}  not installed: skipped")
             continue
-        files = [bare(path) for path in (small, file)] if name == "lightgbm" else [small, file]
+        files = [stripped(path, name) for path in (small, file)]
         call = [sys.executable, __file__, "--measure", name, *files]
         try:
             outputs = [
@@ -163,12 +164,14 @@ def compare(file: Path, small: Path, repeats: int) -> None:
         print(f"{name:14}{columns}{max(peak):10.0f}", flush=True)
 
 
-def bare(file: Path) -> Path:
-    """A copy without qid and comments."""
-    out = file.with_suffix(".bare")
+def stripped(file: Path, reader: str) -> Path:
+    """A copy without what this reader refuses."""
+    if reader not in REFUSED:
+        return file
+    out = file.with_suffix(f".{reader}")
     if not out.exists():
         with file.open("rb") as rows, out.open("wb") as stream:
-            stream.writelines(re.sub(rb" qid:\d+| *#.*", b"", row) for row in rows)
+            stream.writelines(re.sub(REFUSED[reader], b"", row) for row in rows)
     return out
 
 
