@@ -56,6 +56,8 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=2)
     arguments = parser.parse_args()
     found = jobs(arguments.folder)
+    if not found:
+        sys.exit(f"{arguments.folder}: no finished run here; run `snakemake --cores 2` first")
     first, last = min(start for _, start, _ in found), max(end for *_, end in found)
     planning = seconds(sys.executable, "-c", "import snakemake.cli, gradrank.params; gradrank.params.load()")
     wall = last - first + planning
