@@ -1,0 +1,113 @@
+"""Seconds of PRank, OAP-BPM and RankProp on one fold, and how they grow, measured in this run.
+
+python benchmarks/prank.py [--data data/parquet/mq2007.parquet] [--fold 1]
+
+CPU seconds of one thread, which a busy machine does not lengthen. Validation after every epoch is included,
+compilation is not. "support documents" is kernel PRank in its dual form, by NumPy: a document is scored against
+all documents that an error was made on before.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+from boosting import first_query, more_features, more_rows, seconds  # first: it sets the number of threads
+
+from gradrank.collection import Collection
+from gradrank.files import read_json
+from gradrank.models.prank import PRankKernel, feature_unit
+from gradrank.perceptron import move_thresholds, prank_epoch
+
+FULL = {"epochs": 100, "patience": 100}
+RUNS = [
+    ("prank", FULL, 3.0),
+    ("prank_quadratic", FULL, None),
+    ("prank_kernel", FULL, None),
+    ("oap_bpm", FULL | {"tau": [0.3]}, 60.0),
+    ("rankprop", FULL, None),
+    ("prank", {}, None),
+    ("prank_quadratic", {}, None),
+    ("prank_kernel", {}, None),
+    ("oap_bpm", {}, None),
+    ("rankprop", {}, None),
+]
+TEN = {"epochs": 10, "patience": 10}
+GROWN = [
+    ("prank", TEN),
+    ("prank_quadratic", TEN),
+    ("oap_bpm", TEN | {"tau": [0.3]}),
+    ("rankprop", TEN),
+]
+WHY = """
+rows: linear, a document at a time, whatever came before. Linear PRank is so quick that more time goes into
+fetching rows, which come in random order, once they no longer fit the processor's cache.
+pairs: none is formed; a query's length does not enter.
+features: PRank and OAP-BPM d a document, and some that does not grow: drawing the order, tossing N coins.
+The quadratic machines d^2/2. RankProp d x hidden, beside sorting all outputs once an epoch (n log n)."""
+
+
+def dual_epoch(x: np.ndarray, grades: np.ndarray, coef0: float) -> int:
+    """One epoch of kernel PRank over (n, d) documents in file order; how many it keeps."""
+    kept, moves, thresholds = np.empty_like(x), np.empty(len(x)), np.zeros(grades.max())
+    support = 0
+    for document, grade in zip(x, grades, strict=True):
+        score = ((kept[:support] @ document + coef0) ** 2) @ moves[:support]
+        move, _ = move_thresholds(score, grade, thresholds)
+        if move:
+            kept[support], moves[support] = document, move
+            support += 1
+    return support
+
+
+def kernel_seconds(train: Collection) -> None:
+    """Both forms of kernel PRank over the first n documents, in file order, for growing n."""
+    unit = feature_unit(train.features)
+    squared_scale = PRankKernel._squared_scale(len(unit), PRankKernel.Params())
+    print("\nkernel PRank, one epoch     as a matrix   as support documents")
+    for n in (2500, 5000, 10000, 20000):
+        weights, thresholds = np.zeros_like(squared_scale), np.zeros(train.labels[:n].max())
+        started = time.process_time()
+        prank_epoch(train.features, unit, train.labels, np.arange(n), squared_scale, weights, thresholds)
+        matrix = time.process_time()
+        support = dual_epoch(train.features[:n] * unit, train.labels[:n], 1.0)
+        dual = time.process_time() - matrix
+        print(f"  {n:6} documents       {matrix - started:9.3f} s {dual:12.3f} s   {support} kept")
+
+
+def growth(train: Collection, vali: Collection) -> None:
+    print(f"\n{'seconds at':10} {'':18} {'1x':>7} {'2x':>7} {'4x':>7}   2x/1x  4x/1x")
+    for title, grow, grow_vali in (
+        ("rows", more_rows, lambda data, times: data),
+        ("features", more_features, more_features),
+    ):
+        for name, params in GROWN:
+            took = [seconds(name, params, grow(train, n), grow_vali(vali, n))[0] for n in (1, 2, 4)]
+            shown = " ".join(f"{value:7.2f}" for value in took)
+            print(f"{title:10} {name:18} {shown}   {took[1] / took[0]:5.2f}  {took[2] / took[0]:5.2f}")
+    print(WHY)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007.parquet"))
+    parser.add_argument("--fold", type=int, default=1)
+    given = parser.parse_args()
+    fold = read_json(given.data.with_suffix(".json"))["folds"][given.fold - 1]
+    train, vali = (Collection.read(given.data, fold[split]) for split in ("train", "vali"))
+    for name, params in GROWN:  # compilation
+        seconds(name, params, first_query(train), first_query(vali))
+
+    print(f"{given.data.stem} fold {given.fold}: {train.rows} rows, {train.features.shape[1]} features")
+    for name, params, bar in RUNS:
+        took, epochs = seconds(name, params, train, vali)
+        limit = f"  (at most {bar:.0f} s)" if bar else ""
+        print(f"  {name:16} {took:6.2f} s{limit}  {params or 'as shipped'}, {epochs} epochs")
+    kernel_seconds(train)
+    growth(train, first_query(vali))
+
+
+if __name__ == "__main__":
+    main()
