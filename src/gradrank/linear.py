@@ -5,7 +5,30 @@ from collections.abc import Callable, Iterator, Sequence
 import numba
 import numpy as np
 
+from gradrank.collection import Collection
+from gradrank.model import Callback
+from gradrank.nets import Net, standardisation
+from gradrank.protocol import report
+
 Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[float, np.ndarray]]
+
+
+def best_linear(
+    train: Collection, vali: Collection, loss: Loss, grid: Sequence[float], select_by: str, callback: Callback
+) -> Net:
+    """The linear scorer of standardised features whose l2, of `grid`, ranks the validation part best.
+
+    A step of the callback is one value of l2, strongest first.
+    """
+    mean, scale = standardisation(train.features)
+    path = l2_path((train.features - mean) / scale, train.labels, train.offsets, loss, grid)
+    best, best_value = None, -np.inf
+    for step, (weights, cost) in enumerate(path, start=1):
+        net = Net([weights[:, None]], [np.zeros(1)], mean, scale)
+        value = report(callback, step, cost, net.scores(vali.features), vali, select_by)
+        if value > best_value:
+            best, best_value = net, value
+    return best
 
 
 def l2_path(

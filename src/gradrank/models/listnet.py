@@ -7,12 +7,11 @@ descent that stops early loses .02 NDCG@10 on MQ2007.
 from functools import partial
 from typing import Annotated, Self
 
-import numpy as np
 from pydantic import Field
 
 from gradrank.collection import Collection
 from gradrank.model import Callback, ModelParams, param, register
-from gradrank.protocol import CRITERION, report, with_grades_to_order
+from gradrank.protocol import CRITERION, with_grades_to_order
 from gradrank.training import NetParams, NetRanker, train_net
 
 TEMPERATURE = param(1.0, "P_y = softmax(grades / temperature); Cao et al. 2007: 1", gt=0)
@@ -39,21 +38,12 @@ class ListNet(NetRanker):
         cls, train: Collection, vali: Collection, params: ListNetParams, seed: int, callback: Callback
     ) -> Self:
         """A step of the callback is one value of l2, strongest first."""
-        from gradrank.linear import l2_path
+        from gradrank.linear import best_linear
         from gradrank.listwise import listnet
-        from gradrank.nets import Net, standardisation
 
         train = with_grades_to_order(train, cls.name)
-        mean, scale = standardisation(train.features)
         loss = partial(listnet, temperature=params.temperature)
-        path = l2_path((train.features - mean) / scale, train.labels, train.offsets, loss, params.l2)
-        best, best_value = None, -np.inf
-        for step, (weights, cost) in enumerate(path, start=1):
-            net = Net([weights[:, None]], [np.zeros(1)], mean, scale)
-            value = report(callback, step, cost, net.scores(vali.features), vali, params.select_by)
-            if value > best_value:
-                best, best_value = net, value
-        return cls(best)
+        return cls(best_linear(train, vali, loss, params.l2, params.select_by, callback))
 
 
 class ListNetNeuralParams(NetParams):

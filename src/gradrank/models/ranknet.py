@@ -7,12 +7,11 @@ convergence where the problem is convex, Adam on mini-batches of queries for the
 from functools import partial
 from typing import Annotated, Self
 
-import numpy as np
 from pydantic import Field
 
 from gradrank.collection import Collection
 from gradrank.model import Callback, ModelParams, param, register
-from gradrank.protocol import CRITERION, report, with_grades_to_order
+from gradrank.protocol import CRITERION, with_grades_to_order
 from gradrank.training import NetParams, NetRanker, train_net
 
 
@@ -37,26 +36,12 @@ class RankNetLinear(NetRanker):
         cls, train: Collection, vali: Collection, params: RankNetLinearParams, seed: int, callback: Callback
     ) -> Self:
         """A step of the callback is one value of l2, strongest first."""
-        from gradrank.linear import l2_path
+        from gradrank.linear import best_linear
         from gradrank.losses import ranknet
-        from gradrank.nets import Net, standardisation
 
         train = with_grades_to_order(train, cls.name)
-        mean, scale = standardisation(train.features)
-        path = l2_path(
-            (train.features - mean) / scale,
-            train.labels,
-            train.offsets,
-            partial(ranknet, sigma=params.sigma),
-            params.l2,
-        )
-        best, best_value = None, -np.inf
-        for step, (weights, cost) in enumerate(path, start=1):
-            net = Net([weights[:, None]], [np.zeros(1)], mean, scale)
-            value = report(callback, step, cost, net.scores(vali.features), vali, params.select_by)
-            if value > best_value:
-                best, best_value = net, value
-        return cls(best)
+        loss = partial(ranknet, sigma=params.sigma)
+        return cls(best_linear(train, vali, loss, params.l2, params.select_by, callback))
 
 
 @register("ranknet_two_layer")
