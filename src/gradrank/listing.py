@@ -1,6 +1,7 @@
 """What there is: `gradrank models` and `gradrank datasets` as tables on the terminal."""
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from gradrank.data.catalogue import catalogue
@@ -15,7 +16,7 @@ def list_models(name: str | None) -> None:
         return
     table = Table("model", "what it is", "needs", box=None, pad_edge=False)
     for model, cls in models().items():
-        table.add_row(model, cls.summary, _needs(cls))
+        table.add_row(model, cls.summary, escape(_needs(cls)))  # [extra] is no markup
     console.print(table)
     console.print("\n`gradrank models NAME` lists a model's parameters, their defaults and sources.")
 
