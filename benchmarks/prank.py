@@ -63,7 +63,7 @@ def dual_epoch(x: np.ndarray, grades: np.ndarray, coef0: float) -> int:
 def kernel_seconds(train: Collection) -> None:
     """Both forms of kernel PRank over the first n documents, in file order, for growing n."""
     unit = feature_unit(train.features)
-    squared_scale = PRankKernel._squared_scale(len(unit), PRankKernel.Params())
+    squared_scale = PRankKernel.squared_scale(len(unit), PRankKernel.Params())
     print("\nkernel PRank, one epoch     as a matrix   as support documents")
     for n in (2500, 5000, 10000, 20000):
         weights, thresholds = np.zeros_like(squared_scale), np.zeros(train.labels[:n].max())

@@ -15,7 +15,7 @@ from gradrank.statistics import paired_t
 
 def linear_prank(x, unit, grades, rows, levels):
     """(d,) weights and (k-1,) thresholds of one PRank over the stream `rows`."""
-    squared_scale = PRank._squared_scale(x.shape[1], PRank.Params())
+    squared_scale = PRank.squared_scale(x.shape[1], PRank.Params())
     weights, thresholds = np.zeros_like(squared_scale), np.zeros(levels - 1)
     prank_epoch(x, unit, grades, rows, squared_scale, weights, thresholds)
     return weights[0, 1:], thresholds

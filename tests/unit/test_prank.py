@@ -21,7 +21,7 @@ def run(cls, x, grades, levels, rows=None, coef0=None, unit=None):
     """(W, thresholds, ranks in error) after the stream of the given rows."""
     x, grades = np.ascontiguousarray(x), grades.astype(np.int32)
     params = cls.Params() if coef0 is None else cls.Params(coef0=coef0)
-    squared_scale = cls._squared_scale(x.shape[1], params)
+    squared_scale = cls.squared_scale(x.shape[1], params)
     weights, thresholds = np.zeros_like(squared_scale), np.zeros(levels - 1)
     unit = np.ones(x.shape[1]) if unit is None else unit
     rows = np.arange(len(x)) if rows is None else rows
@@ -77,7 +77,7 @@ def streams(draw, elements):
 def test_thresholds_stay_ordered_after_every_document(cls, stream):
     """Crammer & Singer 2002, Lemma 1."""
     x, grades, levels, rows = stream
-    squared_scale = cls._squared_scale(x.shape[1], cls.Params())
+    squared_scale = cls.squared_scale(x.shape[1], cls.Params())
     weights, thresholds = np.zeros_like(squared_scale), np.zeros(levels - 1)
     for row in rows:
         before = thresholds.copy()

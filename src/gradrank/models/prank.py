@@ -64,7 +64,7 @@ class PRank(Model):
 
         rng = np.random.default_rng(seed)
         unit = feature_unit(train.features)
-        squared_scale = cls._squared_scale(len(unit), params)
+        squared_scale = cls.squared_scale(len(unit), params)
         weights, thresholds = np.zeros_like(squared_scale), np.zeros(train.labels.max())
         for _ in range(params.epochs):
             errors = prank_epoch(
@@ -79,7 +79,7 @@ class PRank(Model):
             yield Epoch(cls(weights.copy(), unit), errors / train.rows)
 
     @staticmethod
-    def _squared_scale(features: int, params: PRankParams) -> np.ndarray:
+    def squared_scale(features: int, params: PRankParams) -> np.ndarray:
         """s_ij^2 of phi_ij = s_ij z_i z_j; see gradrank.perceptron."""
         scale = np.ones((1, features + 1))
         scale[0, 0] = 0.0
@@ -108,7 +108,7 @@ class PRankQuadratic(PRank):
     summary = "PRank on the features and all their products (Crammer & Singer 2002)"
 
     @staticmethod
-    def _squared_scale(features: int, params: PRankParams) -> np.ndarray:
+    def squared_scale(features: int, params: PRankParams) -> np.ndarray:
         scale = np.triu(np.ones((features + 1, features + 1)))
         scale[0, 0] = 0.0
         return scale
@@ -120,7 +120,7 @@ class PRankKernel(PRank):
     summary = "PRank with a polynomial kernel of degree 2 (Crammer & Singer 2002)"
 
     @staticmethod
-    def _squared_scale(features: int, params: PRankKernelParams) -> np.ndarray:
+    def squared_scale(features: int, params: PRankKernelParams) -> np.ndarray:
         scale = 2.0 * np.triu(np.ones((features + 1, features + 1))) - np.eye(features + 1)
         scale[0] *= params.coef0
         scale[0, 0] *= params.coef0
