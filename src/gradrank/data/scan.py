@@ -95,6 +95,12 @@ def rows(buffer, start, sparse, columns, labels, docids, inc, prob, late):
                 return BAD_NUMBER, first, last, nulls, late_count
             i += 1
             first = i
+            millionths = _six_places(buffer, i)
+            if millionths >= 0:
+                columns[number - 1, row] = millionths / 1e6  # rounds once, as below
+                last = number
+                i += 8
+                continue
             negative = buffer[i] == MINUS
             if negative:
                 i += 1
@@ -182,6 +188,31 @@ def gather(buffer, spans):
         for i in range(spans[k, 1] - spans[k, 0]):
             data[offsets[k] + i] = buffer[spans[k, 0] + i]
     return data, offsets
+
+
+@numba.njit(cache=True, nogil=True)
+def _six_places(buffer, i):
+    """The millionths of a value `d.dddddd` at i, LETOR's usual form; -1 if anything else stands there.
+
+    The eight bytes are checked and added up as one 64-bit word (Lemire 2021, Number parsing at a gigabyte
+    per second).
+    """
+    if i + 8 >= len(buffer):
+        return -1
+    at, word = np.uint64(i), np.uint64(0)  # unsigned: an index that may be negative costs a test a byte
+    for k in range(8):
+        word |= np.uint64(buffer[at + np.uint64(k)]) << np.uint64(8 * k)
+    point = (word >> np.uint64(8)) & np.uint64(0xFF)
+    digits = (word & ~np.uint64(0xFFFF)) | ((word & np.uint64(0xFF)) << np.uint64(8)) | np.uint64(ZERO)
+    threes, mask = np.uint64(0x3030303030303030), np.uint64(0xF0F0F0F0F0F0F0F0)
+    all_digits = digits & mask == threes and (digits + np.uint64(0x0606060606060606)) & mask == threes
+    after = buffer[at + np.uint64(8)]
+    if point != DOT or not all_digits or (after != SPACE and after != NEWLINE):
+        return -1
+    pairs = ((digits & np.uint64(0x0F0F0F0F0F0F0F0F)) * np.uint64(10 * 2**8 + 1)) >> np.uint64(8)
+    fours = ((pairs & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(100 * 2**16 + 1)) >> np.uint64(16)
+    eight = ((fours & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(10_000 * 2**32 + 1)) >> np.uint64(32)
+    return np.int64(eight)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -33,11 +33,12 @@ class Source:
         """The bytes of the queries at these ascending positions, uint8."""
         buffer = np.empty((self.stops[queries] - self.starts[queries]).sum(), np.uint8)
         breaks = np.flatnonzero(np.diff(queries) != 1) + 1
-        filled = 0
+        firsts, lasts = queries[np.r_[0, breaks]], queries[np.r_[breaks - 1, len(queries) - 1]]
+        filled, view = 0, memoryview(buffer)
         with self.path.open("rb") as stream:
-            for run in np.split(queries, breaks):
-                stream.seek(self.starts[run[0]])
-                filled += stream.readinto(buffer[filled : filled + self.stops[run[-1]] - self.starts[run[0]]])
+            for start, stop in zip(self.starts[firsts].tolist(), self.stops[lasts].tolist(), strict=True):
+                stream.seek(start)
+                filled += stream.readinto(view[filled : filled + stop - start])
         return buffer
 
     def error(self, queries: np.ndarray, position: int, expected: str) -> GradrankError:
@@ -47,8 +48,8 @@ class Source:
         return bad_line(self.path, self.stops[queries[k]] - ends[k] + position, expected)
 
 
-def survey(path: Path, digest: Any, numbers: bool) -> Source:
-    """Find the queries of a file, with `numbers` also the highest feature number; feed its bytes to `digest`.
+def survey(path: Path, digest: Any | None, numbers: bool) -> Source:
+    """Find the queries of a file, with `numbers` also the highest feature number; feed its bytes to a `digest`.
 
     Raises GradrankError for a row without a qid, a query whose rows are not contiguous, a file without rows.
     """
@@ -77,12 +78,13 @@ def survey(path: Path, digest: Any, numbers: bool) -> Source:
     return Source(path, qids, rows, starts, np.r_[starts[1:], size], int(highest))
 
 
-def _lines(path: Path, digest: Any) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+def _lines(path: Path, digest: Any | None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Blocks of whole lines: (offset in the file, bytes ending with a newline, where lines start in them)."""
     buffer, offset, left = np.empty(BLOCK_BYTES + 1, np.uint8), 0, 0
     with path.open("rb") as stream:
         while count := stream.readinto(buffer[left:BLOCK_BYTES]):
-            digest.update(buffer[left : left + count])
+            if digest:
+                digest.update(buffer[left : left + count])
             left += count
             ends = np.flatnonzero(buffer[:left] == scan.NEWLINE)
             if len(ends):
