@@ -180,6 +180,23 @@ def test_null_becomes_the_least_value_of_the_feature_in_the_query(tmp_path):
     assert matrix(written(tmp_path, text))[-3:].tolist() == [[-5, 0, 1], [-5, 0, 2], [-4.5, 0, 3]]
 
 
+@pytest.mark.parametrize("place", range(len("0.123456")))
+def test_any_character_in_a_six_decimal_value_is_read_as_python_reads_it(tmp_path, place):
+    """Such values are read eight bytes at a time, so a neighbour of the digits in ASCII must not pass for one."""
+    for character in "*+,-./:;e09 ":
+        text = "0.123456"[:place] + character + "0.123456"[place + 1 :]
+        try:
+            expected = float(text) if " " not in text else None
+        except ValueError:
+            expected = None
+        line = f"1 qid:6 1:{text} 2:2 3:3\n"
+        if expected is None and text != "0.12345 ":
+            with pytest.raises(GradrankError):
+                written(tmp_path, DENSE + line)
+        elif expected is not None and expected < LARGEST:
+            assert matrix(written(tmp_path, DENSE + line))[-1, 0] == np.float32(expected)
+
+
 def test_values_beyond_float32_become_its_largest(tmp_path):
     text = DENSE + "0 qid:6 1:1.8e308 2:-1e400 3:3.4028236e38\n0 qid:7 1:1e-400 2:-1e-46 3:1e999999999999\n"
     values = matrix(written(tmp_path, text))[-2:]
