@@ -193,7 +193,7 @@ def test_any_character_in_a_six_decimal_value_is_read_as_python_reads_it(tmp_pat
         if expected is None and text != "0.12345 ":
             with pytest.raises(GradrankError):
                 written(tmp_path, DENSE + line)
-        elif expected is not None and expected < LARGEST:
+        elif expected is not None and expected < float(LARGEST):
             assert matrix(written(tmp_path, DENSE + line))[-1, 0] == np.float32(expected)
 
 
