@@ -1,0 +1,168 @@
+"""Seconds of an epoch of ARSM-L2R on one fold: the estimator, the net, a plain version; and how they grow.
+
+python benchmarks/arsm.py [--data data/parquet/mq2007.parquet] [--fold 1]
+
+CPU seconds of one thread, which a busy machine does not lengthen; compilation is not included. An epoch is every
+query once, in batches of 50. The plain version draws every swap's levels anew for all documents, in NumPy.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # one core, as a job of the study
+
+import numpy as np
+from boosting import more_rows
+
+from gradrank.arsm_gradient import Measure, arsm_gradient, measure_of
+from gradrank.collection import Collection
+from gradrank.files import read_json
+from gradrank.models.arsm import ARSM, ARSMParams
+from gradrank.nets import standardisation, standardised
+from gradrank.protocol import with_grades_to_order
+from gradrank.tanh_net import Adam, TanhNet
+from gradrank.training import rows_of
+
+MEASURES = ("ndcg@10", "ap", "p@10")
+BAR = 0.15  # seconds an epoch of the estimator on MQ2007's first fold
+WHY = """
+rows: linear, as every part is one pass over documents. A query's cost a pair of levels is its documents, plus
+at most C levels until the cutoff; no sort.
+levels: C (C - 1) / 2 swaps, each a comparison or two a document and a move for one in eight; the net's first
+layer does not depend on C."""
+
+
+def batches(train: Collection) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """(queries, rows, offsets) of the mini-batches of an epoch."""
+    rng = np.random.default_rng(0)
+    for queries in np.array_split(
+        rng.permutation(train.queries), -(-train.queries // ARSMParams().batch_queries)
+    ):
+        yield queries, *rows_of(queries, train.offsets)
+
+
+def estimator_seconds(train: Collection, name: str, levels: int) -> float:
+    """Races, swaps, losses and gradient of all batches."""
+    rng = np.random.default_rng(0)
+    measure = measure_of(name, train.labels, train.offsets)
+    phi = rng.normal(size=(train.rows, levels)).astype(np.float32)
+    took = 0.0
+    for queries, rows, offsets in batches(train):
+        logits, part = phi[rows], measure.of(rows, queries)
+        started = time.process_time()
+        arsm_gradient(logits, rng.standard_exponential(logits.shape), offsets, part)
+        took += time.process_time() - started
+    return took
+
+
+def net_seconds(train: Collection, levels: int) -> float:
+    """Forward, backward and Adam of all batches."""
+    rng = np.random.default_rng(0)
+    features = standardised(train.features, *standardisation(train.features))
+    net = TanhNet(features.shape[1], ARSMParams().hidden, levels, rng)
+    adam, gradient = Adam(net.parameters, 1e-3), rng.normal(size=(train.rows, levels)).astype(np.float32)
+    took = 0.0
+    for _, rows, _ in batches(train):
+        x, g = features[rows], gradient[rows]
+        started = time.process_time()
+        net.forward(x)
+        adam.step(net.backward(g))
+        took += time.process_time() - started
+    return took
+
+
+def plain_gradient(phi: np.ndarray, races: np.ndarray, offsets: np.ndarray, measure: Measure) -> np.ndarray:
+    """`arsm_gradient` for NDCG and P@K by its formula: each swap's levels and losses for all documents anew."""
+    C, queries = phi.shape[1], len(offsets) - 1
+    query = np.repeat(np.arange(queries), np.diff(offsets))
+    pi = races / races.sum(axis=1, keepdims=True)
+    log_pi = np.log(pi)
+    loss = np.empty((queries, C, C))
+    for c in range(C):
+        for k in range(c, C):
+            swapped = log_pi.copy()
+            swapped[:, [c, k]] = log_pi[:, [k, c]]
+            cell = query * C + np.argmin(swapped - phi, axis=1)
+            count = np.bincount(cell, minlength=queries * C).reshape(queries, C)[:, ::-1]
+            gain = np.bincount(cell, measure.gain, queries * C).reshape(queries, C)[:, ::-1]
+            reached = measure.cumulated[np.cumsum(count, axis=1)]
+            share = np.diff(reached, axis=1, prepend=0.0) / np.maximum(count, 1)
+            loss[:, c, k] = loss[:, k, c] = -measure.scale * (gain * share).sum(axis=1)
+    centred = loss - loss.mean(axis=1, keepdims=True)
+    return np.einsum("jck,jk->jc", centred[query], 1.0 / C - pi)
+
+
+def plain_seconds(train: Collection, levels: int) -> float:
+    """The plain version on all batches; it must agree with ours."""
+    rng = np.random.default_rng(0)
+    measure = measure_of("ndcg@10", train.labels, train.offsets)
+    phi = rng.normal(size=(train.rows, levels))
+    took = 0.0
+    for queries, rows, offsets in batches(train):
+        races, part = rng.standard_exponential((len(rows), levels)), measure.of(rows, queries)
+        started = time.process_time()
+        gradient = plain_gradient(phi[rows], races, offsets, part)
+        took += time.process_time() - started
+        np.testing.assert_allclose(gradient, arsm_gradient(phi[rows], races, offsets, part)[1], atol=1e-12)
+    return took
+
+
+def fold_seconds(train: Collection, vali: Collection) -> tuple[float, int]:
+    """(CPU seconds of fit with its defaults, validation included; epochs)."""
+    epochs: list[int] = []
+    started = time.process_time()
+    ARSM.fit(train, vali, ARSMParams(), 0, lambda step, **values: epochs.append(step))
+    return time.process_time() - started, len(epochs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007.parquet"))
+    parser.add_argument("--fold", type=int, default=1)
+    given = parser.parse_args()
+    fold = read_json(given.data.with_suffix(".json"))["folds"][given.fold - 1]
+    whole, vali = (Collection.read(given.data, fold[split]) for split in ("train", "vali"))
+    train, levels = with_grades_to_order(whole, "arsm"), ARSMParams().levels
+    for name in MEASURES:  # compilation
+        estimator_seconds(train, name, levels)
+
+    print(
+        f"{given.data.stem} fold {given.fold}: {train.rows} rows in the {train.queries} queries with two grades, "
+        f"{levels} levels; seconds an epoch"
+    )
+    for name in MEASURES:
+        print(f"  estimator, {name:8} {estimator_seconds(train, name, levels):7.3f}  (at most {BAR})")
+    ours, net, plain = (
+        estimator_seconds(train, "ndcg@10", levels),
+        net_seconds(train, levels),
+        plain_seconds(train, levels),
+    )
+    print(f"  plain NumPy, ndcg@10{plain:7.3f}  ({plain / ours:.0f}x the estimator)")
+    print(f"  net and Adam        {net:7.3f}  ({net / ours:.1f}x the estimator)")
+    took, epochs = fold_seconds(whole, vali)
+    print(
+        f"  all, validation too {took / epochs:7.3f}  ({took:.0f} s a fold: {epochs} epochs by early stopping)"
+    )
+
+    print(f"\n{'seconds at':20} {'1x':>7} {'2x':>7} {'4x':>7}   2x/1x  4x/1x")
+    grown = [more_rows(train, times) for times in (1, 2, 4)]
+    row("rows: estimator", [estimator_seconds(part, "ndcg@10", levels) for part in grown])
+    row("rows: net and Adam", [net_seconds(part, levels) for part in grown])
+    row("rows: plain NumPy", [plain_seconds(part, levels) for part in grown])
+    tenths = [levels // 2 * times for times in (1, 2, 4)]
+    row(f"levels ({tenths[0]} at 1x)", [estimator_seconds(train, "ndcg@10", count) for count in tenths])
+    print(WHY)
+
+
+def row(title: str, took: list[float]) -> None:
+    shown = " ".join(f"{value:7.3f}" for value in took)
+    print(f"{title:20} {shown}   {took[1] / took[0]:5.2f}  {took[2] / took[0]:5.2f}")
+
+
+if __name__ == "__main__":
+    main()
