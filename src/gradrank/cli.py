@@ -137,7 +137,8 @@ def evaluate(
 
 @app.command()
 def evaluate_folds(
-    folder: Annotated[Path, typer.Argument(help="results/<dataset>/<model>, with fold1, fold2, ...")],
+    folder: Annotated[Path, typer.Argument(help="results/<dataset>/<variant>, with fold1, fold2, ...")],
+    model: Annotated[str, typer.Option(help="The model that the folds must be of.")],
     data: Data,
     params: Annotated[str, typer.Option(help="The model's parameters in force: JSON object, or @FILE.")],
     seed: Seed,
@@ -148,8 +149,7 @@ def evaluate_folds(
     from gradrank.evaluation import evaluate_model
     from gradrank.train import read_params
 
-    dataset, model = folder.parts[-2:]
-    spec = {"model": model, "dataset": dataset, "params": read_params(params), "seed": seed}
+    spec = {"model": model, "dataset": folder.parent.name, "params": read_params(params), "seed": seed}
     evaluate_model(folder, data, spec, conventions.split(","), metrics.split(","))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import read_json
+from gradrank.model import models
 
 
 def trained_members(
@@ -28,15 +29,19 @@ def trained_members(
         )
     found = {member: folder / member / f"fold{spec['fold']}" for member in members}
     for member, fold in found.items():
-        job = f"--model {member} --data {data} --fold {spec['fold']} --seed {spec['seed']}"
+        model = member.partition("-")[0]  # of a sweep's variant, the entry
+        job = f"--model {model} --data {data} --fold {spec['fold']} --seed {spec['seed']}"
         command = f"gradrank train {job} --out {fold}"
         if not (fold / "spec.json").is_file():
             raise GradrankError(
                 f"{fold}: a member of {spec['model']} that is not trained; first run: {command}"
             )
         own = read_json(fold / "spec.json")
-        for key, wanted in {**spec, "model": member}.items():
-            if key in ("model", "fold", "data_sha256") and own[key] != wanted:
+        expected = {key: spec[key] for key in ("fold", "data_sha256")}
+        if model in models():  # else a variant under a name of its own
+            expected["model"] = model
+        for key, wanted in expected.items():
+            if own[key] != wanted:
                 raise GradrankError(
                     f"{fold}: its {key} is {own[key]!r}, expected {wanted!r}; train it again: {command}"
                 )

@@ -1,7 +1,8 @@
 """params.yaml as pydantic models: every value is checked, and named by its path, before any job starts."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from gradrank.errors import GradrankError, nearest
 from gradrank.metrics import find
 from gradrank.model import Model, get_model, missing_packages, models
 from gradrank.validation import validate
+from gradrank.variants import NAME, Variant, expand
 
 STAGES = ("all", "data", "report", "track")
 
@@ -29,6 +31,18 @@ class StudyParams(Section):
 
     datasets: tuple[str, ...] = Field(min_length=1)
     models: Literal["all"] | tuple[str, ...] = "all"
+
+
+class PublicationParams(Section):
+    """A study that re-creates one publication: its target's data sets and models.
+
+    models: entries of the top-level `models`. variants: further ones, written as there, that only this study
+    trains.
+    """
+
+    datasets: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    variants: dict[str, Any] = {}
 
 
 class SyntheticParams(Section):
@@ -59,23 +73,36 @@ class Params(Section):
 
     seed: int = Field(ge=0, lt=2**31)
     study: StudyParams
+    studies: dict[str, PublicationParams] = {}
     datasets: dict[str, SyntheticParams | OwnDataParams]
-    models: dict[str, dict[str, Any]]
+    models: dict[str, Variant]  # by the name of its results folder; the studies' own among them
     evaluation: EvaluationParams
 
     def model_names(self) -> list[str]:
-        """The models of the study: those listed, or all that this installation can run."""
+        """What the study trains: the entries listed, or all that this installation can run; sweeps expanded."""
         if self.study.models == "all":
-            return [name for name, cls in models().items() if not missing_packages(cls)]
-        return sorted(set(self.study.models))
+            own = {name for study in self.studies.values() for name in self.variants(study.variants)}
+            return sorted(
+                name for name in self.models if name not in own and not missing_packages(self.model(name))
+            )
+        return self.variants(self.study.models)
+
+    def publication_models(self, study: str) -> list[str]:
+        """What the study of a publication trains, sweeps expanded."""
+        return self.variants([*self.studies[study].models, *self.studies[study].variants])
+
+    def variants(self, entries: Iterable[str]) -> list[str]:
+        """The names that entries of `models` or of a study's `variants` stand for, in alphabetical order."""
+        wanted = set(entries)
+        return sorted(name for name, variant in self.models.items() if {name, variant.entry} & wanted)
 
     def model(self, name: str) -> type[Model]:
-        return get_model(name)
+        return get_model(self.models[name].model)
 
     def members(self, name: str) -> tuple[str, ...]:
         """The models whose scores `name` is made of."""
         cls = self.model(name)
-        return cls.members(cls.Params(**self.models[name]))
+        return cls.members(cls.Params(**self.models[name].params))
 
     def dataset_names(self) -> list[str]:
         """Every data set that can be built: the catalogue's and the user's own."""
@@ -99,23 +126,17 @@ def check(raw: Mapping[str, Any], where: str = "params.yaml") -> Params:
     """Params from the parsed file. Raises GradrankError listing every fault with its path."""
     faults: list[str] = []
     raw = dict(raw)
-    raw["models"] = _check_models(raw.get("models") or {}, faults)
-    raw["datasets"] = _check_datasets(raw.get("datasets") or {}, faults)
+    studies = raw.get("studies") or {}
+    raw["models"] = _check_models(raw.get("models") or {}, studies, faults)
+    raw["datasets"] = _check_datasets(raw.get("datasets") or {}, studies, faults)
     params = validate(Params, raw, "", faults)
     if params is not None:
-        known = params.dataset_names()
-        faults += [
-            f"study.datasets: unknown data set {name!r}{nearest(name, known)}; "
-            f"your own needs `datasets.{name}.path`"
-            for name in params.study.datasets
-            if name not in known
-        ]
+        faults += _check_datasets_known("study.datasets", params.study.datasets, params)
         if params.study.models != "all":
-            faults += [
-                f"study.models: unknown model {name!r}{nearest(name, list(models()))}"
-                for name in params.study.models
-                if name not in models()
-            ]
+            faults += _check_entries("study.models", params.study.models, params)
+        for name, study in params.studies.items():
+            faults += _check_datasets_known(f"studies.{name}.datasets", study.datasets, params)
+            faults += _check_entries(f"studies.{name}.models", study.models, params)
         if not faults:
             faults += _check_members(params)
         faults += _check_evaluation(params.evaluation)
@@ -124,23 +145,38 @@ def check(raw: Mapping[str, Any], where: str = "params.yaml") -> Params:
     return params
 
 
-def _check_models(section: Any, faults: list[str]) -> dict[str, dict[str, Any]]:
-    """Every registered model's resolved parameters."""
-    resolved = {}
+def _check_models(section: Any, studies: Any, faults: list[str]) -> dict[str, Variant]:
+    """Every registered model's variants, those with a name of their own, and those of the studies."""
     if not isinstance(section, Mapping):
         faults.append("models: expected a mapping from model name to its parameters")
         return {}
-    for name in section:
-        if name not in models():
-            faults.append(f"models.{name}: unknown model{nearest(str(name), list(models()))}")
-    for name, cls in models().items():
-        checked = validate(cls.Params, section.get(name) or {}, f"models.{name}.", faults)
-        if checked is not None:
-            resolved[name] = checked.model_dump(mode="json")
-    return resolved
+    found = expand(dict.fromkeys(models()) | dict(section), "models.", faults)
+    for study, values in studies.items() if isinstance(studies, Mapping) else ():
+        own = (values or {}).get("variants") or {}
+        path = f"studies.{study}.variants."
+        for entry in own:
+            if entry in models() or any(entry == variant.entry for variant in found.values()):
+                faults.append(f"{path}{entry}: the name is taken; choose another")
+        found = expand(own, path, faults) | found
+    return found
 
 
-def _check_datasets(section: Any, faults: list[str]) -> dict[str, Section]:
+def _check_datasets_known(where: str, names: Iterable[str], params: Params) -> list[str]:
+    known = params.dataset_names()
+    return [
+        f"{where}: unknown data set {name!r}{nearest(name, known)}; your own needs `datasets.{name}.path`"
+        for name in names
+        if name not in known
+    ]
+
+
+def _check_entries(where: str, names: Iterable[str], params: Params) -> list[str]:
+    """Each name must stand for a variant: an entry's, or one of a sweep."""
+    known = sorted({variant.entry for variant in params.models.values()} | set(params.models))
+    return [f"{where}: unknown model {name!r}{nearest(name, known)}" for name in names if name not in known]
+
+
+def _check_datasets(section: Any, studies: Any, faults: list[str]) -> dict[str, Section]:
     resolved: dict[str, Section] = {}
     if not isinstance(section, Mapping):
         faults.append("datasets: expected a mapping from data set name to its settings")
@@ -152,10 +188,10 @@ def _check_datasets(section: Any, faults: list[str]) -> dict[str, Section]:
         entry = catalogue().get(name)
         if entry is not None and not entry.generator:
             faults.append(f"datasets.{name}: is in the catalogue and takes no settings; choose another name")
-        elif not re.fullmatch(r"[a-z][a-z0-9_]*", str(name)) or name in STAGES:
+        elif not re.fullmatch(NAME, str(name)) or name in (*STAGES, *studies):
             faults.append(
                 f"datasets.{name}: a data set's name is lower case letters, digits and _, and not "
-                f"one of {', '.join(STAGES)}"
+                f"one of {', '.join((*STAGES, *studies))}"
             )
         elif entry is None and "path" not in (values or {}):
             faults.append(
@@ -173,19 +209,20 @@ def _check_datasets(section: Any, faults: list[str]) -> dict[str, Section]:
 
 
 def _check_members(params: Params) -> list[str]:
-    """A model made of other models' scores needs them in the study."""
-    names = params.model_names()
+    """A model made of other models' scores needs them: they are trained for it where they are not yet."""
     faults = []
-    for name in names:
+    wanted = {*params.model_names(), *chain.from_iterable(map(params.publication_models, params.studies))}
+    for name in sorted(wanted):
         for member in params.members(name):
             if member == name:
                 faults.append(f"models.{name}: cannot be made of its own scores")
-            elif member not in models():
-                faults.append(f"models.{name}: unknown model {member!r}{nearest(member, list(models()))}")
-            elif member not in names:
+            elif member not in params.models:
+                hint = nearest(member, list(params.models))
+                faults.append(f"models.{name}: unknown model {member!r}{hint}")
+            elif missing := missing_packages(params.model(member)):
                 faults.append(
-                    f"models.{name}: is made of the scores of {member!r}, not in study.models or not "
-                    f"installed; add it, or name others in `models.{name}`"
+                    f"models.{name}: is made of the scores of {member!r}, which needs {', '.join(missing)}: "
+                    f"install it, or name others in `models.{name}`"
                 )
     return faults
 

@@ -168,15 +168,20 @@ def test_a_study_with_fusion_names_its_members():
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        (["ranksvm", "lambdamart"], "'lambdamart', not in study.models"),
         (["ranksvm", "ranksvn"], "unknown model 'ranksvn'.*did you mean 'ranksvm"),
         (["ranksvm", "fusion"], "cannot be made of its own scores"),
     ],
 )
-def test_members_outside_the_study_are_faults(members, said):
+def test_members_that_cannot_be_are_faults(members, said):
     with pytest.raises(GradrankError, match=f"models.fusion: .*{said}"):
         checked(["fusion", *MEMBERS], members)
 
 
 def test_every_default_member_is_a_model_of_a_plain_install():
     assert all(not models()[name].requires for name in FusionParams().models)
+
+
+def test_a_member_that_is_not_installed_is_a_fault(monkeypatch):
+    monkeypatch.setattr(params, "missing_packages", lambda cls: ["trees"] * (cls.name == "lambdamart"))
+    with pytest.raises(GradrankError, match="scores of 'lambdamart', which needs trees: install it"):
+        checked(["fusion", "ranksvm"], ["ranksvm", "lambdamart"])

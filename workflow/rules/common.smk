@@ -1,6 +1,7 @@
 # What every stage shares: the checked parameters, the code a stage depends on, which data sets a call is about.
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -24,20 +25,22 @@ except GradrankError as error:
 if workflow.is_main_process:
     clear_stale_locks()
 
-MODELS = study.model_names()
+MODELS = study.model_names()  # of the study; a publication's are study.publication_models(name)
 DATASETS = study.dataset_names()
+STUDIES = list(study.studies)
 
 
 wildcard_constraints:
     dataset="|".join(DATASETS),
-    model="|".join(MODELS),
+    model="|".join(map(re.escape, study.models)),
     fold=r"\d+",
 
 
 def requested():
-    """The data sets this call is about: those named as targets, else the study's."""
-    named = [name for name in DATASETS if name in workflow.dag_settings.targets]
-    return named or list(study.study.datasets)
+    """The data sets this call is about: those named as targets; none for a publication; else the study's."""
+    targets = workflow.dag_settings.targets
+    named = [name for name in DATASETS if name in targets]
+    return named or ([] if set(STUDIES) & set(targets) else list(study.study.datasets))
 
 
 def own_path(dataset):

@@ -15,13 +15,15 @@ rule evaluate:
         "../envs/gradrank.yaml"
     params:
         folder=subpath(output[0], parent=True),
-        values=lambda wc: as_json(study.models[wc.model]),
+        model=lambda wc: study.models[wc.model].model,
+        values=lambda wc: as_json(study.models[wc.model].params),
         seed=study.seed,
         conventions=",".join(study.evaluation.conventions),
         metrics=",".join(study.evaluation.metrics),
     shell:
         """
         gradrank evaluate-folds {params.folder} \
+            --model {params.model} \
             --data {input.data} \
             --params {params.values:q} \
             --seed {params.seed} \

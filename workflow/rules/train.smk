@@ -22,14 +22,15 @@ rule train:
         "../envs/gradrank.yaml"
     params:
         out=subpath(output.spec, parent=True),
-        values=lambda wc: as_json(study.models[wc.model]),
+        model=lambda wc: study.models[wc.model].model,
+        values=lambda wc: as_json(study.models[wc.model].params),
         pairs=lambda wc, input: f"--pairs {input.pairs}" if input.pairs else "",
         members=lambda wc, input: f"--members results/{wc.dataset}" if input.scores else "",
         seed=study.seed,
     shell:
         """
         gradrank train \
-            --model {wildcards.model} \
+            --model {params.model} \
             --data {input.data} {params.pairs} {params.members} \
             --fold {wildcards.fold} \
             --params {params.values:q} \
