@@ -6,14 +6,18 @@ mean may move with other queries, not how methods compare: methods share their q
 separate them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -59,22 +63,36 @@ def read_test_queries(path: Path, metrics: Iterable[str]) -> dict[str, QueryValu
 
     if not path.is_file():
         raise GradrankError(f"{path}: missing; evaluate the model first (`gradrank evaluate-folds`)")
-    frame = pl.scan_parquet(path).filter(pl.col("split") == "test").collect()
-    wanted = [metric for metric in metrics if metric in frame.columns]
+    table = pl.scan_parquet(path)
+    present = table.collect_schema().names()
+    wanted = [metric for metric in metrics if metric in present]
+    frame = table.filter(pl.col("split") == "test").select("convention", "fold", "qid", *wanted).collect()
     if frame.is_empty() or not wanted:
         raise GradrankError(f"{path}: no test queries, or none of the metrics {', '.join(metrics)}")
-    found = {}
-    by_fold = frame.sort("fold", maintain_order=True)
-    for (convention,), rows in by_fold.group_by("convention", maintain_order=True):
-        values = {metric: rows[metric].fill_null(np.nan).to_numpy() for metric in wanted}
-        found[convention] = QueryValues(rows["fold"].to_numpy(), rows["qid"].to_numpy(), values)
-    return found
+    return {
+        convention: query_values(rows, wanted)
+        for (convention,), rows in frame.group_by("convention", maintain_order=True)
+    }
+
+
+def query_values(rows: "pl.DataFrame", metrics: Sequence[str]) -> QueryValues:
+    """The rows of one method under one convention (columns `fold`, `qid`, one a metric) as arrays."""
+    rows = rows.sort("fold", maintain_order=True)
+    values = {metric: rows[metric].fill_null(np.nan).to_numpy() for metric in metrics}
+    return QueryValues(rows["fold"].to_numpy(), rows["qid"].to_numpy(), values)
 
 
 def collect(results: Path, out: Path) -> None:
-    """The test queries of every method and data set under `results` in one Parquet file, for versioning.
+    """`gather` in one Parquet file, for versioning."""
+    with atomic(out) as partial:
+        gather(results).write_parquet(partial)
+
+
+def gather(results: Path) -> "pl.DataFrame":
+    """The test queries of every method and data set under `results`.
 
     Columns `dataset`, `model`, then those of per_query.parquet; rows by data set, method, convention, fold.
+    Raises GradrankError where there is none.
     """
     import polars as pl
 
@@ -90,5 +108,4 @@ def collect(results: Path, out: Path) -> None:
     ]
     if not frames:
         raise GradrankError(f"{results}: no <dataset>/<model>/per_query.parquet below it")
-    with atomic(out) as partial:
-        pl.concat(frames, how="diagonal").write_parquet(partial)
+    return pl.concat(frames, how="diagonal")
