@@ -1,5 +1,5 @@
 # gradrank: fetch -> parse -> pairs -> train every model on every fold -> evaluate -> report -> track.
-# Targets: all (what params.yaml enables), any data set's name, and the stages data, report, track.
+# Targets: all (what params.yaml enables), any data set's name, any study's, and the stages data, report, track.
 from snakemake.utils import min_version
 
 min_version("9.5")
@@ -13,6 +13,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/pairs.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/studies.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/track.smk"
 

@@ -167,6 +167,25 @@ def compare(
 
 
 @app.command()
+def study(
+    name: Annotated[str, typer.Argument(help="As in 'arsm': a file of gradrank/studies.")],
+    results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
+    data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
+    settings: Annotated[
+        str | None, typer.Option(help="JSON object, or @FILE; by default `studies.NAME` of params.yaml.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="By default RESULTS/studies/NAME.")] = None,
+) -> None:
+    """Re-create a publication's tables and figures from finished results: page, CSV files, numbers.json."""
+    from gradrank.study import FOLDER, Inputs
+    from gradrank.study_files import write_study
+
+    folder = out or results / FOLDER / name
+    write_study(name, Inputs(results, data, folder, _study_settings(name, settings)))
+    typer.echo(folder / "page.md")
+
+
+@app.command()
 def report(
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
     out: Annotated[Path, typer.Option(help="HTML file to write; it needs nothing beside it.")] = Path(
@@ -252,6 +271,18 @@ def models(
     from gradrank.listing import list_models
 
     list_models(name)
+
+
+def _study_settings(name: str, text: str | None) -> dict:
+    from gradrank.params import load
+    from gradrank.train import read_params
+
+    if text is not None:
+        return read_params(text)
+    params = load()
+    if name not in params.studies:
+        raise GradrankError(f"params.yaml: no `studies.{name}`; add it, or give --settings")
+    return params.publication(name)
 
 
 def _one_thread() -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
@@ -33,16 +33,30 @@ class StudyParams(Section):
     models: Literal["all"] | tuple[str, ...] = "all"
 
 
+class ArtificialParams(Section):
+    """Experiments on the artificial data of the 2005 RankNet paper.
+
+    draws: random targets of each kind. sizes: training vectors, in files of 50; tie_sizes: those with and
+    without ties.
+    """
+
+    draws: int = Field(ge=1, le=1000)
+    sizes: tuple[Annotated[int, Field(ge=50, multiple_of=50)], ...] = Field(min_length=1)
+    tie_sizes: tuple[Annotated[int, Field(ge=50, multiple_of=50)], ...] = ()
+
+
 class PublicationParams(Section):
     """A study that re-creates one publication: its target's data sets and models.
 
     models: entries of the top-level `models`. variants: further ones, written as there, that only this study
-    trains.
+    trains. artificial: of studies that need no data set, complete and, for plain `snakemake`, reduced.
     """
 
     datasets: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     variants: dict[str, Any] = {}
+    artificial: ArtificialParams | None = None
+    reduced: ArtificialParams | None = None
 
 
 class SyntheticParams(Section):
@@ -90,6 +104,11 @@ class Params(Section):
     def publication_models(self, study: str) -> list[str]:
         """What the study of a publication trains, sweeps expanded."""
         return self.variants([*self.studies[study].models, *self.studies[study].variants])
+
+    def publication(self, study: str) -> dict[str, Any]:
+        """All that `studies.<study>` says, its models with sweeps expanded; what `gradrank study` is told."""
+        values = self.studies[study].model_dump(mode="json", exclude={"variants"}, exclude_none=True)
+        return values | {"models": self.publication_models(study)}
 
     def variants(self, entries: Iterable[str]) -> list[str]:
         """The names that entries of `models` or of a study's `variants` stand for, in alphabetical order."""

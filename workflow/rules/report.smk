@@ -1,5 +1,5 @@
 # Needs: per_query.parquet of every model. Makes: results/<dataset>/summary.json, summary.md and tables/,
-# results/report.html and results/per_query.parquet, which cover every data set that has results.
+# results/report.html and results/per_query.parquet, which cover every data set and study that has results.
 
 
 rule summary:
@@ -36,6 +36,7 @@ rule summary:
 rule report_html:
     input:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
+        studies=lambda _: expand("results/studies/{study}/page.json", study=requested_studies()),
         study="params.yaml",
         code=sources("gradrank.report"),
         templates=package_files("report/*.[!p]*"),

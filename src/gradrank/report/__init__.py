@@ -8,11 +8,11 @@ nothing.
 from pathlib import Path
 
 from gradrank.files import atomic
-from gradrank.report import datasets, overview, provenance
+from gradrank.report import datasets, overview, provenance, studies
 from gradrank.report.page import render_page
 from gradrank.report.study import read_study
 
-PAGES = (overview, datasets, provenance)
+PAGES = (overview, studies, datasets, provenance)
 
 
 def render(

@@ -11,6 +11,8 @@ import yaml
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError
 from gradrank.files import read_json
+from gradrank.study import FOLDER
+from gradrank.study_files import read_pages
 from gradrank.tables import Row, means, read_table
 
 
@@ -52,10 +54,11 @@ class DataSet:
 
 @dataclass(frozen=True)
 class Study:
-    """What was run: the data sets in alphabetical order, and the folders that are not finished."""
+    """What was run: data sets and studies (page.json of each) by name, and the folders that are not finished."""
 
     convention: str
     datasets: list[DataSet]
+    studies: list[dict[str, Any]]
     unfinished: list[str]
     params: str | None
     root: Path
@@ -63,7 +66,8 @@ class Study:
 
 def read_study(results: Path, convention: str, params: Path, data: Path) -> Study:
     """Read every results/<dataset>/ with a summary.json. Raises GradrankError where there is none."""
-    folders = sorted(path for path in results.iterdir() if path.is_dir()) if results.is_dir() else []
+    inside = results.iterdir() if results.is_dir() else []
+    folders = sorted(path for path in inside if path.is_dir() and path.name != FOLDER)
     finished = [folder for folder in folders if (folder / "summary.json").is_file()]
     if not finished:
         raise GradrankError(f"{results}: no data set with a summary.json; run `snakemake --cores 2` first")
@@ -75,6 +79,7 @@ def read_study(results: Path, convention: str, params: Path, data: Path) -> Stud
             _read_dataset(folder, titles.get(folder.name, folder.name), convention, data)
             for folder in finished
         ],
+        studies=read_pages(results),
         unfinished=[folder.name for folder in folders if folder not in finished],
         params=text,
         root=results.resolve().parent,

@@ -1,0 +1,87 @@
+# Needs: per_query.parquet of every data set and model of `studies.<name>` in params.yaml, and what jobs of the
+# study's own make. Makes: results/studies/<name>/: page.json, page.md, numbers.json and tables/, and of a study
+# with a reduced form the same in results/studies/<name>/reduced/. Each study's name is a target, report included.
+REDUCED = [f"{name}/reduced" for name, values in study.studies.items() if values.reduced]
+
+
+wildcard_constraints:
+    study="|".join([*STUDIES, *REDUCED]),
+
+
+def requested_studies():
+    """The studies this call is about: those named as targets; of plain `snakemake` the reduced ones."""
+    targets = workflow.dag_settings.targets
+    named = [name for name in STUDIES if name in targets]
+    return named or ([] if set(DATASETS) & set(targets) else REDUCED)
+
+
+def settings_of(name):
+    """`studies.<name>`; of a reduced form, which needs no data set, the artificial part alone."""
+    name, _, reduced = name.partition("/")
+    settings = study.publication(name)
+    small = settings.pop("reduced", None)
+    return {"artificial": small, "datasets": [], "models": []} if reduced else settings
+
+
+def measured_for(wildcards):
+    settings = settings_of(wildcards.study)
+    return expand(
+        "results/{dataset}/{model}/per_query.parquet", dataset=settings["datasets"], model=settings["models"]
+    )
+
+
+def experiments_for(wildcards):
+    """A job of artificial data a target and draw."""
+    draws = settings_of(wildcards.study).get("artificial", {}).get("draws", 0)
+    return expand(
+        "results/studies/{study}/artificial/{target}-{draw}.json",
+        study=wildcards.study,
+        target=["net", "poly"],
+        draw=range(1, draws + 1),
+    )
+
+
+rule study:
+    input:
+        per_query=measured_for,
+        experiments=experiments_for,
+        code=lambda wc: sources("gradrank.study_files", f"gradrank.studies.{wc.study.split('/')[0]}"),
+        published=package_files("data/published/*.csv"),
+    output:
+        page="results/studies/{study}/page.json",
+        numbers="results/studies/{study}/numbers.json",
+        markdown=report(
+            "results/studies/{study}/page.md",
+            caption="../report/study.rst",
+            category="Studies",
+            labels={"study": "{study}"},
+        ),
+        tables=directory("results/studies/{study}/tables"),
+    log:
+        "logs/study/{study}.log",
+    conda:
+        "../envs/gradrank.yaml"
+    params:
+        name=lambda wc: wc.study.split("/")[0],
+        settings=lambda wc: as_json(settings_of(wc.study)),
+        out=subpath(output.page, parent=True),
+    shell:
+        """
+        gradrank study {params.name} \
+            --results results \
+            --data data/parquet \
+            --settings {params.settings:q} \
+            --out {params.out} \
+            >{log} 2>&1
+        """
+
+
+for name in STUDIES:
+
+    rule:
+        name:
+            name
+        input:
+            f"results/studies/{name}/page.json",
+            "results/report.html",
+        localrule: True
