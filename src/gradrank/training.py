@@ -1,6 +1,7 @@
 """The training loop of the neural rankers: any loss on scores, mini-batches of queries, best epoch kept.
 
-Torch is imported inside the functions: every command that lists the models imports this file.
+Layers and optimiser are on the device that `device` names; losses, validation and all that is saved are the
+CPU's. Torch is imported inside the functions: every command that lists the models imports this file.
 """
 
 from collections.abc import Callable
@@ -12,8 +13,9 @@ import numpy as np
 from pydantic import Field
 
 from gradrank.collection import Collection
+from gradrank.device import TorchParams, prepare
 from gradrank.errors import GradrankError
-from gradrank.model import Callback, Model, ModelParams, param
+from gradrank.model import Callback, Model, param
 from gradrank.protocol import CRITERION, report
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[float, np.ndarray]]
 
 
-class NetParams(ModelParams):
+class NetParams(TorchParams):
     """A net and its training by AdamW."""
 
     hidden: tuple[Annotated[int, Field(ge=1)], ...] = param(
@@ -79,16 +81,16 @@ def train_net(
 
     Each step takes `batch_queries` whole queries in an order shuffled by `seed`, divides the gradient on the
     scores by their number and passes it backward once. Features are standardised by the training part's mean
-    and standard deviation. Raises GradrankError where the scores stop being finite.
+    and standard deviation. Raises GradrankError where the scores stop being finite or there is no GPU.
     """
     import torch
 
     from gradrank.nets import standardisation, standardised
 
-    torch.set_num_threads(1)  # more threads sum in another order, and a study runs its jobs in parallel
+    device = prepare(params.device)
     mean, scale = standardisation(train.features)
-    features = torch.from_numpy(standardised(train.features, mean, scale))
-    layers = build_layers([features.shape[1], *params.hidden, 1], params.activation, seed)
+    features = torch.from_numpy(standardised(train.features, mean, scale)).to(device)
+    layers = build_layers([features.shape[1], *params.hidden, 1], params.activation, seed).to(device)
     optimiser = torch.optim.AdamW(
         layers.parameters(), lr=params.learning_rate, weight_decay=params.weight_decay, fused=True
     )
@@ -99,11 +101,11 @@ def train_net(
         cost = 0.0
         for batch in np.array_split(shuffle.permutation(train.queries), steps):
             rows, offsets = rows_of(batch, train.offsets)
-            outputs = layers(features[torch.from_numpy(rows)])[:, 0]
-            batch_cost, gradient = loss(outputs.detach().double().numpy(), train.labels[rows], offsets)
+            outputs = layers(features[torch.from_numpy(rows).to(device)])[:, 0]
+            batch_cost, gradient = loss(outputs.detach().cpu().double().numpy(), train.labels[rows], offsets)
             cost += batch_cost
             optimiser.zero_grad()
-            outputs.backward(torch.from_numpy((gradient / len(batch)).astype(np.float32)))
+            outputs.backward(torch.from_numpy((gradient / len(batch)).astype(np.float32)).to(device))
             optimiser.step()
         net = export(layers, mean, scale, params.activation)
         scores = net.scores(vali.features)
@@ -147,8 +149,8 @@ def export(layers: "torch.nn.Sequential", mean: np.ndarray, scale: np.ndarray, a
 
     linear = [layer for layer in layers if isinstance(layer, torch.nn.Linear)]
     return Net(
-        weights=[layer.weight.detach().numpy().T.copy() for layer in linear],
-        biases=[layer.bias.detach().numpy().copy() for layer in linear],
+        weights=[layer.weight.detach().cpu().numpy().T.copy() for layer in linear],
+        biases=[layer.bias.detach().cpu().numpy().copy() for layer in linear],
         mean=mean,
         scale=scale,
         activation=activation,

@@ -7,14 +7,15 @@ import numpy as np
 from pydantic import Field
 
 from gradrank.collection import Collection
+from gradrank.device import TorchParams, prepare
 from gradrank.early_stopping import Epoch, best_epoch
 from gradrank.errors import GradrankError
-from gradrank.model import Callback, ModelParams, param, register
+from gradrank.model import Callback, param, register
 from gradrank.protocol import CRITERION, with_grades_to_order
 from gradrank.training import NetRanker, build_layers, export
 
 
-class RankPropParams(ModelParams):
+class RankPropParams(TorchParams):
     """A net, its training by AdamW, and what is ranked."""
 
     ranks: Literal["global", "query"] = param(
@@ -74,28 +75,29 @@ class RankProp(NetRanker):
 
         from gradrank.nets import standardisation, standardised
 
-        torch.set_num_threads(1)  # more threads sum in another order, and a study runs its jobs in parallel
+        device = prepare(params.device)
         mean, scale = standardisation(train.features)
-        features = torch.from_numpy(standardised(train.features, mean, scale))
-        layers = build_layers([features.shape[1], *params.hidden, 1], params.activation, seed)
+        features = torch.from_numpy(standardised(train.features, mean, scale)).to(device)
+        layers = build_layers([features.shape[1], *params.hidden, 1], params.activation, seed).to(device)
         optimiser = torch.optim.AdamW(
             layers.parameters(), lr=params.learning_rate, weight_decay=params.weight_decay, fused=True
         )
         lists = train.offsets if params.ranks == "query" else np.array([0, train.rows])
         shuffle = np.random.default_rng(seed)
         batches = -(-train.rows // params.batch_documents)
-        outputs = layers(features)[:, 0].detach().numpy()
+        outputs = layers(features)[:, 0].detach().cpu().numpy()
         for epoch in range(1, params.epochs + 1):
-            targets = torch.from_numpy(rank_targets(outputs, train.labels, lists).astype(np.float32))
+            ranks = rank_targets(outputs, train.labels, lists).astype(np.float32)
+            targets = torch.from_numpy(ranks).to(device)
             error = 0.0
             for batch in np.array_split(shuffle.permutation(train.rows), batches):
-                rows = torch.from_numpy(batch)
+                rows = torch.from_numpy(batch).to(device)
                 squares = (layers(features[rows])[:, 0] - targets[rows]).square()
                 optimiser.zero_grad()
                 squares.mean().backward()
                 optimiser.step()
                 error += squares.sum().item()
-            outputs = layers(features)[:, 0].detach().numpy()
+            outputs = layers(features)[:, 0].detach().cpu().numpy()
             if not np.isfinite(outputs).all():
                 raise GradrankError(
                     f"{cls.name}: training diverged in epoch {epoch}; lower learning_rate, now "

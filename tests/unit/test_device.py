@@ -1,0 +1,80 @@
+"""`device`: what it chooses, what it says where there is no GPU, and that a GPU's scores are the CPU's."""
+
+import numpy as np
+import pytest
+import torch
+
+from gradrank.collection import Collection
+from gradrank.device import TorchParams, prepare
+from gradrank.errors import GradrankError
+from gradrank.model import models
+
+ON_TORCH = [cls for cls in models().values() if issubclass(cls.Params, TorchParams)]
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU and torch for CUDA")
+
+
+def drawn(seed, queries=30, documents=12):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(queries * documents, 6)).astype(np.float32)
+    value = x @ np.arange(6.0) + rng.normal(size=len(x))
+    labels = np.digitize(value, np.quantile(value, [0.6, 0.85])).astype(np.int32)
+    return Collection(x, labels, np.arange(0, len(x) + 1, documents), np.arange(queries))
+
+
+def fit(cls, **changes):
+    return cls.fit(drawn(1), drawn(2), cls.Params(epochs=5, **changes), 3, lambda step, **values: None)
+
+
+def saved(model, folder):
+    folder.mkdir()
+    model.save(folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+def test_every_net_that_torch_trains_takes_a_device():
+    assert {cls.name for cls in ON_TORCH} == {"lambdarank", "listnet_neural", "ranknet_two_layer", "rankprop"}
+
+
+@pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
+def test_cuda_without_a_gpu_names_the_remedy(cls, no_gpu):
+    with pytest.raises(GradrankError, match=r"device: cuda.*finds no GPU.*docs/gpu\.md.*cpu or auto"):
+        fit(cls, device="cuda")
+
+
+@pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
+def test_auto_without_a_gpu_is_the_cpu_and_says_so(cls, no_gpu, tmp_path, capsys):
+    auto = saved(fit(cls, device="auto"), tmp_path / "auto")
+    assert "finds no GPU; training on the CPU" in capsys.readouterr().err
+    assert auto == saved(fit(cls), tmp_path / "default")
+
+
+def test_cpu_never_looks_for_a_gpu(monkeypatch):
+    def refuse():
+        raise AssertionError("asked for a GPU")
+
+    monkeypatch.setattr(torch.cuda, "is_available", refuse)
+    assert prepare("cpu") == torch.device("cpu") and TorchParams().device == "cpu"
+
+
+@needs_gpu
+@pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
+def test_gpu_learns_what_the_cpu_learns_and_the_same_bytes_twice(cls, tmp_path):
+    test = drawn(4)
+    on_gpu = fit(cls, device="cuda")
+    np.testing.assert_allclose(
+        on_gpu.score(test.features, test.offsets),
+        fit(cls, device="cpu").score(test.features, test.offsets),
+        rtol=1e-3,
+        atol=1e-3,
+    )
+    first = saved(on_gpu, tmp_path / "first")
+    assert first == saved(fit(cls, device="cuda"), tmp_path / "again")
+    loaded = cls.load(tmp_path / "first")  # needs no GPU: the file holds plain arrays
+    np.testing.assert_array_equal(
+        loaded.score(test.features, test.offsets), on_gpu.score(test.features, test.offsets)
+    )
