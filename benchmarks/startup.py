@@ -38,6 +38,15 @@ def jobs(folder: Path) -> list[tuple[str, float, float]]:
     return list(found.values())
 
 
+def training_seconds(results: Path) -> dict[str, float]:
+    """Seconds of each model's training jobs on all data sets and folds, the slowest first."""
+    took: dict[str, float] = {}
+    for path in results.glob("*/*/fold*/timing.json"):
+        model = path.parts[-3]
+        took[model] = took.get(model, 0.0) + json.loads(path.read_text())["seconds"]
+    return dict(sorted(took.items(), key=lambda item: -item[1]))
+
+
 def seconds(*command: str) -> float:
     """The least wall time of three runs."""
     times = []
@@ -61,10 +70,8 @@ def main() -> None:
     first, last = min(start for _, start, _ in found), max(end for *_, end in found)
     planning = seconds(sys.executable, "-c", "import snakemake.cli, gradrank.params; gradrank.params.load()")
     wall = last - first + planning
-    compute = sum(
-        json.loads(path.read_text())["seconds"]
-        for path in (arguments.folder / "results").rglob("timing.json")
-    )
+    trained = training_seconds(arguments.folder / "results")
+    compute = sum(trained.values())
     busy = dict.fromkeys(sorted({rule for rule, *_ in found}), 0.0)
     count = dict.fromkeys(busy, 0)
     for rule, start, end in found:
@@ -77,6 +84,7 @@ def main() -> None:
     print(f"{'rule':14}{'jobs':>6}{'busy s':>10}{'start-up s':>12}")
     for rule in busy:
         print(f"{rule:14}{count[rule]:6}{busy[rule]:10.1f}{startup.get(rule, 0):12.1f}")
+    print("\ntraining, all folds:", ", ".join(f"{model} {took:.1f} s" for model, took in trained.items()))
     capacity = wall * arguments.cores
     python = sum(startup.values())
     idle = capacity - sum(busy.values())

@@ -1,0 +1,82 @@
+"""Seconds of the linear rankers, the nets and the boosted trees on one fold, and how they grow, in this run.
+
+python benchmarks/linear_and_nets.py [--data data/parquet/mq2007.parquet] [--fold 1]
+
+CPU seconds of one thread, which a busy machine does not lengthen. Validation is included, compilation is not.
+For scale, on MQ2007 fold 1 and a similar core RankLib (Java) took 52 s for RankNet (100 epochs), 56 s for
+ListNet, 84 s for LambdaRank and 11 s for LambdaMART; allRank's net an epoch 0.3 s with ListNet, 1.7 s with
+RankNet.
+"""
+
+import argparse
+from pathlib import Path
+
+from boosting import first_query, more_features, more_pairs, more_rows, seconds  # sets the number of threads
+
+from gradrank.collection import Collection
+from gradrank.files import read_json
+from gradrank.models.ranknet import RankNetLinearParams
+
+ONE_C = {"C": [2.0**-9]}
+RUNS = [
+    ("ranknet_2005_linear", {"epochs": 100}, 10.0),
+    ("ranknet_linear", {}, 10.0),
+    ("listnet", {}, 10.0),
+    ("ranksvm", ONE_C, 1.0),
+    ("ranksvm_l2_dual", ONE_C, 1.0),
+    ("ranksvm_l1_dual", ONE_C, 1.0),
+    ("ranksvm_sparse", ONE_C, 1.0),
+    ("ranknet_two_layer", {}, None),
+    ("lambdarank", {}, None),
+    ("listnet_neural", {}, None),
+    ("lambdamart", {}, None),
+    ("xendcg", {}, None),
+    ("mcrank", {}, None),
+]
+GROWN = [
+    ("ranknet_linear", {"l2": RankNetLinearParams().l2[:1]}),
+    ("listnet", {"l2": [1e-3]}),
+    ("ranksvm", ONE_C),
+    ("ranknet_two_layer", {"epochs": 3}),
+    ("lambdarank", {"epochs": 3}),
+    ("lambdamart", {"rounds": 50}),
+]
+WHY = """
+rows: linear a pass; the convex ones stop after as many passes as their tolerance takes.
+pairs (the same rows in queries 2 and 4 times as long): none is formed by RankSVM, which sorts scores, n log n in
+a query's length; ListNet does not see them. RankNet's and LambdaRank's gradients go over the pairs of a query,
+as LightGBM's do, beside products and histograms that do not grow.
+features: a product of rows x features (x hidden) a pass; of a net the pair sums do not grow."""
+
+
+def growth(train: Collection, vali: Collection) -> None:
+    print(f"\n{'seconds at':10} {'':18} {'1x':>7} {'2x':>7} {'4x':>7}   2x/1x  4x/1x")
+    for title, grow in (("rows", more_rows), ("pairs", more_pairs), ("features", more_features)):
+        for name, params in GROWN:
+            part = (lambda times: more_features(vali, times)) if title == "features" else (lambda times: vali)
+            took = [seconds(name, params, grow(train, times), part(times))[0] for times in (1, 2, 4)]
+            shown = " ".join(f"{value:7.2f}" for value in took)
+            print(f"{title:10} {name:18} {shown}   {took[1] / took[0]:5.2f}  {took[2] / took[0]:5.2f}")
+    print(WHY)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007.parquet"))
+    parser.add_argument("--fold", type=int, default=1)
+    given = parser.parse_args()
+    fold = read_json(given.data.with_suffix(".json"))["folds"][given.fold - 1]
+    train, vali = (Collection.read(given.data, fold[split]) for split in ("train", "vali"))
+    print(f"{given.data.stem} fold {given.fold}: {train.rows} rows, {train.features.shape[1]} features")
+    for name, params, bar in RUNS:
+        seconds(name, params, vali, first_query(vali))  # compilation
+        took, calls = seconds(name, params, train, vali)
+        limit = f"  (at most {bar:.0f} s)" if bar else ""
+        print(f"  {name:20} {took:6.2f} s{limit}  {params or 'as shipped'}, {calls} validated")
+    growth(train, first_query(vali))
+
+
+if __name__ == "__main__":
+    main()
