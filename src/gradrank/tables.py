@@ -1,19 +1,17 @@
-"""The rows of the tables in results/<dataset>/tables/, and how they are written to CSV and read again.
+"""The rows of the tables in results/<dataset>/tables/.
 
-main.csv: a mean with half its 95% interval for each convention, method and metric. folds.csv: the same
-means fold by fold. published.csv: each published number beside ours. pairwise.csv: paired tests of every two
-methods.
+main: a mean with half its 95% interval for each convention, method and metric. folds: the same means fold by
+fold. published: each published number beside ours. pairwise: paired tests of every two methods. ranks: mean
+ranks over queries. pr_curve: precision at eleven levels of recall.
 """
 
-import csv
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from gradrank.files import atomic
+from gradrank.errors import GradrankError
 from gradrank.per_query import QueryValues
 from gradrank.published import lookup
-from gradrank.statistics import compare_all
+from gradrank.statistics import compare_all, friedman_nemenyi
 
 Row = dict[str, Any]
 
@@ -24,6 +22,8 @@ COLUMNS = {
     "verdict source",
     "pairwise": "convention metric model_a model_b queries difference low high wins ties losses "
     "t t_holm wilcoxon wilcoxon_holm",
+    "ranks": "convention metric model rank critical_difference p",
+    "pr_curve": "convention model recall precision",
 }
 TEXTS = {
     "convention",
@@ -37,6 +37,7 @@ TEXTS = {
     "model_a",
     "model_b",
 }
+RECALL_LEVELS = {f"iprec@{tenth / 10}": tenth / 10 for tenth in range(11)}  # the metrics of the curve
 PAIRED_METRICS = ("ndcg@10", "map")  # those tested: 40 methods make 780 pairs, each with two tests a metric
 BOOTSTRAP_SEED = 0
 LEVEL = 0.05  # of significance, after correction
@@ -52,7 +53,7 @@ def main_rows(convention: str, model: str, values: QueryValues) -> list[Row]:
             "half_width": values.half_width(metric),
             "queries": sum(queries for _, queries in values.fold_means(metric).values()),
         }
-        for metric in values.values
+        for metric in _tabled(values)
     ]
 
 
@@ -66,8 +67,22 @@ def fold_rows(convention: str, model: str, values: QueryValues) -> list[Row]:
             "mean": mean,
             "queries": queries,
         }
-        for metric in values.values
+        for metric in _tabled(values)
         for fold, (mean, queries) in values.fold_means(metric).items()
+    ]
+
+
+def _tabled(values: QueryValues) -> list[str]:
+    """The metrics with a column of their own; the curve's have a table of their own."""
+    return [metric for metric in values.values if metric not in RECALL_LEVELS]
+
+
+def pr_rows(convention: str, model: str, values: QueryValues) -> list[Row]:
+    """Mean interpolated precision at each level of recall, where it was measured."""
+    return [
+        {"convention": convention, "model": model, "recall": recall, "precision": values.mean(metric)}
+        for metric, recall in RECALL_LEVELS.items()
+        if metric in values.values
     ]
 
 
@@ -111,6 +126,25 @@ def pairwise_rows(convention: str, measured: Mapping[str, QueryValues]) -> list[
     ]
 
 
+def rank_rows(convention: str, measured: Mapping[str, QueryValues]) -> list[Row]:
+    """Mean ranks of {method: values} with Nemenyi's critical difference and Friedman's p, best first."""
+    metrics = next(iter(measured.values())).values
+    rows = []
+    for metric in PAIRED_METRICS:
+        if metric not in metrics:
+            continue
+        try:
+            found = friedman_nemenyi({model: each.values[metric] for model, each in measured.items()})
+        except GradrankError:  # two methods or one query: no ranks to test
+            continue
+        rows += [
+            {"convention": convention, "metric": metric, "model": model, "rank": rank}
+            | {"critical_difference": found.critical_difference, "p": found.p}
+            for model, rank in found.ranks.items()
+        ]
+    return rows
+
+
 def verdict(ours: float, half_width: float, published: float) -> str:
     """`inside` if the published value lies inside our 95% interval, else `above` or `below`: where we are."""
     if abs(ours - published) <= half_width:
@@ -132,24 +166,3 @@ def means(main: list[Row], convention: str) -> dict[str, dict[str, float | None]
             mean = round(row["mean"], 4) if row["mean"] == row["mean"] else None
             found.setdefault(row["model"], {})[row["metric"]] = mean
     return found
-
-
-def write_table(folder: Path, name: str, rows: Iterable[Row]) -> None:
-    """`folder`/`name`.csv: numbers with all their digits, nan as an empty cell."""
-    with (
-        atomic(folder / f"{name}.csv") as partial,
-        partial.open("w", newline="", encoding="utf-8") as stream,
-    ):
-        writer = csv.DictWriter(stream, COLUMNS[name].split(), lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({key: "" if value != value else value for key, value in row.items()})
-
-
-def read_table(folder: Path, name: str) -> list[Row]:
-    """What `write_table` wrote; columns of numbers as floats, an empty one as nan."""
-    with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as stream:
-        return [
-            {key: value if key in TEXTS else float(value or "nan") for key, value in row.items()}
-            for row in csv.DictReader(stream)
-        ]

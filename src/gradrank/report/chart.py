@@ -1,4 +1,4 @@
-"""A line chart of a few named series, for the figures of the studies."""
+"""A line chart of a few named series, for sweeps and the figures of the studies."""
 
 import math
 from collections.abc import Sequence
@@ -23,10 +23,17 @@ class Series:
     points: bool = False  # mark each one: for measurements rather than curves
 
 
-def line_chart(series: Sequence[Series], x_title: str, y_title: str, alt: str, log_x: bool = False) -> Markup:
+def line_chart(
+    series: Sequence[Series],
+    x_title: str,
+    y_title: str,
+    alt: str,
+    log_x: bool = False,
+    labels: Sequence[str] | None = None,
+) -> Markup:
     """An SVG that fits any width; series differ in colour and dashes. log_x: x > 0, ticks at the points.
 
-    alt: what the drawing shows, in words.
+    alt: what the drawing shows, in words. labels: what x = 0, 1, 2, ... stand for, where they are no numbers.
     """
     place = math.log10 if log_x else float
     xs = [place(x) for each in series for x in each.x]
@@ -36,10 +43,10 @@ def line_chart(series: Sequence[Series], x_title: str, y_title: str, alt: str, l
         for y, half in zip(each.y, each.half_widths or [0.0] * len(each.y), strict=True)
         for sign in (-1, 1)
     ]
-    across = svg.padded(xs, LEFT, RIGHT, 0.02)
+    across = svg.padded(xs, LEFT, RIGHT, 0.02 if labels is None else 0.15)
     up = svg.padded(ends, BOTTOM, TOP)
     key_top = BOTTOM + 44
-    parts = [_y_axis(up, y_title), _x_axis(series, across, x_title, log_x)]
+    parts = [_y_axis(up, y_title), _x_axis(series, across, x_title, log_x, labels)]
     for number, each in enumerate(series):
         parts.append(_drawn(each, number, [across(place(x)) for x in each.x], up))
         parts.append(_key(each.name, number, key_top + number * KEY_LINE))
@@ -62,9 +69,13 @@ def _y_axis(up: svg.Scale, title: str) -> Markup:
     return Markup("").join(parts)
 
 
-def _x_axis(series: Sequence[Series], across: svg.Scale, title: str, log_x: bool) -> Markup:
+def _x_axis(
+    series: Sequence[Series], across: svg.Scale, title: str, log_x: bool, labels: Sequence[str] | None
+) -> Markup:
     ticks = across.ticks(6)
-    if log_x:
+    if labels is not None:
+        ticks = list(enumerate(labels))
+    elif log_x:
         ticks = [(math.log10(x), f"{x:,g}") for x in sorted({x for each in series for x in each.x})]
     parts = [
         svg.element("text", text, x=across(value), y=BOTTOM + 13, class_="tick middle")

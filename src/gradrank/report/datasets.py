@@ -6,9 +6,13 @@ from gradrank.conventions import CONVENTIONS
 from gradrank.data.catalogue import catalogue
 from gradrank.report.curves import learning_curves
 from gradrank.report.page import Page, number, render_page
+from gradrank.report.pairs import pairs
+from gradrank.report.pr_curves import pr_curves
+from gradrank.report.ranks import mean_ranks
 from gradrank.report.significance import matrices
 from gradrank.report.spread import spread
 from gradrank.report.study import DataSet, Study
+from gradrank.report.sweeps import sweeps
 from gradrank.tables import Row, best
 
 
@@ -22,6 +26,7 @@ def pages(study: Study) -> list[Page]:
 def _values(dataset: DataSet, study: Study) -> dict[str, Any]:
     """What dataset.html shows."""
     curves = [learning_curves(model, folds) for model, folds in dataset.folds.items()]
+    two = pairs(dataset)
     return {
         "dataset": dataset,
         "convention": study.convention,
@@ -33,7 +38,11 @@ def _values(dataset: DataSet, study: Study) -> dict[str, Any]:
         "spread": spread(dataset, study.convention) if dataset.tables else None,
         "curves": [panel for panel in curves if panel is not None],
         "without_curves": [m for m, panel in zip(dataset.folds, curves, strict=True) if panel is None],
+        "pairs": two,
+        "pr": pr_curves(dataset, study.convention, two.chosen if two else tuple(dataset.ranked()[:1])),
         "matrices": matrices(dataset),
+        "ranks": mean_ranks(dataset),
+        "sweeps": sweeps(dataset, study.convention),
         "costs": costs(dataset),
     }
 

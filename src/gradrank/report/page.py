@@ -37,7 +37,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        metric=metric_label, number=number, signed=lambda x: number(x, "+.4f"), seconds=seconds
+        metric=metric_label,
+        number=number,
+        signed=lambda x: number(x, "+.4f"),
+        p_value=lambda p: "<0.0001" if p is not None and p < 1e-4 else number(p),
+        seconds=seconds,
     )
     environment.globals["asset"] = lambda name: Markup((FOLDER / name).read_text(encoding="utf-8"))
     return environment

@@ -21,7 +21,7 @@ function show() {
 // Filter: hides every part of the page that speaks of another method, and its columns where two are compared.
 function filterPage(page, words) {
   const hide = (model) => !words.some((word) => model.includes(word));
-  for (const part of page.querySelectorAll("[data-model]")) part.hidden = hide(part.dataset.model);
+  for (const part of page.querySelectorAll("[data-model]")) part.toggleAttribute("hidden", hide(part.dataset.model));
   for (const table of page.querySelectorAll("table.matrix"))
     for (const [i, head] of [...table.tHead.rows[0].cells].slice(1).entries())
       for (const row of table.rows) row.cells[i + 1].hidden = hide(head.textContent.trim());

@@ -1,5 +1,6 @@
-"""Which methods differ: a matrix a metric from the paired tests of pairwise.csv."""
+"""Which methods differ: a heat map a metric from the paired tests of pairwise.csv."""
 
+import math
 from dataclasses import dataclass
 
 from gradrank.report.study import DataSet
@@ -8,7 +9,11 @@ from gradrank.tables import LEVEL, Row
 
 @dataclass(frozen=True)
 class Matrix:
-    """`cells[i][j]`: method i against method j, best first; None on the diagonal."""
+    """`cells[i][j]`: method i against method j, best first; None on the diagonal.
+
+    A cell's class says whether and how they differ, and for those that do the shade: `h1`, a quarter of the
+    largest such difference or less, to `h4`.
+    """
 
     metric: str
     convention: str
@@ -27,30 +32,27 @@ def matrices(dataset: DataSet) -> list[Matrix]:
 
 
 def _matrix(dataset: DataSet, metric: str, rows: list[Row]) -> Matrix:
+    differing = [abs(row["difference"]) for row in rows if row["wilcoxon_holm"] < LEVEL]
+    largest = max(differing, default=0.0) or 1.0
     cells: dict[tuple[str, str], dict] = {}
     for row in rows:
         one, other = row["model_a"], row["model_b"]
-        cells[one, other] = _cell(row["difference"], row["wins"], row["losses"], row)
-        cells[other, one] = _cell(-row["difference"], row["losses"], row["wins"], row)
+        cells[one, other] = _cell(row["difference"], row["wilcoxon_holm"], largest)
+        cells[other, one] = _cell(-row["difference"], row["wilcoxon_holm"], largest)
     models = [model for model in dataset.ranked() if any(model in pair for pair in cells)]
     return Matrix(
         metric=metric,
         convention=rows[0]["convention"],
         models=models,
         cells=[[cells.get((one, other)) for other in models] for one in models],
-        separated=sum(row["wilcoxon_holm"] < LEVEL for row in rows),
+        separated=len(differing),
         pairs=len(rows),
     )
 
 
-def _cell(difference: float, wins: float, losses: float, row: Row) -> dict:
-    significant = row["wilcoxon_holm"] < LEVEL
-    return {
-        "difference": difference,
-        "p": row["wilcoxon_holm"],
-        "t_p": row["t_holm"],
-        "wins": int(wins),
-        "ties": int(row["ties"]),
-        "losses": int(losses),
-        "class": ("better" if difference > 0 else "worse") if significant else "level",
-    }
+def _cell(difference: float, p: float, largest: float) -> dict:
+    if not p < LEVEL:
+        return {"difference": difference, "class": "level", "mark": ""}
+    side, mark = ("better", "▲") if difference > 0 else ("worse", "▼")
+    shade = max(math.ceil(4 * abs(difference) / largest - 1e-9), 1)
+    return {"difference": difference, "class": f"{side} h{shade}", "mark": mark}

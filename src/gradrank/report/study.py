@@ -4,16 +4,21 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError
 from gradrank.files import read_json
+from gradrank.per_query import read_test_queries
 from gradrank.study import FOLDER
 from gradrank.study_files import read_pages
-from gradrank.tables import Row, means, read_table
+from gradrank.table_files import read_table
+from gradrank.tables import COLUMNS, Row, means
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -28,12 +33,16 @@ class Fold:
 
 @dataclass(frozen=True)
 class DataSet:
-    """One data set's results. `tables` is empty where only the committed summary.json is here."""
+    """One data set's results. `tables` is empty where only the committed summary.json is here.
+
+    queries: (q,) values of the headline metric by model, the queries in one order; empty where they differ.
+    """
 
     name: str
     title: str
     summary: dict[str, dict[str, float | None]]
     tables: dict[str, list[Row]]
+    queries: dict[str, "np.ndarray"]
     folds: dict[str, list[Fold]]
     meta: dict[str, Any] | None
     notices: list[str]
@@ -45,11 +54,17 @@ class DataSet:
     @cached_property
     def headline(self) -> str:
         """The metric of the plots that show one."""
-        return "ndcg@10" if "ndcg@10" in self.metrics else self.metrics[0]
+        return headline(self.summary)
 
     def ranked(self) -> list[str]:
         """Models, best first by the headline metric."""
         return sorted(self.summary, key=lambda model: -(self.summary[model].get(self.headline) or 0.0))
+
+
+def headline(summary: dict[str, dict[str, float | None]]) -> str:
+    """NDCG@10 if it was measured, else the first metric."""
+    metrics = next(iter(summary.values()))
+    return "ndcg@10" if "ndcg@10" in metrics else next(iter(metrics))
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,7 @@ def read_study(results: Path, convention: str, params: Path, data: Path) -> Stud
             for folder in finished
         ],
         studies=read_pages(results),
-        unfinished=[folder.name for folder in folders if folder not in finished],
+        unfinished=[f.name for f in folders if f not in finished and any(f.glob("*/fold*"))],
         params=text,
         root=results.resolve().parent,
     )
@@ -97,9 +112,7 @@ def _read_dataset(folder: Path, title: str, convention: str, data: Path) -> Data
     summary = _json(folder / "summary.json")
     tables, notices = {}, []
     if (folder / "tables" / "main.csv").is_file():
-        tables = {
-            name: read_table(folder / "tables", name) for name in ("main", "folds", "published", "pairwise")
-        }
+        tables = {name: read_table(folder / "tables", name) for name in COLUMNS}
         if means(tables["main"], convention) != summary:
             notices.append(
                 f"summary.json and the tables differ under {convention}: they are of different runs or "
@@ -119,10 +132,24 @@ def _read_dataset(folder: Path, title: str, convention: str, data: Path) -> Data
         title=title,
         summary=summary,
         tables=tables,
+        queries=_read_queries(folder, summary, convention) if tables else {},
         folds={model: _read_folds(folder / model) for model in summary} if tables else {},
         meta=_json(meta) if meta.is_file() else None,
         notices=notices,
     )
+
+
+def _read_queries(folder: Path, summary: dict[str, Any], convention: str) -> dict[str, "np.ndarray"]:
+    """Values of the headline metric under `convention`; none where files are missing or of other queries."""
+    metric = headline(summary)
+    paths = {model: folder / model / "per_query.parquet" for model in summary}
+    if not all(path.is_file() for path in paths.values()):
+        return {}
+    measured = {model: read_test_queries(path, [metric]).get(convention) for model, path in paths.items()}
+    first = next(iter(measured.values()))
+    if first is None or not all(each and each.same_queries(first) for each in measured.values()):
+        return {}
+    return {model: each.values[metric] for model, each in measured.items()}
 
 
 def _read_folds(folder: Path) -> list[Fold]:

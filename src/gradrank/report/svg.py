@@ -50,14 +50,15 @@ def element(name: str, content: object = "", **attributes: object) -> Markup:
     return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), Markup("").join(parts), escape(content))
 
 
-def line(xs: Sequence[float], ys: Sequence[float], class_: str) -> Markup:
-    """A polyline through the points."""
+def line(xs: Sequence[float], ys: Sequence[float], class_: str, model: str | None = None) -> Markup:
+    """A polyline through the points. model: whose it is, for the page's filter."""
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
-    return element("polyline", points=points, class_=class_)
+    named = {} if model is None else {"data_model": model}
+    return element("polyline", points=points, class_=class_, **named)
 
 
 def thin(count: int, most: int) -> list[int]:
     """At most `most` evenly spread indices of `count`, the first and the last among them."""
     if count <= most:
         return list(range(count))
-    return [round(i * (count - 1) / (most - 1)) for i in range(most)]
+    return [int(i * (count - 1) / (most - 1) + 0.5) for i in range(most)]
