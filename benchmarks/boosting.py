@@ -8,20 +8,13 @@ NumPy. For scale, RankLib (Java) on MQ2007 fold 1 and a similar core took 40 s f
 and 108 s for coordinate ascent.
 """
 
-import argparse
-import dataclasses
-import os
 import time
-from pathlib import Path
-
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # one core, as a job of the study
 
 import numpy as np
+from fold import first_queries, growth, read_fold, seconds  # first: it sets the number of threads
 
 from gradrank.collection import Collection
 from gradrank.data.pairs import crucial_pairs
-from gradrank.files import read_json
-from gradrank.model import get_model
 from gradrank.models.rankboost import RankBoostParams, stump_thresholds
 
 RUNS = [
@@ -44,14 +37,6 @@ features: RankBoost fills a histogram each, coordinate ascent searches a line ea
 each, after which a round costs one product of the feature x query table."""
 
 
-def seconds(name: str, params: dict, train: Collection, vali: Collection) -> tuple[float, int]:
-    """(CPU seconds of fit, calls of the callback)."""
-    cls, calls = get_model(name), []
-    started = time.process_time()
-    cls.fit(train, vali, cls.Params(**params), 0, lambda step, **values: calls.append(step))
-    return time.process_time() - started, len(calls)
-
-
 def definition_seconds(train: Collection) -> tuple[float, int]:
     """(CPU seconds of one round of RankBoost by its definition, pairs)."""
     pairs = crucial_pairs(train.labels, train.offsets)
@@ -62,34 +47,6 @@ def definition_seconds(train: Collection) -> tuple[float, int]:
         for threshold in stump_thresholds(column, RankBoostParams().thresholds):
             d @ ((better > threshold).astype(np.float64) - (worse > threshold))
     return time.process_time() - started, len(pairs)
-
-
-def more_rows(data: Collection, times: int) -> Collection:
-    """Every query `times` times."""
-    sizes = np.tile(np.diff(data.offsets), times)
-    return Collection(
-        np.tile(data.features, (times, 1)),
-        np.tile(data.labels, times),
-        np.r_[0, np.cumsum(sizes)],
-        np.arange(len(sizes)),
-    )
-
-
-def more_pairs(data: Collection, times: int) -> Collection:
-    """The same rows in queries `times` as long."""
-    offsets = np.unique(np.r_[data.offsets[::times], data.offsets[-1]])
-    return dataclasses.replace(data, offsets=offsets, qids=np.arange(len(offsets) - 1))
-
-
-def more_features(data: Collection, times: int) -> Collection:
-    """Every feature `times` times."""
-    return dataclasses.replace(data, features=np.tile(data.features, (1, times)))
-
-
-def first_query(data: Collection) -> Collection:
-    """A validation part so small that what grows is training."""
-    rows = slice(0, data.offsets[1])
-    return Collection(data.features[rows], data.labels[rows], data.offsets[:2], data.qids[:1])
 
 
 def fold_seconds(train: Collection, vali: Collection) -> None:
@@ -105,32 +62,13 @@ def fold_seconds(train: Collection, vali: Collection) -> None:
     )
 
 
-def growth(train: Collection, vali: Collection) -> None:
-    print(f"\n{'seconds at':10} {'':18} {'1x':>7} {'2x':>7} {'4x':>7}   2x/1x  4x/1x")
-    for title, grow in (("rows", more_rows), ("pairs", more_pairs), ("features", more_features)):
-        for name, params in GROWN:
-            part = (lambda times: more_features(vali, times)) if title == "features" else (lambda times: vali)
-            took = [seconds(name, params, grow(train, times), part(times))[0] for times in (1, 2, 4)]
-            shown = " ".join(f"{value:7.2f}" for value in took)
-            print(f"{title:10} {name:18} {shown}   {took[1] / took[0]:5.2f}  {took[2] / took[0]:5.2f}")
-    print(WHY)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007.parquet"))
-    parser.add_argument("--fold", type=int, default=1)
-    given = parser.parse_args()
-    fold = read_json(given.data.with_suffix(".json"))["folds"][given.fold - 1]
-    train, vali = (Collection.read(given.data, fold[split]) for split in ("train", "vali"))
+    train, vali = read_fold(__doc__)
     for name, params in GROWN:  # compilation
-        seconds(name, params, first_query(train), first_query(vali))
-
-    print(f"{given.data.stem} fold {given.fold}: {train.rows} rows, {train.features.shape[1]} features")
+        seconds(name, params, first_queries(train, 1), first_queries(vali, 1))
     fold_seconds(train, vali)
-    growth(train, first_query(vali))
+    growth(("rows", "pairs", "features"), GROWN, train, vali)
+    print(WHY)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,8 @@ ListNet, 84 s for LambdaRank and 11 s for LambdaMART; allRank's net an epoch 0.3
 RankNet.
 """
 
-import argparse
-from pathlib import Path
+from fold import first_queries, growth, read_fold, seconds
 
-from boosting import first_query, more_features, more_pairs, more_rows, seconds  # sets the number of threads
-
-from gradrank.collection import Collection
-from gradrank.files import read_json
 from gradrank.models.ranknet import RankNetLinearParams
 
 ONE_C = {"C": [2.0**-9]}
@@ -49,33 +44,15 @@ as LightGBM's do, beside products and histograms that do not grow.
 features: a product of rows x features (x hidden) a pass; of a net the pair sums do not grow."""
 
 
-def growth(train: Collection, vali: Collection) -> None:
-    print(f"\n{'seconds at':10} {'':18} {'1x':>7} {'2x':>7} {'4x':>7}   2x/1x  4x/1x")
-    for title, grow in (("rows", more_rows), ("pairs", more_pairs), ("features", more_features)):
-        for name, params in GROWN:
-            part = (lambda times: more_features(vali, times)) if title == "features" else (lambda times: vali)
-            took = [seconds(name, params, grow(train, times), part(times))[0] for times in (1, 2, 4)]
-            shown = " ".join(f"{value:7.2f}" for value in took)
-            print(f"{title:10} {name:18} {shown}   {took[1] / took[0]:5.2f}  {took[2] / took[0]:5.2f}")
-    print(WHY)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007.parquet"))
-    parser.add_argument("--fold", type=int, default=1)
-    given = parser.parse_args()
-    fold = read_json(given.data.with_suffix(".json"))["folds"][given.fold - 1]
-    train, vali = (Collection.read(given.data, fold[split]) for split in ("train", "vali"))
-    print(f"{given.data.stem} fold {given.fold}: {train.rows} rows, {train.features.shape[1]} features")
+    train, vali = read_fold(__doc__)
     for name, params, bar in RUNS:
-        seconds(name, params, vali, first_query(vali))  # compilation
+        seconds(name, params, vali, first_queries(vali, 1))  # compilation
         took, calls = seconds(name, params, train, vali)
         limit = f"  (at most {bar:.0f} s)" if bar else ""
         print(f"  {name:20} {took:6.2f} s{limit}  {params or 'as shipped'}, {calls} validated")
-    growth(train, first_query(vali))
+    growth(("rows", "pairs", "features"), GROWN, train, vali)
+    print(WHY)
 
 
 if __name__ == "__main__":

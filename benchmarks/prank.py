@@ -7,15 +7,12 @@ compilation is not. "support documents" is kernel PRank in its dual form, by Num
 all documents that an error was made on before.
 """
 
-import argparse
 import time
-from pathlib import Path
 
 import numpy as np
-from boosting import first_query, more_features, more_rows, seconds  # first: it sets the number of threads
+from fold import first_queries, growth, read_fold, seconds  # first: it sets the number of threads
 
 from gradrank.collection import Collection
-from gradrank.files import read_json
 from gradrank.models.prank import PRankKernel, feature_unit
 from gradrank.perceptron import move_thresholds, prank_epoch
 
@@ -75,38 +72,17 @@ def kernel_seconds(train: Collection) -> None:
         print(f"  {n:6} documents       {matrix - started:9.3f} s {dual:12.3f} s   {support} kept")
 
 
-def growth(train: Collection, vali: Collection) -> None:
-    print(f"\n{'seconds at':10} {'':18} {'1x':>7} {'2x':>7} {'4x':>7}   2x/1x  4x/1x")
-    for title, grow, grow_vali in (
-        ("rows", more_rows, lambda data, times: data),
-        ("features", more_features, more_features),
-    ):
-        for name, params in GROWN:
-            took = [seconds(name, params, grow(train, n), grow_vali(vali, n))[0] for n in (1, 2, 4)]
-            shown = " ".join(f"{value:7.2f}" for value in took)
-            print(f"{title:10} {name:18} {shown}   {took[1] / took[0]:5.2f}  {took[2] / took[0]:5.2f}")
-    print(WHY)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007.parquet"))
-    parser.add_argument("--fold", type=int, default=1)
-    given = parser.parse_args()
-    fold = read_json(given.data.with_suffix(".json"))["folds"][given.fold - 1]
-    train, vali = (Collection.read(given.data, fold[split]) for split in ("train", "vali"))
+    train, vali = read_fold(__doc__)
     for name, params in GROWN:  # compilation
-        seconds(name, params, first_query(train), first_query(vali))
-
-    print(f"{given.data.stem} fold {given.fold}: {train.rows} rows, {train.features.shape[1]} features")
+        seconds(name, params, first_queries(train, 1), first_queries(vali, 1))
     for name, params, bar in RUNS:
         took, epochs = seconds(name, params, train, vali)
         limit = f"  (at most {bar:.0f} s)" if bar else ""
         print(f"  {name:16} {took:6.2f} s{limit}  {params or 'as shipped'}, {epochs} epochs")
     kernel_seconds(train)
-    growth(train, first_query(vali))
+    growth(("rows", "features"), GROWN, train, vali)
+    print(WHY)
 
 
 if __name__ == "__main__":

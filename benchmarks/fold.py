@@ -1,0 +1,97 @@
+"""What the benchmarks of training share: one fold of a collection, CPU seconds, and how they grow.
+
+Import it before numpy: it sets the number of threads to one, as in a job of the study.
+"""
+
+import argparse
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+
+import numpy as np
+
+from gradrank.collection import Collection
+from gradrank.files import read_json
+from gradrank.model import get_model
+
+TIMES = (1, 2, 4)
+
+
+def read_fold(description: str) -> tuple[Collection, Collection]:
+    """The training and validation part that the command line names; prints which."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007.parquet"))
+    parser.add_argument("--fold", type=int, default=1)
+    given = parser.parse_args()
+    fold = read_json(given.data.with_suffix(".json"))["folds"][given.fold - 1]
+    train, vali = (Collection.read(given.data, fold[split]) for split in ("train", "vali"))
+    print(f"{given.data.stem} fold {given.fold}: {train.rows} rows, {train.features.shape[1]} features")
+    return train, vali
+
+
+def seconds(name: str, params: Mapping, train: Collection, vali: Collection) -> tuple[float, int]:
+    """(CPU seconds of a model's fit, calls of the callback)."""
+    cls, calls = get_model(name), []
+    started = time.process_time()
+    cls.fit(train, vali, cls.Params(**params), 0, lambda step, **values: calls.append(step))
+    return time.process_time() - started, len(calls)
+
+
+def more_rows(data: Collection, times: int) -> Collection:
+    """Every query `times` times."""
+    sizes = np.tile(np.diff(data.offsets), times)
+    return Collection(
+        np.tile(data.features, (times, 1)),
+        np.tile(data.labels, times),
+        np.r_[0, np.cumsum(sizes)],
+        np.arange(len(sizes)),
+    )
+
+
+def more_pairs(data: Collection, times: int) -> Collection:
+    """The same rows in queries `times` as long."""
+    offsets = np.unique(np.r_[data.offsets[::times], data.offsets[-1]])
+    return dataclasses.replace(data, offsets=offsets, qids=np.arange(len(offsets) - 1))
+
+
+def more_features(data: Collection, times: int) -> Collection:
+    """Every feature `times` times."""
+    return dataclasses.replace(data, features=np.tile(data.features, (1, times)))
+
+
+def first_queries(data: Collection, queries: int) -> Collection:
+    """As a validation part, so small that what grows is training."""
+    end = data.offsets[queries]
+    return Collection(
+        data.features[:end], data.labels[:end], data.offsets[: queries + 1], data.qids[:queries]
+    )
+
+
+def growth(
+    kinds: Iterable[str], runs: Iterable[tuple[str, Mapping]], train: Collection, vali: Collection
+) -> None:
+    """A line a kind (rows, pairs or features) and model: seconds at 1, 2 and 4 times as many."""
+    few = first_queries(vali, 1)
+    head()
+    for kind in kinds:
+        grow = {"rows": more_rows, "pairs": more_pairs, "features": more_features}[kind]
+        for name, params in runs:
+            part = (lambda times: more_features(few, times)) if kind == "features" else (lambda times: few)
+            line(f"{kind:10} {name}", lambda n: seconds(name, params, grow(train, n), part(n))[0])  # noqa: B023
+
+
+def head() -> None:
+    print(f"\n{'seconds at':30} {'1x':>7} {'2x':>7} {'4x':>7}   2x/1x  4x/1x")
+
+
+def line(title: str, run: Callable[[int], float]) -> None:
+    """`run(n)` gives the seconds at n times as much."""
+    took = [run(times) for times in TIMES]
+    shown = " ".join(f"{value:7.2f}" for value in took)
+    print(f"{title:30} {shown}   {took[1] / took[0]:5.2f}  {took[2] / took[0]:5.2f}")
