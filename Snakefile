@@ -15,6 +15,7 @@ include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/provenance.smk"
 include: "workflow/rules/track.smk"
 
 
@@ -32,6 +33,7 @@ rule all:
     input:
         rules.data.input,
         rules.report.input,
+        rules.provenance.output,
         rules.track.input,
 
 
@@ -43,5 +45,6 @@ for dataset in DATASETS:
         input:
             rules.data.input,
             rules.report.input,
+            rules.provenance.output,
             rules.track.input,
         localrule: True

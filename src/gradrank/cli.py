@@ -227,6 +227,41 @@ def track(
 
 
 @app.command()
+def provenance(
+    params: Annotated[str, typer.Option(help="What params.yaml says of the study: JSON object, or @FILE.")],
+    out: Annotated[Path, typer.Option(help="File to write; other data sets' entries in it stay.")],
+    results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
+    data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
+) -> None:
+    """Record what results were made of, and the hash of every file: results/provenance.json."""
+    from gradrank.provenance import record
+    from gradrank.train import read_params
+
+    record(read_params(params), results, data, out)
+
+
+@app.command()
+def verify(
+    results: Annotated[Path, typer.Option(help="Folder with provenance.json.")] = Path("results"),
+    data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
+    params: Annotated[Path, typer.Option(help="The study's parameters.")] = Path("params.yaml"),
+) -> None:
+    """Say whether results belong to this checkout: its data, code and parameters; exit code 1 if not."""
+    from gradrank.params import load
+    from gradrank.verify import verify as run
+
+    checks = list(run(load(params), results, data))
+    for check in checks:
+        typer.echo(f"{ {True: 'ok', False: 'DIFFERS', None: 'note'}[check.ok]:8} {check.text}")
+    wrong = [check for check in checks if check.ok is False]
+    if wrong:
+        typer.echo("\nTo do:")
+        for todo in dict.fromkeys(check.todo for check in wrong):
+            typer.echo(f"  {todo}")
+        raise typer.Exit(1)
+
+
+@app.command()
 def predict(
     model: Annotated[Path, typer.Option(help="A trained fold, as in results/mq2007/lambdamart/fold1.")],
     input: Annotated[Path, typer.Option(help="LETOR or SVMlight text, or Parquet.")],

@@ -20,7 +20,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,9 +27,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradrank import __version__
+from gradrank.dotted import flat
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256
 from gradrank.mlflow_store import DEFAULT_URI, exclusive, open_store
+from gradrank.provenance import git_revision
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,7 +97,7 @@ def track(
     with exclusive(results / ".track.lock"), open_store(uri) as (client, experiment):
         for dataset in datasets:
             own = [result for result in found if result.dataset == dataset]
-            data = _flat(params.get("datasets", {}).get(dataset) or {}, "data.")
+            data = flat(params.get("datasets", {}).get(dataset) or {}, "data.")
             tracked += _import(client, experiment, own, data, results / ".track.partial")
     return tracked
 
@@ -135,7 +136,7 @@ def _import(
         dataset,
         {"kind": "study", "dataset": dataset, "data_sha256": source, "key": _digest([dataset, source])},
     )
-    tracked, revision = [], _git_revision(found[0].folder)
+    tracked, revision = [], git_revision(found[0].folder)
     for result in found:
         tags = {
             "kind": "model",
@@ -181,7 +182,7 @@ def _log(client: "MlflowClient", run: "Run", result: Result, data: dict[str, Any
     from mlflow.entities import Param
 
     run_id, spec = run.info.run_id, result.specs[0]
-    values = _flat(spec["params"]) | {"seed": spec["seed"], "convention": result.convention} | data
+    values = flat(spec["params"]) | {"seed": spec["seed"], "convention": result.convention} | data
     params = [Param(key, _text(value)[:_VALUE_LENGTH]) for key, value in values.items()]
     metrics = list(_metrics(result, run.info.start_time))
     for start in range(0, len(params), _PARAMS_A_CALL):
@@ -264,24 +265,6 @@ def _save_pyfunc(fold: Path, spec: dict[str, Any], out: Path) -> None:
         ],
     )
     shutil.rmtree(staged)
-
-
-def _git_revision(folder: Path) -> str | None:
-    """The checkout's commit, with `-dirty` where tracked files differ from it; None outside a repository."""
-    command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
-    try:
-        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return run.stdout.strip()
-
-
-def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as dotted keys: {"grid": {"C": 1}} -> {"grid.C": 1}."""
-    flat: dict[str, Any] = {}
-    for key, inner in value.items():
-        flat |= _flat(inner, f"{prefix}{key}.") if isinstance(inner, Mapping) else {f"{prefix}{key}": inner}
-    return flat
 
 
 def _text(value: Any) -> str:

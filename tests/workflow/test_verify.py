@@ -1,0 +1,131 @@
+"""`gradrank verify`: results that belong to the checkout pass; each way in which they may not is named."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import gradrank.provenance as provenance
+from gradrank.files import read_json
+
+NET = "results/synthetic_net"
+
+
+def verify(project, ok: bool) -> str:
+    """The output; the test fails unless the exit code is 0 (with ok=False: 1)."""
+    command = [sys.executable, "-m", "gradrank", "verify"]
+    done = subprocess.run(command, cwd=project.root, env=project.env(), text=True, capture_output=True)
+    assert done.returncode == (0 if ok else 1), done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_finished_results_belong_to_their_checkout(finished):
+    output = verify(finished, ok=True)
+    for dataset in ("synthetic_net", "synthetic_poly"):
+        for what in ("parameters", "code", "data", "text", "results"):
+            assert f"ok       {dataset}: {what}: " in output
+    assert "DIFFERS" not in output and "To do" not in output
+
+
+def test_the_record_has_every_file_and_no_time(finished):
+    entry = read_json(finished.root / "results/provenance.json")["datasets"]["synthetic_net"]
+    made = {path for path in finished.results() if path.startswith(NET) and "timestamp" not in path}
+    assert made <= set(entry["results"])
+    assert f"{NET}/tables/main.csv" in entry["results"]
+    assert set(entry["data"]["files"]) == {
+        "data/parquet/synthetic_net.parquet",
+        "data/parquet/synthetic_net.json",
+        "data/pairs/synthetic_net.parquet",
+    }
+    assert {"train lambdamart", "train ranknet_linear", "parse", "evaluate"} <= set(entry["code"]["stages"])
+    assert entry["params"]["models"]["lambdamart"]["params"]["rounds"] == 5
+    assert {"numpy", "torch", "lightgbm", "gradrank"} <= set(entry["versions"])
+    assert "timing.json" not in " ".join(entry["results"])
+
+
+def edited_score(root: Path) -> None:
+    path = root / NET / "lambdamart/fold2/scores.parquet"
+    scores = pl.read_parquet(path)
+    scores.with_columns(score=pl.col("score").reverse()).write_parquet(path)
+
+
+def edited_text(root: Path) -> None:
+    path = root / "data/raw/synthetic_net/S3.txt"
+    path.write_text(path.read_text().replace("2:0", "2:1"))
+
+
+def append(name: str):
+    return lambda root: (root / name).write_bytes((root / name).read_bytes() + b"\n# edited\n")
+
+
+def delete(name: str):
+    return lambda root: (root / name).unlink()
+
+
+MODEL = f"{NET}/ranknet_linear/fold1/model/params.safetensors"
+CHANGES = {
+    "edited score": (edited_score, f"synthetic_net: {NET}/lambdamart/fold2/scores.parquet: edited or replaced"),
+    "edited model": (append(MODEL), f"synthetic_net: {MODEL}: edited or replaced"),
+    "deleted model": (delete(MODEL), f"synthetic_net: {MODEL}: deleted"),
+    "edited table": (append(f"{NET}/tables/main.csv"), f"{NET}/tables/main.csv: edited or replaced"),
+    "deleted summary": (delete(f"{NET}/summary.json"), f"{NET}/summary.json: deleted"),
+    "replaced data": (
+        append("data/parquet/synthetic_poly.parquet"),
+        "synthetic_poly: data/parquet/synthetic_poly.parquet: edited or replaced",
+    ),
+    "edited text": (edited_text, "data/raw/synthetic_net: not the text that the Parquet file was made of"),
+    "edited model source": (
+        append("src/gradrank/models/lambdamart.py"),
+        "synthetic_net: src/gradrank/models/lambdamart.py: changed, concerns train lambdamart",
+    ),
+    "edited metric": (
+        append("src/gradrank/metrics.py"),
+        "synthetic_poly: src/gradrank/metrics.py: changed, concerns evaluate",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_each_change_is_named(rerun, change):
+    edit, line = CHANGES[change]
+    edit(rerun.root)
+    output = verify(rerun, ok=False)
+    differing = [text for text in output.splitlines() if text.startswith("DIFFERS")]
+    assert any(line in text for text in differing), output
+    assert {text.split(": ", 1)[-1] for text in differing} == {differing[0].split(": ", 1)[-1]}, output
+    assert "To do:\n  " in output
+
+
+def test_changed_parameters_are_named(rerun):
+    rerun.params(models={"lambdamart": {"rounds": 6}}, study={"models": ["lambdamart", "single_feature"]})
+    output = verify(rerun, ok=False)
+    assert "DIFFERS  synthetic_net: models.lambdamart.rounds: 5 then, 6 now" in output
+    assert "DIFFERS  synthetic_poly: models.ranknet_linear: no longer there" in output
+    assert "models.single_feature" not in output and "ok       synthetic_net: results" in output
+
+
+def test_no_record_is_an_error(rerun):
+    (rerun.root / "results/provenance.json").unlink()
+    assert "results/provenance.json: no such file; `snakemake --cores 2` writes it" in verify(rerun, ok=False)
+
+
+def test_hand_edited_score_is_not_taken_over_and_what_verify_says_mends_it(finished, rerun):
+    edited_score(rerun.root)
+    refused = rerun.snakemake("--cores", "2", ok=False)
+    assert f"{NET}/lambdamart/fold2/scores.parquet" in refused and "Was it edited?" in refused
+    remedy = re.search(r"rm -rf (\S*lambdamart/fold2 \S+) && snakemake (.*)", verify(rerun, ok=False))
+    subprocess.run(["rm", "-rf", *remedy[1].split()], cwd=rerun.root, check=True)
+    rerun.snakemake(*remedy[2].split())
+    verify(rerun, ok=True)
+    assert rerun.results() == finished.results()
+
+
+def test_stages_are_those_of_the_rules():
+    """provenance.py names each stage's module once more: it must be the one that the rule depends on."""
+    root = Path(provenance.PACKAGE).parents[1]
+    rules = "\n".join(path.read_text() for path in (root / "workflow/rules").glob("*.smk"))
+    found = dict(re.findall(r"^rule (\w+):\n(?:    .*\n)*?        code=sources\(\"([\w.]+)\"\)", rules, re.M))
+    assert provenance.STAGES.items() <= found.items()

@@ -1,0 +1,38 @@
+# Needs: every result of the data sets that a call is about. Makes: results/provenance.json, what they were made of;
+# `gradrank verify` holds it against the checkout. The entries of other data sets stay as they are.
+from itertools import chain
+
+from gradrank import provenance
+
+
+rule provenance:
+    input:
+        data=lambda _: expand("data/{form}/{dataset}.parquet", form=["parquet", "pairs"], dataset=requested()),
+        meta=lambda _: expand("data/parquet/{dataset}.json", dataset=requested()),
+        per_query=lambda _: expand(
+            "results/{dataset}/{model}/per_query.parquet", dataset=requested(), model=MODELS
+        ),
+        summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
+        code=sorted(
+            {
+                *sources("gradrank.provenance"),
+                *chain(*provenance.code_files(study.models[name].model for name in MODELS).values()),
+            }
+        ),
+    output:
+        update("results/provenance.json"),
+    log:
+        "logs/provenance.log",
+    conda:
+        "../envs/gradrank.yaml"
+    params:
+        values=lambda _: as_json(provenance.in_force(study, requested(), MODELS)),
+    shell:
+        """
+        gradrank provenance \
+            --params {params.values:q} \
+            --results results \
+            --data data/parquet \
+            --out {output} \
+            >{log} 2>&1
+        """
