@@ -9,6 +9,8 @@ import numpy as np
 
 from gradrank.errors import GradrankError
 
+COLUMNS = 32  # read at a time
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -77,34 +79,65 @@ class Collection:
     def read(path: Path | str, parts: Sequence[int], pairs: Path | str | None = None) -> "Collection":
         """The given parts of a Parquet collection, one after the other in the order given.
 
-        Raises GradrankError where a part has no rows.
+        Takes the features' memory once, and that of COLUMNS columns of a part. Raises GradrankError where a
+        part has no rows.
         """
         import polars as pl
 
-        pieces, stored, start, queries = [], [], 0, 0
-        for part in parts:
-            frame = pl.scan_parquet(path).filter(pl.col("part") == part).collect()
-            if frame.is_empty():
+        rows = pl.scan_parquet(path)
+        pieces = [rows.filter(pl.col("part") == part) for part in parts]
+        heads = [piece.select("part", "qid", "label").collect() for piece in pieces]
+        for part, head in zip(parts, heads, strict=True):
+            if head.is_empty():
                 raise GradrankError(f"{path}: part {part} has no rows")
-            piece = _from_frame(frame)
-            if pairs is not None:
-                table = pl.scan_parquet(pairs).filter(pl.col("part") == part).collect()
-                first_row, first_query = _first(path, part)
-                stored.append(
-                    (
-                        table["better"].to_numpy() + np.int32(start - first_row),
-                        table["worse"].to_numpy() + np.int32(start - first_row),
-                        table["query"].to_numpy() + np.int32(queries - first_query),
-                        table["tau"].to_numpy(),
-                    )
-                )
-            pieces.append(piece)
-            start, queries = start + piece.rows, queries + piece.queries
-        joined = _concatenate(pieces)
-        if pairs is None:
-            return joined
-        columns = [np.concatenate(column) for column in zip(*stored, strict=True)]
-        return Collection(joined.features, joined.labels, joined.offsets, joined.qids, Pairs(*columns))
+        table = pl.concat(heads)
+        starts = _query_starts(table)
+        return Collection(
+            features=_features(pieces, [len(head) for head in heads]),
+            labels=table["label"].to_numpy().astype(np.int32),
+            offsets=np.r_[starts, len(table)].astype(np.int64),
+            qids=table["qid"].to_numpy()[starts],
+            stored_pairs=None if pairs is None else _pairs(pairs, path, parts, heads),
+        )
+
+
+def _query_starts(table) -> np.ndarray:
+    """The first row of each query: parts may number theirs alike, `parse` refused queries in pieces."""
+    part, qid = table["part"].to_numpy(), table["qid"].to_numpy()
+    return np.flatnonzero(np.r_[True, (qid[1:] != qid[:-1]) | (part[1:] != part[:-1])])
+
+
+def _features(pieces: list, sizes: list[int]) -> np.ndarray:
+    """(n, d) float32, C order, of lazy frames with that many rows each."""
+    names = [name for name in pieces[0].collect_schema().names() if name[:1] == "f" and name[1:].isdigit()]
+    features = np.empty((sum(sizes), len(names)), np.float32)
+    ends = np.cumsum(sizes)
+    for piece, size, end in zip(pieces, sizes, ends, strict=True):
+        for first in range(0, len(names), COLUMNS):
+            some = names[first : first + COLUMNS]
+            features[end - size : end, first : first + COLUMNS] = piece.select(some).collect().to_numpy()
+    return features
+
+
+def _pairs(pairs: Path | str, path: Path | str, parts: Sequence[int], heads: list) -> Pairs:
+    """The pairs of the parts; rows and queries are counted in the parts as read instead of in the file."""
+    import polars as pl
+
+    tables, row, query = [], 0, 0
+    for part, head in zip(parts, heads, strict=True):
+        first_row, first_query = _first(path, part)
+        tables.append(
+            pl.scan_parquet(pairs)
+            .filter(pl.col("part") == part)
+            .select(
+                pl.col("better", "worse") + pl.lit(row - first_row, pl.Int32),
+                pl.col("query") + pl.lit(query - first_query, pl.Int32),
+                pl.col("tau"),
+            )
+        )
+        row, query = row + len(head), query + len(_query_starts(head))
+    table = pl.concat(tables).collect()
+    return Pairs(*(table[name].to_numpy(writable=True) for name in ("better", "worse", "query", "tau")))
 
 
 def _first(path: Path | str, part: int) -> tuple[int, int]:
@@ -117,28 +150,3 @@ def _first(path: Path | str, part: int) -> tuple[int, int]:
         queries=pl.struct("part", "qid").n_unique(),
     ).collect()
     return counts["rows"].item(), counts["queries"].item()
-
-
-def _from_frame(frame) -> Collection:
-    """One part as a Collection; its qids are contiguous because `parse` refused anything else."""
-    names = [name for name in frame.columns if name.startswith("f") and name[1:].isdigit()]
-    qids = frame["qid"].to_numpy()
-    starts = np.flatnonzero(np.r_[True, qids[1:] != qids[:-1]])
-    return Collection(
-        features=np.ascontiguousarray(frame.select(names).to_numpy(), dtype=np.float32),
-        labels=frame["label"].to_numpy().astype(np.int32),
-        offsets=np.r_[starts, len(qids)].astype(np.int64),
-        qids=qids[starts],
-    )
-
-
-def _concatenate(pieces: list[Collection]) -> Collection:
-    if len(pieces) == 1:
-        return pieces[0]
-    sizes = np.concatenate([np.diff(piece.offsets) for piece in pieces])
-    return Collection(
-        features=np.concatenate([piece.features for piece in pieces]),
-        labels=np.concatenate([piece.labels for piece in pieces]),
-        offsets=np.r_[0, np.cumsum(sizes)].astype(np.int64),
-        qids=np.concatenate([piece.qids for piece in pieces]),
-    )

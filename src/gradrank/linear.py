@@ -21,7 +21,9 @@ def best_linear(
     A step of the callback is one value of l2, strongest first.
     """
     mean, scale = standardisation(train.features)
-    path = l2_path((train.features - mean) / scale, train.labels, train.offsets, loss, grid)
+    features = train.features - mean
+    features /= scale  # in place: float64 features are the largest thing in memory
+    path = l2_path(features, train.labels, train.offsets, loss, grid)
     best, best_value = None, -np.inf
     for step, (weights, cost) in enumerate(path, start=1):
         net = Net([weights[:, None]], [np.zeros(1)], mean, scale)

@@ -1,0 +1,205 @@
+"""Time and peak memory of every stage on a generated collection of MSLR-WEB30K's size: 3.77 million rows.
+
+    python benchmarks/scale.py [--shares 16] [--rounds 20]
+
+`--shares 16 4 1` measures 1/16, 1/4 and all of it. The text comes in the official five-fold layout, every row
+in three training files, one validation and one test file: 20 GB at full size, and 40 GB while fetch copies
+it. Everything lies in a temporary folder (TMPDIR), which is named and, at the end, removed. Each stage is the
+command that a user or the workflow would run, in a process of its own; its peak memory is what the operating
+system saw. Training is cut short (the table says how far): memory does not depend on rounds or epochs.
+
+Ends with status 1 if a stage took more than 8 GB.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+LIMIT = 8e9  # bytes a stage may take
+QUERIES, FEATURES = 31_531, 136  # MSLR-WEB30K: 3,771,125 rows
+FOLDS = range(1, 6)
+
+
+class Cost(NamedTuple):
+    """Wall-clock and processor seconds of a stage, and its peak resident memory in bytes."""
+
+    seconds: float
+    processor: float
+    peak: int
+
+
+def run(*command: object) -> Cost:
+    """Run a command to its end, in a process of its own. Ends this program where it fails."""
+    started = time.perf_counter()
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"status {process.returncode} of {process.args}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Cost(time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
+
+
+def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
+    """Name and cost of each stage on 1/share of the collection; text that is done with is removed."""
+    mirror, raw, data = folder / "mirror", folder / "raw", folder / "scale.parquet"
+    results = folder / "results" / "scale"
+    gradrank = Path(sys.executable).with_name("gradrank")
+    yield "generate", run(sys.executable, __file__, "--generate", mirror / "mslr_web30k", "--shares", share)
+    yield "fetch, from a folder", run(gradrank, "fetch", "mslr_web30k", "--mirror", mirror, "--out", raw)
+    shutil.rmtree(mirror)
+    yield "parse", run(gradrank, "parse", raw, "--dataset", "scale", "--seed", 1, "--out", data)
+    shutil.rmtree(raw)
+    yield "pairs", run(gradrank, "pairs", "--data", data, "--out", folder / "pairs.parquet")
+
+    def train(model: str, fold: int, **params) -> Cost:
+        settings = ["--fold", fold, "--seed", 1, "--params", json.dumps(params)]
+        out = results / model / f"fold{fold}"
+        return run(gradrank, "train", "--model", model, "--data", data, *settings, "--out", out)
+
+    yield "train single_feature", train("single_feature", 1)
+    yield "train ranknet_linear, one l2", train("ranknet_linear", 1, l2=[0.1])
+    yield "train ranknet_two_layer, one epoch", train("ranknet_two_layer", 1, epochs=1)
+    folds = [train("lambdamart", fold, rounds=rounds) for fold in FOLDS]
+    yield f"train lambdamart, {rounds} rounds", Cost(*map(max, zip(*folds, strict=True)))
+    spec = json.loads((results / "lambdamart" / "fold1" / "spec.json").read_text())
+    settings = [
+        "--params",
+        json.dumps(spec["params"]),
+        "--seed",
+        1,
+        "--metrics",
+        "ndcg@10,mean_ndcg,map,p@10",
+    ]
+    lambdamart = results / "lambdamart"
+    yield (
+        "evaluate five folds, two conventions",
+        run(gradrank, "evaluate-folds", lambdamart, "--data", data, *settings),
+    )
+    yield "compare", run(gradrank, "compare", results, "--models", "lambdamart")
+
+
+def generate(folder: Path, queries: int) -> None:
+    """Write Fold1 to Fold5 of a collection that looks like MSLR-WEB30K: its grades, its kinds of value."""
+    import numpy as np
+
+    query_text = compiled()
+    rng = np.random.default_rng(30)
+    sizes = np.clip(rng.lognormal(4.54, 0.7, queries), 1, 1251).astype(np.int64)  # 120 documents on average
+    buffer = np.empty(sizes.max() * FEATURES * 20, np.uint8)
+    for part, own in enumerate(np.array_split(np.arange(queries), 5), start=1):
+        test = folder / f"Fold{part % 5 + 1}" / "test.txt"
+        test.parent.mkdir(parents=True)
+        with test.open("wb") as stream:
+            for query in own.tolist():
+                stream.write(buffer[: query_text(buffer, query, sizes[query], FEATURES)])
+    parts = {part: folder / f"Fold{part % 5 + 1}" / "test.txt" for part in FOLDS}
+    for fold in FOLDS:
+        train, vali = folder / f"Fold{fold}" / "train.txt", folder / f"Fold{fold}" / "vali.txt"
+        for path, numbers in ((train, range(fold, fold + 3)), (vali, [fold + 3])):
+            with path.open("wb") as stream:
+                for number in numbers:
+                    with parts[(number - 1) % 5 + 1].open("rb") as text:
+                        shutil.copyfileobj(text, stream, 16 << 20)
+
+
+def compiled():
+    """The function that writes the rows of a query as text and returns how many bytes they are."""
+    import numba
+    import numpy as np
+
+    @numba.njit
+    def digits(buffer, at, value, least):
+        """Write a whole number >= 0 with at least that many digits; returns where it ends."""
+        count, rest = 1, value // 10
+        while rest > 0 or count < least:
+            count, rest = count + 1, rest // 10
+        for place in range(count):
+            buffer[at + count - 1 - place] = 48 + value % 10
+            value //= 10
+        return at + count
+
+    @numba.njit
+    def query_text(buffer, query, documents, features):
+        np.random.seed(query)
+        at = 0
+        for _ in range(documents):
+            relevance = np.random.normal()
+            grade = 0
+            for bar in (0.037, 0.99, 1.94, 2.41):  # 51.5, 32.5, 13.4, 1.8 and .8 percent, as in MSLR-WEB30K
+                grade += relevance > bar
+            at = digits(buffer, at, grade, 1)
+            for letter in b" qid:":
+                buffer[at] = letter
+                at += 1
+            at = digits(buffer, at, query + 1, 1)
+            for feature in range(features):
+                buffer[at] = 32
+                at = digits(buffer, at + 1, feature + 1, 1)
+                buffer[at] = 58
+                at += 1
+                # Feature 1 says nothing, the last one most; by turns counts, flags and six decimals.
+                value = relevance * feature / features / 8 + np.random.normal()
+                kind = feature % 5
+                if kind < 2:
+                    at = digits(buffer, at, int(np.exp((kind + 1) * value)), 1)
+                elif kind == 2:
+                    at = digits(buffer, at, int(value > 0), 1)
+                else:
+                    if value < 0:
+                        buffer[at] = 45
+                        at += 1
+                    at = digits(buffer, at, int(abs(value)), 1)
+                    buffer[at] = 46
+                    at = digits(buffer, at + 1, int(abs(value) % 1.0 * 1e6), 6)
+            buffer[at] = 10
+            at += 1
+        return at
+
+    return query_text
+
+
+def table(columns: dict[int, dict[str, Cost]]) -> str:
+    """Markdown: a row a stage, the time and memory of each share."""
+    shares = [f"1/{share}" if share > 1 else "full" for share in columns]
+    titles = [f"{share}: {what}" for share in shares for what in ("seconds", "CPU seconds", "peak GB")]
+    lines = [f"| stage | {' | '.join(titles)} |", f"| :-- |{' --: |' * len(titles)}"]
+    for name in next(iter(columns.values())):
+        costs = [column[name] for column in columns.values()]
+        cells = [f"{c.seconds:.0f} | {c.processor:.0f} | {c.peak / 1e9:.2f}" for c in costs]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments.add_argument("--shares", type=int, nargs="+", default=[16])
+    arguments.add_argument("--rounds", type=int, default=20)
+    arguments.add_argument("--generate", type=Path, help=argparse.SUPPRESS)
+    options = arguments.parse_args()
+    if options.generate:
+        generate(options.generate, QUERIES // options.shares[0])
+        return
+    columns: dict[int, dict[str, Cost]] = {}
+    for share in options.shares:
+        columns[share] = {}
+        with tempfile.TemporaryDirectory(prefix="gradrank-scale-") as name:
+            print(f"1/{share} in {name}", file=sys.stderr)
+            for stage, cost in stages(Path(name), share, options.rounds):
+                columns[share][stage] = cost
+                print(f"{stage}: {cost.seconds:.1f} s, {cost.peak / 1e9:.2f} GB", file=sys.stderr, flush=True)
+    print(table(columns))
+    if any(cost.peak > LIMIT for column in columns.values() for cost in column.values()):
+        sys.exit(f"a stage took more than {LIMIT / 1e9:.0f} GB")
+
+
+if __name__ == "__main__":
+    main()
