@@ -54,10 +54,12 @@ class QueryValues:
         return np.array_equal(self.folds, other.folds) and np.array_equal(self.qids, other.qids)
 
 
-def read_test_queries(path: Path, metrics: Iterable[str]) -> dict[str, QueryValues]:
-    """The test queries of a per_query.parquet by convention, with those of `metrics` that the file has.
+def read_test_queries(
+    path: Path, metrics: Iterable[str], optional: Iterable[str] = ()
+) -> dict[str, QueryValues]:
+    """The test queries of a per_query.parquet by convention, with those of the metrics that the file has.
 
-    Raises GradrankError where the file is missing or holds none of them.
+    Raises GradrankError where the file is missing or holds none of `metrics`.
     """
     import polars as pl
 
@@ -66,11 +68,13 @@ def read_test_queries(path: Path, metrics: Iterable[str]) -> dict[str, QueryValu
     table = pl.scan_parquet(path)
     present = table.collect_schema().names()
     wanted = [metric for metric in metrics if metric in present]
-    frame = table.filter(pl.col("split") == "test").select("convention", "fold", "qid", *wanted).collect()
+    others = [metric for metric in optional if metric in present]
+    columns = ["convention", "fold", "qid", *wanted, *others]
+    frame = table.filter(pl.col("split") == "test").select(columns).collect()
     if frame.is_empty() or not wanted:
         raise GradrankError(f"{path}: no test queries, or none of the metrics {', '.join(metrics)}")
     return {
-        convention: query_values(rows, wanted)
+        convention: query_values(rows, wanted + others)
         for (convention,), rows in frame.group_by("convention", maintain_order=True)
     }
 

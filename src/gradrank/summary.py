@@ -28,7 +28,7 @@ def summarise(
     made: dict[str, list[tables.Row]] = {name: [] for name in tables.COLUMNS}
     primary: dict[str, QueryValues] = {}
     for model in models:
-        measured = read_test_queries(folder / model / "per_query.parquet", (*metrics, *tables.RECALL_LEVELS))
+        measured = read_test_queries(folder / model / "per_query.parquet", metrics, tables.RECALL_LEVELS)
         if convention not in measured:
             hint = nearest(convention, list(measured))
             raise GradrankError(f"{folder / model}: not evaluated under convention {convention!r}{hint}")

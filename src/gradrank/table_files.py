@@ -26,6 +26,7 @@ WIDE = {
         "metric",
         "{published:.4f} ({difference:+.4f}, {verdict})",
     ),
+    "overview": Wide(("model",), "dataset", "{mean:.4f}"),
     "ranks": Wide(("convention", "model"), "metric", "{rank:.2f}"),
     "pr_curve": Wide(("convention", "model"), "recall", "{precision:.4f}"),
 }

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map", "p@10")
+RECALL = tuple(f"iprec@{tenth / 10}" for tenth in range(11))
 CONVENTIONS = ("letor4", "standard")
 
 
@@ -23,7 +24,7 @@ def make_results(
             make_fold(folder / model / f"fold{fold}", model, dataset, fold, rng)
             for convention in CONVENTIONS:
                 for split in ("vali", "test"):
-                    values = {metric: rng.random(size) for metric in METRICS}
+                    values = {metric: rng.random(size) for metric in METRICS + RECALL}
                     columns = {"convention": convention, "fold": fold, "split": split}
                     frames.append(
                         pl.DataFrame({"qid": 100 * fold + np.arange(size)} | values).select(

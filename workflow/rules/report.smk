@@ -1,5 +1,6 @@
 # Needs: per_query.parquet of every model. Makes: results/<dataset>/summary.json, summary.md and tables/,
-# results/report.html and results/per_query.parquet, which cover every data set and study that has results.
+# results/report.html, its tables in results/report/, and results/per_query.parquet, which cover every data set
+# and study that has results.
 
 
 rule summary:
@@ -42,6 +43,7 @@ rule report_html:
         templates=package_files("report/*.[!p]*"),
     output:
         html=report("results/report.html", caption="../report/report.rst", category="Report"),
+        tables=directory("results/report"),
         per_query="results/per_query.parquet",
     log:
         "logs/report.log",

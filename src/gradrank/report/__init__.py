@@ -11,6 +11,7 @@ from gradrank.files import atomic
 from gradrank.report import datasets, overview, provenance, studies
 from gradrank.report.page import render_page
 from gradrank.report.study import read_study
+from gradrank.report.table_export import write_tables
 
 PAGES = (overview, studies, datasets, provenance)
 
@@ -22,7 +23,7 @@ def render(
     params: Path = Path("params.yaml"),
     data: Path = Path("data/parquet"),
 ) -> None:
-    """Write `out` from every data set under `results` that has a summary.json.
+    """Write `out`, and its tables into the folder of that name, from every data set with a summary.json.
 
     convention: the one that summary.json was made under. params: shown as they are. data: where the Parquet
     collections' .json files lie. Equal results give equal bytes but for the times and memory shown.
@@ -32,3 +33,4 @@ def render(
     pages = [page for module in PAGES for page in module.pages(study)]
     with atomic(Path(out)) as partial:
         partial.write_text(render_page("layout.html", pages=pages, study=study), encoding="utf-8")
+    write_tables(study, Path(out).with_suffix(""))

@@ -1,5 +1,6 @@
 """Any two methods: the difference of each query, the paired tests, and what the page's script needs for them."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,7 @@ def pairs(dataset: DataSet) -> Pairs | None:
     if len(models) < 2:
         return None
     queries = len(dataset.queries[models[0]])
-    every = -(-queries * len(models) // MOST_VALUES)
+    every = math.ceil(queries / max(MOST_VALUES // len(models), 1))
     values = [_in_ten_thousandths(dataset.queries[model][::every]) for model in models]
     tests = paired_tests(dataset, models)
     return Pairs(

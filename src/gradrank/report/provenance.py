@@ -10,11 +10,11 @@ from gradrank.report.study import Fold, Study
 
 
 def pages(study: Study) -> list[Page]:
-    jobs = [fold for dataset in study.datasets for folds in dataset.folds.values() for fold in folds]
+    jobs = _jobs(study)
     body = render_page(
         "provenance.html",
         study=study,
-        versions=_versions(jobs),
+        versions=package_versions(study),
         seeds=sorted({fold.spec["seed"] for fold in jobs}),
         params=_params(jobs),
         revision=git_revision(study.root),
@@ -22,10 +22,14 @@ def pages(study: Study) -> list[Page]:
     return [Page("provenance", "Provenance", body)]
 
 
-def _versions(jobs: list[Fold]) -> dict[str, list[str]]:
+def _jobs(study: Study) -> list[Fold]:
+    return [fold for dataset in study.datasets for folds in dataset.folds.values() for fold in folds]
+
+
+def package_versions(study: Study) -> dict[str, list[str]]:
     """Every version of each package that trained something: more than one is worth a look."""
     found: dict[str, set[str]] = {}
-    for fold in jobs:
+    for fold in _jobs(study):
         for package, version in fold.spec["versions"].items():
             found.setdefault(package, set()).add(version)
     return {package: sorted(versions) for package, versions in sorted(found.items())}
