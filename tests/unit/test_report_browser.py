@@ -1,4 +1,4 @@
-"""The report's script in a real browser: the page shown, the convention switch, sorting and the filter."""
+"""The report's script in a real browser: the page shown, the switch, sorting, the filter, any two methods."""
 
 import json
 import re
@@ -10,6 +10,7 @@ import pytest
 from made_results import make_results
 
 from gradrank.report import render
+from gradrank.report.pairs import difference_plot
 from gradrank.summary import summarise
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm")
@@ -31,7 +32,10 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrom
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
-    """What a user sees on MQ2007's page after choosing `standard`, sorting by MAP and filtering by `rank`."""
+    """What a user sees on MQ2007's page after choosing `standard`, sorting by MAP and filtering by `rank`.
+
+    And of two methods: those shown at first, after a choice by the selects, and after one in the heat map.
+    """
     root = tmp_path_factory.mktemp("browser")
     for dataset in ("mq2007", "synthetic_net"):
         summarise(make_results(root, dataset, MODELS), MODELS, "letor4")
@@ -45,11 +49,35 @@ def seen(tmp_path_factory):
         element.value = value;
         element.dispatchEvent(new Event(event));
       };
+      const compare = page.querySelector(".compare");
+      const pair = () => ({
+        models: [...compare.querySelectorAll("select")].map((select) => select.value),
+        keys: [...compare.querySelectorAll(".key")].map((key) => key.textContent),
+        tests: [...compare.querySelectorAll(".paired tbody tr")]
+          .map((row) => [...row.cells].map((cell) => cell.textContent)),
+        polygons: Object.fromEntries([...compare.querySelectorAll("polygon")]
+          .map((polygon) => [polygon.getAttribute("class"), polygon.getAttribute("points")])),
+        label: compare.querySelector("svg.difference").getAttribute("aria-label"),
+        marked: ["one", "two"].map((which) => compare.querySelector(".pr." + which).dataset.model),
+      });
+      const pairs = { first: pair() };
+      choose(compare.querySelector("select.first"), "ranksvm", "change");
+      choose(compare.querySelector("select.second"), "lambdamart", "change");
+      pairs.chosen = pair();
+      const heat = page.querySelector("table.matrix[data-metric='ndcg@10']");
+      const cell = heat.tBodies[0].rows[2].cells[1];
+      cell.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+      cell.click();
+      pairs.clicked = pair();
+      pairs.cell = [cell.parentNode.dataset.model, heat.tHead.rows[0].cells[1].textContent.trim(), cell.title];
       table.tHead.rows[0].cells[6].querySelector("button").click();
       choose(page.querySelector(".switch select"), "standard", "change");
       choose(page.querySelector(".filter input"), "rank", "input");
       setTimeout(() => {
         const seen = {
+          pairs,
+          curves: Object.fromEntries([...compare.querySelectorAll(".pr")]
+            .map((curve) => [curve.dataset.model, getComputedStyle(curve).display])),
           pages: [...document.querySelectorAll(".page")].filter((p) => !p.hidden).map((p) => p.id),
           current: document.querySelector("nav [aria-current]").textContent,
           heading: page.querySelector(".convention-name").textContent,
@@ -102,3 +130,63 @@ def test_filter_hides_rows_and_columns(seen):
         "ranksvm": False,
     }
     assert set(seen[0]["columns"]) == {"", "ranknet_linear", "ranksvm"}
+
+
+@pytest.fixture(scope="module")
+def dataset(seen):
+    """What the page stores for the pairs of MQ2007."""
+    root = seen[1]
+    shown = re.search(r'id="data-mq2007-pairs">(.*?)</script>', (root / "report.html").read_text()).group(1)
+    return json.loads(shown)
+
+
+def assert_same_polygons(seen, drawn):
+    expected = {name: points for points, name in re.findall(r'points="([^"]*)" class="(\w+)"', drawn)}
+    assert set(seen) == set(expected) == {"wins", "losses"}
+    for name, points in expected.items():
+        numbers = [[float(x) for x in re.split("[ ,]", text)] for text in (seen[name], points)]
+        assert numbers[0] == pytest.approx(numbers[1], abs=0.11)  # a tenth may be rounded the other way
+
+
+def test_script_draws_the_first_pair_as_the_report_did(seen, dataset):
+    first = seen[0]["pairs"]["first"]
+    assert first["models"] == first["keys"] == first["marked"] == dataset["models"][:2]
+    drawn = difference_plot(*first["models"], *dataset["values"][:2])
+    assert_same_polygons(first["polygons"], drawn)
+    assert f'aria-label="{first["label"]}"' in drawn
+
+
+def test_selects_show_the_pair_that_they_name(seen, dataset):
+    chosen = seen[0]["pairs"]["chosen"]
+    assert chosen["models"] == chosen["keys"] == chosen["marked"] == ["ranksvm", "lambdamart"]
+    i, j = (dataset["models"].index(model) for model in chosen["models"])
+    drawn = difference_plot("ranksvm", "lambdamart", dataset["values"][i], dataset["values"][j])
+    assert f'aria-label="{chosen["label"]}"' in drawn
+    assert_same_polygons(chosen["polygons"], drawn)
+    metric, gap, interval, wins, ties, losses, *p = chosen["tests"][0]
+    sign = 1 if i < j else -1
+    want, *_, wilcoxon, t = dataset["tests"]["ndcg@10"][f"{min(i, j)},{max(i, j)}"]
+    assert metric == "NDCG@10"
+    assert float(gap.replace("\u2212", "-")) == pytest.approx(sign * want)
+    low, high = (float(end.replace("\u2212", "-")) for end in interval.split(" to "))
+    assert low <= sign * want <= high
+    assert (
+        f"{len(dataset['values'][0])} queries: ranksvm is better on {wins}, lambdamart on {losses}"
+        in chosen["label"]
+    )
+    assert int(wins) + int(ties) + int(losses) == len(dataset["values"][0])
+    assert [float(each) for each in p] == [wilcoxon, t]
+
+
+def test_a_cell_of_the_heat_map_says_its_numbers_and_shows_its_pair(seen):
+    pairs = seen[0]["pairs"]
+    one, two, title = pairs["cell"]
+    assert pairs["clicked"]["models"] == [one, two]
+    _, gap, interval, wins, ties, losses, *_ = pairs["clicked"]["tests"][0]
+    assert title.startswith(
+        f"{one} against {two}: {gap}, {interval}; {wins} wins, {ties} ties, {losses} losses"
+    )
+
+
+def test_filter_hides_curves(seen):
+    assert seen[0]["curves"] == {"lambdamart": "none", "ranknet_linear": "inline", "ranksvm": "inline"}
