@@ -48,27 +48,23 @@ def trained_members(
     return found
 
 
-def with_member_scores(collections: dict[str, Collection], members: dict[str, Path]) -> dict[str, Collection]:
-    """The collections, by split, with (n, m) float32 features: the scores of m members in their order.
+def with_member_scores(collection: Collection, split: str, members: dict[str, Path]) -> Collection:
+    """A fold's `split`, with (n, m) float32 features: the scores of m members in their order.
 
-    Raises GradrankError for scores that do not fit a collection.
+    Raises GradrankError for scores that do not fit the collection.
     """
     import polars as pl
 
-    frames = {member: pl.read_parquet(fold / "scores.parquet") for member, fold in members.items()}
-    out = {}
-    for split, collection in collections.items():
-        scores = {member: frame.filter(split=split)["score"] for member, frame in frames.items()}
-        for member, own in scores.items():
-            if len(own) != collection.rows:
-                raise GradrankError(
-                    f"{members[member]}: {len(own)} scores of the {split} part, which has {collection.rows} "
-                    "documents; train it again"
-                )
-        out[split] = replace(
-            collection, features=member_features([own.to_numpy() for own in scores.values()])
-        )
-    return out
+    scores = []
+    for fold in members.values():
+        own = pl.read_parquet(fold / "scores.parquet").filter(split=split)["score"].to_numpy()
+        if len(own) != collection.rows:
+            raise GradrankError(
+                f"{fold}: {len(own)} scores of the {split} part, which has {collection.rows} "
+                "documents; train it again"
+            )
+        scores.append(own)
+    return replace(collection, features=member_features(scores))
 
 
 def member_features(scores: Sequence[np.ndarray]) -> np.ndarray:

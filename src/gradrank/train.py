@@ -20,7 +20,6 @@ from gradrank.members import keep_members, trained_members, with_member_scores
 from gradrank.model import Model, get_model, missing_packages
 from gradrank.validation import validate
 
-SPLITS = ("train", "vali", "test")
 # Packages whose version can move a number.
 MOVERS = ("numpy", "scipy", "numba", "polars", "torch", "lightgbm", "scikit-learn", "catboost", "xgboost")
 
@@ -81,20 +80,20 @@ def train(
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     (partial / "model").mkdir(parents=True)
 
-    collections = {
-        split: Collection.read(data, parts[split], pairs if split == "train" and cls.needs_pairs else None)
-        for split in SPLITS
-    }
-    for split, collection in collections.items():
+    def read(split: str) -> Collection:
+        own_pairs = pairs if split == "train" and cls.needs_pairs else None
+        collection = Collection.read(data, parts[split], own_pairs)
         collection.check(f"{data}, fold {fold}, {split} part")
-    if found:
-        collections = with_member_scores(collections, found)
+        return with_member_scores(collection, split, found) if found else collection
+
+    collections = {split: read(split) for split in ("train", "vali")}  # no test part while a model is fitted
     history = History(f"{meta['dataset']}/{model}/fold{fold}")
     fit_started = time.perf_counter()
     fitted = cls.fit(collections["train"], collections["vali"], resolved, own_seed, history)
     fit_seconds = time.perf_counter() - fit_started
     fitted.save(partial / "model")
     keep_members(found, partial / "model")
+    collections["test"] = read("test")
     _write_scores(fitted, collections, partial / "scores.parquet")
     history.write(partial / "history.parquet")
     write_json(
