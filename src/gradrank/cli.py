@@ -186,6 +186,34 @@ def study(
 
 
 @app.command()
+def diff(
+    a: Annotated[
+        str,
+        typer.Argument(
+            help="Before: a results folder, git revision, DVC experiment or MLflow run id (of MLFLOW_TRACKING_URI, "
+            "else sqlite:///mlflow.db); the first of these that it is."
+        ),
+    ],
+    b: Annotated[str, typer.Argument(help="After, likewise. `results` is what the last run left here.")],
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a pull request.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Also write this HTML file, with plots.")] = None,
+    fail_on_regression: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC:DELTA",
+            help="As in ndcg@10:0.005: exit code 3 if the mean of any method of both sides, on any data set, fell by "
+            "more than DELTA, significant or not; 1 if that cannot be told.",
+        ),
+    ] = None,
+) -> None:
+    """Say what changed between A and B, what moved, and whether it is real: paired tests over the same queries."""
+    from gradrank.diff import output
+
+    output.run(a, b, markdown, as_json, html, fail_on_regression)
+
+
+@app.command()
 def report(
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
     out: Annotated[Path, typer.Option(help="HTML file to write; it needs nothing beside it.")] = Path(

@@ -23,14 +23,14 @@ class Page:
 
 
 def render_page(template: str, **values: Any) -> Markup:
-    """A template of this folder with `values`; everything that is not Markup is escaped."""
+    """A template of this folder, or of `gradrank.diff`, with `values`; everything that is not Markup is escaped."""
     return Markup(_environment().get_template(template).render(values))
 
 
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(FOLDER),
+        loader=FileSystemLoader([FOLDER, FOLDER.with_name("diff")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,0 +1,96 @@
+"""A results folder as a Side: results/, results/<dataset>/ or the project around it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from gradrank.diff.results import DEFAULT_CONVENTION, faults, measured, methods_of, of_provenance
+from gradrank.diff.side import Cost, Side
+from gradrank.dotted import flat
+from gradrank.errors import GradrankError
+from gradrank.files import read_json
+from gradrank.per_query import gather
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def read_folder(path: Path) -> Side:
+    """Raises GradrankError where there are no results."""
+    root, only = _located(path)
+    summaries = {file.parent.name: read_json(file) for file in sorted(root.glob(f"{only}/summary.json"))}
+    frame = _values(root)
+    names = sorted({*summaries, *([] if frame is None else frame["dataset"].unique())})
+    names = [name for name in names if only in ("*", name)]
+    if not names:
+        raise GradrankError(
+            f"{path}: no results; expected <dataset>/summary.json or <dataset>/<model>/per_query.parquet below it"
+        )
+    known = _known(root, names)
+    values = measured(frame, known["conventions"]) if frame is not None else {}
+    values = {dataset: own for dataset, own in values.items() if dataset in names}
+    cure = "run `dvc pull`, or the workflow, in its checkout"
+    return Side(
+        name=str(path),
+        kind="results folder",
+        revision=None,
+        methods=methods_of(summaries, values, _costs(root)),
+        notices=tuple(faults(summaries, values, cure)),
+        **known,
+    )
+
+
+def _located(path: Path) -> tuple[Path, str]:
+    """The folder of all data sets, and the name of the one that is meant (`*`: all)."""
+    if (path / "results").is_dir():
+        return path / "results", "*"
+    if (path / "summary.json").is_file() or any(path.glob("*/per_query.parquet")):
+        return path.resolve().parent, path.resolve().name
+    return path, "*"
+
+
+def _values(root: Path) -> "pl.DataFrame | None":
+    """Each method's own file; where they are not here, what `dvc pull` brings: all of them in one."""
+    import polars as pl
+
+    if any(root.glob("*/*/per_query.parquet")):
+        return gather(root)
+    collected = root / "per_query.parquet"
+    return pl.read_parquet(collected) if collected.is_file() else None
+
+
+def _known(root: Path, names: list[str]) -> dict[str, Any]:
+    """How the results were made: what provenance.json says, and of the methods what their spec.json says."""
+    convention = _convention(root.parent / "params.yaml")
+    known: dict[str, Any] = {"params": {}, "data": {}, "code": {}, "versions": {}}
+    if (root / "provenance.json").is_file():
+        known = of_provenance(read_json(root / "provenance.json"))
+    known["conventions"] = dict.fromkeys(names, convention) | known.get("conventions", {})
+    for dataset in names:
+        for file in sorted(root.glob(f"{dataset}/*/fold1/spec.json")):
+            spec = read_json(file)
+            params = known["params"].setdefault(dataset, {})
+            params |= {"": {"seed": spec["seed"]}, f"models.{file.parts[-3]}": flat(spec["params"])}
+            known["data"].setdefault(dataset, {})["source"] = spec["data_sha256"]
+            known["versions"].setdefault(dataset, spec["versions"])
+    return {part: {name: each[name] for name in names if name in each} for part, each in known.items()}
+
+
+def _convention(params: Path) -> str:
+    """The primary convention of the params.yaml beside the results."""
+    if not params.is_file():
+        return DEFAULT_CONVENTION
+    study: Mapping[str, Any] = yaml.safe_load(params.read_text(encoding="utf-8")) or {}
+    return (study.get("evaluation") or {}).get("convention", DEFAULT_CONVENTION)
+
+
+def _costs(root: Path) -> dict[tuple[str, str], Cost]:
+    jobs: dict[tuple[str, str], list[dict[str, float]]] = {}
+    for file in root.glob("*/*/fold*/timing.json"):
+        jobs.setdefault((file.parts[-4], file.parts[-3]), []).append(read_json(file))
+    return {
+        key: Cost(sum(job["seconds"] for job in own), max(job["peak_memory_mb"] for job in own))
+        for key, own in jobs.items()
+    }

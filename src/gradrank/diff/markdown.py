@@ -1,0 +1,72 @@
+"""A comparison as Markdown, for a pull request."""
+
+from gradrank.diff import wording
+from gradrank.diff.compare import Comparison, Moved
+from gradrank.markdown import markdown_table
+from gradrank.published import metric_label
+from gradrank.report.page import number
+
+
+def page(comparison: Comparison) -> str:
+    """The whole text, long lists folded away."""
+    a, b = comparison.a, comparison.b
+    parts = [
+        f"## `{a.name}` → `{b.name}`",
+        f"A: {wording.source(a)}. B: {wording.source(b)}. {wording.METHOD}",
+    ]
+    parts += [f"> {notice}" for notice in comparison.notices]
+    parts += [f"**Not compared**: {dataset}: {reason}" for dataset, reason in comparison.refused.items()]
+    parts += wording.lacking(comparison)
+    for title, found in wording.changed(comparison):
+        parts += _changes(title, found, comparison)
+    for dataset in comparison.datasets():
+        parts += _dataset(comparison, dataset)
+    if comparison.costs:
+        rows = [[f"`{pair.dataset}/{pair.model}`", *wording.cost(pair)] for pair in comparison.costs]
+        head = ["method", "time A", "time B", "memory A", "memory B"]
+        parts += _folded("Time of all jobs and peak memory", markdown_table(head, rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _changes(title: str, found: list[tuple[str, str, str]] | None, comparison: Comparison) -> list[str]:
+    if not found:
+        return [f"**{title}**: {'no change' if found is not None else wording.not_recorded(comparison)}"]
+    table = markdown_table([title, "A", "B"], [[f"`{name}`", f"`{a}`", f"`{b}`"] for name, a, b in found])
+    return _folded(f"{title}: {len(found)} changes", table) if len(found) > 10 else [table]
+
+
+def _dataset(comparison: Comparison, dataset: str) -> list[str]:
+    parts = [f"### {dataset} (`{comparison.a.conventions[dataset]}`)"]
+    head = ["method", "metric", "A", "B", "difference", "95% interval", "Wilcoxon p", "t p", "verdict"]
+    rows = [
+        [
+            f"`{row.model}`",
+            metric_label(table.metric),
+            number(row.a),
+            number(row.b),
+            wording.signed(row.difference),
+            wording.interval(row),
+            wording.probability(row.wilcoxon_holm),
+            wording.probability(row.t_holm),
+            f"{row.verdict} {wording.MARKS[row.verdict]}".strip(),
+        ]
+        for table in wording.tables(comparison, dataset)
+        for row in table.rows
+    ]
+    parts += [markdown_table(head, rows)] if rows else []
+    if same := wording.unchanged(comparison, dataset):
+        parts.append(f"Unchanged on every query: {', '.join(f'`{model}`' for model in same)}.")
+    moved = [each for each in comparison.moved if each.dataset == dataset]
+    return parts + (_folded("Queries that moved most", "\n\n".join(map(_moved, moved))) if moved else [])
+
+
+def _moved(moved: Moved) -> str:
+    lists = [
+        f"{word}: {', '.join(map(wording.query, queries)) or 'none'}"
+        for word, queries in (("gained", moved.gained), ("lost", moved.lost))
+    ]
+    return f"`{moved.model}`, {metric_label(moved.metric)}, {'; '.join(lists)}"
+
+
+def _folded(title: str, body: str) -> list[str]:
+    return [f"<details><summary>{title}</summary>", body, "</details>"]

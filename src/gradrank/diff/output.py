@@ -1,0 +1,57 @@
+"""The command: read both sides, compare, print in one form, judge."""
+
+import json
+import sys
+from pathlib import Path
+
+import typer
+
+from gradrank.diff.compare import Comparison, compare
+from gradrank.diff.regression import EXIT_CODE, limit, regressions
+from gradrank.diff.sides import resolve
+from gradrank.errors import GradrankError
+from gradrank.files import atomic
+from gradrank.published import metric_label
+
+PIPE_WIDTH = 120  # of text that goes to a file or another program
+
+
+def run(
+    a: str, b: str, markdown: bool, as_json: bool, html: Path | None, fail_on_regression: str | None
+) -> None:
+    """What `gradrank diff` does. Raises typer.Exit with EXIT_CODE after a regression."""
+    if markdown and as_json:
+        raise GradrankError("--markdown and --json: one at a time")
+    allowed = limit(fail_on_regression) if fail_on_regression is not None else None
+    comparison = compare(resolve(a), resolve(b))
+    _print(comparison, markdown, as_json)
+    if html is not None:
+        from gradrank.diff.html import page
+
+        with atomic(html) as partial:
+            partial.write_text(page(comparison), encoding="utf-8")
+    if allowed is not None and (fallen := regressions(comparison, allowed)):
+        for row in fallen:
+            print(
+                f"regression: {row.dataset}/{row.model}: {metric_label(row.metric)} {row.a:.4f} to {row.b:.4f}, "
+                f"more than {allowed.delta:g} less ({row.verdict})",
+                file=sys.stderr,
+            )
+        raise typer.Exit(EXIT_CODE)
+
+
+def _print(comparison: Comparison, markdown: bool, as_json: bool) -> None:
+    if as_json:
+        from gradrank.diff.data import plain
+
+        print(json.dumps(plain(comparison), indent=2, ensure_ascii=False))
+    elif markdown:
+        from gradrank.diff.markdown import page
+
+        print(page(comparison), end="")
+    else:
+        from rich.console import Console
+
+        from gradrank.diff.text import show
+
+        show(comparison, Console(width=None if sys.stdout.isatty() else PIPE_WIDTH))

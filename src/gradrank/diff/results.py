@@ -1,0 +1,109 @@
+"""What results have in common, wherever they lie: summary.json, values a query and provenance.json."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradrank.diff.side import Cost, Method
+from gradrank.dotted import flat
+from gradrank.per_query import QueryValues, query_values
+from gradrank.tables import RECALL_LEVELS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Summaries = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+Values = Mapping[str, Mapping[str, QueryValues]]
+
+DEFAULT_CONVENTION = "letor4"
+_KEYS = ("dataset", "model", "convention", "split", "fold", "qid")
+
+
+def measured(frame: "pl.DataFrame", conventions: Mapping[str, str]) -> dict[str, dict[str, QueryValues]]:
+    """By data set and method: the values, under the data set's convention, of rows as `per_query.gather`'s."""
+    found: dict[str, dict[str, QueryValues]] = {}
+    methods = frame.group_by("dataset", "model", "convention", maintain_order=True)
+    for (dataset, model, convention), rows in methods:
+        if convention == conventions.get(dataset, DEFAULT_CONVENTION):
+            metrics = [
+                name
+                for name in rows.columns
+                if name not in (*_KEYS, *RECALL_LEVELS) and rows[name].null_count() < len(rows)
+            ]
+            found.setdefault(dataset, {})[model] = query_values(rows, metrics)
+    return found
+
+
+def methods_of(
+    summaries: Summaries, values: Values, costs: Mapping[tuple[str, str], Cost]
+) -> dict[str, dict[str, Method]]:
+    """The methods of each summary.json; of a data set without one, every method that has values."""
+    return {
+        dataset: {
+            model: _method(
+                summaries.get(dataset, {}).get(model, {}), own.get(model), costs.get((dataset, model))
+            )
+            for model in sorted(summaries.get(dataset, own))
+        }
+        for dataset in sorted({*summaries, *values})
+        for own in [values.get(dataset, {})]
+    }
+
+
+def _method(summary: Mapping[str, float | None], values: QueryValues | None, cost: Cost | None) -> Method:
+    if values is None:
+        return Method(summary, None, cost)
+    means = {metric: values.mean(metric) for metric in values.values}
+    return Method({metric: None if np.isnan(mean) else mean for metric, mean in means.items()}, values, cost)
+
+
+def faults(summaries: Summaries, values: Values, cure: str) -> list[str]:
+    """What to know of data sets without values a query, and of those whose summary.json is not their mean."""
+    without = [dataset for dataset in summaries if dataset not in values]
+    unlike = [
+        dataset
+        for dataset, summary in summaries.items()
+        if any(
+            mean is not None and metric in own.values and abs(own.mean(metric) - mean) > 1e-4
+            for model, means in summary.items()
+            if (own := values.get(dataset, {}).get(model)) is not None
+            for metric, mean in means.items()
+        )
+    ]
+    found = []
+    if without:
+        found.append(
+            f"{', '.join(without)}: only the means of summary.json are known. Significance needs the values a "
+            f"query: {cure}"
+        )
+    if unlike:
+        found.append(
+            f"{', '.join(unlike)}: summary.json is not the mean of the values a query, which are what is compared: "
+            "the two are of different runs or conventions"
+        )
+    return found
+
+
+def of_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """`conventions`, `params`, `data`, `code` and `versions` of a Side, from `gradrank.provenance`'s file."""
+    made = provenance["datasets"].items()
+    return {
+        "conventions": {dataset: each["params"]["evaluation"]["convention"] for dataset, each in made},
+        "params": {dataset: params_of(dataset, each["params"]) for dataset, each in made},
+        "data": {
+            dataset: {"source": each["data"]["source_sha256"]} | each["data"]["files"]
+            for dataset, each in made
+        },
+        "code": {dataset: each["code"]["files"] for dataset, each in made},
+        "versions": {dataset: each["versions"] for dataset, each in made},
+    }
+
+
+def params_of(dataset: str, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """A Side's parameters of one data set from `seed`, `dataset` (its settings), `models` and `evaluation`."""
+    return {
+        "": {"seed": values["seed"]},
+        f"datasets.{dataset}": flat(values["dataset"]),
+        "evaluation": flat(values["evaluation"]),
+    } | {f"models.{name}": flat(variant["params"]) for name, variant in values["models"].items()}

@@ -1,0 +1,97 @@
+"""A comparison on a terminal, in colour where it is one."""
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from gradrank.diff import wording
+from gradrank.diff.compare import Comparison
+from gradrank.published import metric_label
+from gradrank.report.page import number
+
+STYLES = {"better": "bold green", "worse": "bold red", "untested": "yellow"}
+
+
+def show(comparison: Comparison, console: Console) -> None:
+    """Print everything."""
+    for letter, side in (("A", comparison.a), ("B", comparison.b)):
+        console.print(Text.assemble((f"{letter}  ", "bold"), side.name, (f"  {wording.source(side)}", "dim")))
+    for notice in comparison.notices:
+        console.print(Text(f"note: {notice}", "yellow"))
+    for dataset, reason in comparison.refused.items():
+        console.print(Text(f"not compared: {dataset}: {reason}", "bold red"))
+    for line in wording.lacking(comparison):
+        console.print(Text(line))
+    for title, found in wording.changed(comparison):
+        _changes(title, found, comparison, console)
+    for dataset in comparison.datasets():
+        _dataset(comparison, dataset, console)
+    _costs(comparison, console)
+    console.print(Text(f"\n{wording.METHOD}", "dim"))
+
+
+def _changes(
+    title: str, found: list[tuple[str, str, str]] | None, comparison: Comparison, console: Console
+) -> None:
+    if not found:
+        state = "no change" if found is not None else wording.not_recorded(comparison)
+        console.print(Text.assemble((title, "bold"), f": {state}"))
+        return
+    _heading(title, console)
+    table = _table("", "A", "B", numeric=False)
+    for row in found:
+        table.add_row(*map(Text, row))
+    console.print(Padding(table, (0, 2), expand=False))
+
+
+def _dataset(comparison: Comparison, dataset: str, console: Console) -> None:
+    convention = comparison.a.conventions[dataset]
+    for metric, rows in ((each.metric, each.rows) for each in wording.tables(comparison, dataset)):
+        queries = max(row.queries for row in rows)
+        _heading(
+            f"{dataset}: {metric_label(metric)} ({convention}"
+            + (f", {queries:,} queries)" if queries else ")"),
+            console,
+        )
+        table = _table("method", "A", "B", "difference", "95% interval", "Wilcoxon p", "t p", "verdict")
+        for row in rows:
+            style = STYLES.get(row.verdict, "")
+            cells = [number(row.a), number(row.b), wording.signed(row.difference), wording.interval(row)]
+            cells += [wording.probability(row.wilcoxon_holm), wording.probability(row.t_holm)]
+            verdict = f"{row.verdict} {wording.MARKS[row.verdict]}".strip()
+            table.add_row(Text(row.model), *map(Text, cells), Text(verdict, style))
+        console.print(Padding(table, (0, 2), expand=False))
+    if same := wording.unchanged(comparison, dataset):
+        console.print(
+            Text.assemble("\n" if same else "", (dataset, "bold"), f": unchanged: {', '.join(same)}")
+        )
+    for moved in comparison.moved:
+        if moved.dataset == dataset:
+            _heading(
+                f"{dataset}: queries of {moved.model} that moved most, {metric_label(moved.metric)}", console
+            )
+            for word, queries in (("gained", moved.gained), ("lost", moved.lost)):
+                line = ", ".join(map(wording.query, queries)) or "none"
+                console.print(Padding(Text.assemble((f"{word}: ", "dim"), line), (0, 2), expand=False))
+
+
+def _costs(comparison: Comparison, console: Console) -> None:
+    if comparison.costs:
+        _heading("Time of all jobs and peak memory", console)
+        table = _table("method", "time A", "time B", "memory A", "memory B")
+        for pair in comparison.costs:
+            table.add_row(Text(f"{pair.dataset}/{pair.model}"), *map(Text, wording.cost(pair)))
+        console.print(Padding(table, (0, 2), expand=False))
+
+
+def _heading(text: str, console: Console) -> None:
+    console.print(Text(f"\n{text}", "bold"))
+
+
+def _table(first: str, *others: str, numeric: bool = True) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column(first)
+    for name in others:
+        table.add_column(name, justify="right" if numeric and name != "verdict" else "left")
+    return table

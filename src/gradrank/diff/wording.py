@@ -1,0 +1,112 @@
+"""What the terminal, Markdown and HTML say alike: numbers, hashes and sentences."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gradrank.diff.changes import Change
+from gradrank.diff.compare import Comparison, CostPair, Query, Row, headline
+from gradrank.diff.side import Side
+from gradrank.report.page import number, seconds
+
+MARKS = {"better": "▲", "worse": "▼", "no evidence": "", "unchanged": "", "untested": ""}
+TITLES = {"params": "Parameters", "data": "Data", "code": "Code", "versions": "Packages"}
+METHOD = (
+    "B minus A over the same queries, with the 95% bootstrap interval. Better or worse: a Wilcoxon signed-rank "
+    "test, Holm-corrected over every method of the diff that moved, gives p < .05, and the interval excludes 0."
+)
+
+
+class Table(NamedTuple):
+    """The rows of one data set and metric that moved, or that could not be tested."""
+
+    dataset: str
+    metric: str
+    rows: list[Row]
+
+
+def tables(comparison: Comparison, dataset: str) -> list[Table]:
+    """One a headline metric."""
+    own = [row for row in comparison.rows if row.dataset == dataset]
+    metrics = headline(list(dict.fromkeys(row.metric for row in own)))
+    rows = {
+        metric: [row for row in own if row.metric == metric and row.verdict != "unchanged"]
+        for metric in metrics
+    }
+    return [Table(dataset, metric, rows[metric]) for metric in metrics if rows[metric]]
+
+
+def unchanged(comparison: Comparison, dataset: str) -> list[str]:
+    """The methods that are equal on every query under every metric."""
+    verdicts: dict[str, set[str]] = {}
+    for row in comparison.rows:
+        if row.dataset == dataset:
+            verdicts.setdefault(row.model, set()).add(row.verdict)
+    return [model for model, found in verdicts.items() if found == {"unchanged"}]
+
+
+def changed(comparison: Comparison) -> Iterator[tuple[str, list[tuple[str, str, str]] | None]]:
+    """By kind: (name, in A, in B) as text; None where A or B does not record it."""
+    for kind, found in comparison.changes._asdict().items():
+        if found is None:
+            yield TITLES[kind], None
+        else:
+            yield (
+                TITLES[kind],
+                [_change(change, comparison, hashes=kind in ("data", "code")) for change in found],
+            )
+
+
+def _change(change: Change, comparison: Comparison, hashes: bool) -> tuple[str, str, str]:
+    own = "" if set(change.datasets) >= set(comparison.datasets()) else f" ({', '.join(change.datasets)})"
+    a, b = (_hash(value) if hashes else _text(value) for value in (change.a, change.b))
+    return change.name + own, a, b
+
+
+def _text(value: Any) -> str:
+    return "–" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def _hash(value: str | None) -> str:
+    return value[:12] if value else "–"
+
+
+def not_recorded(comparison: Comparison) -> str:
+    """Which of the two does not say how it was made."""
+    return f"not recorded in both A ({comparison.a.kind}) and B ({comparison.b.kind})"
+
+
+def source(side: Side) -> str:
+    """`git revision 1a2b3c4d5e6f`."""
+    return f"{side.kind} {side.revision[:12]}" if side.revision else side.kind
+
+
+def lacking(comparison: Comparison) -> Iterator[str]:
+    """`Only in A: mq2007/ranksvm`."""
+    for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
+        if names:
+            yield f"Only in {letter}: {', '.join('/'.join(name) for name in names)}"
+
+
+def signed(value: float) -> str:
+    return number(value, "+.4f")
+
+
+def interval(row: Row) -> str:
+    return f"[{signed(row.low)}, {signed(row.high)}]" if row.low == row.low else "–"
+
+
+def probability(p: float) -> str:
+    """`.012`, `<.001`, a dash for none."""
+    return "<.001" if p < 0.001 else number(p, ".3f").removeprefix("0")
+
+
+def query(found: Query) -> str:
+    """`12 +0.310 (0.120 to 0.430)`."""
+    return f"{found.qid} {number(found.gap, '+.3f')} ({found.a:.3f} to {found.b:.3f})"
+
+
+def cost(pair: CostPair) -> tuple[str, str, str, str]:
+    """Seconds of A and B, memory of A and B."""
+    memory = (f"{each.peak_memory_mb:,.0f} MB" for each in (pair.a, pair.b))
+    return seconds(pair.a.seconds), seconds(pair.b.seconds), *memory
