@@ -101,30 +101,35 @@ def train_epochs(
 
 
 @numba.njit(cache=True)
-def difference_row_sums(h, first_biases, weights, biases, output, last_bias, offsets):
+def difference_row_sums(h, weights, biases, offsets):
     """(n,) float64 sum_j P_ij over the query, i itself included, P_ij = (p_ij + 1 - p_ji) / 2.
 
-    p_ij = sigmoid(g(x_i - x_j)), g a net of two hidden layers. Its first layer is linear in the difference,
-    so h = x W (n, k), once a document, serves all pairs. first_biases: (k,); weights (k, m) and biases (m,):
-    the second layer's; output (m,) and last_bias: the last one's. O(n) memory, whatever the query's size.
+    p_ij = sigmoid(g(x_i - x_j)). The net's first layer is linear in the difference, so h = x W (n, k), once a
+    document, serves all pairs. weights: a tuple of the further layers' (inputs, outputs); biases: a tuple of
+    all layers'. O(n) memory, whatever the query's size.
     """
     sums = np.empty(len(h))
-    second = np.empty(len(biases), np.float32)
+    widest = 0
+    for each in biases:
+        widest = max(widest, len(each))
+    x, below = np.empty(widest, h.dtype), np.empty(widest, h.dtype)
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
         row, column = np.zeros(b - a), np.zeros(b - a)
         for i in range(a, b):
             for j in range(a, b):
-                second[:] = biases
-                for k in range(len(first_biases)):
-                    x = h[i, k] - h[j, k] + first_biases[k]
-                    if x > 0.0:
-                        for m in range(len(second)):
-                            second[m] += x * weights[k, m]
-                logit = last_bias
-                for m in range(len(second)):
-                    logit += max(second[m], np.float32(0.0)) * output[m]
-                p = _sigmoid(logit)
+                for k in range(h.shape[1]):
+                    x[k] = h[i, k] - h[j, k] + biases[0][k]
+                for layer in range(len(weights)):
+                    layer_weights = weights[layer]
+                    inputs, outputs = layer_weights.shape
+                    x, below = below, x
+                    x[:outputs] = biases[layer + 1]
+                    for k in range(inputs):
+                        if below[k] > 0.0:
+                            for m in range(outputs):
+                                x[m] += below[k] * layer_weights[k, m]
+                p = _sigmoid(x[0])
                 row[i - a] += p
                 column[j - a] += p
         sums[a:b] = (row - column + (b - a)) / 2.0

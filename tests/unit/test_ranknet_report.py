@@ -27,36 +27,43 @@ def drawn(seed, queries=30, documents=10):
     return Collection(x, labels, np.arange(0, len(x) + 1, documents), np.arange(queries))
 
 
-def random_model(reading, seed=0):
+def random_model(reading, scoring="row_sums", hidden=(64, 32), seed=0):
     """Untrained, with biases: nothing in it favours antisymmetry."""
     rng = np.random.default_rng(seed)
-    widths = [4, 64, 32, 1]
+    widths = [4, *hidden, 1]
     weights = [rng.normal(0.0, 0.2, pair).astype(np.float32) for pair in pairwise(widths)]
     biases = [rng.normal(size=width).astype(np.float32) for width in widths[1:]]
-    return RankNetReport(Net(weights, biases, rng.normal(size=4), rng.uniform(0.5, 2.0, 4)), reading)
+    return RankNetReport(Net(weights, biases, rng.normal(size=4), rng.uniform(0.5, 2.0, 4)), reading, scoring)
+
+
+def logit(model, x):
+    """The net's output for a standardised input, in float64."""
+    *layers, (last, bias) = zip(model.net.weights, model.net.biases, strict=True)
+    for weights, biases in layers:
+        x = np.maximum(x @ weights.astype(float) + biases, 0.0)
+    return (x @ last.astype(float) + bias)[0]
+
+
+def standard(model, x):
+    return (x.astype(float) - model.net.mean) / model.net.scale
 
 
 def probability(model, first, second):
     """P that the document `first` ranks above `second`, in float64, from the definition."""
 
-    def output(x):
-        *layers, (last, bias) = zip(model.net.weights, model.net.biases, strict=True)
-        for weights, biases in layers:
-            x = np.maximum(x @ weights.astype(float) + biases, 0.0)
-        return (x @ last.astype(float) + bias)[0]
-
     def sigmoid(o):
         return 1.0 / (1.0 + np.exp(-o))
 
-    first, second = ((x.astype(float) - model.net.mean) / model.net.scale for x in (first, second))
+    first, second = standard(model, first), standard(model, second)
     if model.reading == "siamese":
-        return sigmoid(output(first) - output(second))
-    return (sigmoid(output(first - second)) + 1.0 - sigmoid(output(second - first))) / 2.0
+        return sigmoid(logit(model, first) - logit(model, second))
+    return (sigmoid(logit(model, first - second)) + 1.0 - sigmoid(logit(model, second - first))) / 2.0
 
 
+@pytest.mark.parametrize("hidden", [(64, 32), (5,), (3, 9, 4)])
 @pytest.mark.parametrize("reading", READINGS)
-def test_scores_are_row_sums_over_all_pairs_of_the_query(reading):
-    model, part = random_model(reading), drawn(0, queries=1, documents=11)
+def test_scores_are_row_sums_over_all_pairs_of_the_query(reading, hidden):
+    model, part = random_model(reading, hidden=hidden), drawn(0, queries=1, documents=11)
     offsets = np.array([0, 4, 5, 11])
     expected = np.concatenate(
         [
@@ -65,6 +72,27 @@ def test_scores_are_row_sums_over_all_pairs_of_the_query(reading):
         ]
     )
     np.testing.assert_allclose(model.score(part.features, offsets), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_plain_score_is_of_the_document_alone(reading):
+    model, part = random_model(reading, "plain"), drawn(0, queries=2, documents=6)
+    xs = [standard(model, x) for x in part.features]
+    back = 0.0 if reading == "siamese" else np.array([logit(model, -x) for x in xs])
+    expected = np.array([logit(model, x) for x in xs]) - back
+    scores = model.score(part.features, part.offsets)
+    np.testing.assert_allclose(scores, expected if reading == "siamese" else expected / 2.0, atol=1e-4)
+    np.testing.assert_array_equal(model.score(part.features, np.array([0, 12])), scores)
+
+
+def test_row_sums_of_a_siamese_net_sort_as_its_plain_scores():
+    part = drawn(3, queries=5, documents=20)
+    sums, plain = (
+        random_model("siamese", scoring).score(part.features, part.offsets)
+        for scoring in ("row_sums", "plain")
+    )
+    for a, b in pairwise(part.offsets):
+        np.testing.assert_array_equal(np.argsort(sums[a:b]), np.argsort(plain[a:b]))
 
 
 @pytest.mark.parametrize("reading", READINGS)

@@ -4,12 +4,16 @@ The report leaves open what the net sees. Here it is the difference x_i - x_j, w
 Nothing makes such a net antisymmetric, so a pair is scored in both directions: P_ij = (p_ij + 1 - p_ji) / 2,
 and P_ij + P_ji = 1. `reading: siamese` is the other one: P_ij = sigmoid(f(x_i) - f(x_j)), as Burges 2005.
 A document's score is the sum of its row in the query's n x n matrix of P, so it depends on the whole list.
+`scoring: plain` depends on the document alone: f(x), or of the difference net its logit against the mean
+document, (g(x) - g(-x)) / 2 on standardised x. Row sums of a siamese net sort documents as f does.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
+from pydantic import PositiveInt
 
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
@@ -20,12 +24,17 @@ from gradrank.protocol import CRITERION, report, with_grades_to_order
 if TYPE_CHECKING:
     from gradrank.nets import Net
 
-HIDDEN = (64, 32)  # the report's
-
 
 class RankNetReportParams(ModelParams):
+    hidden: tuple[PositiveInt, ...] = param(
+        (64, 32), "ReLU units of each hidden layer (the report)", min_length=1
+    )
     reading: Literal["difference", "siamese"] = param(
         "difference", "the report trains on pair differences; siamese: Burges et al. 2005"
+    )
+    scoring: Literal["row_sums", "plain"] = param(
+        "row_sums",
+        "the report sums the rows of the matrix of pair probabilities; plain: the net's own output",
     )
     epochs: int = param(10, "the report", ge=1)
     batch_pairs: int = param(32, "the report", ge=1)
@@ -51,8 +60,8 @@ class RankNetReport(Model):
     Params = RankNetReportParams
     summary = "RankNet of the term report: 64-32 ReLU net on pair differences, sorted by row sums"
 
-    def __init__(self, net: "Net", reading: str) -> None:
-        self.net, self.reading = net, reading
+    def __init__(self, net: "Net", reading: str, scoring: str = "row_sums") -> None:
+        self.net, self.reading, self.scoring = net, reading, scoring
 
     @classmethod
     def fit(
@@ -64,7 +73,7 @@ class RankNetReport(Model):
         train = with_grades_to_order(train, cls.name)
         mean, scale = standardisation(train.features)
         rng = np.random.default_rng(seed)
-        net = PairNet([train.features.shape[1], *HIDDEN, 1], params.reading == "siamese", rng)
+        net = PairNet([train.features.shape[1], *params.hidden, 1], params.reading == "siamese", rng)
         losses = train_epochs(
             net,
             standardised(train.features, mean, scale),
@@ -79,7 +88,7 @@ class RankNetReport(Model):
         best, best_value = None, -np.inf
         for epoch, loss in zip(range(1, params.epochs + 1), losses, strict=False):
             layers = [[layer.copy() for layer in part] for part in (net.weights, net.biases)]
-            model = cls(Net(*layers, mean, scale, "relu"), params.reading)
+            model = cls(Net(*layers, mean, scale, "relu"), params.reading, params.scoring)
             scores = model.score(vali.features, vali.offsets)
             if not (np.isfinite(scores).all() and np.isfinite(loss)):
                 raise GradrankError(
@@ -96,23 +105,25 @@ class RankNetReport(Model):
         from gradrank.pair_net import difference_row_sums, siamese_row_sums
 
         if self.reading == "siamese":
-            return siamese_row_sums(self.net.scores(features), offsets)
-        first, second, last = self.net.weights
+            scores = self.net.scores(features)
+            return scores if self.scoring == "plain" else siamese_row_sums(scores, offsets)
+        if self.scoring == "plain":
+            mirrored = replace(self.net, scale=-self.net.scale)
+            return (self.net.scores(features) - mirrored.scores(features)) / 2.0
+        first, *further = self.net.weights
         x = standardised(features, self.net.mean, self.net.scale)
         h = affine(x, first, np.zeros_like(self.net.biases[0]))
-        return difference_row_sums(
-            h, self.net.biases[0], second, self.net.biases[1], last[:, 0], self.net.biases[2][0], offsets
-        )
+        return difference_row_sums(h, tuple(further), tuple(self.net.biases), offsets)
 
     def save(self, folder: Path) -> None:
         self.net.save(folder / "net.safetensors")
-        write_json(folder / "reading.json", self.reading)
+        write_json(folder / "scoring.json", {"reading": self.reading, "scoring": self.scoring})
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         from gradrank.nets import Net
 
-        return cls(Net.load(folder / "net.safetensors"), read_json(folder / "reading.json"))
+        return cls(Net.load(folder / "net.safetensors"), **read_json(folder / "scoring.json"))
 
 
 @register("ranknet_report_l2")
