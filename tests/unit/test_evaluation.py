@@ -307,6 +307,33 @@ def test_model_export_holds_the_test_parts(tmp_path, study):
     assert {line.split()[-1] for line in paths[0].read_text().splitlines()} == {"toy"}
 
 
+def test_ir_measures_on_the_exported_folds_gives_the_values_of_per_query_parquet(tmp_path, study):
+    ir_measures = pytest.importorskip("ir_measures")
+    folder, data = study
+    named = {
+        "map": ir_measures.AP,
+        "mrr": ir_measures.RR,
+        "p@5": ir_measures.P @ 5,
+        "recall@3": ir_measures.R @ 3,
+        "ndcg@10": ir_measures.nDCG @ 10,
+        "r_precision": ir_measures.Rprec,
+        "iprec@0.4": ir_measures.IPrec @ 0.4,
+    }
+    evaluate_model(folder, data, SPEC, ["trec"], list(named))
+    ours = pl.read_parquet(folder / "per_query.parquet").filter(split="test")
+    paths = export_model(folder, data, tmp_path / "out")
+    for fold, (run, qrels) in enumerate(zip(paths[::3], paths[1::3], strict=True), start=1):
+        rows = ours.filter(fold=fold)
+        theirs = ir_measures.iter_calc(
+            named.values(), ir_measures.read_trec_qrels(str(qrels)), ir_measures.read_trec_run(str(run))
+        )
+        found = {(int(each.query_id), each.measure): each.value for each in theirs}
+        assert len(found) == len(named) * 6
+        for name, measure in named.items():
+            want = [found[qid, measure] for qid in rows["qid"]]
+            np.testing.assert_allclose(rows[name].to_numpy(), want, rtol=1e-12, err_msg=name)
+
+
 @pytest.mark.parametrize("ids", [["A", "A"], ["A", "B C"], ["A", ""]])
 def test_ids_that_a_trec_file_cannot_hold_are_refused(tmp_path, ids):
     judgements = Judgements(np.array([1, 0]), np.array([0, 2]), np.array([5]), pl.Series(ids))
