@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.conventions import Convention
 from gradrank.errors import GradrankError, nearest
 from gradrank.files import read_json
 from gradrank.per_query import QueryValues
@@ -115,7 +116,12 @@ class Inputs:
         return list(self.settings.get("models", ()))
 
     def measure(
-        self, dataset: str, model: str, metrics: Sequence[str], convention: str, split: str = "test"
+        self,
+        dataset: str,
+        model: str,
+        metrics: Sequence[str],
+        convention: str | Convention,
+        split: str = "test",
     ) -> QueryValues:
         """Any metric under any convention, from the stored scores of every fold; nothing is retrained.
 
@@ -140,6 +146,21 @@ class Inputs:
 
     def fold(self, dataset: str, model: str, number: int) -> Path:
         return self.results / dataset / model / f"fold{number}"
+
+    def params(self, dataset: str, model: str) -> dict[str, Any]:
+        """The parameters a model or variant was trained with, and its registered name as `model`."""
+        spec = read_json(self.fold(dataset, model, 1) / "spec.json")
+        return spec["params"] | {"model": spec["model"]}
+
+    def around(self, dataset: str, base: str, name: str) -> list[tuple[Any, str]]:
+        """(value, model) of `base` and of this study's models that differ from it in parameter `name` alone."""
+        params = {model: self.params(dataset, model) for model in {base, *self.models}}
+        same = {key: value for key, value in params[base].items() if key != name}
+        return sorted(
+            (values[name], model)
+            for model, values in params.items()
+            if {key: value for key, value in values.items() if key != name} == same
+        )
 
     def timings(self, dataset: str, model: str) -> list[dict[str, float]]:
         """timing.json of every fold: `fit_seconds`, `seconds`, `peak_memory_mb`."""
