@@ -4,15 +4,18 @@ python benchmarks/metrics.py [--data data/parquet/mq2007.parquet] [--large]
 
 Each tool gets its own process, one warm-up on a few queries (imports, compilation), its input in its own form
 ("prepare"), and then computes NDCG@1..10, P@1..10 and MAP, query by query, under trec_eval's convention
-("evaluate"). "gradrank, all metrics" computes everything that gradrank has. Tools that are not installed are
-left out: pip install pytrec-eval-terrier ir-measures ranx.
+("evaluate"). "gradrank, all metrics" computes everything that gradrank has; "from files" also reads judgements
+and scores as Parquet, checks them, and writes the values. The large run is to take at most 10 s and 2 GB. Tools
+that are not installed are left out: pip install pytrec-eval-terrier ir-measures ranx.
 """
 
 import argparse
 import json
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -57,6 +60,31 @@ def gradrank(names, scores, labels, offsets):
     from gradrank.metrics import compute
 
     return lambda: compute(names, scores, labels, offsets, "trec")["ndcg@10"].mean()
+
+
+def gradrank_from_files(scores, labels, offsets):
+    import polars as pl
+
+    from gradrank.evaluation import evaluate_file
+
+    folder = Path(tempfile.mkdtemp())
+    sizes = np.diff(offsets)
+    rows = {
+        "part": np.ones(len(labels), np.int8),
+        "qid": np.repeat(np.arange(len(sizes)), sizes),
+        "docid": pl.Series(np.arange(len(labels)) - np.repeat(offsets[:-1], sizes)).cast(pl.String),
+        "label": labels,
+    }
+    pl.DataFrame(rows).write_parquet(folder / "data.parquet")
+    pl.DataFrame({"score": scores}).write_parquet(folder / "scores.parquet")
+
+    def run():
+        values = evaluate_file(folder / "scores.parquet", folder / "data.parquet", "trec", ALL)
+        values.write_parquet(folder / "values.parquet")
+        shutil.rmtree(folder)
+        return values["ndcg@10"].mean()
+
+    return run
 
 
 def _dicts(scores, labels, offsets):
@@ -114,6 +142,7 @@ def scikit_learn(scores, labels, offsets):
 TOOLS = {
     "gradrank, same metrics": ("numpy", lambda *data: gradrank(SHARED, *data)),
     "gradrank, all metrics": ("numpy", lambda *data: gradrank(ALL, *data)),
+    "gradrank, from files": ("numpy", gradrank_from_files),
     "pytrec_eval": ("pytrec_eval", pytrec_eval),
     "ir_measures": ("ir_measures", ir_measures),
     "ranx": ("ranx", ranx),
