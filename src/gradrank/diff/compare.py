@@ -51,6 +51,11 @@ class Row:
     t_holm: float = np.nan
     wilcoxon_holm: float = np.nan
 
+    @property
+    def moved(self) -> bool:
+        """Whether anything differs, as far as it is known."""
+        return self.verdict != "unchanged" and not (self.verdict == "untested" and self.difference == 0)
+
 
 class Query(NamedTuple):
     fold: int

@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from gradrank.diff.results import DEFAULT_CONVENTION, faults, measured, methods_of, of_provenance
-from gradrank.diff.side import Cost, Side
+from gradrank.diff.results import (
+    DEFAULT_CONVENTION,
+    costs_of,
+    faults,
+    measured,
+    methods_of,
+    of_provenance,
+)
+from gradrank.diff.side import Side
 from gradrank.dotted import flat
 from gradrank.errors import GradrankError
 from gradrank.files import read_json
@@ -36,7 +43,11 @@ def read_folder(path: Path) -> Side:
         name=str(path),
         kind="results folder",
         revision=None,
-        methods=methods_of(summaries, values, _costs(root)),
+        methods=methods_of(
+            summaries,
+            values,
+            costs_of({str(file): file.read_bytes() for file in root.glob(f"{only}/*/fold*/timing.json")}),
+        ),
         notices=tuple(faults(summaries, values, cure)),
         **known,
     )
@@ -46,7 +57,7 @@ def _located(path: Path) -> tuple[Path, str]:
     """The folder of all data sets, and the name of the one that is meant (`*`: all)."""
     if (path / "results").is_dir():
         return path / "results", "*"
-    if (path / "summary.json").is_file() or any(path.glob("*/per_query.parquet")):
+    if (path / "summary.json").is_file() or any(path.glob("*/fold*/spec.json")):
         return path.resolve().parent, path.resolve().name
     return path, "*"
 
@@ -84,13 +95,3 @@ def _convention(params: Path) -> str:
         return DEFAULT_CONVENTION
     study: Mapping[str, Any] = yaml.safe_load(params.read_text(encoding="utf-8")) or {}
     return (study.get("evaluation") or {}).get("convention", DEFAULT_CONVENTION)
-
-
-def _costs(root: Path) -> dict[tuple[str, str], Cost]:
-    jobs: dict[tuple[str, str], list[dict[str, float]]] = {}
-    for file in root.glob("*/*/fold*/timing.json"):
-        jobs.setdefault((file.parts[-4], file.parts[-3]), []).append(read_json(file))
-    return {
-        key: Cost(sum(job["seconds"] for job in own), max(job["peak_memory_mb"] for job in own))
-        for key, own in jobs.items()
-    }

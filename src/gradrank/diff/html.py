@@ -30,7 +30,6 @@ def _overview(comparison: Comparison) -> Markup:
             table for dataset in comparison.datasets() for table in wording.tables(comparison, dataset)
         ],
         changed=list(wording.changed(comparison)),
-        not_recorded=wording.not_recorded(comparison),
         costs=[(pair, wording.cost(pair)) for pair in comparison.costs],
         marks=wording.MARKS,
     )
@@ -43,8 +42,12 @@ def _dataset(comparison: Comparison, dataset: str) -> Markup:
         convention=comparison.a.conventions[dataset],
         method=wording.METHOD,
         plots=[(table, differences(table.rows)) for table in wording.tables(comparison, dataset)],
-        rows=[row for row in comparison.rows if row.dataset == dataset and row.verdict != "unchanged"],
-        unchanged=wording.unchanged(comparison, dataset),
+        rows=[
+            row
+            for row in comparison.rows
+            if row.dataset == dataset and row.verdict != "unchanged" and row.difference != 0
+        ],
+        level=list(wording.level(comparison, dataset)),
         moved=[(moved, queries(moved)) for moved in comparison.moved if moved.dataset == dataset],
         interval=wording.interval,
         probability=wording.probability,

@@ -6,6 +6,8 @@ from gradrank.markdown import markdown_table
 from gradrank.published import metric_label
 from gradrank.report.page import number
 
+MOST_ROWS = 10  # of a table that is not folded away
+
 
 def page(comparison: Comparison) -> str:
     """The whole text, long lists folded away."""
@@ -17,8 +19,8 @@ def page(comparison: Comparison) -> str:
     parts += [f"> {notice}" for notice in comparison.notices]
     parts += [f"**Not compared**: {dataset}: {reason}" for dataset, reason in comparison.refused.items()]
     parts += wording.lacking(comparison)
-    for title, found in wording.changed(comparison):
-        parts += _changes(title, found, comparison)
+    for changed in wording.changed(comparison):
+        parts += _changes(changed)
     for dataset in comparison.datasets():
         parts += _dataset(comparison, dataset)
     if comparison.costs:
@@ -28,11 +30,12 @@ def page(comparison: Comparison) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _changes(title: str, found: list[tuple[str, str, str]] | None, comparison: Comparison) -> list[str]:
-    if not found:
-        return [f"**{title}**: {'no change' if found is not None else wording.not_recorded(comparison)}"]
-    table = markdown_table([title, "A", "B"], [[f"`{name}`", f"`{a}`", f"`{b}`"] for name, a, b in found])
-    return _folded(f"{title}: {len(found)} changes", table) if len(found) > 10 else [table]
+def _changes(changed: wording.Changed) -> list[str]:
+    if not changed.rows:
+        return [f"**{changed.title}**: {changed.note}"]
+    rows = [[f"`{name}`", f"`{a}`", f"`{b}`"] for name, a, b in changed.rows]
+    table = markdown_table([changed.title, "A", "B"], rows)
+    return _folded(f"{changed.title}: {len(rows)} changes", table) if len(rows) > MOST_ROWS else [table]
 
 
 def _dataset(comparison: Comparison, dataset: str) -> list[str]:
@@ -54,8 +57,7 @@ def _dataset(comparison: Comparison, dataset: str) -> list[str]:
         for row in table.rows
     ]
     parts += [markdown_table(head, rows)] if rows else []
-    if same := wording.unchanged(comparison, dataset):
-        parts.append(f"Unchanged on every query: {', '.join(f'`{model}`' for model in same)}.")
+    parts += [f"{sentence}." for sentence in wording.level(comparison, dataset)]
     moved = [each for each in comparison.moved if each.dataset == dataset]
     return parts + (_folded("Queries that moved most", "\n\n".join(map(_moved, moved))) if moved else [])
 

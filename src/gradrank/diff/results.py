@@ -1,6 +1,8 @@
 """What results have in common, wherever they lie: summary.json, values a query and provenance.json."""
 
+import json
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +38,7 @@ def measured(frame: "pl.DataFrame", conventions: Mapping[str, str]) -> dict[str,
 
 
 def methods_of(
-    summaries: Summaries, values: Values, costs: Mapping[tuple[str, str], Cost]
+    summaries: Summaries, values: Values, costs: Mapping[tuple[str, str], Cost | None]
 ) -> dict[str, dict[str, Method]]:
     """The methods of each summary.json; of a data set without one, every method that has values."""
     return {
@@ -56,6 +58,18 @@ def _method(summary: Mapping[str, float | None], values: QueryValues | None, cos
         return Method(summary, None, cost)
     means = {metric: values.mean(metric) for metric in values.values}
     return Method({metric: None if np.isnan(mean) else mean for metric, mean in means.items()}, values, cost)
+
+
+def costs_of(timings: Mapping[str, bytes]) -> dict[tuple[str, str], Cost]:
+    """By data set and method, from timing.json by its path, which ends in <dataset>/<model>/fold<k>/timing.json."""
+    jobs: dict[tuple[str, str], list[dict[str, float]]] = {}
+    for path, text in timings.items():
+        dataset, model = PurePath(path).parts[-4:-2]
+        jobs.setdefault((dataset, model), []).append(json.loads(text))
+    return {
+        key: Cost(sum(job["seconds"] for job in own), max(job["peak_memory_mb"] for job in own))
+        for key, own in jobs.items()
+    }
 
 
 def faults(summaries: Summaries, values: Values, cure: str) -> list[str]:

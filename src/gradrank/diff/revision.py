@@ -1,40 +1,44 @@
-"""A git revision, or a DVC experiment, which is a commit too, as a Side. Nothing is checked out.
+"""A git revision, or a DVC experiment, which is a commit too, as a Side.
 
-Git holds summary.json and params.yaml; DVC, by the hash in dvc.lock, the values a query: in its cache, else in
-its remote.
+Git holds summary.json and params.yaml; DVC the values a query and, in results/snapshot, provenance and timings.
 """
 
 import hashlib
 import io
 import json
 import re
-import subprocess
-import tarfile
-from collections.abc import Callable, Mapping
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 import yaml
 
-from gradrank.diff.results import DEFAULT_CONVENTION, faults, measured, methods_of, of_provenance, params_of
+from gradrank.diff.committed import Committed, git
+from gradrank.diff.results import (
+    DEFAULT_CONVENTION,
+    costs_of,
+    faults,
+    measured,
+    methods_of,
+    of_provenance,
+    params_of,
+)
 from gradrank.diff.side import Side
 from gradrank.dotted import flat
 from gradrank.errors import GradrankError
-
-if TYPE_CHECKING:
-    import polars as pl
-
-Files = Mapping[str, bytes]
+from gradrank.model import models
+from gradrank.provenance import code_files
 
 _EXPERIMENT = re.compile(r"refs/exps/[0-9a-f]{2}/[0-9a-f]{38}/(?P<name>.+)")
-_CODE = re.compile(r"Snakefile|workflow/rules/.*|src/.*\.(py|yaml|csv)")  # what results depend on
+_CODE = re.compile(r"src/.*\.py|workflow/rules/.*\.smk")
+_SNAPSHOT = "results/snapshot"
 
 
 def find_commit(name: str) -> tuple[str, str] | None:
     """The commit that a git revision or a DVC experiment is called by, and which of them it is."""
-    if found := _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"):
+    if found := git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"):
         return found.decode().strip(), "git revision"
-    listed = _git("for-each-ref", "--format=%(objectname) %(refname)", "refs/exps") or b""
+    listed = git("for-each-ref", "--format=%(objectname) %(refname)", "refs/exps") or b""
     commits = {
         commit
         for commit, ref in (line.split(" ", 1) for line in listed.decode().splitlines())
@@ -50,99 +54,75 @@ def find_commit(name: str) -> tuple[str, str] | None:
 
 def read_revision(name: str, kind: str, commit: str) -> Side:
     """Raises GradrankError where the revision holds no results."""
-    files = _files(commit)
-    read = _reader(commit, files)
+    import polars as pl
+
+    committed = Committed(commit)
     summaries = {
         path.split("/")[1]: json.loads(text)
-        for path, text in sorted(files.items())
+        for path, text in sorted(committed.files.items())
         if re.fullmatch(r"results/[^/]+/summary\.json", path)
     }
-    known, notices = _known(files, read, list(summaries))
-    values, cure = {}, ""
+    frame, cure = None, "run the workflow for it"
     try:
-        values = measured(_parquet(read("results/per_query.parquet")), known["conventions"])
+        frame = pl.read_parquet(io.BytesIO(committed.read("results/per_query.parquet")))
     except GradrankError as error:
         cure = str(error)
-    if not summaries and not values:
+    datasets = sorted({*summaries, *([] if frame is None else frame["dataset"].unique())})
+    if not datasets:
         raise GradrankError(
             f"{name}: no results/<dataset>/summary.json there; run in the project's own folder"
         )
+    methods = {dataset: summaries.get(dataset, {}) for dataset in datasets}
+    known, notices = _known(committed, methods)
+    values = measured(frame, known["conventions"]) if frame is not None else {}
+    timings = committed.find(_SNAPSHOT, "timing.json")
     return Side(
         name=name,
         kind=kind,
         revision=commit,
-        methods=methods_of(summaries, values, {}),
-        notices=(*notices, *faults(summaries, values, cure or "run the workflow for it")),
+        methods=methods_of(summaries, values, costs_of({path: committed.read(path) for path in timings})),
+        notices=(*notices, *faults(summaries, values, cure)),
         **known,
     )
 
 
-def _files(commit: str) -> Files:
-    """Every committed file by its path from the working folder."""
-    archive = _git("archive", "--format=tar", commit)
-    if archive is None:
-        raise GradrankError(f"{commit}: git cannot read this commit's files from here")
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        return {each.name: tar.extractfile(each).read() for each in tar if each.isfile()}
-
-
-def _reader(commit: str, files: Files) -> Callable[[str], bytes]:
-    """A function from a path to what the commit holds there, in git or in DVC; else it raises GradrankError."""
-    lock = yaml.safe_load(files.get("dvc.lock", b"")) or {"stages": {}}
-    outs = {out["path"] for stage in lock["stages"].values() for out in stage.get("outs", [])}
-
-    def read(path: str) -> bytes:
-        if path in files:
-            return files[path]
-        if not outs & {path, str(PurePosixPath(path).parent)}:
-            raise GradrankError(
-                "no dvc.lock that names them is committed there; run the workflow in a checkout of it "
-                f"(`git worktree add FOLDER {commit[:12]}`) and compare with FOLDER"
-            )
-        try:
-            from dvc.api import DVCFileSystem
-            from dvc.exceptions import DvcException
-        except ImportError:
-            raise GradrankError("DVC has them and is not installed: pip install 'gradrank[dvc]'") from None
-        try:
-            return DVCFileSystem(".", rev=commit).read_bytes(path)
-        except (DvcException, OSError) as error:
-            raise GradrankError(
-                f"DVC has them neither in its cache nor in a remote ({error}); `dvc push` where they were made, "
-                f"or `dvc repro` in a checkout of {commit[:12]}"
-            ) from None
-
-    return read
-
-
-def _parquet(content: bytes) -> "pl.DataFrame":
-    import polars as pl
-
-    return pl.read_parquet(io.BytesIO(content))
-
-
-def _known(
-    files: Files, read: Callable[[str], bytes], datasets: list[str]
-) -> tuple[dict[str, Any], list[str]]:
-    """How the results were made: provenance.json, else what is committed beside them; and what to know of it."""
-    try:
-        return of_provenance(json.loads(read("results/provenance.json"))), []
-    except GradrankError:
-        pass
-    study = yaml.safe_load(files.get("params.yaml", b"")) or {}
+def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[dict[str, Any], list[str]]:
+    """How these methods' results were made: provenance.json, else what is committed beside them; and notices."""
+    study = yaml.safe_load(committed.files.get("params.yaml", b"")) or {}
     convention = (study.get("evaluation") or {}).get("convention", DEFAULT_CONVENTION)
-    params, notices = _params(study, datasets)
-    code = {path: hashlib.sha256(text).hexdigest() for path, text in files.items() if _CODE.fullmatch(path)}
-    return {
-        "conventions": dict.fromkeys(datasets, convention),
+    variants, params, notices = _params(study, methods)
+    known: dict[str, Any] = {
+        "conventions": dict.fromkeys(methods, convention),
         "params": params,
-        "data": {dataset: _data(read, dataset) for dataset in datasets},
-        "code": dict.fromkeys(datasets, code),
-    }, notices
+        "data": {dataset: _data(committed, dataset) for dataset in methods},
+        "code": {
+            dataset: _code(committed, {variants.get(name, name) for name in names})
+            for dataset, names in methods.items()
+        },
+        "versions": {},
+    }
+    recorded = _provenance(committed)
+    for part in known:
+        known[part] |= {name: recorded[part][name] for name in methods if name in recorded.get(part, {})}
+    return known, notices
 
 
-def _params(study: Mapping[str, Any], datasets: list[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """params.yaml resolved, as results record it; without its checks where the present code refuses it."""
+def _provenance(committed: Committed) -> dict[str, Any]:
+    for path in ("results/provenance.json", f"{_SNAPSHOT}/provenance.json"):
+        try:
+            return of_provenance(json.loads(committed.read(path)))
+        except GradrankError:
+            continue
+    return {}
+
+
+def _params(
+    study: Mapping[str, Any], datasets: Iterable[str]
+) -> tuple[dict[str, str], dict[str, dict[str, Any]], list[str]]:
+    """The model behind each variant's name, and params.yaml by data set, resolved as results record it.
+
+    Without the checks, and with a notice, where the present code refuses it.
+    """
     from gradrank.params import check
 
     try:
@@ -152,16 +132,19 @@ def _params(study: Mapping[str, Any], datasets: list[str]) -> tuple[dict[str, di
         notice = (
             f"the present code refuses its params.yaml ({fault}): compared as written, with present defaults"
         )
-        return dict.fromkeys(datasets, _unchecked(study)), [notice]
+        return {}, dict.fromkeys(datasets, _unchecked(study)), [notice]
+    variants = {name: variant["model"] for name, variant in checked["models"].items()}
     own = {key: checked[key] for key in ("seed", "models", "evaluation")}
     settings = {dataset: checked["datasets"].get(dataset) or {} for dataset in datasets}
-    return {dataset: params_of(dataset, own | {"dataset": settings[dataset]}) for dataset in datasets}, []
+    return (
+        variants,
+        {name: params_of(name, own | {"dataset": values}) for name, values in settings.items()},
+        [],
+    )
 
 
 def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Seed and models as written, over the defaults of the models that are still registered."""
-    from gradrank.model import models
-
     found: dict[str, dict[str, Any]] = {"": {"seed": study.get("seed")}}
     for name, values in (study.get("models") or {}).items():
         defaults = models()[name].Params().model_dump(mode="json") if name in models() else {}
@@ -169,18 +152,20 @@ def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _data(read: Callable[[str], bytes], dataset: str) -> dict[str, str]:
+def _data(committed: Committed, dataset: str) -> dict[str, str]:
     """The hash of the text that the collection was parsed from, if DVC has its description."""
     try:
-        return {"source": json.loads(read(f"data/parquet/{dataset}.json"))["source_sha256"]}
+        return {"source": json.loads(committed.read(f"data/parquet/{dataset}.json"))["source_sha256"]}
     except GradrankError:
         return {}
 
 
-def _git(*arguments: str) -> bytes | None:
-    """What git prints; None where it fails or is not there."""
-    try:
-        done = subprocess.run(["git", *arguments], capture_output=True)
-    except OSError:
-        return None
-    return done.stdout if done.returncode == 0 else None
+def _code(committed: Committed, names: set[str]) -> dict[str, str]:
+    """SHA-256 of the files that these models' results depend on today, and of those that are gone since."""
+    stages = code_files(names & models().keys())
+    today = {path for paths in stages.values() for path in paths}
+    return {
+        path: hashlib.sha256(text).hexdigest()
+        for path, text in committed.files.items()
+        if path in today or (_CODE.fullmatch(path) and not Path(path).exists())
+    }

@@ -11,6 +11,7 @@ from gradrank.published import metric_label
 from gradrank.report.page import number
 
 STYLES = {"better": "bold green", "worse": "bold red", "untested": "yellow"}
+MOST_CHANGES = 20  # of one kind
 
 
 def show(comparison: Comparison, console: Console) -> None:
@@ -23,26 +24,26 @@ def show(comparison: Comparison, console: Console) -> None:
         console.print(Text(f"not compared: {dataset}: {reason}", "bold red"))
     for line in wording.lacking(comparison):
         console.print(Text(line))
-    for title, found in wording.changed(comparison):
-        _changes(title, found, comparison, console)
+    for changed in wording.changed(comparison):
+        _changes(changed, console)
     for dataset in comparison.datasets():
         _dataset(comparison, dataset, console)
     _costs(comparison, console)
     console.print(Text(f"\n{wording.METHOD}", "dim"))
 
 
-def _changes(
-    title: str, found: list[tuple[str, str, str]] | None, comparison: Comparison, console: Console
-) -> None:
-    if not found:
-        state = "no change" if found is not None else wording.not_recorded(comparison)
-        console.print(Text.assemble((title, "bold"), f": {state}"))
+def _changes(changed: wording.Changed, console: Console) -> None:
+    if not changed.rows:
+        console.print(Text.assemble((changed.title, "bold"), f": {changed.note}"))
         return
-    _heading(title, console)
+    _heading(changed.title, console)
     table = _table("", "A", "B", numeric=False)
-    for row in found:
+    for row in changed.rows[:MOST_CHANGES]:
         table.add_row(*map(Text, row))
     console.print(Padding(table, (0, 2), expand=False))
+    if len(changed.rows) > MOST_CHANGES:
+        left = len(changed.rows) - MOST_CHANGES
+        console.print(Text(f"  and {left} more; --json, --markdown and --html name all", "dim"))
 
 
 def _dataset(comparison: Comparison, dataset: str, console: Console) -> None:
@@ -62,10 +63,8 @@ def _dataset(comparison: Comparison, dataset: str, console: Console) -> None:
             verdict = f"{row.verdict} {wording.MARKS[row.verdict]}".strip()
             table.add_row(Text(row.model), *map(Text, cells), Text(verdict, style))
         console.print(Padding(table, (0, 2), expand=False))
-    if same := wording.unchanged(comparison, dataset):
-        console.print(
-            Text.assemble("\n" if same else "", (dataset, "bold"), f": unchanged: {', '.join(same)}")
-        )
+    for sentence in wording.level(comparison, dataset):
+        console.print(Text.assemble((f"\n{dataset}: ", "bold"), sentence))
     for moved in comparison.moved:
         if moved.dataset == dataset:
             _heading(

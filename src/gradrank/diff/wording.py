@@ -18,43 +18,59 @@ METHOD = (
 
 
 class Table(NamedTuple):
-    """The rows of one data set and metric that moved, or that could not be tested."""
+    """The rows of one data set and metric whose means moved."""
 
     dataset: str
     metric: str
     rows: list[Row]
 
 
+class Changed(NamedTuple):
+    """One kind of change: (name, in A, in B) as text; rows is None where it is not known, which `note` explains."""
+
+    title: str
+    rows: list[tuple[str, str, str]] | None
+    note: str
+
+
 def tables(comparison: Comparison, dataset: str) -> list[Table]:
     """One a headline metric."""
     own = [row for row in comparison.rows if row.dataset == dataset]
     metrics = headline(list(dict.fromkeys(row.metric for row in own)))
-    rows = {
-        metric: [row for row in own if row.metric == metric and row.verdict != "unchanged"]
-        for metric in metrics
-    }
+    moved = [row for row in own if row.verdict != "unchanged" and row.difference != 0]
+    rows = {metric: [row for row in moved if row.metric == metric] for metric in metrics}
     return [Table(dataset, metric, rows[metric]) for metric in metrics if rows[metric]]
 
 
-def unchanged(comparison: Comparison, dataset: str) -> list[str]:
-    """The methods that are equal on every query under every metric."""
-    verdicts: dict[str, set[str]] = {}
-    for row in comparison.rows:
-        if row.dataset == dataset:
-            verdicts.setdefault(row.model, set()).add(row.verdict)
-    return [model for model, found in verdicts.items() if found == {"unchanged"}]
+def level(comparison: Comparison, dataset: str) -> Iterator[str]:
+    """Sentences on the methods that did not move under any metric."""
+    words = {
+        "unchanged": "Unchanged on every query",
+        "untested": "Equal means to four decimals, queries not known",
+    }
+    for verdict, sentence in words.items():
+        moved: dict[str, bool] = {}
+        for row in comparison.rows:
+            if row.dataset == dataset:
+                moved[row.model] = (
+                    moved.get(row.model, False) or row.verdict != verdict or row.difference != 0
+                )
+        if same := [model for model, found in moved.items() if not found]:
+            yield f"{sentence}: {', '.join(same)}"
 
 
-def changed(comparison: Comparison) -> Iterator[tuple[str, list[tuple[str, str, str]] | None]]:
-    """By kind: (name, in A, in B) as text; None where A or B does not record it."""
+def changed(comparison: Comparison) -> Iterator[Changed]:
+    """By kind of change."""
     for kind, found in comparison.changes._asdict().items():
-        if found is None:
-            yield TITLES[kind], None
-        else:
-            yield (
-                TITLES[kind],
-                [_change(change, comparison, hashes=kind in ("data", "code")) for change in found],
-            )
+        sides = (("A", comparison.a), ("B", comparison.b))
+        without = [f"{letter} ({side.kind})" for letter, side in sides if not getattr(side, kind)]
+        note = (
+            f"not recorded in {' and '.join(without) or 'both for one data set'}"
+            if found is None
+            else "no change"
+        )
+        rows = [_change(change, comparison, kind in ("data", "code")) for change in found or ()]
+        yield Changed(TITLES[kind], None if found is None else rows, note)
 
 
 def _change(change: Change, comparison: Comparison, hashes: bool) -> tuple[str, str, str]:
@@ -69,11 +85,6 @@ def _text(value: Any) -> str:
 
 def _hash(value: str | None) -> str:
     return value[:12] if value else "–"
-
-
-def not_recorded(comparison: Comparison) -> str:
-    """Which of the two does not say how it was made."""
-    return f"not recorded in both A ({comparison.a.kind}) and B ({comparison.b.kind})"
 
 
 def source(side: Side) -> str:

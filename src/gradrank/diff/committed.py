@@ -1,0 +1,81 @@
+"""The files of a commit, in git or, by the hashes in its dvc.lock, in DVC. Nothing is checked out."""
+
+import io
+import subprocess
+import tarfile
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, TypeVar
+
+import yaml
+
+from gradrank.errors import GradrankError
+
+if TYPE_CHECKING:
+    from dvc.api import DVCFileSystem
+
+T = TypeVar("T")
+
+
+class Committed:
+    """Paths are relative to the working folder, which is the project's. files: those in git."""
+
+    def __init__(self, commit: str) -> None:
+        archive = git("archive", "--format=tar", commit)
+        if archive is None:
+            raise GradrankError(f"{commit}: git cannot read this commit's files from here")
+        self.commit = commit
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            self.files = {each.name: tar.extractfile(each).read() for each in tar if each.isfile()}
+        lock = yaml.safe_load(self.files.get("dvc.lock", b"")) or {"stages": {}}
+        self._outs = {out["path"] for stage in lock["stages"].values() for out in stage.get("outs", [])}
+
+    def read(self, path: str) -> bytes:
+        """A file's content: from git, else DVC's cache, else its remote. GradrankError where none has it."""
+        if path in self.files:
+            return self.files[path]
+        if not self._outs & {str(each) for each in (PurePosixPath(path), *PurePosixPath(path).parents)}:
+            raise GradrankError(
+                "no dvc.lock that names them is committed there; run the workflow in a checkout of it "
+                f"(`git worktree add FOLDER {self.commit[:12]}`) and compare with FOLDER"
+            )
+        return self._ask(lambda dvc: dvc.read_bytes(path))
+
+    def find(self, folder: str, name: str) -> list[str]:
+        """Paths of the files called `name` below an output of DVC's; none where DVC does not have it."""
+        if folder not in self._outs:
+            return []
+        try:
+            below = self._ask(lambda dvc: dvc.find(folder))
+        except GradrankError:
+            return []
+        return sorted(path for path in below if PurePosixPath(path).name == name)
+
+    def _ask(self, question: Callable[["DVCFileSystem"], T]) -> T:
+        try:
+            from dvc.exceptions import DvcException
+        except ImportError:
+            raise GradrankError("DVC has them and is not installed: pip install 'gradrank[dvc]'") from None
+        try:
+            return question(self._dvc)
+        except (DvcException, OSError) as error:
+            raise GradrankError(
+                f"DVC has them neither in its cache nor in a remote ({error}); `dvc push` where they were made, "
+                f"or `dvc repro` in a checkout of {self.commit[:12]}"
+            ) from None
+
+    @cached_property
+    def _dvc(self) -> "DVCFileSystem":
+        from dvc.api import DVCFileSystem
+
+        return DVCFileSystem(".", rev=self.commit)
+
+
+def git(*arguments: str) -> bytes | None:
+    """What git prints; None where it fails or is not there."""
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True)
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
