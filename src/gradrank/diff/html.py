@@ -42,11 +42,7 @@ def _dataset(comparison: Comparison, dataset: str) -> Markup:
         convention=comparison.a.conventions[dataset],
         method=wording.METHOD,
         plots=[(table, differences(table.rows)) for table in wording.tables(comparison, dataset)],
-        rows=[
-            row
-            for row in comparison.rows
-            if row.dataset == dataset and row.verdict != "unchanged" and row.difference != 0
-        ],
+        rows=[row for row in comparison.rows if row.dataset == dataset and row.moved],
         level=list(wording.level(comparison, dataset)),
         moved=[(moved, queries(moved)) for moved in comparison.moved if moved.dataset == dataset],
         interval=wording.interval,

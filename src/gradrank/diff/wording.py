@@ -37,26 +37,22 @@ def tables(comparison: Comparison, dataset: str) -> list[Table]:
     """One a headline metric."""
     own = [row for row in comparison.rows if row.dataset == dataset]
     metrics = headline(list(dict.fromkeys(row.metric for row in own)))
-    moved = [row for row in own if row.verdict != "unchanged" and row.difference != 0]
-    rows = {metric: [row for row in moved if row.metric == metric] for metric in metrics}
+    rows = {metric: [row for row in own if row.metric == metric and row.moved] for metric in metrics}
     return [Table(dataset, metric, rows[metric]) for metric in metrics if rows[metric]]
 
 
 def level(comparison: Comparison, dataset: str) -> Iterator[str]:
     """Sentences on the methods that did not move under any metric."""
+    own = [row for row in comparison.rows if row.dataset == dataset]
+    moved = {row.model for row in own if row.moved}
     words = {
         "unchanged": "Unchanged on every query",
         "untested": "Equal means to four decimals, queries not known",
     }
     for verdict, sentence in words.items():
-        moved: dict[str, bool] = {}
-        for row in comparison.rows:
-            if row.dataset == dataset:
-                moved[row.model] = (
-                    moved.get(row.model, False) or row.verdict != verdict or row.difference != 0
-                )
-        if same := [model for model, found in moved.items() if not found]:
-            yield f"{sentence}: {', '.join(same)}"
+        still = dict.fromkeys(row.model for row in own if row.verdict == verdict and row.model not in moved)
+        if still:
+            yield f"{sentence}: {', '.join(still)}"
 
 
 def changed(comparison: Comparison) -> Iterator[Changed]:
