@@ -43,6 +43,18 @@ def lookup(dataset: str, model: str, metric: str) -> list[Published]:
     ]
 
 
+def by_fold(dataset: str, method: str, metric: str) -> dict[int, float]:
+    """The published test values of a method (as methods.csv names it) fold by fold; empty where none are."""
+    return {
+        int(row["fold"]): float(row["value"])
+        for row in _rows("letor_results.csv")
+        if row["fold"] != "mean"
+        and (row["dataset"], row["method"], row["split"], row["metric"])
+        == (dataset.upper(), method, "test", metric_label(metric))
+    }
+
+
+@cache
 def _rows(name: str) -> list[dict[str, str]]:
     text = files("gradrank").joinpath(f"data/published/{name}").read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))

@@ -1,0 +1,115 @@
+"""The report's RankNet: how its pairs become a ranking, and what its size and training are worth."""
+
+from markupsafe import Markup
+
+from gradrank.ablation import Ablation, means_table, tests_table
+from gradrank.paired import COLUMNS, NOTE, found, paired_rows
+from gradrank.per_query import QueryValues
+from gradrank.published import metric_label
+from gradrank.study import Column, Figure, Inputs, Section, Table
+
+METRICS = ("ndcg@10", "ndcg@15", "map")
+BASE = "ranknet_report"
+CHOICES = ("reading", "scoring", "l2")  # what the nets of the first table may differ in
+CHANGES = {"row sums − plain": (1, "plain"), "no L2 − L2": (2, 0.01), "difference − siamese": (0, "siamese")}
+
+Net = tuple[str, str, float]  # reading, scoring, l2
+
+
+def scoring(inputs: Inputs) -> Section:
+    paragraphs = [
+        "The report sorts documents by the row sums of the matrix of pair probabilities. Its net sees the "
+        "difference of two documents (`difference`), so a document alone has no score, unless it is compared with "
+        "the mean document (`plain`). In the `siamese` reading, a scorer and then the difference, both orders are "
+        "one: P_ij grows with f(x_i) whatever x_j is, so row sums sort as f does.",
+    ]
+    content = []
+    for dataset in inputs.datasets:
+        nets = _nets(inputs, dataset)
+        tests = _tests(dataset, nets)
+        content += [_means(dataset, nets), tests]
+        paragraphs.append(f"{dataset}: {found(tests.rows, 'question', 'net')}")
+    return Section("scoring", "With and without L2, row sums and plain scores", paragraphs, content)
+
+
+def _nets(inputs: Inputs, dataset: str) -> dict[Net, QueryValues]:
+    """The study's nets that differ from the report's in CHOICES alone."""
+
+    def others(params: dict) -> dict:
+        return {key: value for key, value in params.items() if key not in (*CHOICES, "model")}
+
+    params = {model: inputs.params(dataset, model) for model in inputs.models}
+    chosen = {
+        tuple(values[key] for key in CHOICES): model
+        for model, values in params.items()
+        if values["model"].startswith(BASE) and others(values) == others(params[BASE])
+    }
+    return {net: inputs.measure(dataset, model, METRICS, "letor4") for net, model in sorted(chosen.items())}
+
+
+def _means(dataset: str, nets: dict[Net, QueryValues]) -> Table:
+    columns = [Column("reading", "reading"), Column("scoring", "scored by"), Column("l2", "L2", "g")]
+    for metric in METRICS:
+        columns += [Column(metric, metric_label(metric), ".4f"), Column(f"{metric} half", "± 95%", ".4f")]
+    rows = []
+    for net, values in nets.items():
+        row = dict(zip(CHOICES, net, strict=True))
+        for metric in METRICS:
+            row |= {metric: values.mean(metric), f"{metric} half": values.half_width(metric)}
+        rows.append(row)
+    return Table(f"scoring_{dataset}", f"{dataset}: the report's RankNet, read and scored", columns, rows)
+
+
+def _tests(dataset: str, nets: dict[Net, QueryValues]) -> Table:
+    """Each net against that with one of its choices changed."""
+    rows = paired_rows(
+        [
+            (
+                {"question": question, "net": ", ".join(map(str, net)), "metric": metric_label(metric)},
+                values.values[metric],
+                nets[other].values[metric],
+            )
+            for question, (place, second) in CHANGES.items()
+            for net, values in nets.items()
+            if (other := (*net[:place], second, *net[place + 1 :])) in nets and other != net
+            for metric in ("ndcg@15", "map")
+        ]
+    )
+    heads = [Column("question", "question"), Column("net", "first net"), Column("metric", "metric")]
+    return Table(f"scoring_{dataset}_tests", f"{dataset}: one choice changed", [*heads, *COLUMNS], rows, NOTE)
+
+
+def variation(inputs: Inputs) -> Section:
+    """Hidden units, layers, batch size and epochs, one at a time."""
+    paragraphs = [
+        "Each panel changes one thing and leaves the rest as reported: 64 and 32 hidden units, batches of 32 pairs, "
+        "10 epochs, of which the best on validation is kept."
+    ]
+    content = []
+    for dataset in inputs.datasets:
+        ablations = _ablations(inputs, dataset)
+        id, heading = f"variation_{dataset}", f"{dataset}: the net and its training varied"
+        means = means_table(id, heading, ablations)
+        tests = tests_table(f"{id}_tests", f"{heading}, each against the reported", ablations)
+        panels = Markup('<div class="plots">{}</div>').format(
+            Markup("").join(each.chart() for each in ablations)
+        )
+        alt = ". ".join(each.summary() for each in ablations)
+        content += [Figure(f"{id}_figure", f"{heading}, drawn", panels, alt, means), means, tests]
+        paragraphs.append(f"{dataset}: {found(tests.rows, 'parameter', 'value')}")
+    return Section("variation", "Size, batch and epochs", paragraphs, content)
+
+
+def _ablations(inputs: Inputs, dataset: str) -> list[Ablation]:
+    """Nets of as many layers as the report's, of other numbers of them, other batches, other epochs."""
+    metrics = ("ndcg@15", "map")
+    hidden = [value for value, _ in inputs.around(dataset, BASE, "hidden")]
+    reported = inputs.params(dataset, BASE)["hidden"]
+    wide = [each for each in hidden if len(each) == len(reported)]
+    deep = [each for each in hidden if each == reported or len(each) != len(reported)]
+    return [
+        Ablation(inputs, dataset, BASE, "hidden", "hidden units", metrics, only=wide),
+        Ablation(inputs, dataset, BASE, "hidden", "layers", metrics, only=deep),
+        Ablation(inputs, dataset, BASE, "batch_pairs", "pairs a batch", metrics),
+        Ablation(inputs, dataset, BASE, "epochs", "epochs", metrics),
+    ]
