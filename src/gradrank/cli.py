@@ -167,6 +167,25 @@ def compare(
 
 
 @app.command()
+def artificial(
+    target: Annotated[
+        Literal["net", "poly"], typer.Option(help="The two targets of the 2005 RankNet paper.")
+    ],
+    draw: Annotated[int, typer.Option(help="Which random target: 1, 2, ...")],
+    sizes: Annotated[str, typer.Option(help="Training vectors of Table 1, as in '100,500'.")],
+    seed: Seed,
+    out: Annotated[Path, typer.Option(help="JSON file to write.")],
+    tie_sizes: Annotated[str, typer.Option(help="Those of Table 2: with ties and without.")] = "",
+) -> None:
+    """Run the 2005 RankNet paper's experiments on one draw of its artificial data."""
+    _one_thread()
+    from gradrank.artificial import experiments
+
+    numbers = [[int(size) for size in text.split(",") if size] for text in (sizes, tie_sizes)]
+    write_json(out, experiments(target, draw, *numbers, seed))
+
+
+@app.command()
 def study(
     name: Annotated[str, typer.Argument(help="As in 'arsm': a file of gradrank/studies.")],
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
@@ -287,6 +306,28 @@ def verify(
         for todo in dict.fromkeys(check.todo for check in wrong):
             typer.echo(f"  {todo}")
         raise typer.Exit(1)
+
+
+@app.command()
+def snapshot(
+    means: Annotated[
+        Path | None, typer.Option(help="Also write every method's means as CSV, which DVC can plot.")
+    ] = None,
+) -> None:
+    """Copy the finished study to results/snapshot, which DVC versions (the last step of its stage)."""
+    from gradrank.snapshot import SNAPSHOT, keep, write_means
+
+    typer.echo(f"{SNAPSHOT}: {keep()} outputs")
+    if means is not None:
+        write_means(means)
+
+
+@app.command()
+def restore() -> None:
+    """Put results/snapshot back into results/, with Snakemake's records: nothing is trained again."""
+    from gradrank.snapshot import restore as run
+
+    typer.echo(f"{len(run())} outputs restored")
 
 
 @app.command()

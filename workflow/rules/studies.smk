@@ -31,7 +31,7 @@ def measured_for(wildcards):
 
 
 def experiments_for(wildcards):
-    """A job of artificial data a target and draw."""
+    """A job of artificial data a target and draw, where the study has any."""
     draws = settings_of(wildcards.study).get("artificial", {}).get("draws", 0)
     return expand(
         "results/studies/{study}/artificial/{target}-{draw}.json",
@@ -39,6 +39,35 @@ def experiments_for(wildcards):
         target=["net", "poly"],
         draw=range(1, draws + 1),
     )
+
+
+rule artificial:
+    input:
+        code=sources("gradrank.artificial"),
+    output:
+        "results/studies/{study}/artificial/{target}-{draw}.json",
+    log:
+        "logs/artificial/{study}/{target}-{draw}.log",
+    wildcard_constraints:
+        target="net|poly",
+        draw=r"\d+",
+    conda:
+        "../envs/gradrank.yaml"
+    params:
+        sizes=lambda wc: ",".join(map(str, settings_of(wc.study)["artificial"]["sizes"])),
+        tie_sizes=lambda wc: ",".join(map(str, settings_of(wc.study)["artificial"]["tie_sizes"])),
+        seed=study.seed,
+    shell:
+        """
+        gradrank artificial \
+            --target {wildcards.target} \
+            --draw {wildcards.draw} \
+            --sizes {params.sizes} \
+            --tie-sizes "{params.tie_sizes}" \
+            --seed {params.seed} \
+            --out {output} \
+            >{log} 2>&1
+        """
 
 
 rule study:

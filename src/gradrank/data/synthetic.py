@@ -14,19 +14,22 @@ from gradrank.errors import GradrankError, nearest
 from gradrank.files import atomic, sha256, write_json
 
 Target = Literal["net", "poly"]
+Scaling = Literal["deviation", "variance"]
 Weights = dict[str, np.ndarray]
 
 FEATURES, GRADES, HIDDEN, PARTS = 50, 6, 10, 5
 GRID = 1_000_000
 
 
-def draw(target: Target, queries: int, documents: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def draw(
+    target: Target, queries: int, documents: int, seed: int, scaling: Scaling = "deviation"
+) -> tuple[np.ndarray, np.ndarray]:
     """Features (queries*documents, 50) float32 and grades 0..5 (queries*documents,) int32, query by query.
 
     The bins are computed over the whole draw: a study draws training, validation and test vectors at once.
     """
     features = draw_features(queries * documents, seed)
-    return features.astype(np.float32), grades(outputs(draw_weights(target, seed), features))
+    return features.astype(np.float32), grades(outputs(draw_weights(target, seed), features, scaling))
 
 
 def draw_features(rows: int, seed: int) -> np.ndarray:
@@ -51,15 +54,19 @@ def draw_weights(target: Target, seed: int) -> Weights:
     }
 
 
-def outputs(weights: Weights, features: np.ndarray) -> np.ndarray:
+def outputs(weights: Weights, features: np.ndarray, scaling: Scaling = "deviation") -> np.ndarray:
     """(n,) float64 target values of (n, 50) features: the net's output or the mean of the poly's terms."""
     if "w1" in weights:
         return np.tanh(features @ weights["w1"] + weights["b1"]) @ weights["w2"] + weights["b2"]
-    return np.mean(polynomial_terms(weights, features), axis=0)
+    return np.mean(polynomial_terms(weights, features, scaling), axis=0)
 
 
-def polynomial_terms(weights: Weights, features: np.ndarray) -> np.ndarray:
-    """(3, n): w.x, sum_i x_i x_Q(i) and sum_i x_i x_Q1(i) x_Q2(i), each of mean 0 and variance 1 over n."""
+def polynomial_terms(weights: Weights, features: np.ndarray, scaling: Scaling = "deviation") -> np.ndarray:
+    """(3, n): w.x, sum_i x_i x_Q(i) and sum_i x_i x_Q1(i) x_Q2(i), each of mean 0 and variance 1 over n.
+
+    scaling: what the text says is to divide by the standard deviation. Division by the variance, which leaves
+    the linear term a fifth of the sum's variance and not a third, gives the level of the paper's results.
+    """
     first, second = weights["cubic"]
     terms = np.stack(
         [
@@ -68,7 +75,8 @@ def polynomial_terms(weights: Weights, features: np.ndarray) -> np.ndarray:
             (features * features[:, first] * features[:, second]).sum(axis=1),
         ]
     )
-    return (terms - terms.mean(axis=1, keepdims=True)) / terms.std(axis=1, keepdims=True)
+    spread = terms.std(axis=1, keepdims=True)
+    return (terms - terms.mean(axis=1, keepdims=True)) / (spread if scaling == "deviation" else spread**2)
 
 
 def grades(values: np.ndarray) -> np.ndarray:
