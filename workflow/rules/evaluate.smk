@@ -13,6 +13,8 @@ rule evaluate:
         "logs/evaluate/{dataset}/{model}.log",
     conda:
         "../envs/gradrank.yaml"
+    group:
+        "{dataset}.{model}"
     params:
         folder=subpath(output[0], parent=True),
         model=lambda wc: study.models[wc.model].model,

@@ -10,6 +10,7 @@ rule track_mlflow:
         "results/tracked.json",
     log:
         "logs/track.log",
+    localrule: True
     conda:
         "../envs/gradrank.yaml"
     params:

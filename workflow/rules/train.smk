@@ -20,6 +20,9 @@ rule train:
         "logs/train/{dataset}/{model}/fold{fold}.log",
     conda:
         "../envs/gradrank.yaml"
+    # On a cluster the folds of a model and their evaluation are one job: one submission instead of six.
+    group:
+        "{dataset}.{model}"
     params:
         out=subpath(output.spec, parent=True),
         model=lambda wc: study.models[wc.model].model,
