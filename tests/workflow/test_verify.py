@@ -47,7 +47,7 @@ def test_the_record_has_every_file_and_no_time(finished):
 
 
 def edited_score(root: Path) -> None:
-    path = root / NET / "lambdamart/fold2/scores.parquet"
+    path = root / NET / "ranknet_linear/fold2/scores.parquet"
     scores = pl.read_parquet(path)
     scores.with_columns(score=pl.col("score").reverse()).write_parquet(path)
 
@@ -65,9 +65,9 @@ def delete(name: str):
     return lambda root: (root / name).unlink()
 
 
-MODEL = f"{NET}/ranknet_linear/fold1/model/params.safetensors"
+MODEL = f"{NET}/lambdamart/fold1/model/trees0.txt"
 CHANGES = {
-    "edited score": (edited_score, f"synthetic_net: {NET}/lambdamart/fold2/scores.parquet: edited or replaced"),
+    "edited score": (edited_score, f"synthetic_net: {NET}/ranknet_linear/fold2/scores.parquet: edited or replaced"),
     "edited model": (append(MODEL), f"synthetic_net: {MODEL}: edited or replaced"),
     "deleted model": (delete(MODEL), f"synthetic_net: {MODEL}: deleted"),
     "edited table": (append(f"{NET}/tables/main.csv"), f"{NET}/tables/main.csv: edited or replaced"),
@@ -115,8 +115,8 @@ def test_no_record_is_an_error(rerun):
 def test_hand_edited_score_is_not_taken_over_and_what_verify_says_mends_it(finished, rerun):
     edited_score(rerun.root)
     refused = rerun.snakemake("--cores", "2", ok=False)
-    assert f"{NET}/lambdamart/fold2/scores.parquet" in refused and "Was it edited?" in refused
-    remedy = re.search(r"rm -rf (\S*lambdamart/fold2 \S+) && snakemake (.*)", verify(rerun, ok=False))
+    assert f"{NET}/ranknet_linear/fold2/scores.parquet" in refused and "Was it edited?" in refused
+    remedy = re.search(r"rm -rf (\S*ranknet_linear/fold2 \S+) && snakemake (.*)", verify(rerun, ok=False))
     subprocess.run(["rm", "-rf", *remedy[1].split()], cwd=rerun.root, check=True)
     rerun.snakemake(*remedy[2].split())
     verify(rerun, ok=True)

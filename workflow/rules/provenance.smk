@@ -3,6 +3,10 @@
 from itertools import chain
 
 from gradrank import provenance
+from gradrank.snapshot import SNAPSHOT, restore_if_empty
+
+if workflow.is_main_process and (restored := restore_if_empty()):
+    print(f"{SNAPSHOT}: {len(restored)} outputs restored", file=sys.stderr)
 
 
 rule provenance:
