@@ -22,7 +22,11 @@ def sources(*modules: str) -> list[str]:
         if path is not None and path not in found:
             found.add(path)
             waiting += _imports(path)
-    return sorted(os.path.relpath(path) for path in found)
+    start = str(Path.cwd())
+    return sorted(_relative(path, start) for path in found)
+
+
+_relative = cache(os.path.relpath)  # asked for a dozen files by every one of thousands of jobs
 
 
 @cache

@@ -1,7 +1,6 @@
 # What every stage shares: the checked parameters, the code a stage depends on, which data sets a call is about.
 import json
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from gradrank import params as parameters
 from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
+from gradrank.slurm_jobs import cancel_left_over, submitted_before
 from gradrank.sources import sources
 from gradrank.workflow_lock import clear_stale_locks
 
@@ -22,8 +22,21 @@ try:
 except GradrankError as error:
     raise WorkflowError(str(error)) from None
 
-if workflow.is_main_process:
-    clear_stale_locks()
+holds_folder = workflow.is_main_process and clear_stale_locks()
+
+
+# Not at a dry run, and before any job starts.
+onstart:
+    if holds_folder and (workflow.executor_plugin.name == "slurm" or submitted_before()):
+        try:
+            if cancelled := cancel_left_over():
+                print(
+                    f"Cancelled Slurm jobs of an earlier run in this folder: {', '.join(cancelled)}",
+                    file=sys.stderr,
+                )
+        except GradrankError as error:
+            raise WorkflowError(str(error)) from None
+
 
 MODELS = study.model_names()  # of the study; a publication's are study.publication_models(name)
 DATASETS = study.dataset_names()
@@ -32,7 +45,7 @@ STUDIES = list(study.studies)
 
 wildcard_constraints:
     dataset="|".join(DATASETS),
-    model="|".join(map(re.escape, study.models)),
+    model=r"[\w.@+=-]+",  # not the names: Snakemake would search thousands of them for every file of a job
     fold=r"\d+",
 
 

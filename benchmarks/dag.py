@@ -1,0 +1,76 @@
+"""Seconds to plan a study of 10,000 training jobs: 40 systems, 50 variants of each, five folds.
+
+    python benchmarks/dag.py [--variants 50] [--systems 40] [--profile FILE]
+
+A copy of the workflow gets a params.yaml in which every system is swept over its selection measure, and is
+dry-run there: nothing is trained. FILE receives the profile of the planning process, for `python -m pstats`.
+"""
+
+import argparse
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import yaml
+
+from gradrank.model import models
+
+ROOT = Path(__file__).resolve().parents[1]
+LIMIT = 60  # seconds
+
+
+def copy_workflow(folder: Path, systems: int, variants: int) -> None:
+    """The checkout's workflow in `folder`, with a params.yaml of so many sweeps of so many variants."""
+    for name in ("workflow", "profiles"):
+        shutil.copytree(ROOT / name, folder / name)
+    shutil.copy(ROOT / "Snakefile", folder)
+    (folder / "src").symlink_to(ROOT / "src")
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    measures = ["map", *(f"ndcg@{k}" for k in range(1, variants))]
+    swept = [name for name, cls in models().items() if "select_by" in cls.Params.model_fields][:systems]
+    params["models"] = {name: {"select_by": measures} for name in swept}
+    params["study"] = {"datasets": ["synthetic_net"], "models": swept}
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments.add_argument("--variants", type=int, default=50)
+    arguments.add_argument("--systems", type=int, default=40)
+    arguments.add_argument("--profile", type=Path)
+    options = arguments.parse_args()
+    profile = ["-m", "cProfile", "-o", str(options.profile.resolve())] if options.profile else []
+    with tempfile.TemporaryDirectory(prefix="gradrank-dag-") as name:
+        folder = Path(name)
+        copy_workflow(folder, options.systems, options.variants)
+        started = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, *profile, "-m", "snakemake", "--dry-run", "--quiet", "rules", "--cores", "1"],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": str(folder / "src")},
+            capture_output=True,
+            text=True,
+        )
+        seconds = time.perf_counter() - started
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+    jobs = {
+        rule: int(count) for rule, count in re.findall(r"^(\w+)\s+(\d+)$", done.stdout + done.stderr, re.M)
+    }
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{jobs['train']:,} training jobs, {jobs['total']:,} jobs")
+    print(
+        f"planned in {seconds:.1f} s, {usage.ru_utime + usage.ru_stime:.1f} CPU s, {usage.ru_maxrss / 1e6:.2f} GB"
+    )
+    if seconds > LIMIT:
+        sys.exit(f"more than {LIMIT} s")
+
+
+if __name__ == "__main__":
+    main()
