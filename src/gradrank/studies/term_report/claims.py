@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 
-from gradrank.conventions import CONVENTIONS, resolve
+from gradrank.conventions import CONVENTIONS
 from gradrank.paired import COLUMNS, NOTE, paired_rows
 from gradrank.per_query import QueryValues
 from gradrank.study import Column, Inputs, Row, Section, Table, beside, comparison
@@ -18,7 +19,7 @@ ATTRIBUTIONS = {
 }
 # `letor3` has letor4's NDCG, `ranklib` the standard one. ptranking and DirectRanker drop empty queries.
 MEASURED = {name: CONVENTIONS[name] for name in ("letor4", "standard", "lightgbm")} | {
-    "dropped": resolve("standard", name="dropped", empty=math.nan)
+    "dropped": replace(CONVENTIONS["standard"], name="dropped", empty=math.nan)
 }
 
 Measured = Mapping[tuple[str, str], QueryValues]  # by model and convention
