@@ -24,6 +24,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--window-size=390,800",  # a phone's; some builds make it 500
     "--virtual-time-budget=3000",
     "--dump-dom",
 )
@@ -90,7 +91,13 @@ def seen(tmp_path_factory):
           })),
           columns: [...page.querySelector(".matrix").rows[0].cells].filter((c) => !c.hidden)
             .map((c) => c.textContent.trim()),
+          screen: innerWidth,
         };
+        const all = [...document.querySelectorAll(".page")];
+        seen.widths = all.map((one) => {
+          for (const other of all) other.hidden = other !== one;
+          return [one.id, document.documentElement.scrollWidth];
+        });
         document.body.textContent = "SEEN" + JSON.stringify(seen) + "SEEN";
       }, 200);
     </script></body>"""
@@ -104,6 +111,11 @@ def seen(tmp_path_factory):
 def test_an_anchor_shows_its_page_alone(seen):
     assert seen[0]["pages"] == ["data-mq2007"]
     assert seen[0]["current"] == "mq2007"
+
+
+def test_no_page_is_wider_than_a_phone(seen):
+    assert 390 <= seen[0]["screen"] <= 500
+    assert {id: width for id, width in seen[0]["widths"] if width > seen[0]["screen"]} == {}
 
 
 def test_switch_shows_the_other_convention(seen):
