@@ -3,7 +3,6 @@
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 from gradrank.report.page import Page, render_page
 from gradrank.report.study import Fold, Study
@@ -16,7 +15,7 @@ def pages(study: Study) -> list[Page]:
         study=study,
         versions=package_versions(study),
         seeds=sorted({fold.spec["seed"] for fold in jobs}),
-        params=_params(jobs),
+        params=_params(study),
         revision=git_revision(study.root),
     )
     return [Page("provenance", "Provenance", body)]
@@ -35,12 +34,14 @@ def package_versions(study: Study) -> dict[str, list[str]]:
     return {package: sorted(versions) for package, versions in sorted(found.items())}
 
 
-def _params(jobs: list[Fold]) -> dict[str, list[str]]:
-    """The resolved parameters of each model as JSON; more than one where data sets differ."""
-    found: dict[str, Any] = {}
-    for fold in jobs:
-        text = json.dumps(fold.spec["params"], indent=2, ensure_ascii=False)
-        found.setdefault(fold.spec["model"], {})[text] = None
+def _params(study: Study) -> dict[str, list[str]]:
+    """The resolved parameters of each method as JSON; more than one where data sets differ."""
+    found: dict[str, dict[str, None]] = {}
+    for dataset in study.datasets:
+        for model, folds in dataset.folds.items():
+            for fold in folds:
+                text = json.dumps(fold.spec["params"], indent=2, ensure_ascii=False)
+                found.setdefault(model, {})[text] = None
     return {model: list(texts) for model, texts in sorted(found.items())}
 
 
