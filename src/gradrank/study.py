@@ -9,7 +9,6 @@ import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -169,16 +168,14 @@ class Inputs:
         ]
 
 
-@cache
-def studies() -> dict[str, ModuleType]:
-    """Every study by name, in alphabetical order."""
+def study_names() -> list[str]:
+    """Every study, in alphabetical order."""
     package = importlib.import_module("gradrank.studies")
-    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
-    return {name: importlib.import_module(f"gradrank.studies.{name}") for name in names}
+    return sorted(info.name for info in pkgutil.iter_modules(package.__path__))
 
 
 def get_study(name: str) -> ModuleType:
     """The module of a study. Raises GradrankError with the nearest name otherwise."""
-    if name not in studies():
-        raise GradrankError(f"unknown study {name!r}{nearest(name, list(studies()))}")
-    return studies()[name]
+    if name not in study_names():
+        raise GradrankError(f"unknown study {name!r}{nearest(name, study_names())}")
+    return importlib.import_module(f"gradrank.studies.{name}")

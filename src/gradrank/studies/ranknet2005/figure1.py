@@ -1,21 +1,11 @@
-"""Burges et al. 2005, the first RankNet paper: its artificial data, its figures, and its comparison on MQ2007."""
+"""Figure 1: RankNet's cost of a pair, and what two probabilities say together."""
 
 from gradrank.combine import figure1_combination, figure1_cost
 from gradrank.report.chart import Series, line_chart
-from gradrank.study import Column, Figure, Inputs, Section, Table
-
-TITLE = "RankNet, 2005"
-PUBLICATION = (
-    "C. Burges, T. Shaked, E. Renshaw, A. Lazier, M. Deeds, N. Hamilton, G. Hullender: Learning to rank using "
-    "gradient descent. ICML 2005."
-)
+from gradrank.study import Column, Figure, Section, Table
 
 
-def build(inputs: Inputs) -> list[Section]:
-    return [_figure1()]
-
-
-def _figure1() -> Section:
+def figure1() -> Section:
     o, costs = figure1_cost()
     left = Table(
         "figure1_cost",
