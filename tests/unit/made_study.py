@@ -1,0 +1,64 @@
+"""A study's inputs made up: a small collection, and scores and specifications of all that params.yaml lists."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from gradrank.params import load
+from gradrank.study import FOLDER, Inputs
+
+PARAMS = load(Path(__file__).parents[2] / "params.yaml")
+PARTS, QUERIES, DOCUMENTS = 5, 4, 17  # queries of a part, documents of a query
+SHARES = [0.75, 0.15, 0.1]  # of grades 0, 1, 2
+
+
+def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> Inputs:
+    """Results of every data set and model of `studies.<name>`: a model's score is the grade plus noise.
+
+    noise: its standard deviation by model, 1 where none is given. A model's noise is drawn with the same seed
+    as any other's: equal deviations give equal scores.
+    """
+    settings = PARAMS.publication(name)
+    for dataset in settings["datasets"]:
+        labels = make_collection(root / "data" / "parquet" / f"{dataset}.parquet")
+        for model in settings["models"]:
+            variant = PARAMS.models[model]
+            for fold in range(1, PARTS + 1):
+                folder = root / "results" / dataset / model / f"fold{fold}"
+                folder.mkdir(parents=True)
+                own = labels[part_of(fold) - 1]
+                drawn = np.random.default_rng(fold).normal(0.0, (noise or {}).get(model, 1.0), len(own))
+                pl.DataFrame({"split": "test", "score": own + drawn}).write_parquet(folder / "scores.parquet")
+                spec = {"model": variant.model, "params": variant.params}
+                (folder / "spec.json").write_text(json.dumps(spec))
+    return Inputs(root / "results", root / "data" / "parquet", root / "results" / FOLDER / name, settings)
+
+
+def make_collection(path: Path) -> np.ndarray:
+    """Write a Parquet collection of five parts and its JSON; returns (parts, rows of a part) grades.
+
+    Each part's first query has no relevant document, its last one all grades.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(len(path.stem))
+    labels = rng.choice(3, (PARTS, QUERIES, DOCUMENTS), p=SHARES)
+    labels[:, 0] = 0
+    labels[:, -1, :3] = [0, 1, 2]
+    rows = QUERIES * DOCUMENTS
+    frame = {
+        "part": np.repeat(np.arange(1, PARTS + 1), rows),
+        "qid": np.repeat(np.arange(PARTS * QUERIES), DOCUMENTS),
+        "label": labels.ravel(),
+        "docid": [f"D{row}" for row in range(PARTS * rows)],
+    }
+    pl.DataFrame(frame).write_parquet(path)
+    folds = [{"train": [], "vali": [], "test": [part_of(fold)]} for fold in range(1, PARTS + 1)]
+    path.with_suffix(".json").write_text(json.dumps({"folds": folds}))
+    return labels.reshape(PARTS, rows)
+
+
+def part_of(fold: int) -> int:
+    """LETOR's rotation: fold 1 tests on part 5, fold 2 on part 1."""
+    return (fold + 3) % PARTS + 1
