@@ -6,21 +6,15 @@ CPU seconds of one thread, which a busy machine does not lengthen; compilation i
 query once, in batches of 50. The plain version draws every swap's levels anew for all documents, in NumPy.
 """
 
-import argparse
-import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
-
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # one core, as a job of the study
 
 import numpy as np
-from boosting import more_rows
+from fold import TIMES, head, line, more_rows, read_fold, seconds  # first: it sets the number of threads
 
 from gradrank.arsm_gradient import Measure, arsm_gradient, measure_of
 from gradrank.collection import Collection
-from gradrank.files import read_json
-from gradrank.models.arsm import ARSM, ARSMParams
+from gradrank.models.arsm import ARSMParams
 from gradrank.nets import standardisation, standardised
 from gradrank.protocol import with_grades_to_order
 from gradrank.tanh_net import Adam, TanhNet
@@ -63,7 +57,10 @@ def net_seconds(train: Collection, levels: int) -> float:
     rng = np.random.default_rng(0)
     features = standardised(train.features, *standardisation(train.features))
     net = TanhNet(features.shape[1], ARSMParams().hidden, levels, rng)
-    adam, gradient = Adam(net.parameters, 1e-3), rng.normal(size=(train.rows, levels)).astype(np.float32)
+    adam, gradient = (
+        Adam(net.parameters, ARSMParams().learning_rate),
+        rng.normal(size=(train.rows, levels)).astype(np.float32),
+    )
     took = 0.0
     for _, rows, _ in batches(train):
         x, g = features[rows], gradient[rows]
@@ -110,30 +107,15 @@ def plain_seconds(train: Collection, levels: int) -> float:
     return took
 
 
-def fold_seconds(train: Collection, vali: Collection) -> tuple[float, int]:
-    """(CPU seconds of fit with its defaults, validation included; epochs)."""
-    epochs: list[int] = []
-    started = time.process_time()
-    ARSM.fit(train, vali, ARSMParams(), 0, lambda step, **values: epochs.append(step))
-    return time.process_time() - started, len(epochs)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007.parquet"))
-    parser.add_argument("--fold", type=int, default=1)
-    given = parser.parse_args()
-    fold = read_json(given.data.with_suffix(".json"))["folds"][given.fold - 1]
-    whole, vali = (Collection.read(given.data, fold[split]) for split in ("train", "vali"))
+    whole, vali = read_fold(__doc__)
     train, levels = with_grades_to_order(whole, "arsm"), ARSMParams().levels
     for name in MEASURES:  # compilation
         estimator_seconds(train, name, levels)
 
     print(
-        f"{given.data.stem} fold {given.fold}: {train.rows} rows in the {train.queries} queries with two grades, "
-        f"{levels} levels; seconds an epoch"
+        f"{train.rows} rows in the {train.queries} queries with two grades, {levels} levels; "
+        "seconds an epoch of one draw"
     )
     for name in MEASURES:
         print(f"  estimator, {name:8} {estimator_seconds(train, name, levels):7.3f}  (at most {BAR})")
@@ -144,24 +126,19 @@ def main() -> None:
     )
     print(f"  plain NumPy, ndcg@10{plain:7.3f}  ({plain / ours:.0f}x the estimator)")
     print(f"  net and Adam        {net:7.3f}  ({net / ours:.1f}x the estimator)")
-    took, epochs = fold_seconds(whole, vali)
+    took, epochs = seconds("arsm", {}, whole, vali)
     print(
-        f"  all, validation too {took / epochs:7.3f}  ({took:.0f} s a fold: {epochs} epochs by early stopping)"
+        f"  training, {ARSMParams().draws} draws   {took / epochs:7.3f}  "
+        f"({took:.0f} s a fold: {epochs} epochs, validated)"
     )
 
-    print(f"\n{'seconds at':20} {'1x':>7} {'2x':>7} {'4x':>7}   2x/1x  4x/1x")
-    grown = [more_rows(train, times) for times in (1, 2, 4)]
-    row("rows: estimator", [estimator_seconds(part, "ndcg@10", levels) for part in grown])
-    row("rows: net and Adam", [net_seconds(part, levels) for part in grown])
-    row("rows: plain NumPy", [plain_seconds(part, levels) for part in grown])
-    tenths = [levels // 2 * times for times in (1, 2, 4)]
-    row(f"levels ({tenths[0]} at 1x)", [estimator_seconds(train, "ndcg@10", count) for count in tenths])
+    grown = {times: more_rows(train, times) for times in TIMES}
+    head()
+    line("rows: estimator", lambda n: estimator_seconds(grown[n], "ndcg@10", levels))
+    line("rows: net and Adam", lambda n: net_seconds(grown[n], levels))
+    line("rows: plain NumPy", lambda n: plain_seconds(grown[n], levels))
+    line(f"levels ({levels // 2} at 1x)", lambda n: estimator_seconds(train, "ndcg@10", levels // 2 * n))
     print(WHY)
-
-
-def row(title: str, took: list[float]) -> None:
-    shown = " ".join(f"{value:7.3f}" for value in took)
-    print(f"{title:20} {shown}   {took[1] / took[0]:5.2f}  {took[2] / took[0]:5.2f}")
 
 
 if __name__ == "__main__":

@@ -73,6 +73,20 @@ def arsm_gradient(
     return _gradient(np.asarray(phi, dtype=np.float64), np.log(pi), pi, offsets, measure)
 
 
+def entropy_gradient(phi: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """(n, C) gradient of minus the entropy of softmax(phi), a mean over each query's documents, summed over queries.
+
+    Added with a weight it keeps a policy from settling on few levels early (Williams & Peng 1991).
+    phi: (n, C); offsets: (q+1,).
+    """
+    log_p = phi - phi.max(axis=1, keepdims=True)
+    log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+    p = np.exp(log_p)
+    entropy = -(p * log_p).sum(axis=1, keepdims=True)
+    sizes = np.diff(offsets)
+    return p * (log_p + entropy) / np.repeat(sizes, sizes)[:, None]
+
+
 @numba.njit(cache=True)
 def _gradient(phi, log_pi, pi, offsets, measure):
     n, C = phi.shape

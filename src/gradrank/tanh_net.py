@@ -1,4 +1,4 @@
-"""One hidden tanh layer and Adam in NumPy: as fast as torch at this size, without its second of import."""
+"""One hidden tanh layer, Adam and averaged weights in NumPy: as fast as torch at this size, no import of a second."""
 
 import numpy as np
 
@@ -43,3 +43,20 @@ class Adam:
             m += 0.1 * (g - m)
             v += 0.001 * (g * g - v)
             p -= self.learning_rate * (m / bias1) / (np.sqrt(v / bias2) + 1e-8)
+
+
+class Average:
+    """Exponential moving average of `parameters`; `step` moves it by 1 / `window`, in the first steps by more.
+
+    Training on noisy gradients never settles, the average of its path does (Polyak & Juditsky 1992).
+    """
+
+    def __init__(self, parameters: list[np.ndarray], window: float) -> None:
+        self.parameters, self.window, self.steps = parameters, window, 0
+        self.means = [p.copy() for p in parameters]
+
+    def step(self) -> None:
+        self.steps += 1
+        share = max(1.0 / self.window, 3.0 / (self.steps + 3.0))
+        for mean, p in zip(self.means, self.parameters, strict=True):
+            mean += share * (p - mean)

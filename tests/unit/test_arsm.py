@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradrank.arsm_gradient import arsm_gradient, measure_of, swapped_values
+from gradrank.arsm_gradient import arsm_gradient, entropy_gradient, measure_of, swapped_values
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.models.arsm import ARSM, ARSMParams
 from gradrank.selection import per_query
-from gradrank.tanh_net import Adam, TanhNet
+from gradrank.studies.arsm.variance import estimates
+from gradrank.tanh_net import Adam, Average, TanhNet
 
 MEASURES = ["ndcg@10", "ndcg@2", "ap", "p@2"]
 every_measure = pytest.mark.parametrize("name", MEASURES)
@@ -99,6 +100,40 @@ def test_estimate_is_unbiased(name):
     np.testing.assert_array_less(np.abs(estimates.mean(axis=0) - exact), 4.0 * error)
 
 
+@pytest.mark.parametrize("estimator", ["arsm", "reinforce", "baseline"])
+def test_estimators_that_the_study_compares_share_one_mean(estimator):
+    """n = 3, C = 4: within 4 standard errors, a tenth of the largest component, of the enumerated gradient."""
+    draws, labels = 50_000, np.array([0, 2, 1], np.int32)
+    rng = np.random.default_rng(3)
+    phi = rng.normal(size=(3, 4))
+    found = getattr(estimates(phi, labels, draws, rng), estimator)
+    error = found.std(axis=0) / np.sqrt(draws)
+    exact = exact_gradient(phi, labels, "ndcg@10")
+    assert error.max() < 0.1 * np.abs(exact).max()
+    np.testing.assert_array_less(np.abs(found.mean(axis=0) - exact), 4.0 * error)
+
+
+def test_entropy_gradient_by_differences():
+    rng = np.random.default_rng(0)
+    phi, offsets = rng.normal(size=(5, 4)), offsets_of(2, 3)
+
+    def negative_entropy(phi):
+        p = np.exp(phi) / np.exp(phi).sum(axis=1, keepdims=True)
+        return sum((p * np.log(p))[a:b].sum() / (b - a) for a, b in pairwise(offsets))
+
+    found = entropy_gradient(phi, offsets)
+    for index in np.ndindex(phi.shape):
+        step = np.zeros_like(phi)
+        step[index] = 1e-6
+        slope = (negative_entropy(phi + step) - negative_entropy(phi - step)) / 2e-6
+        assert found[index] == pytest.approx(slope, rel=1e-6, abs=1e-9)
+
+
+def test_entropy_gradient_of_certain_levels_is_finite():
+    phi = np.array([[1e4, 0.0, -1e4], [0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(entropy_gradient(phi, offsets_of(2)), 0.0, atol=1e-12)
+
+
 def drawn(seed=0, sizes=(6, 1, 40, 300), levels=20):
     rng = np.random.default_rng(seed)
     n = sum(sizes)
@@ -177,6 +212,21 @@ def test_adam_steps_as_torch_does():
     np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
 
 
+def test_average_follows_the_parameters():
+    """Without a window it is them; with one it ends near where they stay, whatever it began from."""
+    last, long = np.array([5.0]), np.array([5.0])
+    follows, slow = Average([last], 1.0), Average([long], 100.0)
+    for value in [1.0, 3.0, *[2.0] * 400]:
+        last[0] = long[0] = value
+        follows.step()
+        slow.step()
+        assert follows.means[0][0] == pytest.approx(value)
+    assert slow.means[0][0] == pytest.approx(2.0, abs=0.01)
+    long[0] = 12.0
+    slow.step()
+    assert slow.means[0][0] == pytest.approx(2.1, abs=0.01)  # a hundredth of the way
+
+
 def separable(seed=0, queries=20, documents=10):
     """Grade 2 where the first of three features is large, 0 elsewhere."""
     features = np.random.default_rng(seed).normal(size=(queries * documents, 3)).astype(np.float32)
@@ -185,19 +235,35 @@ def separable(seed=0, queries=20, documents=10):
     return Collection(features, labels, offsets, np.arange(queries, dtype=np.int64))
 
 
-@pytest.mark.parametrize("loss", ["ndcg@10", "ap", "p@3"])
-def test_each_loss_falls_in_training(loss):
+@pytest.mark.parametrize(
+    ("loss", "levels"),
+    [*[("ndcg@10", levels) for levels in (3, 5, 10, 20, 40)], ("ap", 5), ("p@3", 5), ("p@10", 5)],
+)
+def test_each_loss_falls_in_training_at_any_number_of_levels(loss, levels):
     history = []
     ARSM.fit(
-        separable(),
+        separable(documents=20),
         separable(1),
-        ARSMParams(
-            loss=loss, hidden=20, levels=5, epochs=60, patience=60, batch_queries=5, learning_rate=0.01
-        ),
+        ARSMParams(loss=loss, levels=levels, hidden=20, epochs=40, patience=40, batch_queries=5, entropy=0.1),
         seed=0,
         callback=lambda step, **values: history.append(values["train_loss"]),
     )
-    assert np.mean(history[-5:]) < np.mean(history[:5]) - 0.1
+    assert np.mean(history[-5:]) < np.mean(history[:5]) - 0.03
+
+
+def test_entropy_keeps_levels_in_use():
+    """The mean entropy of a document's levels after training, with a weight and without."""
+
+    def trained(weight):
+        params = ARSMParams(
+            hidden=20, levels=5, epochs=30, patience=30, batch_queries=5, learning_rate=0.01, entropy=weight
+        )
+        net = ARSM.fit(separable(), separable(1), params, 0, lambda step, **values: None).net
+        phi = net.outputs(separable(1).features).astype(np.float64)
+        p = np.exp(phi) / np.exp(phi).sum(axis=1, keepdims=True)
+        return -(p * np.log(p)).sum(axis=1).mean()
+
+    assert trained(0.3) > trained(0.0) + 0.2
 
 
 def test_training_ends_when_patience_does():

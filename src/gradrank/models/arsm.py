@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from gradrank.collection import Collection
+from gradrank.early_stopping import Epoch, best_epoch
 from gradrank.errors import GradrankError
 from gradrank.model import Callback, Model, ModelParams, param, register
-from gradrank.protocol import CRITERION, report, with_grades_to_order
+from gradrank.protocol import CRITERION, with_grades_to_order
 from gradrank.training import rows_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class ARSMParams(ModelParams):
-    """The paper's model; its training is `learning_rate: 1e-4, patience: 2000`, ours needs fewer epochs."""
+    """The paper's model, its training made steadier; the paper's own recipe, as far as it is printed:
+
+    `learning_rate: 1e-4, entropy: 0, draws: 1, averaged: 0, epochs: 2000, patience: 2000`.
+    """
 
     levels: int = param(20, "C (the paper, experiments)", ge=2, le=255)
     hidden: int = param(500, "tanh units of the one hidden layer (the paper, experiments)", ge=1)
@@ -29,10 +33,27 @@ class ARSMParams(ModelParams):
         "the measure that is raised: ndcg@K, p@K or ap; the paper allows any",
         pattern=r"^(ap|(ndcg|p)@[1-9]\d*)$",
     )
+    entropy: float = param(
+        0.3,
+        "weight of the mean entropy of a document's levels, added to the measure (Williams & Peng 1991). Without "
+        "it (the paper) six documents in ten end on one level, most levels on none; best mean validation MAP on "
+        "MQ2007's folds 1 and 3 of 0 to 1, flat above .1",
+        ge=0,
+    )
+    draws: int = param(
+        3,
+        "of the levels a step, their gradients averaged (the paper: 1): less noise for a fifth more time",
+        ge=1,
+    )
     learning_rate: float = param(1e-3, "Kingma & Ba 2015, section 2: Adam's default (the paper: 1e-4)", gt=0)
+    averaged: float = param(
+        8.0,
+        "epochs over which the weights that score are averaged; 0: the last step's (the paper)",
+        ge=0,
+    )
     batch_queries: int = param(50, "queries a step", ge=1)
-    epochs: int = param(2000, "at most; the best on validation is kept (the paper, experiments)", ge=1)
-    patience: int = param(50, "epochs without a better one that end the training (the paper: none)", ge=1)
+    epochs: int = param(60, "at most; the best on validation is kept (the paper: 2000)", ge=1)
+    patience: int = param(30, "epochs without a better one that end the training (the paper: none)", ge=1)
     select_by: str = param("ndcg@10", "the epoch, by the validation part's", pattern=CRITERION)
 
 
@@ -50,29 +71,50 @@ class ARSM(Model):
     def fit(
         cls, train: Collection, vali: Collection, params: ARSMParams, seed: int, callback: Callback
     ) -> Self:
-        """Raises GradrankError where there is no order to learn or the scores stop being finite."""
+        """Raises GradrankError where there is no order to learn or the weights stop being finite."""
         from threadpoolctl import threadpool_limits
 
-        from gradrank.nets import Net, standardisation
-
         train = with_grades_to_order(train, cls.name)
-        mean, scale = standardisation(train.features)
-        best, best_value, best_epoch = None, -np.inf, 0
         with threadpool_limits(1, "blas"):  # more threads sum in another order
-            for epoch, (loss, parameters) in enumerate(_epochs(train, mean, scale, params, seed), start=1):
-                model = cls(Net(parameters[::2], parameters[1::2], mean, scale, "tanh"))
-                scores = model.score(vali.features, vali.offsets)
-                if not np.isfinite(scores).all():
-                    raise GradrankError(
-                        f"{cls.name}: training diverged in epoch {epoch}: scores are not finite; lower "
-                        f"learning_rate, now {params.learning_rate:g}"
-                    )
-                value = report(callback, epoch, loss, scores, vali, params.select_by)
-                if value > best_value:
-                    best, best_value, best_epoch = model, value, epoch
-                if epoch - best_epoch >= params.patience:
-                    break
-        return best
+            epochs = cls._epochs(train, params, seed)
+            return best_epoch(epochs, vali, params.select_by, params.patience, callback).model
+
+    @classmethod
+    def _epochs(cls, train: Collection, params: ARSMParams, seed: int) -> Iterator[Epoch]:
+        """Their loss is that of the drawn levels, a mean over queries."""
+        from gradrank.arsm_gradient import arsm_gradient, entropy_gradient, measure_of
+        from gradrank.nets import Net, standardisation, standardised
+        from gradrank.tanh_net import Adam, Average, TanhNet
+
+        mean, scale = standardisation(train.features)
+        features = standardised(train.features, mean, scale)
+        measure = measure_of(params.loss, train.labels, train.offsets)
+        rng = np.random.default_rng(seed)
+        net = TanhNet(features.shape[1], params.hidden, params.levels, rng)
+        adam = Adam(net.parameters, params.learning_rate)
+        steps = -(-train.queries // params.batch_queries)
+        average = Average(net.parameters, max(1.0, params.averaged * steps))
+        for epoch in range(1, params.epochs + 1):
+            loss = 0.0
+            for batch in np.array_split(rng.permutation(train.queries), steps):
+                rows, offsets = rows_of(batch, train.offsets)
+                phi = net.forward(features[rows])
+                gradient = params.entropy * entropy_gradient(phi, offsets)
+                for _ in range(params.draws):
+                    races = rng.standard_exponential(phi.shape)
+                    drawn_loss, drawn = arsm_gradient(phi, races, offsets, measure.of(rows, batch))
+                    gradient += drawn / params.draws
+                    loss += drawn_loss / params.draws
+                adam.step(net.backward((gradient / len(batch)).astype(np.float32)))
+                average.step()
+            parameters = [p.copy() for p in average.means]
+            if not all(np.isfinite(p).all() for p in parameters):
+                raise GradrankError(
+                    f"{cls.name}: training diverged in epoch {epoch}: weights are not finite; lower "
+                    f"learning_rate, now {params.learning_rate:g}"
+                )
+            trained = Net(parameters[::2], parameters[1::2], mean, scale, "tanh")
+            yield Epoch(cls(trained), loss / train.queries)
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         phi = self.net.outputs(features).astype(np.float64)
@@ -87,29 +129,3 @@ class ARSM(Model):
         from gradrank.nets import Net
 
         return cls(Net.load(folder / "net.safetensors"))
-
-
-def _epochs(
-    train: Collection, mean: np.ndarray, scale: np.ndarray, params: ARSMParams, seed: int
-) -> Iterator[tuple[float, list[np.ndarray]]]:
-    """(mean loss of the drawn levels, copy of the net's parameters) an epoch, on standardised features."""
-    from gradrank.arsm_gradient import arsm_gradient, measure_of
-    from gradrank.nets import standardised
-    from gradrank.tanh_net import Adam, TanhNet
-
-    features = standardised(train.features, mean, scale)
-    measure = measure_of(params.loss, train.labels, train.offsets)
-    rng = np.random.default_rng(seed)
-    net = TanhNet(features.shape[1], params.hidden, params.levels, rng)
-    adam = Adam(net.parameters, params.learning_rate)
-    steps = -(-train.queries // params.batch_queries)
-    for _ in range(params.epochs):
-        loss = 0.0
-        for batch in np.array_split(rng.permutation(train.queries), steps):
-            rows, offsets = rows_of(batch, train.offsets)
-            phi = net.forward(features[rows])
-            races = rng.standard_exponential(phi.shape)
-            batch_loss, gradient = arsm_gradient(phi, races, offsets, measure.of(rows, batch))
-            adam.step(net.backward((gradient / len(batch)).astype(np.float32)))
-            loss += batch_loss
-        yield loss / train.queries, [p.copy() for p in net.parameters]
