@@ -41,10 +41,8 @@ def pr_curves(dataset: DataSet, convention: str, marked: tuple[str, ...]) -> Cur
     # The marked ones lie on top of the others, the first on top of all.
     top = [model for model in reversed(marked) if model in curves]
     drawn = [*(model for model in curves if model not in top), *top]
-    label = f"Precision at recall 0 to 1 of {len(curves)} methods; " + "; ".join(
-        f"{model} falls from {precisions[model][0]:.3f} to {precisions[model][-1]:.3f}"
-        for model in marked
-        if model in precisions
+    label = (
+        f"Interpolated precision at recall 0 to 1 of {len(curves)} methods; the table below has its values"
     )
     drawing = svg.element(
         "svg",
