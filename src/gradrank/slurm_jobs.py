@@ -1,0 +1,67 @@
+"""Slurm jobs that outlive the Snakemake that submitted them.
+
+A killed Snakemake leaves its jobs in the queue, and the next one does not know them: it would submit the same work
+again, and two jobs would write the same files. Slurm knows the folder a job was submitted from, and the plugin names
+its jobs by a run's UUID, so what an earlier run left is found without any record of ours.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from gradrank.errors import GradrankError
+
+# How the plugin ends the names of its jobs: with a UUID of the run.
+RUN = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+
+
+def cancel_left_over(seconds: float = 300) -> list[str]:
+    """Cancel the jobs that an earlier run in this folder left in Slurm's queue; return their ids when they are gone.
+
+    To be called by a run that holds the folder alone, before it submits anything. A GradrankError says that Slurm did
+    not answer, or that a job is still there after `seconds`.
+    """
+    left = _left_over()
+    if left:
+        _slurm("scancel", *left)
+    deadline = time.monotonic() + seconds
+    while left and (remaining := sorted(set(left) & set(_left_over()))):
+        if time.monotonic() > deadline:
+            raise GradrankError(
+                f"Slurm jobs {', '.join(remaining)} of an earlier run in this folder are still there {seconds:.0f} s "
+                "after scancel; start again when `squeue --me` no longer lists them"
+            )
+        time.sleep(1)
+    return left
+
+
+def submitted_before(state: Path = Path(".snakemake")) -> bool:
+    """Whether a run that ended early had handed jobs to a cluster: Snakemake's marks of unfinished files say so."""
+    marks = (path for path in (state / "incomplete").rglob("*") if path.is_file())
+    return any(json.loads(mark.read_text()).get("external_jobid") for mark in marks)
+
+
+def _left_over() -> list[str]:
+    """Ids of this user's jobs that are pending, running or ending, of runs of Snakemake in this folder."""
+    if not shutil.which("squeue"):
+        return []
+    here = os.path.realpath(".")
+    lines = _slurm("squeue", f"--user={os.getuid()}", "--noheader", "--format=%F|%j|%Z").splitlines()
+    jobs = [line.split("|", 2) for line in lines]
+    return sorted(
+        {job for job, name, folder in jobs if RUN.search(name) and os.path.realpath(folder) == here}
+    )
+
+
+def _slurm(*command: str) -> str:
+    done = subprocess.run(command, text=True, capture_output=True)
+    if done.returncode:
+        raise GradrankError(
+            f"`{command[0]}` failed, so nobody knows whether jobs of an earlier run in this folder still run: "
+            f"{done.stderr.strip()}; start again when Slurm answers"
+        )
+    return done.stdout
