@@ -23,6 +23,7 @@ SMALL_STUDY = {
         "synthetic_poly": {"queries": 10, "documents": 10},
     },
     "models": {"lambdamart": {"rounds": 5}},
+    "studies": {"ranknet2005": {"reduced": None}},
 }
 
 
