@@ -1,4 +1,9 @@
 #!/bin/sh
 # How a stage of dvc.yaml runs a command: with the checkout's environment and this folder's code. DVC runs
-# experiments in copies of the project below .dvc/tmp, which have no environment of their own.
-PATH="${PWD%/.dvc/tmp/*}/.venv/bin:$PATH" PYTHONPATH="$PWD/src" exec "$@"
+# experiments in copies of the project below .dvc/tmp: they have no environment of their own, and an MLflow store
+# of theirs would be deleted with them.
+checkout="${PWD%/.dvc/tmp/*}"
+if [ "$checkout" != "$PWD" ]; then
+    export MLFLOW_TRACKING_URI="${MLFLOW_TRACKING_URI:-sqlite:///$checkout/mlflow.db}"
+fi
+PATH="$checkout/.venv/bin:$PATH" PYTHONPATH="$PWD/src" exec "$@"
