@@ -126,7 +126,7 @@ def _describe(dataset: str, values: dict[str, Any], results: Path, data: Path) -
     folder = results / dataset
     stages, files = code_digests(variant["model"] for variant in values["models"].values())
     hashes = {str(path): sha256(path) for path in data_files(dataset, data)}
-    specs = [read_json(path) for name in values["models"] for path in folder.glob(f"{name}/fold*/spec.json")]
+    specs = [spec for name in values["models"] for spec in _specs(folder / name, values)]
     versions = {
         name: {spec["versions"].get(name) for spec in specs} for spec in specs for name in spec["versions"]
     }
@@ -138,6 +138,18 @@ def _describe(dataset: str, values: dict[str, Any], results: Path, data: Path) -
         "git_revision": git_revision(folder),
         "results": {str(path): sha256(path) for path in result_files(folder, values["models"])},
     }
+
+
+def _specs(folder: Path, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Each fold's spec.json. Raises GradrankError for one that was trained with other parameters."""
+    for path in sorted(folder.glob("fold*/spec.json")):
+        spec, wanted = read_json(path), values["models"][folder.name] | {"seed": values["seed"]}
+        if differing := [key for key in wanted if spec[key] != wanted[key]]:
+            raise GradrankError(
+                f"{path}: was trained with other values of {', '.join(differing)} than are in force; delete "
+                f"{path.parent} and {folder / 'per_query.parquet'}, then the same command trains it again"
+            )
+        yield spec
 
 
 def _unexplained(old: dict[str, Any] | None, new: dict[str, Any]) -> list[str]:
@@ -154,7 +166,7 @@ def _unexplained(old: dict[str, Any] | None, new: dict[str, Any]) -> list[str]:
 
 
 def _made_of(entry: dict[str, Any]) -> Iterator[tuple[list[Any], dict[str, str]]]:
-    """What decides a group of files, and these files: the Parquet data, and what training wrote."""
+    """What decides a group of files, and these files: the Parquet data, what training wrote, all results."""
     params, stages, results = entry["params"], entry["code"]["stages"], entry["results"]
     parsing = {stage: stages[stage] for stage in DATA_STAGES}
     yield [params["seed"], params["dataset"], entry["data"]["source_sha256"], parsing], entry["data"]["files"]
@@ -162,3 +174,4 @@ def _made_of(entry: dict[str, Any]) -> Iterator[tuple[list[Any], dict[str, str]]
     specs = {path: digest for path, digest in results.items() if path.endswith("/spec.json")}
     trained = {path: digest for path, digest in results.items() if "/fold" in path}
     yield [params["seed"], params["models"], entry["data"], training, specs], trained
+    yield [params, entry["data"], stages, trained], results

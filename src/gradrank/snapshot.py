@@ -12,6 +12,7 @@ import os
 import shutil
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable
+from filecmp import cmp
 from pathlib import Path
 
 from gradrank.errors import GradrankError
@@ -44,7 +45,7 @@ def keep() -> int:
 
 
 def restore() -> list[Path]:
-    """Put back every output that is missing or was made otherwise, with its record; returns those.
+    """Put back every output that is missing or differs, with its record; returns those.
 
     Of data/ only the records: DVC has the files at their place, and a record returns to the very file alone.
     tracked.json stays away where there is no MLflow store that it could speak of.
@@ -60,8 +61,8 @@ def restore() -> list[Path]:
     restored = []
     for kept in sorted(RECORDS.rglob("*.json")):
         path = kept.relative_to(RECORDS).with_suffix("")
-        same = _record(path).is_file() and _record(path).read_bytes() == kept.read_bytes()
-        if same and path.exists():
+        copy = SNAPSHOT / path.relative_to(RESULTS) if RESULTS in path.parents else path
+        if _equal(_record(path), kept) and _equal(path, copy):
             continue
         if RESULTS in path.parents:
             if path == RESULTS / "tracked.json" and not _has_store():
@@ -74,7 +75,7 @@ def restore() -> list[Path]:
         if RESULTS in path.parents:
             partial = path.with_name(f".{path.name}.partial")
             _delete(partial)  # left by a call that was killed
-            _copy(SNAPSHOT / path.relative_to(RESULTS), partial)
+            _copy(copy, partial)
             partial.rename(path)
         restored.append(path)
     return restored
@@ -115,6 +116,14 @@ def _record(path: Path) -> Path:
     name, most = urlsafe_b64encode(str(path).encode()).decode(), 254
     pieces = [name[start : start + most] for start in range(0, len(name), most)]
     return METADATA.joinpath(*(f"@{piece}" for piece in pieces[:-1]), pieces[-1])
+
+
+def _equal(path: Path, copy: Path) -> bool:
+    """Whether two files, or all files of two folders, hold the same."""
+    if path.is_dir() and copy.is_dir():
+        names = {each.name for folder in (path, copy) for each in folder.iterdir()}
+        return all(_equal(path / name, copy / name) for name in names)
+    return path.is_file() and copy.is_file() and cmp(path, copy, shallow=False)
 
 
 def _has_store() -> bool:
