@@ -66,7 +66,7 @@ def _values(root: Path) -> "pl.DataFrame | None":
     """Each method's own file; where they are not here, what `dvc pull` brings: all of them in one."""
     import polars as pl
 
-    if any(root.glob("*/*/per_query.parquet")):
+    if any(root.glob("*/*/fold*/spec.json")) and any(root.glob("*/*/per_query.parquet")):
         return gather(root)
     collected = root / "per_query.parquet"
     return pl.read_parquet(collected) if collected.is_file() else None

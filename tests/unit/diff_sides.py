@@ -1,0 +1,56 @@
+"""Sides of a comparison for its tests: made in memory, or as a small study on disk."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from made_results import make_results
+
+from gradrank.diff.side import Cost, Method, Side
+from gradrank.per_query import QueryValues
+from gradrank.summary import summarise
+
+SIZES = (20, 30, 45)  # test queries of each fold, unequal
+FOLDS = np.repeat(np.arange(1, len(SIZES) + 1), SIZES)
+QIDS = 10 * np.arange(len(FOLDS))
+
+
+def values(seed: int = 0, **shifts: np.ndarray | float) -> QueryValues:
+    """Seeded values of two metrics; `ndcg` and `map` are added to them."""
+    draw = np.random.default_rng(seed)
+    return QueryValues(
+        FOLDS,
+        QIDS,
+        {
+            "ndcg@10": draw.random(len(FOLDS)) + shifts.get("ndcg", 0.0),
+            "map": draw.random(len(FOLDS)) + shifts.get("map", 0.0),
+        },
+    )
+
+
+def method(found: QueryValues, seconds: float = 1.0) -> Method:
+    return Method({metric: found.mean(metric) for metric in found.values}, found, Cost(seconds, 100.0))
+
+
+def side(name: str, methods: dict[str, dict[str, QueryValues | Method]], **known) -> Side:
+    """A results folder with these methods, by data set."""
+    made = {
+        dataset: {model: each if isinstance(each, Method) else method(each) for model, each in own.items()}
+        for dataset, own in methods.items()
+    }
+    conventions = known.pop("conventions", dict.fromkeys(made, "letor4"))
+    return Side(name, "results folder", None, conventions, made, **known)
+
+
+def make_study(root: Path, shift: float = 0.0) -> Path:
+    """root/results of two methods on mq2007; `shift` is added to lambdamart's NDCG@10, and is its parameter."""
+    folder = make_results(root, queries=9)
+    for path in folder.glob("*/fold*/spec.json"):
+        spec = json.loads(path.read_text()) | {"data_sha256": "ab" * 32, "features": 46}
+        spec["params"] = {"shift": shift} if spec["model"] == "lambdamart" else {"C": [0.1, 1]}
+        path.write_text(json.dumps(spec))
+    table = pl.read_parquet(folder / "lambdamart/per_query.parquet")
+    table.with_columns(pl.col("ndcg@10") + shift).write_parquet(folder / "lambdamart/per_query.parquet")
+    summarise(folder, ["lambdamart", "ranksvm"], "letor4")
+    return root / "results"
