@@ -55,6 +55,12 @@ def test_read_gives_the_rows_of_the_parts_in_the_order_asked_for(parquet, parts,
     )  # fmt: skip
 
 
+def test_columns_are_read_in_blocks(parquet, monkeypatch):
+    whole = Collection.read(parquet, [4, 5, 1]).features
+    monkeypatch.setattr("gradrank.collection.COLUMNS", 2)  # of three
+    assert Collection.read(parquet, [4, 5, 1]).features.tolist() == whole.tolist()
+
+
 @pytest.mark.parametrize("order", ORDERS)
 def test_stored_pairs_are_those_of_the_rows_as_read(parquet, tmp_path, order):
     write_pairs(parquet, tmp_path / "p.parquet")

@@ -166,3 +166,13 @@ def test_training_leaves_torchs_generator_alone():
 def test_divergence_is_an_error_that_names_the_parameter():
     with pytest.raises(GradrankError, match=r"epoch 1.*learning_rate"):
         RankNetTwoLayer.fit(drawn(15), drawn(16), NetParams(learning_rate=1e38, batch_queries=1), 0, silent)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_scores_do_not_depend_on_how_many_rows_are_taken_at_a_time(activation, monkeypatch):
+    data = drawn(6)
+    net = export(build_layers([6, 8, 5, 1], activation, 0), *standardisation(data.features), activation)
+    inputs, scores = standardised(data.features, net.mean, net.scale), net.scores(data.features)
+    monkeypatch.setattr("gradrank.nets.ROWS", 7)
+    np.testing.assert_array_equal(standardised(data.features, net.mean, net.scale), inputs)
+    np.testing.assert_array_equal(net.scores(data.features), scores)

@@ -58,6 +58,26 @@ def test_test_part_does_not_reach_training(data, tmp_path):
     assert a.equals(b)
 
 
+def test_test_part_is_read_after_the_fit(data, tmp_path, monkeypatch):
+    from gradrank.collection import Collection
+    from gradrank.models.single_feature import SingleFeature
+
+    steps, read, fit = [], Collection.read, SingleFeature.fit
+
+    def noted_read(path, parts, pairs=None):
+        steps.append(list(parts))
+        return read(path, parts, pairs)
+
+    def noted_fit(*arguments):
+        steps.append("fit")
+        return fit(*arguments)
+
+    monkeypatch.setattr(Collection, "read", staticmethod(noted_read))
+    monkeypatch.setattr(SingleFeature, "fit", noted_fit)
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
+    assert steps == [[1, 2, 3], [4], "fit", [5]]
+
+
 def test_failure_leaves_no_finished_folder(data, tmp_path, monkeypatch):
     from gradrank.models.single_feature import SingleFeature
 
