@@ -171,11 +171,7 @@ def reciprocal_rank(r: Ranking) -> np.ndarray:
 @metric("err@{k}")
 def err_at(r: Ranking, k: int) -> np.ndarray:
     """ERR@k = sum_{i<=k} 1/i R_i prod_{j<i} (1 - R_j), R = (2^y - 1) / 2^max_grade (Chapelle et al. 2009)."""
-    from gradrank.segments import product_before, running_sum
-
-    highest = max(r.convention.max_grade or 0, r.highest)
-    stop = (2.0**r.grades - 1.0) / 2.0**highest
-    return r.at(running_sum(product_before(1.0 - stop, r.offsets) * stop / r.position, r.offsets), k)
+    return r.at(r.err, k)
 
 
 @metric("pairwise_accuracy")

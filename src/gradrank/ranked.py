@@ -77,6 +77,15 @@ class Ranking:
         return best_from_here(self.precision, self.offsets)
 
     @cached_property
+    def err(self) -> np.ndarray:
+        """(n,) expected reciprocal rank so far, by the cascade of Chapelle et al. 2009."""
+        from gradrank.segments import product_before, running_sum
+
+        highest = max(self.convention.max_grade or 0, self.highest)
+        stop = ((2.0 ** np.arange(self.highest + 1) - 1.0) / 2.0**highest)[self.grades]
+        return running_sum(product_before(1.0 - stop, self.offsets) * stop / self.position, self.offsets)
+
+    @cached_property
     def pair_counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(q,) pairs of different grade whose scores are in the right order, (q,) equal, (q,) all of them."""
         from gradrank.segments import pair_counts
