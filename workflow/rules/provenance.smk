@@ -27,6 +27,7 @@ rule provenance:
         update("results/provenance.json"),
     log:
         "logs/provenance.log",
+    localrule: True  # its input depends on the call's targets, which a job on a cluster does not see
     conda:
         "../envs/gradrank.yaml"
     params:

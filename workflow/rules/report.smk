@@ -47,7 +47,7 @@ rule report_html:
         per_query="results/per_query.parquet",
     log:
         "logs/report.log",
-    localrule: True
+    localrule: True  # as provenance
     conda:
         "../envs/gradrank.yaml"
     params:

@@ -10,7 +10,7 @@ rule track_mlflow:
         "results/tracked.json",
     log:
         "logs/track.log",
-    localrule: True
+    localrule: True  # as provenance
     conda:
         "../envs/gradrank.yaml"
     params:
