@@ -130,13 +130,12 @@ class Ranks(NamedTuple):
     """Friedman's test with Nemenyi's critical difference (Demšar 2006), for a critical-difference plot.
 
     ranks: mean rank over queries by method, best (1 is the highest value) first. p: Friedman's, that all
-    are alike. critical_difference: of two mean ranks. groups: the largest runs of methods within it.
+    are alike. critical_difference: two methods differ whose mean ranks are further apart.
     """
 
     ranks: dict[str, float]
     p: float
     critical_difference: float
-    groups: list[tuple[str, ...]]
 
 
 def friedman_nemenyi(per_query: Mapping[str, np.ndarray], level: float = 0.05) -> Ranks:
@@ -153,15 +152,7 @@ def friedman_nemenyi(per_query: Mapping[str, np.ndarray], level: float = 0.05) -
     alike = bool(np.all(values == values[:, :1]))  # no ranks to test: the statistic is 0/0
     p = 1.0 if alike else float(friedmanchisquare(*values.T).pvalue)
     ranks = {names[i]: float(mean_ranks[i]) for i in np.argsort(mean_ranks, kind="stable")}
-    return Ranks(ranks, p, critical, _groups(ranks, critical))
-
-
-def _groups(ranks: Mapping[str, float], critical: float) -> list[tuple[str, ...]]:
-    """Runs of at least two methods, in the order of `ranks`, that no longer run contains."""
-    names, values = list(ranks), np.array(list(ranks.values()))
-    ends = np.searchsorted(values, values + critical, side="right")
-    starts = [i for i in range(len(names)) if ends[i] > i + 1 and (i == 0 or ends[i] > ends[i - 1])]
-    return [tuple(names[i : ends[i]]) for i in starts]
+    return Ranks(ranks, p, critical)
 
 
 def _differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:

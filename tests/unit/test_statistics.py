@@ -154,26 +154,13 @@ def test_friedman_nemenyi_by_hand():
     result = friedman_nemenyi(dict(zip("xyz", values.T, strict=True)))
     assert result.ranks == {"x": 1.125, "y": 2.125, "z": 2.75}
     assert result.critical_difference == pytest.approx(2.343 * np.sqrt(3 * 4 / (6 * 4)), abs=1e-3)
-    assert result.groups == [("x", "y", "z")]
     # 12/(n k (k+1)) sum R^2 - 3 n (k+1), over 1 - (ties: 2^3 - 2) / (n (k^3 - k)); two degrees of freedom.
     chi2 = (12 / (4 * 3 * 4) * (4.5**2 + 8.5**2 + 11**2) - 3 * 4 * 4) / (1 - 6 / (4 * 24))
     assert result.p == pytest.approx(np.exp(-chi2 / 2), abs=1e-12)
 
 
-def test_groups_of_a_critical_difference_plot_are_maximal_runs():
-    # Always ranked 1, 2, 3, 4; the critical difference, 2.569 sqrt(20 / (6 q)), is .856, 1.049 and 2.098.
-    def groups(queries):
-        values = np.tile([4.0, 3.0, 2.0, 1.0], (queries, 1))
-        return friedman_nemenyi(dict(zip("abcd", values.T, strict=True))).groups
-
-    assert groups(30) == []
-    assert groups(20) == [("a", "b"), ("b", "c"), ("c", "d")]
-    assert groups(5) == [("a", "b", "c"), ("b", "c", "d")]
-
-
 def test_methods_that_are_all_alike():
     result = friedman_nemenyi({name: np.ones(5) for name in "abc"})
     assert result.p == 1.0
-    assert result.groups == [("a", "b", "c")]
     with pytest.raises(GradrankError, match="3 methods"):
         friedman_nemenyi({"a": np.ones(5), "b": np.ones(5)})
