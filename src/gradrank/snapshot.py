@@ -53,9 +53,8 @@ def restore() -> list[Path]:
     """
     if not RECORDS.is_dir():
         raise GradrankError(f"{SNAPSHOT}: no snapshot here; `dvc pull` brings it")
-    METADATA.with_name("incomplete").mkdir(
-        parents=True, exist_ok=True
-    )  # or Snakemake takes the records for old ones
+    # Without this folder Snakemake takes the records for those of an older version.
+    METADATA.with_name("incomplete").mkdir(parents=True, exist_ok=True)
     provenance = read_json(SNAPSHOT / "provenance.json")["datasets"].values()
     data = {Path(path): digest for entry in provenance for path, digest in entry["data"]["files"].items()}
     restored = []
@@ -70,8 +69,12 @@ def restore() -> list[Path]:
             _delete(path)
         elif not path.is_file() or data.get(path) != sha256(path):
             continue
-        with atomic(_record(path)) as partial:
-            shutil.copyfile(kept, partial)
+        partial = METADATA.with_name(
+            "record.partial"
+        )  # beside: a record's own name may be as long as names can be
+        shutil.copyfile(kept, partial)
+        _record(path).parent.mkdir(parents=True, exist_ok=True)
+        partial.rename(_record(path))
         if RESULTS in path.parents:
             partial = path.with_name(f".{path.name}.partial")
             _delete(partial)  # left by a call that was killed
