@@ -15,8 +15,8 @@ from pathlib import Path
 
 from gradrank.errors import GradrankError
 
-# How the plugin ends the names of its jobs: with a UUID of the run.
-RUN = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+# How the plugin names its jobs: a prefix, where one is set, and a UUID of the run.
+RUN = re.compile(r"(^|_)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def cancel_left_over(seconds: float = 300) -> list[str]:
