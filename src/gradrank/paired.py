@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gradrank.report.page import number
 from gradrank.statistics import bootstrap_interval, holm, paired_t, wilcoxon, win_tie_loss
 from gradrank.study import Column, Row
 
 BOOTSTRAP_SEED = 0
 LEVEL = 0.05  # of significance, after correction
+NAMED = 4  # differences, at most, in a sentence
 COLUMNS = (
     Column("difference", "difference", "+.4f"),
     Column("low", "95% from", "+.4f"),
     Column("high", "to", "+.4f"),
-    Column("wins", "wins", "d"),
-    Column("ties", "ties", "d"),
-    Column("losses", "losses", "d"),
+    Column("record", "won, tied, lost"),
     Column("t", "p (t)", ".4f"),
     Column("wilcoxon", "p (Wilcoxon)", ".4f"),
     Column("wilcoxon_holm", "p, Holm", ".4f"),
@@ -35,7 +35,7 @@ def paired_rows(questions: Sequence[tuple[Row, np.ndarray, np.ndarray]]) -> list
         rows.append(
             dict(about)
             | {"difference": difference, "low": low, "high": high}
-            | {"wins": wins, "ties": ties, "losses": losses}
+            | {"wins": wins, "ties": ties, "losses": losses, "record": f"{wins}, {ties}, {losses}"}
             | {"t": paired_t(a, b), "wilcoxon": wilcoxon(a, b)}
         )
     for row, p in zip(rows, holm([row["wilcoxon"] for row in rows]), strict=True):
@@ -44,12 +44,14 @@ def paired_rows(questions: Sequence[tuple[Row, np.ndarray, np.ndarray]]) -> list
 
 
 def found(rows: Sequence[Row], *keys: str) -> str:
-    """A sentence: which of the rows, named by their metric and `keys`, differ after correction (Wilcoxon)."""
+    """A sentence: which of the rows, named by `keys` and their metric, differ after correction (Wilcoxon)."""
     real = [row for row in rows if row["wilcoxon_holm"] < LEVEL]
     if not real:
         return f"none of {len(rows)} differences stands after correction."
+    widest = sorted(real, key=lambda row: -abs(row["difference"]))[:NAMED]
     named = [
-        f"{' '.join(str(row[key]) for key in keys)}, {row['metric']} ({row['difference']:+.4f})"
-        for row in real
+        f"{', '.join(str(row[key]) for key in (*keys, 'metric'))} ({number(row['difference'], '+.4f')})"
+        for row in widest
     ]
-    return f"{len(real)} of {len(rows)} differences stand after correction: {'; '.join(named)}."
+    opening = f"{len(real)} of {len(rows)} differences stand after correction"
+    return f"{opening}{', the widest' if len(real) > NAMED else ''}: {'; '.join(named)}."

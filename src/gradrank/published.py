@@ -22,11 +22,13 @@ class Published(NamedTuple):
 
 
 def metric_label(metric: str) -> str:
-    """A metric as the literature writes it: `ndcg@10` -> `NDCG@10`, `mean_ndcg` -> `MeanNDCG`."""
+    """A metric as the literature writes it: `ndcg@10` -> `NDCG@10`, `mean_ndcg` -> `MeanNDCG`, NDCG_beta so."""
     if metric.startswith("mean_"):
         return "Mean" + metric_label(metric.removeprefix("mean_"))
     if "@" in metric or len(metric) <= 4:
         return metric.upper()
+    if metric == "ndcg_beta":
+        return "NDCG_beta"
     return metric.replace("_", " ").capitalize()
 
 

@@ -66,7 +66,14 @@ def test_every_mapped_method_is_published():
 
 @pytest.mark.parametrize(
     ("metric", "label"),
-    [("ndcg@10", "NDCG@10"), ("mean_ndcg", "MeanNDCG"), ("map", "MAP"), ("p@10", "P@10"), ("mrr", "MRR")],
+    [
+        ("ndcg@10", "NDCG@10"),
+        ("mean_ndcg", "MeanNDCG"),
+        ("map", "MAP"),
+        ("p@10", "P@10"),
+        ("mrr", "MRR"),
+        ("ndcg_beta", "NDCG_beta"),
+    ],
 )
 def test_metric_label(metric, label):
     assert metric_label(metric) == label

@@ -24,13 +24,13 @@ def made(tmp_path_factory):
 
 
 def test_measures_of_one_relevant_document_among_ten():
-    figure, table = positions().content
-    for rank, row in enumerate(table.rows, start=1):
+    (figure,) = positions().content
+    for rank, row in enumerate(figure.table.rows, start=1):
         assert row["rank"] == rank
         assert row["ndcg"] == pytest.approx(1 / math.log2(1 + rank), abs=1e-15)
         assert row["ndcg_letor"] == pytest.approx(1 / math.log2(max(rank, 2)), abs=1e-15)
         assert row["ndcg_beta"] == pytest.approx((11 - rank) / 10, abs=1e-15)
-    assert len(table.rows) == 11
+    assert len(figure.table.rows) == 11
     assert figure.svg.count("<circle") == 33 and "0.28 in the last place" in figure.alt
 
 
@@ -110,7 +110,7 @@ def test_weighted_against_plain(made):
     assert (boost["difference"], boost["wilcoxon_holm"]) == (0.0, 1.0)
     svm = rows["mq2007", "ranksvm_ndcg − ranksvm", "MAP"]  # perfect against noisy ones
     assert svm["low"] > 0 and svm["losses"] == 0 and svm["wilcoxon_holm"] < 0.05
-    assert "mq2007 ranksvm_ndcg − ranksvm, MAP (+" in sections["weights"].paragraphs[1]
+    assert "mq2007, ranksvm_ndcg − ranksvm, MAP (+" in sections["weights"].paragraphs[1]
     perfect = next(row for row in tables["weights"].rows if row["method"] == "ranksvm_ndcg")
     assert perfect["ndcg_beta"] == 1.0
 
@@ -121,13 +121,13 @@ def test_every_reading_scoring_and_penalty(made):
     assert {(row["reading"], row["scoring"], row["l2"]) for row in rows} == {
         (reading, scoring, l2)
         for reading in ("difference", "siamese")
-        for scoring in ("row_sums", "plain")
+        for scoring in ("row sums", "plain")
         for l2 in (0.0, 0.01)
     }
     tests = tables["scoring_mq2007_tests"].rows
     assert len(tests) == 3 * 4 * 2
     penalty = [row for row in tests if row["question"] == "no L2 − L2"]
-    assert {row["net"] for row in penalty if row["difference"] != 0} == {"difference, row_sums, 0.0"}
+    assert {row["net"] for row in penalty if row["difference"] != 0} == {"difference, row sums, no L2"}
 
 
 def test_variation_changes_one_thing_a_panel(made):

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from gradrank.report import svg
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 460, 46, 450, 12, 230
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 460, 46, 450, 22, 240
 KEY_LINE = 16  # height of a series' line in the key
 
 
@@ -62,7 +62,7 @@ def line_chart(
 
 
 def _y_axis(up: svg.Scale, title: str) -> Markup:
-    parts = [svg.element("text", title, x=0, y=TOP - 2, class_="tick")]
+    parts = [svg.element("text", title, x=0, y=TOP - 12, class_="tick")]
     for value, text in up.ticks(6):
         parts.append(svg.element("line", x1=LEFT, x2=RIGHT, y1=up(value), y2=up(value), class_="grid"))
         parts.append(svg.element("text", text, x=LEFT - 4, y=up(value) + 3, class_="tick end"))

@@ -8,6 +8,7 @@ from itertools import product
 from gradrank.conventions import CONVENTIONS
 from gradrank.paired import COLUMNS, NOTE, paired_rows
 from gradrank.per_query import QueryValues
+from gradrank.report.page import number
 from gradrank.study import Column, Inputs, Row, Section, Table, beside, comparison
 
 METRIC = "ndcg@15"
@@ -108,7 +109,7 @@ def _judged(dataset: str, measured: Measured, rows: list[Row], gaps: list[Row]) 
     widest = max(gaps, key=lambda row: abs(row["difference"]))
     return (
         f"{dataset}: {'; '.join(near)}. The claimed gap of {HIGH - LOW:.4f} lies inside {len(reached)} of "
-        f"{len(gaps)} paired intervals; the widest gap of ours is {widest['difference']:+.4f} "
+        f"{len(gaps)} paired intervals; the widest gap of ours is {number(widest['difference'], '+.4f')} "
         f"({widest['attribution']}, `{widest['convention']}`)."
     )
 

@@ -53,7 +53,7 @@ def _means(dataset: str, nets: dict[Net, QueryValues]) -> Table:
         columns += [Column(metric, metric_label(metric), ".4f"), Column(f"{metric} half", "± 95%", ".4f")]
     rows = []
     for net, values in nets.items():
-        row = dict(zip(CHOICES, net, strict=True))
+        row = dict(zip(CHOICES, net, strict=True)) | {"scoring": net[1].replace("_", " ")}
         for metric in METRICS:
             row |= {metric: values.mean(metric), f"{metric} half": values.half_width(metric)}
         rows.append(row)
@@ -65,7 +65,7 @@ def _tests(dataset: str, nets: dict[Net, QueryValues]) -> Table:
     rows = paired_rows(
         [
             (
-                {"question": question, "net": ", ".join(map(str, net)), "metric": metric_label(metric)},
+                {"question": question, "net": _called(net), "metric": metric_label(metric)},
                 values.values[metric],
                 nets[other].values[metric],
             )
@@ -77,6 +77,11 @@ def _tests(dataset: str, nets: dict[Net, QueryValues]) -> Table:
     )
     heads = [Column("question", "question"), Column("net", "first net"), Column("metric", "metric")]
     return Table(f"scoring_{dataset}_tests", f"{dataset}: one choice changed", [*heads, *COLUMNS], rows, NOTE)
+
+
+def _called(net: Net) -> str:
+    reading, scoring, l2 = net
+    return f"{reading}, {scoring.replace('_', ' ')}, {f'L2 {l2:g}' if l2 else 'no L2'}"
 
 
 def variation(inputs: Inputs) -> Section:

@@ -53,7 +53,7 @@ def positions() -> Section:
             "weighed by their share in it. The price: an exchange at the foot of the list costs what one at its "
             "head does, and NDCG@10 sees only the head."
         ],
-        [Figure("positions_figure", table.title, drawing, alt, table), table],
+        [Figure("positions", table.title, drawing, alt, table)],
     )
 
 
