@@ -36,13 +36,13 @@ class ARSMParams(ModelParams):
     entropy: float = param(
         0.3,
         "weight of the mean entropy of a document's levels, added to the measure (Williams & Peng 1991). Without "
-        "it (the paper) six documents in ten end on one level, most levels on none; best mean validation MAP on "
+        "it (the paper) six irrelevant documents in ten end on one level, most levels on none; best mean validation MAP on "
         "MQ2007's folds 1 and 3 of 0 to 1, flat above .1",
         ge=0,
     )
     draws: int = param(
         3,
-        "of the levels a step, their gradients averaged (the paper: 1): less noise for a fifth more time",
+        "of the levels a step, their gradients averaged (the paper: 1): less noise for a third more time",
         ge=1,
     )
     learning_rate: float = param(1e-3, "Kingma & Ba 2015, section 2: Adam's default (the paper: 1e-4)", gt=0)
