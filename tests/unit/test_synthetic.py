@@ -71,6 +71,22 @@ def test_the_polynomial_is_the_mean_of_three_scaled_terms():
     np.testing.assert_allclose(terms, expected, atol=1e-10)
 
 
+def test_terms_by_their_variance_leave_the_linear_one_less():
+    """Standard deviation s: a term divided by s^2 keeps the deviation 1/s, and the widest counts the least."""
+    weights, features = synthetic.draw_weights("poly", 5), synthetic.draw_features(20_000, 5)
+    by_text, other = (
+        synthetic.polynomial_terms(weights, features, scaling) for scaling in ("deviation", "variance")
+    )
+    np.testing.assert_allclose(other * other.std(axis=1, keepdims=True) ** -1, by_text, rtol=1e-9)
+    share = other.var(axis=1) / other.var(axis=1).sum()
+    linear = np.sum(weights["linear"] ** 2) / 3  # a uniform feature has variance 1/3
+    assert 1 / other[0].var() == pytest.approx(linear, rel=0.1)
+    assert share[0] < 0.3 and share[2] > 0.4
+    assert not np.array_equal(
+        synthetic.outputs(weights, features), synthetic.outputs(weights, features, "variance")
+    )
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_grades_are_equally_populated_and_leave_five_sixths_of_the_pairs(target):
     features, labels = synthetic.draw(target, 200, 50, 1)

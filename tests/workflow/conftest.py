@@ -67,7 +67,7 @@ class Project:
         """What a call would run, by a dry run: {(rule, data set, model): jobs}."""
         output = self.snakemake("--cores", "2", "--dry-run", *targets)
         jobs = Counter()
-        for block in re.split(r"\n(?=(?:local)?rule \w+:)", output)[1:]:
+        for block in re.split(r"\n *(?=(?:local)?rule \w+:)", output)[1:]:  # a group's jobs are indented
             rule = re.match(r"(?:local)?rule (\w+):", block).group(1)
             found = dict(re.findall(r"(dataset|model)=([^,\s]+)", block))
             jobs[rule, found.get("dataset"), found.get("model")] += 1
