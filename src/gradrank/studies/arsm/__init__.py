@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from gradrank.ablation import Ablation, means_table, tests_table
 from gradrank.paired import found
-from gradrank.studies.arsm.tables import METRICS, convention_of, disagreements, official, paper
+from gradrank.per_query import QueryValues
+from gradrank.studies.arsm.tables import METRICS, convention_of, disagreements, official, paper, update
 from gradrank.studies.arsm.variance import variance
 from gradrank.study import Figure, Inputs, Section
 
@@ -13,6 +14,7 @@ PUBLICATION = (
     "S. Z. Dadaneh, S. Boluki, M. Zhou, X. Qian: ARSM gradient estimator for supervised learning to rank. "
     "ICASSP 2020."
 )
+BARE = "arsm_bare"  # the variant without what ours adds to the paper's update
 MODELS = ("ranksvm", "listnet", "adarank_map", "adarank_ndcg", "arsm")  # the rows of its tables
 
 
@@ -25,6 +27,7 @@ def build(inputs: Inputs) -> list[Section]:
         paper(measured),
         official(measured),
         disagreements(measured),
+        update({dataset: _updates(inputs, dataset, own["arsm"]) for dataset, own in measured.items()}),
         _ablation(
             inputs,
             "levels",
@@ -44,6 +47,10 @@ def build(inputs: Inputs) -> list[Section]:
         ),
         variance(),
     ]
+
+
+def _updates(inputs: Inputs, dataset: str, ours: QueryValues) -> dict[str, QueryValues]:
+    return {"ours": ours, "the paper's": inputs.measure(dataset, BARE, METRICS, convention_of(dataset))}
 
 
 def _ablation(
