@@ -92,8 +92,8 @@ def collect(results: Path, out: Path) -> None:
         gather(results).write_parquet(partial)
 
 
-def gather(results: Path) -> "pl.DataFrame":
-    """The test queries of every method and data set under `results`.
+def gather(results: Path, dataset: str = "*") -> "pl.DataFrame":
+    """The test queries of every method under `results`, of one data set or of all.
 
     Columns `dataset`, `model`, then those of per_query.parquet; rows by data set, method, convention, fold.
     Raises GradrankError where there is none.
@@ -108,7 +108,7 @@ def gather(results: Path) -> "pl.DataFrame":
             pl.lit(path.parts[-2]).alias("model"),
             pl.exclude("split"),
         )
-        for path in sorted(results.glob("*/*/per_query.parquet"))
+        for path in sorted(results.glob(f"{dataset}/*/per_query.parquet"))
     ]
     if not frames:
         raise GradrankError(f"{results}: no <dataset>/<model>/per_query.parquet below it")

@@ -189,14 +189,18 @@ def _unlike(one: QueryValues, two: QueryValues) -> str | None:
 
 def _rows(dataset: str, model: str, one: Method, two: Method) -> Iterator[Row]:
     for metric in one.means:
-        if metric in two.means:
-            a, b = one.means[metric], two.means[metric]
-            row = Row(dataset, model, metric, a, b, np.nan if None in (a, b) else b - a, "untested")
-            yield _tested(row, one.values, two.values) if one.values and two.values else row
+        if metric not in two.means:
+            continue
+        a, b = one.means[metric], two.means[metric]
+        if one.values and two.values:
+            yield _tested(Row(dataset, model, metric, a, b, np.nan, "no evidence"), one.values, two.values)
+        else:  # to summary.json's four decimals, as one of them may have more
+            gap = np.nan if None in (a, b) else round(round(b, 4) - round(a, 4), 4)
+            yield Row(dataset, model, metric, a, b, gap, "untested")
 
 
 def _tested(row: Row, one: QueryValues, two: QueryValues) -> Row:
-    """Everything but the correction."""
+    """Everything but the correction and what follows from it."""
     a, b = one.values[row.metric], two.values[row.metric]
     wins, ties, losses = win_tie_loss(b, a)
     counts = {"queries": wins + ties + losses, "wins": wins, "ties": ties, "losses": losses}

@@ -28,7 +28,7 @@ def read_folder(path: Path) -> Side:
     """Raises GradrankError where there are no results."""
     root, only = _located(path)
     summaries = {file.parent.name: read_json(file) for file in sorted(root.glob(f"{only}/summary.json"))}
-    frame = _values(root)
+    frame = _values(root, only)
     names = sorted({*summaries, *([] if frame is None else frame["dataset"].unique())})
     names = [name for name in names if only in ("*", name)]
     if not names:
@@ -62,12 +62,12 @@ def _located(path: Path) -> tuple[Path, str]:
     return path, "*"
 
 
-def _values(root: Path) -> "pl.DataFrame | None":
+def _values(root: Path, only: str) -> "pl.DataFrame | None":
     """Each method's own file; where they are not here, what `dvc pull` brings: all of them in one."""
     import polars as pl
 
-    if any(root.glob("*/*/fold*/spec.json")) and any(root.glob("*/*/per_query.parquet")):
-        return gather(root)
+    if any(root.glob(f"{only}/*/fold*/spec.json")) and any(root.glob(f"{only}/*/per_query.parquet")):
+        return gather(root, only)
     collected = root / "per_query.parquet"
     return pl.read_parquet(collected) if collected.is_file() else None
 
