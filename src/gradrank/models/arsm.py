@@ -4,6 +4,7 @@ The measure needs no derivative: ARSM estimates the gradient of its expectation 
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class ARSMParams(ModelParams):
     """The paper's model, its training made steadier; the paper's own recipe, as far as it is printed:
 
-    `learning_rate: 1e-4, entropy: 0, draws: 1, averaged: 0, epochs: 2000, patience: 2000`.
+    `learning_rate: 1e-4, entropy: 0, draws: 1, averaged: 0, least_steps: 1, epochs: 2000, patience: 2000`.
     """
 
     levels: int = param(20, "C (the paper, experiments)", ge=2, le=255)
@@ -52,6 +53,12 @@ class ARSMParams(ModelParams):
         ge=0,
     )
     batch_queries: int = param(50, "queries a step", ge=1)
+    least_steps: int = param(
+        10,
+        "an epoch, which passes over a small collection as often as that takes (the paper: one pass). Mean "
+        "validation NDCG@10 of OHSUMED, whose pass has 2 steps, rises for 300 passes",
+        ge=1,
+    )
     epochs: int = param(60, "at most; the best on validation is kept (the paper: 2000)", ge=1)
     patience: int = param(30, "epochs without a better one that end the training (the paper: none)", ge=1)
     select_by: str = param("ndcg@10", "the epoch, by the validation part's", pattern=CRITERION)
@@ -93,10 +100,12 @@ class ARSM(Model):
         net = TanhNet(features.shape[1], params.hidden, params.levels, rng)
         adam = Adam(net.parameters, params.learning_rate)
         steps = -(-train.queries // params.batch_queries)
-        average = Average(net.parameters, max(1.0, params.averaged * steps))
+        passes = -(-params.least_steps // steps)
+        average = Average(net.parameters, max(1.0, params.averaged * passes * steps))
         for epoch in range(1, params.epochs + 1):
             loss = 0.0
-            for batch in np.array_split(rng.permutation(train.queries), steps):
+            orders = (rng.permutation(train.queries) for _ in range(passes))
+            for batch in chain.from_iterable(np.array_split(order, steps) for order in orders):
                 rows, offsets = rows_of(batch, train.offsets)
                 phi = net.forward(features[rows])
                 gradient = params.entropy * entropy_gradient(phi, offsets)
@@ -114,7 +123,7 @@ class ARSM(Model):
                     f"learning_rate, now {params.learning_rate:g}"
                 )
             trained = Net(parameters[::2], parameters[1::2], mean, scale, "tanh")
-            yield Epoch(cls(trained), loss / train.queries)
+            yield Epoch(cls(trained), loss / (passes * train.queries))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         phi = self.net.outputs(features).astype(np.float64)
