@@ -69,9 +69,7 @@ def restore() -> list[Path]:
             _delete(path)
         elif not path.is_file() or data.get(path) != sha256(path):
             continue
-        partial = METADATA.with_name(
-            "record.partial"
-        )  # beside: a record's own name may be as long as names can be
+        partial = METADATA.with_name("record.partial")  # a record's name may be as long as names can be
         shutil.copyfile(kept, partial)
         _record(path).parent.mkdir(parents=True, exist_ok=True)
         partial.rename(_record(path))
