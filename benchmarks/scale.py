@@ -6,7 +6,8 @@
 in three training files, one validation and one test file: 20 GB at full size, and 40 GB while fetch copies
 it. Everything lies in a temporary folder (TMPDIR), which is named and, at the end, removed. Each stage is the
 command that a user or the workflow would run, in a process of its own; its peak memory is what the operating
-system saw. Training is cut short (the table says how far): memory does not depend on rounds or epochs.
+system saw. Wall-clock seconds go to standard error, processor seconds to the table: almost every stage is one
+thread, and those do not depend on what else the machine does. Training is cut short (the table says how far): memory does not depend on rounds or epochs.
 
 Ends with status 1 if a stage took more than 8 GB.
 """
@@ -161,13 +162,13 @@ def compiled():
 
 
 def table(columns: dict[int, dict[str, Cost]]) -> str:
-    """Markdown: a row a stage, the time and memory of each share."""
+    """Markdown: a row a stage, the processor time and memory of each share."""
     shares = [f"1/{share}" if share > 1 else "full" for share in columns]
-    titles = [f"{share}: {what}" for share in shares for what in ("seconds", "CPU seconds", "peak GB")]
+    titles = [f"{share}: {what}" for share in shares for what in ("CPU seconds", "peak GB")]
     lines = [f"| stage | {' | '.join(titles)} |", f"| :-- |{' --: |' * len(titles)}"]
     for name in next(iter(columns.values())):
         costs = [column[name] for column in columns.values()]
-        cells = [f"{c.seconds:.0f} | {c.processor:.0f} | {c.peak / 1e9:.2f}" for c in costs]
+        cells = [f"{cost.processor:.0f} | {cost.peak / 1e9:.2f}" for cost in costs]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
