@@ -1,38 +1,222 @@
-"""The two DVC stages: they run, and a second `dvc repro` finds nothing to do."""
+"""DVC on a small study: what reruns, what comes back from a remote, experiments, a kill; names in its tables."""
 
+import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+import yaml
 
-dvc = pytest.mark.skipif(shutil.which("dvc", path=Path(sys.executable).parent) is None, reason="needs DVC")
+from conftest import ROOT, Project
+from gradrank.sources import sources
+
+BINARIES = Path(sys.executable).parent
+pytestmark = pytest.mark.skipif(shutil.which("dvc", path=BINARIES) is None, reason="needs DVC")
+
+RATE = "models.lambdamart.learning_rate"
+SUMMARY = "results/synthetic_net/summary.json"
+STUDY = {
+    "study": {"datasets": ["synthetic_net"], "models": ["lambdamart", "single_feature"]},
+    "studies": {"ranknet2005": {"reduced": None}},
+    "datasets": {"synthetic_net": {"queries": 10, "documents": 10}},
+    "models": {"lambdamart": {"learning_rate": 0.05, "rounds": 5, "min_data_in_leaf": 2}},
+    "evaluation": {"conventions": ["letor4"], "metrics": ["ndcg@10", "map"]},
+}
 
 
-def run(project, *command: str) -> str:
-    done = subprocess.run(command, cwd=project.root, env=project.env(), text=True, capture_output=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+class Repository(Project):
+    """A checkout under Git and DVC, with an environment of its own."""
+
+    def env(self) -> dict[str, str]:
+        return super().env() | {
+            "PATH": f"{BINARIES}{os.pathsep}{os.environ['PATH']}"
+        }  # the queue calls `dvc`
+
+    def run(self, *command: str) -> str:
+        done = subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def git(self, *arguments: str) -> str:
+        return self.run("git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments)
+
+    def dvc(self, *arguments: str) -> str:
+        return self.run(str(BINARIES / "dvc"), *arguments)
+
+    def gradrank(self, *arguments: str) -> str:
+        return self.run(sys.executable, "-m", "gradrank", *arguments)
+
+    def commit(self) -> None:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "x")
+
+    def give_environment(self) -> None:
+        (self.root / ".venv").mkdir()
+        (self.root / ".venv/bin").symlink_to(BINARIES)
+
+    def summary(self, revision: str = "") -> dict:
+        text = self.git("show", f"{revision}:{SUMMARY}") if revision else (self.root / SUMMARY).read_text()
+        return json.loads(text)
 
 
-@dvc
-def test_repro_runs_once_and_only_what_changed_again(finished, rerun):
-    binaries = Path(sys.executable).parent
-    (rerun.root / ".venv").mkdir()
-    (rerun.root / ".venv/bin").symlink_to(binaries)
-    for command in (
-        ("git", "init", "--quiet"),
-        ("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "x"),
-        (f"{binaries}/dvc", "init", "--quiet"),
-        (f"{binaries}/dvc", "config", "core.analytics", "false"),
-    ):
-        run(rerun, *command)
-    first = run(rerun, f"{binaries}/dvc", "repro")
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory) -> Repository:
+    """A repository after its first `dvc repro`, committed, with a remote; not to be changed."""
+    root = tmp_path_factory.mktemp("dvc") / "my checkout"
+    root.mkdir()
+    Project.copy(root).params(**STUDY)
+    repository = Repository(root)
+    repository.give_environment()
+    for name in (".gitignore", ".dvcignore", "workflow/dvc-run.sh"):
+        shutil.copy2(ROOT / name, root / name)
+    (root / SUMMARY).parent.mkdir(parents=True)
+    (root / SUMMARY).write_text(
+        '{"lambdamart": {"ndcg@10": 0.9, "map": 0.9}}'
+    )  # committed numbers of another study
+    repository.git("init", "--quiet", "--initial-branch", "main")
+    repository.dvc("init", "--quiet")
+    repository.dvc("config", "core.analytics", "false")
+    repository.dvc("remote", "add", "--quiet", "--default", "local", str(root.parent / "the remote"))
+    repository.commit()
+    first = repository.dvc("repro")
     assert "Running stage 'data'" in first and "Running stage 'study'" in first
-    assert rerun.results() == finished.results()
-    assert "Data and pipelines are up to date" in run(rerun, f"{binaries}/dvc", "repro")
-    rerun.params(models={"lambdamart": {"learning_rate": 0.07}})
-    again = run(rerun, f"{binaries}/dvc", "repro")
+    repository.commit()
+    return repository
+
+
+@pytest.fixture
+def repository(reproduced, tmp_path) -> Repository:
+    """A copy, with its modification times."""
+    root = tmp_path / "my checkout"
+    shutil.copytree(reproduced.root, root, symlinks=True)
+    return Repository(root)
+
+
+@pytest.fixture(scope="module")
+def from_scratch(tmp_path_factory) -> dict:
+    """summary.json of the study with a learning rate of 0.5, by Snakemake alone."""
+    root = tmp_path_factory.mktemp("scratch") / "my checkout"
+    root.mkdir()
+    project = Project.copy(root)
+    project.params(**STUDY)
+    project.params(models={"lambdamart": {"learning_rate": 0.5}})
+    project.snakemake("--cores", "2")
+    return json.loads((root / SUMMARY).read_text())
+
+
+def trained(output: str) -> dict[str, int]:
+    """Training jobs by model in Snakemake's output."""
+    models = [line.partition("model=")[2].split(",")[0] for line in output.splitlines() if "fold=" in line]
+    return {model: models.count(model) for model in models}
+
+
+def test_a_second_repro_does_nothing_and_a_value_reruns_its_model_alone(reproduced, repository, from_scratch):
+    assert "Data and pipelines are up to date" in repository.dvc("repro")
+    repository.params(models={"lambdamart": {"learning_rate": 0.5}})
+    again = repository.dvc("repro")
     assert "Stage 'data' didn't change" in again and "Running stage 'study'" in again
-    assert "model=lambdamart" in again and "model=ranknet_linear" not in again
+    assert trained(again) == {"lambdamart": 5}
+    assert repository.summary() == from_scratch
+    assert "Data and pipelines are up to date" in repository.dvc("repro")
+    repository.params(models={"lambdamart": {"learning_rate": 0.05}})
+    assert trained(repository.dvc("repro")) == {}  # DVC's run cache has it, and the files come back with it
+    assert repository.results() == reproduced.results()
+    assert "Nothing to be done" in repository.snakemake("--cores", "2")
+
+
+def test_pulled_after_a_wipe_nothing_is_done_again(reproduced, repository):
+    repository.dvc("push")
+    for name in ("data", "results", ".dvc/cache"):
+        shutil.rmtree(repository.root / name)
+    repository.git("checkout", "--", "results")
+    repository.dvc("pull")
+    assert "Nothing to be done" in repository.snakemake("--cores", "2")
+    assert repository.results() == reproduced.results()
+    assert "DIFFERS" not in repository.gradrank("verify")
+
+
+def test_pulled_into_a_fresh_clone_only_mlflow_is_told(reproduced, tmp_path):
+    reproduced.dvc("push")
+    reproduced.git("clone", "--quiet", str(reproduced.root), str(tmp_path / "another clone"))
+    clone = Repository(tmp_path / "another clone")
+    clone.give_environment()
+    clone.dvc("pull")
+    assert clone.planned() == {("track_mlflow", None, None): 1, ("all", None, None): 1}
+    assert clone.results() == reproduced.results()
+    assert "DIFFERS" not in clone.gradrank("verify")
+    clone.params(models={"lambdamart": {"learning_rate": 0.5}})
+    assert clone.planned()["train", "synthetic_net", "lambdamart"] == 5  # the records came along
+    assert clone.planned()["train", "synthetic_net", "single_feature"] == 0
+
+
+def test_experiment_in_the_workspace_reruns_its_model_and_is_shown_by_name(repository, from_scratch):
+    output = repository.dvc("exp", "run", "--name", "faster", "--set-param", f"{RATE}=0.5")
+    assert trained(output) == {"lambdamart": 5}
+    assert repository.summary() == repository.summary("faster") == from_scratch
+    changed = [line.split() for line in repository.dvc("params", "diff").splitlines()]
+    assert ["params.yaml", RATE, "0.05", "0.5"] in changed
+    moved = repository.dvc("metrics", "diff")
+    assert any(line.split()[:2] == [SUMMARY, "lambdamart.ndcg@10"] for line in moved.splitlines())
+    assert "single_feature" not in moved
+    shown = repository.dvc("exp", "show", "--csv")
+    assert f"{SUMMARY}:lambdamart.ndcg@10" in shown and RATE in shown and "faster" in shown
+    repository.dvc("plots", "diff", "HEAD", "faster", "--out", "compared")
+    page = (repository.root / "compared/index.html").read_text()
+    assert "ndcg@10 of each method" in page and "synthetic_net: lambdamart" in page
+    repository.git("checkout", "--force", "main")
+    repository.dvc("checkout")
+    assert "outputs restored" in repository.gradrank("restore")
+    assert "Nothing to be done" in repository.snakemake("--cores", "2")
+
+
+def test_experiments_in_copies_have_the_numbers_of_a_run_from_scratch(repository, from_scratch):
+    """A sweep through the queue: never the old metrics under new parameters."""
+    repository.dvc("exp", "run", "--queue", "--set-param", f"{RATE}=0.05,0.5")
+    repository.dvc("exp", "run", "--run-all", "--jobs", "1")
+    found = {}
+    for name in repository.dvc("exp", "list", "--name-only").split():
+        rate = yaml.safe_load(repository.git("show", f"{name}:params.yaml"))["models"]["lambdamart"][
+            "learning_rate"
+        ]
+        found[rate] = repository.summary(name)
+    assert found[0.5] == from_scratch != repository.summary()
+    assert found.get(0.05, repository.summary()) == repository.summary()
+
+
+def test_killed_experiment_is_completed_by_the_same_command(repository, from_scratch):
+    command = [str(BINARIES / "dvc"), "exp", "run", "--set-param", f"{RATE}=0.5"]
+    run = subprocess.Popen(
+        command, cwd=repository.root, env=repository.env(), stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    spec, before = repository.root / "results/synthetic_net/lambdamart", time.time()
+    while not any(path.stat().st_mtime > before for path in spec.glob("fold*/spec.json")):
+        assert run.poll() is None and time.time() < before + 300, "ended before it could be killed"
+        time.sleep(0.02)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    assert trained(repository.run(*command)) != {}
+    assert repository.summary() == from_scratch
+    assert "DIFFERS" not in repository.gradrank("verify")
+
+
+def test_the_data_stage_depends_on_all_its_code():
+    stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["data"]
+    needed = sources(
+        "gradrank.data.fetch", "gradrank.data.synthetic", "gradrank.data.letor", "gradrank.data.pairs"
+    )
+    uncovered = [os.path.relpath(path, ROOT) for path in needed]
+    uncovered = [
+        path
+        for path in uncovered
+        if not any(path == dep or path.startswith(f"{dep}/") for dep in stage["deps"])
+    ]
+    assert uncovered == []
+
+
+def test_nothing_persists():
+    assert "persist: true" not in (ROOT / "dvc.yaml").read_text()
