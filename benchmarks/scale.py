@@ -7,7 +7,8 @@ in three training files, one validation and one test file: 20 GB at full size, a
 it. Everything lies in a temporary folder (TMPDIR), which is named and, at the end, removed. Each stage is the
 command that a user or the workflow would run, in a process of its own; its peak memory is what the operating
 system saw. Wall-clock seconds go to standard error, processor seconds to the table: almost every stage is one
-thread, and those do not depend on what else the machine does. Training is cut short (the table says how far): memory does not depend on rounds or epochs.
+thread, and those depend less on what else the machine does. Training is cut short (the table says how far):
+memory does not depend on rounds or epochs.
 
 Ends with status 1 if a stage took more than 8 GB.
 """
