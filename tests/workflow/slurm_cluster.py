@@ -40,7 +40,7 @@ AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
 SchedulerParameters=sched_interval=1,sched_min_interval=0,bf_interval=1
-MinJobAge=300
+MinJobAge=3600
 KillWait=1
 SlurmdTimeout=10
 ReturnToService=2
@@ -128,7 +128,12 @@ class Cluster:
         lines = self.slurm("squeue", "--noheader", "--format=%A %k", *chosen).splitlines()
         return dict(line.split(maxsplit=1) for line in lines)
 
-    def wait_for(self, happened: Callable[[], object], what: str, seconds: float = 60) -> object:
+    def times(self) -> dict[str, tuple[str, str]]:
+        """When each job started and ended (ISO 8601, whole seconds), by Slurm's id."""
+        lines = self.slurm("squeue", "--noheader", "--states=all", "--format=%A %S %e").splitlines()
+        return {job: (started, ended) for job, started, ended in map(str.split, lines)}
+
+    def wait_for(self, happened: Callable[[], object], what: str, seconds: float = 180) -> object:
         deadline = time.monotonic() + seconds
         while not (value := happened()):
             if time.monotonic() > deadline:
