@@ -47,11 +47,11 @@ def found(rows: Sequence[Row], *keys: str) -> str:
     """A sentence: which of the rows, named by `keys` and their metric, differ after correction (Wilcoxon)."""
     real = [row for row in rows if row["wilcoxon_holm"] < LEVEL]
     if not real:
-        return f"none of {len(rows)} differences stands after correction."
+        return f"none of {len(rows)} differences stands (Wilcoxon, corrected by Holm)."
     widest = sorted(real, key=lambda row: -abs(row["difference"]))[:NAMED]
     named = [
         f"{', '.join(str(row[key]) for key in (*keys, 'metric'))} ({number(row['difference'], '+.4f')})"
         for row in widest
     ]
-    opening = f"{len(real)} of {len(rows)} differences stand after correction"
+    opening = f"{len(real)} of {len(rows)} differences stand (Wilcoxon, corrected by Holm)"
     return f"{opening}{', the widest' if len(real) > NAMED else ''}: {'; '.join(named)}."

@@ -84,6 +84,17 @@ def test_both_attributions_are_judged(made):
             assert row["verdict"] == ("inside" if inside else "above" if row["difference"] > 0 else "below")
     text = sections["claims"].paragraphs[1]
     assert text.startswith("mq2007: 0.5619 lies inside") and "0.0405" in text
+    fits = {
+        (row["convention"], row["attribution"]): all(
+            other["verdict"] == "inside"
+            for other in tables["claims_mq2007"].rows
+            if (other["convention"], other["attribution"]) == (row["convention"], row["attribution"])
+        )
+        for row in tables["claims_mq2007"].rows
+    }
+    assert any(fits.values()) and not all(fits.values())
+    for (convention, attribution), fit in fits.items():
+        assert (f"`{convention}`, {attribution}" in text.split("Both values fit under")[1]) == fit
 
 
 def test_claimed_gap_beside_ours(made):

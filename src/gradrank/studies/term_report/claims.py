@@ -105,15 +105,25 @@ def _judged(dataset: str, measured: Measured, rows: list[Row], gaps: list[Row]) 
             f"{claimed:.4f} lies inside the interval of {_listed(inside)}; the nearest of ours is "
             f"{nearest:.4f} ({model}, `{convention}`)"
         )
+    fits = [
+        f"`{convention}`, {attribution}"
+        for convention, attribution in product(MEASURED, ATTRIBUTIONS)
+        if all(
+            row["verdict"] == "inside"
+            for row in rows
+            if (row["convention"], row["attribution"]) == (convention, attribution)
+        )
+    ]
     reached = [row for row in gaps if row["low"] <= HIGH - LOW <= row["high"]]
     widest = max(gaps, key=lambda row: abs(row["difference"]))
     return (
         f"{dataset}: {'; '.join(near)}. The claimed gap of {HIGH - LOW:.4f} lies inside {len(reached)} of "
         f"{len(gaps)} paired intervals; the widest gap of ours is {number(widest['difference'], '+.4f')} "
-        f"({widest['attribution']}, `{widest['convention']}`)."
+        f"({widest['attribution']}, `{widest['convention']}`). "
+        + (f"Both values fit under {_listed(fits)}." if fits else "Both values together fit nowhere.")
     )
 
 
 def _listed(names: list[str]) -> str:
     names = list(dict.fromkeys(names))
-    return ", ".join(names) if names else "none of the methods it is given to"
+    return ", ".join(names) or "none of the methods it is given to"
