@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.conventions import Convention, resolve
+from gradrank.dotted import flat
 from gradrank.errors import GradrankError
 from gradrank.files import atomic, read_json
 from gradrank.judgements import Judgements, read_judgements, read_scores
@@ -108,7 +109,7 @@ def _check_spec(fold: Path, wanted: Mapping[str, Any]) -> None:
     if not path.is_file():
         raise GradrankError(f"{path}: no such file; train this fold first")
     spec = read_json(path)
-    found, wanted = _flat({key: spec.get(key) for key in wanted}), _flat(wanted)
+    found, wanted = flat({key: spec.get(key) for key in wanted}), flat(wanted)
     differing = [
         f"{key} is {found.get(key)!r} in it, {wanted.get(key)!r} now"
         for key in sorted(found.keys() | wanted.keys())
@@ -116,11 +117,3 @@ def _check_spec(fold: Path, wanted: Mapping[str, Any]) -> None:
     ]
     if differing:
         raise GradrankError(f"{path}: scores of other settings, train again: {'; '.join(differing)}")
-
-
-def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as dotted keys: {"params": {"C": 1}} -> {"params.C": 1}."""
-    flat: dict[str, Any] = {}
-    for key, inner in value.items():
-        flat |= _flat(inner, f"{prefix}{key}.") if isinstance(inner, Mapping) else {f"{prefix}{key}": inner}
-    return flat

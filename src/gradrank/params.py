@@ -17,7 +17,8 @@ from gradrank.model import Model, get_model, missing_packages, models
 from gradrank.validation import validate
 from gradrank.variants import NAME, Variant, expand
 
-STAGES = ("all", "data", "report", "track")
+# No data set's name: the stages' targets, and what else lies in results/.
+RESERVED = ("all", "data", "report", "snapshot", "studies", "track")
 
 
 class Section(BaseModel):
@@ -207,10 +208,10 @@ def _check_datasets(section: Any, studies: Any, faults: list[str]) -> dict[str, 
         entry = catalogue().get(name)
         if entry is not None and not entry.generator:
             faults.append(f"datasets.{name}: is in the catalogue and takes no settings; choose another name")
-        elif not re.fullmatch(NAME, str(name)) or name in (*STAGES, *studies):
+        elif not re.fullmatch(NAME, str(name)) or name in (*RESERVED, *studies):
             faults.append(
                 f"datasets.{name}: a data set's name is lower case letters, digits and _, and not "
-                f"one of {', '.join((*STAGES, *studies))}"
+                f"one of {', '.join((*RESERVED, *studies))}"
             )
         elif entry is None and "path" not in (values or {}):
             faults.append(
