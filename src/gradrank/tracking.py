@@ -68,7 +68,9 @@ class Result:
     @cached_property
     def key(self) -> str:
         """Equal for equal results of one name: how each fold was trained and what each query got."""
-        return _digest([self.model, self.spec_sha256, sha256(self.folder / "per_query.parquet"), self.convention])
+        return _digest(
+            [self.model, self.spec_sha256, sha256(self.folder / "per_query.parquet"), self.convention]
+        )
 
     def fold(self, number: int) -> Path:
         return self.folder / f"fold{number}"
