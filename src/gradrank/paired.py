@@ -53,5 +53,6 @@ def found(rows: Sequence[Row], *keys: str) -> str:
         f"{', '.join(str(row[key]) for key in (*keys, 'metric'))} ({number(row['difference'], '+.4f')})"
         for row in widest
     ]
-    opening = f"{len(real)} of {len(rows)} differences stand (Wilcoxon, corrected by Holm)"
+    stand = "stands" if len(real) == 1 else "stand"
+    opening = f"{len(real)} of {len(rows)} differences {stand} (Wilcoxon, corrected by Holm)"
     return f"{opening}{', the widest' if len(real) > NAMED else ''}: {'; '.join(named)}."

@@ -157,7 +157,7 @@ def test_variation_changes_one_thing_a_panel(made):
     different = {(row["parameter"], row["value"]) for row in tests if row["difference"] != 0}
     assert different == {("layers", "64")}
     figure = sections["variation"].content[0]
-    assert figure.svg.count("<svg") == 4 and figure.svg.startswith('<div class="plots">')
+    assert figure.svg.count("<svg") == 4 and figure.svg.startswith('<div class="plots"')
 
 
 def test_written_twice_it_is_the_same(made):

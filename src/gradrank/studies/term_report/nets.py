@@ -12,6 +12,7 @@ METRICS = ("ndcg@10", "ndcg@15", "map")
 BASE = "ranknet_report"
 CHOICES = ("reading", "scoring", "l2")  # what the nets of the first table may differ in
 CHANGES = {"row sums − plain": (1, "plain"), "no L2 − L2": (2, 0.01), "difference − siamese": (0, "siamese")}
+PANELS = '<div class="plots" style="max-width: 56rem">{}</div>'  # two a row, one on a phone
 
 Net = tuple[str, str, float]  # reading, scoring, l2
 
@@ -96,9 +97,7 @@ def variation(inputs: Inputs) -> Section:
         id, heading = f"variation_{dataset}", f"{dataset}: the net and its training varied"
         means = means_table(id, heading, ablations)
         tests = tests_table(f"{id}_tests", f"{heading}, each against the reported", ablations)
-        panels = Markup('<div class="plots">{}</div>').format(
-            Markup("").join(each.chart() for each in ablations)
-        )
+        panels = Markup(PANELS).format(Markup("").join(each.chart() for each in ablations))
         alt = ". ".join(each.summary() for each in ablations)
         content += [Figure(f"{id}_figure", f"{heading}, drawn", panels, alt, means), means, tests]
         paragraphs.append(f"{dataset}: {found(tests.rows, 'parameter', 'value')}")
