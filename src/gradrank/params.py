@@ -117,6 +117,9 @@ class Params(Section):
         return sorted(name for name, variant in self.models.items() if {name, variant.entry} & wanted)
 
     def model(self, name: str) -> type[Model]:
+        """The registered model of a variant. Raises GradrankError with the nearest name for an unknown one."""
+        if name not in self.models:
+            raise GradrankError(f"unknown model {name!r}{nearest(name, list(self.models))}")
         return get_model(self.models[name].model)
 
     def members(self, name: str) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def claims(inputs: Inputs) -> Section:
     models = list(dict.fromkeys(model for pair in ATTRIBUTIONS.values() for model in pair))
     paragraphs = [
         f"The report gives NDCG@15 as {HIGH:.4f} and {LOW:.4f}; in one place these are its RankNet without and with "
-        "L2, in another RankSVM_ndcg and RankNet. It names neither the convention nor the program. Here the same "
+        "L2, in another RankSVM_ndcg and RankNet. The convention is not stated beside them. Here the same "
         "rankings stand under four: `letor4`, `standard` (RankLib's too), `lightgbm` (a query without relevant "
         "documents counts 1) and `dropped` (as `standard`, such queries left out).",
     ]
