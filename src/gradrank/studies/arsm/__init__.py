@@ -34,7 +34,7 @@ def build(inputs: Inputs) -> list[Section]:
             "levels C",
             ("ndcg@10", "map"),
             "How many levels",
-            "The paper takes C = 20 levels and shows no other number. Here C varies and nothing else does.",
+            "The paper's tables are of C = 20 levels. Here C varies and nothing else does.",
         ),
         _ablation(
             inputs,
