@@ -11,10 +11,10 @@ rule evaluate:
         "results/{dataset}/{model}/per_query.parquet",
     log:
         "logs/evaluate/{dataset}/{model}.log",
-    conda:
-        "../envs/gradrank.yaml"
     group:
         "{dataset}.{model}"
+    conda:
+        "../envs/gradrank.yaml"
     params:
         folder=subpath(output[0], parent=True),
         model=lambda wc: study.models[wc.model].model,

@@ -18,11 +18,11 @@ rule train:
         model=directory("results/{dataset}/{model}/fold{fold}/model"),
     log:
         "logs/train/{dataset}/{model}/fold{fold}.log",
-    conda:
-        "../envs/gradrank.yaml"
     # On a cluster the folds of a model and their evaluation are one job: one submission instead of six.
     group:
         "{dataset}.{model}"
+    conda:
+        "../envs/gradrank.yaml"
     params:
         out=subpath(output.spec, parent=True),
         model=lambda wc: study.models[wc.model].model,
