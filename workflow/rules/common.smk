@@ -25,15 +25,17 @@ except GradrankError as error:
 holds_folder = workflow.is_main_process and clear_stale_locks()
 
 
-# Not at a dry run, and before any job starts.
+# Not at a dry run, and before any job starts. A cancelled job takes what its group had made with it, which this run
+# may have planned to use: so Snakemake, in the same process, begins again.
 onstart:
     if holds_folder and (workflow.executor_plugin.name == "slurm" or submitted_before()):
         try:
             if cancelled := cancel_left_over():
                 print(
-                    f"Cancelled Slurm jobs of an earlier run in this folder: {', '.join(cancelled)}",
-                    file=sys.stderr,
+                    "Cancelled Slurm jobs of an earlier run in this folder:", *cancelled, file=sys.stderr
                 )
+                sys.stdout.flush()
+                os.execv(sys.executable, sys.orig_argv)
         except GradrankError as error:
             raise WorkflowError(str(error)) from None
 
