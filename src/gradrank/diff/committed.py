@@ -55,11 +55,12 @@ class Committed:
     def _ask(self, question: Callable[["DVCFileSystem"], T]) -> T:
         try:
             from dvc.exceptions import DvcException
+            from dvc_data.index import DataIndexDirError
         except ImportError:
             raise GradrankError("DVC has them and is not installed: pip install 'gradrank[dvc]'") from None
         try:
             return question(self._dvc)
-        except (DvcException, OSError) as error:
+        except (DvcException, DataIndexDirError, OSError) as error:
             raise GradrankError(
                 f"DVC has them neither in its cache nor in a remote ({error}); `dvc push` where they were made, "
                 f"or `dvc repro` in a checkout of {self.commit[:12]}"
