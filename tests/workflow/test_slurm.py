@@ -199,20 +199,20 @@ def test_killed_snakemake_started_again_runs_no_job_twice_at_once(cluster, on_sl
 
 def test_full_disk_fails_one_job_and_keeps_the_others(on_slurm, rerun_of):
     run = rerun_of("lambdamart", "single_feature")
-    full = run.project.root / "results/synthetic_net/lambdamart/fold3"
-    full.mkdir(parents=True)
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4k", "none", full], capture_output=True
-    ).returncode:
+    small = run.project.root / "results/synthetic_net/lambdamart"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", small]
+    if subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("may not mount a small file system here")
+    (small / "ballast").write_bytes(bytes(48 * 1024))
     try:
         snakemake = run.start("--retries", "0")
         output, _ = snakemake.communicate(timeout=300)
     finally:
-        subprocess.run(["umount", full], check=True)
+        subprocess.run(["umount", small], check=True)
     assert snakemake.returncode == 1
     assert "No space left on device" in output
-    assert "logs/train/synthetic_net/lambdamart/fold3.log" in output
+    assert "Logfile logs/train/synthetic_net/lambdamart/fold" in output
     kept = {path: data for path, data in on_slurm.results().items() if "/lambdamart/" not in path}
     assert kept.items() <= run.project.results().items()
     succeeded(run.start())
