@@ -59,9 +59,15 @@ class Repository(Project):
         (self.root / ".venv").mkdir()
         (self.root / ".venv/bin").symlink_to(BINARIES)
 
-    def summary(self, revision: str = "") -> dict:
-        text = self.git("show", f"{revision}:{SUMMARY}") if revision else (self.root / SUMMARY).read_text()
-        return json.loads(text)
+    def committed(self, experiment: str, path: str) -> str:
+        """A file of an experiment, which is no branch but a commit below refs/exps."""
+        refs = self.git("for-each-ref", "--format=%(refname)", "refs/exps").split()
+        (ref,) = [ref for ref in refs if ref.endswith(f"/{experiment}")]
+        return self.git("show", f"{ref}:{path}")
+
+    def summary(self, experiment: str = "") -> dict:
+        here = self.root / SUMMARY
+        return json.loads(self.committed(experiment, SUMMARY) if experiment else here.read_text())
 
 
 @pytest.fixture(scope="module")
@@ -180,9 +186,8 @@ def test_experiments_in_copies_have_the_numbers_of_a_run_from_scratch(repository
     repository.dvc("exp", "run", "--run-all", "--jobs", "1")
     found = {}
     for name in repository.dvc("exp", "list", "--name-only").split():
-        rate = yaml.safe_load(repository.git("show", f"{name}:params.yaml"))["models"]["lambdamart"][
-            "learning_rate"
-        ]
+        values = yaml.safe_load(repository.committed(name, "params.yaml"))
+        rate = values["models"]["lambdamart"]["learning_rate"]
         found[rate] = repository.summary(name)
     assert found[0.5] == from_scratch != repository.summary()
     assert found.get(0.05, repository.summary()) == repository.summary()
