@@ -8,7 +8,7 @@ DATASETS = ("synthetic_net", "synthetic_poly")
 
 def after_training(*models: str) -> Counter:
     """The jobs that follow when these models' evaluations change."""
-    jobs = Counter({("report_html", None, None): 1, ("track_mlflow", None, None): 1, ("all", None, None): 1})
+    jobs = Counter({(rule, None, None): 1 for rule in ("report_html", "provenance", "track_mlflow", "all")})
     for dataset in DATASETS:
         jobs["summary", dataset, None] = 1
         for model in models:
