@@ -28,16 +28,18 @@ holds_folder = workflow.is_main_process and clear_stale_locks()
 # Not at a dry run, and before any job starts. A cancelled job takes what its group had made with it, which this run
 # may have planned to use: so Snakemake, in the same process, begins again.
 onstart:
-    if holds_folder and (workflow.executor_plugin.name == "slurm" or submitted_before()):
+    if holds_folder:
         try:
-            if cancelled := cancel_left_over():
-                print(
-                    "Cancelled Slurm jobs of an earlier run in this folder:", *cancelled, file=sys.stderr
-                )
-                sys.stdout.flush()
-                os.execv(sys.executable, sys.orig_argv)
+            cancelled = cancel_left_over()
         except GradrankError as error:
-            raise WorkflowError(str(error)) from None
+            # A local run asks too, but may go on without an answer where nothing was ever submitted.
+            if workflow.executor_plugin.name == "slurm" or submitted_before():
+                raise WorkflowError(str(error)) from None
+            cancelled = []
+        if cancelled:
+            print("Cancelled Slurm jobs of an earlier run in this folder:", *cancelled, file=sys.stderr)
+            sys.stdout.flush()
+            os.execv(sys.executable, sys.orig_argv)
 
 
 MODELS = study.model_names()  # of the study; a publication's are study.publication_models(name)
