@@ -193,6 +193,11 @@ def test_experiments_in_copies_have_the_numbers_of_a_run_from_scratch(repository
     assert found.get(0.05, repository.summary()) == repository.summary()
 
 
+def test_an_experiment_in_one_copy_has_the_numbers_of_a_run_from_scratch(repository, from_scratch):
+    repository.dvc("exp", "run", "--temp", "--name", "apart", "--set-param", f"{RATE}=0.5")
+    assert repository.summary("apart") == from_scratch != repository.summary()
+
+
 def test_killed_experiment_is_completed_by_the_same_command(repository, from_scratch):
     command = [str(BINARIES / "dvc"), "exp", "run", "--set-param", f"{RATE}=0.5"]
     run = subprocess.Popen(
