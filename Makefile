@@ -14,13 +14,13 @@ test: $(READY)
 lint: $(READY)
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	PATH=$(CURDIR)/.venv/bin:$$PATH snakefmt --check Snakefile workflow
+	PATH="$(CURDIR)/.venv/bin:$$PATH" snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint
 
 format: $(READY)
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
-	PATH=$(CURDIR)/.venv/bin:$$PATH snakefmt Snakefile workflow
+	PATH="$(CURDIR)/.venv/bin:$$PATH" snakefmt Snakefile workflow
 
 # The benchmarks measure on MQ2007: GRADRANK_MIRROR says where its archive is.
 bench: $(READY)
