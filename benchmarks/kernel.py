@@ -14,10 +14,10 @@ import numpy as np
 from fold import first_queries, head, line, more_features, read_fold, seconds  # first: it sets the threads
 
 from gradrank.collection import Collection, Pairs
-from gradrank.losses import pair_slope, ranknet
+from gradrank.learning.losses import pair_slope, ranknet
+from gradrank.learning.nets import standardisation, standardised
+from gradrank.learning.nystroem import Kernel, independent
 from gradrank.models.ranknet_kernel import RankNetKernelParams
-from gradrank.nets import standardisation, standardised
-from gradrank.nystroem import Kernel, independent
 
 WHY = """
 rows and landmarks: linear, as a pass is one product with the (rows x landmarks) kernel matrix; the landmarks'

@@ -13,6 +13,7 @@ from gradrank.paired import COLUMNS, NOTE, paired_rows
 from gradrank.per_query import QueryValues
 from gradrank.published import metric_label
 from gradrank.report.chart import Series, line_chart
+from gradrank.report.page import setting
 from gradrank.study import Column, Inputs, Row, Table
 
 
@@ -46,7 +47,7 @@ class Ablation:
         own = next(values for _, model, values in self.measured if model == self.base)
         return [
             (
-                {"parameter": self.title, "value": text(value), "metric": metric_label(metric)},
+                {"parameter": self.title, "value": setting(value), "metric": metric_label(metric)},
                 values.values[metric],
                 own.values[metric],
             )
@@ -69,14 +70,14 @@ class Ablation:
             )
             for metric in self.metrics
         ]
-        labels = None if numbers else list(map(text, values))
+        labels = None if numbers else list(map(setting, values))
         return line_chart(series, self.title, "mean over folds", self.summary(), log_x=numbers, labels=labels)
 
     def summary(self) -> str:
         """The chart in words."""
         parts = []
         for metric in self.metrics:
-            means = {text(value): values.mean(metric) for value, _, values in self.measured}
+            means = {setting(value): values.mean(metric) for value, _, values in self.measured}
             best = max(means, key=means.__getitem__)
             parts.append(
                 f"{metric_label(metric)} from {min(means.values()):.4f} to {means[best]:.4f}, highest at {best}"
@@ -93,7 +94,7 @@ def means_table(id: str, title: str, ablations: Sequence[Ablation]) -> Table:
     rows = []
     for each in ablations:
         for value, _, values in each.measured:
-            row: Row = {"parameter": each.title, "value": text(value)}
+            row: Row = {"parameter": each.title, "value": setting(value)}
             for metric in metrics:
                 row |= {metric: values.mean(metric), f"{metric} half": values.half_width(metric)}
             rows.append(row)
@@ -109,8 +110,3 @@ def tests_table(id: str, title: str, ablations: Sequence[Ablation]) -> Table:
         *COLUMNS,
     ]
     return Table(id, title, columns, paired_rows([q for each in ablations for q in each.questions()]), NOTE)
-
-
-def text(value: Any) -> str:
-    """A parameter's value as the page shows it: 20, ndcg@10, 64 × 32."""
-    return " × ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

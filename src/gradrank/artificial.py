@@ -13,11 +13,11 @@ import numpy as np
 
 from gradrank.data.synthetic import Scaling, Target, draw
 from gradrank.errors import GradrankError
+from gradrank.learning.stochastic import descend, initial_layers
+from gradrank.learning.stochastic import pair_counts as training_pairs
 from gradrank.ranking import order
+from gradrank.seeds import job_seed
 from gradrank.segments import pair_counts
-from gradrank.stochastic import descend, initial_layers
-from gradrank.stochastic import pair_counts as training_pairs
-from gradrank.train import job_seed
 
 FILES, FILE = 1000, 50
 PARTS = {"train": slice(0, 40_000), "vali": slice(40_000, 45_000), "test": slice(45_000, 50_000)}
@@ -51,7 +51,7 @@ class Vectors:
 
 
 def outputs(layers: Layers, x: np.ndarray) -> np.ndarray:
-    """(n,) scores; `layers` as of gradrank.stochastic.initial_layers."""
+    """(n,) scores; `layers` as of gradrank.learning.stochastic.initial_layers."""
     weights, biases, output = layers
     return np.tanh(x @ weights + biases) @ output if len(biases) else x @ output
 

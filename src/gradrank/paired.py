@@ -7,9 +7,8 @@ import numpy as np
 from gradrank.report.page import number
 from gradrank.statistics import bootstrap_interval, holm, paired_t, wilcoxon, win_tie_loss
 from gradrank.study import Column, Row
+from gradrank.tables import BOOTSTRAP_SEED, LEVEL
 
-BOOTSTRAP_SEED = 0
-LEVEL = 0.05  # of significance, after correction
 NAMED = 4  # differences, at most, in a sentence
 COLUMNS = (
     Column("difference", "difference", "+.4f"),

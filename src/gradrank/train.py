@@ -1,6 +1,5 @@
 """One training job: a model on one fold of a data set, written as a folder that is whole or absent."""
 
-import hashlib
 import json
 import os
 import resource
@@ -18,16 +17,11 @@ from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
 from gradrank.members import keep_members, trained_members, with_member_scores
 from gradrank.model import Model, get_model, missing_packages
+from gradrank.seeds import job_seed
 from gradrank.validation import validate
 
 # Packages whose version can move a number.
 MOVERS = ("numpy", "scipy", "numba", "polars", "torch", "lightgbm", "scikit-learn", "catboost", "xgboost")
-
-
-def job_seed(seed: int, dataset: str, model: str, fold: int) -> int:
-    """The seed of one job, a function of its four names alone: equal at any `--cores` and on any machine."""
-    digest = hashlib.sha256(f"{seed}/{dataset}/{model}/{fold}".encode()).digest()
-    return int.from_bytes(digest[:4], "big") >> 1
 
 
 def train(

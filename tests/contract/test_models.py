@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.selection import measure
 from gradrank.model import missing_packages, models
-from gradrank.selection import measure
 
 # Standard parameter names and what is enough for small data; models without the parameter are left alone.
 QUICK = {"epochs": 15, "rounds": 30, "patience": 30, "passes": 3, "landmarks": 50, "members": 5}

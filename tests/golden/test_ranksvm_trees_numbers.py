@@ -7,9 +7,9 @@ import pytest
 
 from gradrank.collection import Collection
 from gradrank.files import read_json
+from gradrank.learning.selection import measure
 from gradrank.model import get_model
-from gradrank.selection import measure
-from gradrank.train import job_seed
+from gradrank.seeds import job_seed
 
 
 def five_fold(model: str, parquet: Path) -> tuple[float, float]:

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradrank.additive import AdditiveRanker
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.additive import AdditiveRanker
+from gradrank.learning.selection import measure, per_query
 from gradrank.models.adarank import AdaRank, AdaRankNDCG, boost
-from gradrank.selection import measure, per_query
 
 seeds = st.integers(0, 2**32 - 1)
 measures = st.sampled_from(["map", "ndcg@3", "ndcg@10"])

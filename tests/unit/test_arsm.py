@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradrank.arsm_gradient import arsm_gradient, entropy_gradient, measure_of, swapped_values
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient, measure_of, swapped_values
+from gradrank.learning.selection import per_query
+from gradrank.learning.tanh_net import Adam, Average, TanhNet
 from gradrank.models.arsm import ARSM, ARSMParams
-from gradrank.selection import per_query
 from gradrank.studies.arsm.variance import estimates
-from gradrank.tanh_net import Adam, Average, TanhNet
 
 MEASURES = ["ndcg@10", "ndcg@2", "ap", "p@2"]
 every_measure = pytest.mark.parametrize("name", MEASURES)

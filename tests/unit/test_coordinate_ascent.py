@@ -5,8 +5,8 @@ import pytest
 
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.selection import measure, per_query
 from gradrank.models.coordinate_ascent import CoordinateAscent, CoordinateAscentParams, climb
-from gradrank.selection import measure, per_query
 
 
 def collection(seed: int, queries=30, documents=12, features=5, noise=2.0) -> Collection:

@@ -7,9 +7,9 @@ from gradrank import model as registry
 from gradrank import params
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.selection import measure
 from gradrank.listing import list_models
 from gradrank.model import get_model
-from gradrank.selection import measure
 from gradrank.train import train
 
 EXTRAS = {"catboost": ("yetirank", "querysoftmax"), "xgboost": ("xgboost_ndcg",)}

@@ -15,7 +15,7 @@ from gradrank import params
 from gradrank.data.letor import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
-from gradrank.fusing import reciprocal_rank, z_score
+from gradrank.learning.fusing import reciprocal_rank, z_score
 from gradrank.model import models
 from gradrank.models.fusion import Fusion, FusionParams
 from gradrank.predict import Ranker

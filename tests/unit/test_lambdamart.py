@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from gradrank.boosting import QUERY_LIMIT
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.boosting import QUERY_LIMIT
+from gradrank.learning.selection import measure
 from gradrank.model import get_model
-from gradrank.selection import measure
 
 RANKING = ("lambdamart", "lambdamart_faithful", "xendcg")
 TREES = (*RANKING, "mart", "random_forest", "mcrank")

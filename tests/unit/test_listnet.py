@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gradrank.collection import Collection
-from gradrank.linear import l2_path
-from gradrank.listwise import listnet, softmax
+from gradrank.learning.linear import l2_path
+from gradrank.learning.listwise import listnet, softmax
+from gradrank.learning.selection import measure
 from gradrank.models.listnet import ListNet, ListNetNeural
-from gradrank.selection import measure
 
 
 def silent(step, **values):

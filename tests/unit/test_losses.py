@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradrank.losses import by_query, lambdarank, ndcg_swap, pair_cost, pair_slope, ranknet
+from gradrank.learning.losses import by_query, lambdarank, ndcg_swap, pair_cost, pair_slope, ranknet
 
 
 @st.composite

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from gradrank import metrics
 from gradrank.conventions import CONVENTIONS, resolve
 from gradrank.errors import GradrankError
+from gradrank.learning.selection import measure
 from gradrank.metrics import compute
-from gradrank.selection import measure
 
 NAMES = [
     *("ndcg@1", "ndcg@3", "ndcg@10", "ndcg", "mean_ndcg", "ndcg_beta", "p@1", "p@5", "recall@3", "f1@5"),

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from gradrank.collection import Collection
 from gradrank.files import read_json
+from gradrank.learning.perceptron import committee_epoch, prank_epoch
+from gradrank.learning.selection import measure, per_query
 from gradrank.models.oap_bpm import OAPBPM
 from gradrank.models.prank import PRank, feature_unit
-from gradrank.perceptron import committee_epoch, prank_epoch
-from gradrank.selection import measure, per_query
 from gradrank.statistics import paired_t
 
 

@@ -8,10 +8,10 @@ from hypothesis.extra.numpy import arrays
 
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.perceptron import form_scores, prank_epoch
+from gradrank.learning.selection import measure
 from gradrank.model import get_model
 from gradrank.models.prank import PRank, PRankKernel, PRankQuadratic, feature_unit
-from gradrank.perceptron import form_scores, prank_epoch
-from gradrank.selection import measure
 
 MACHINES = [PRank, PRankQuadratic, PRankKernel]
 every_machine = pytest.mark.parametrize("cls", MACHINES)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from gradrank.collection import Collection
 from gradrank.data.pairs import crucial_pairs
 from gradrank.errors import GradrankError
+from gradrank.learning.pair_potentials import pair_weighting, potentials
+from gradrank.learning.protocol import with_grades_to_order
+from gradrank.learning.selection import measure
 from gradrank.models.rankboost import RankBoost, RankBoostNDCG, RankBoostParams, boost, stump_thresholds
-from gradrank.pair_potentials import pair_weighting, potentials
-from gradrank.protocol import with_grades_to_order
-from gradrank.selection import measure
 
 seeds = st.integers(0, 2**32 - 1)
 kinds = st.sampled_from(["uniform", "ndcg_beta"])

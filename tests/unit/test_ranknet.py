@@ -6,13 +6,13 @@ from sklearn.linear_model import LogisticRegression
 
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
-from gradrank.linear import l2_path
-from gradrank.losses import ranknet
+from gradrank.learning.linear import l2_path
+from gradrank.learning.losses import ranknet
+from gradrank.learning.nets import Net, standardisation, standardised
+from gradrank.learning.selection import measure
+from gradrank.learning.training import NetParams, build_layers, export, rows_of, train_net
 from gradrank.models.lambdarank import LambdaRank
 from gradrank.models.ranknet import RankNetLinear, RankNetTwoLayer
-from gradrank.nets import Net, standardisation, standardised
-from gradrank.selection import measure
-from gradrank.training import NetParams, build_layers, export, rows_of, train_net
 
 
 def silent(step, **values):
@@ -173,6 +173,6 @@ def test_scores_do_not_depend_on_how_many_rows_are_taken_at_a_time(activation, m
     data = drawn(6)
     net = export(build_layers([6, 8, 5, 1], activation, 0), *standardisation(data.features), activation)
     inputs, scores = standardised(data.features, net.mean, net.scale), net.scores(data.features)
-    monkeypatch.setattr("gradrank.nets.ROWS", 7)
+    monkeypatch.setattr("gradrank.learning.nets.ROWS", 7)
     np.testing.assert_array_equal(standardised(data.features, net.mean, net.scale), inputs)
     np.testing.assert_array_equal(net.scores(data.features), scores)

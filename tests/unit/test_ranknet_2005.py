@@ -7,11 +7,11 @@ import pytest
 
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
-from gradrank.losses import ndcg_swap, pair_slope
+from gradrank.learning.losses import ndcg_swap, pair_slope
+from gradrank.learning.selection import measure
+from gradrank.learning.stochastic import descend, initial_layers, pair_counts, pair_rows
 from gradrank.models.lambdarank_faithful import LambdaRankFaithful
 from gradrank.models.ranknet_2005 import RankNet2005Linear, RankNet2005TwoLayer
-from gradrank.selection import measure
-from gradrank.stochastic import descend, initial_layers, pair_counts, pair_rows
 
 
 def silent(step, **values):

@@ -10,10 +10,10 @@ from scipy.optimize import minimize
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from gradrank.collection import Collection
-from gradrank.linear import l2_path
-from gradrank.losses import ranknet
+from gradrank.learning.linear import l2_path
+from gradrank.learning.losses import ranknet
+from gradrank.learning.nystroem import Kernel, independent, regularised_path
 from gradrank.models.ranknet_kernel import RankNetKernel, RankNetKernelParams
-from gradrank.nystroem import Kernel, independent, regularised_path
 
 RBF = Kernel("rbf", 0.25, 2)
 L2 = (0.1, 0.01, 0.001)

@@ -7,10 +7,10 @@ import pytest
 
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.nets import Net
+from gradrank.learning.pair_net import PairNet, train_epochs
+from gradrank.learning.selection import measure
 from gradrank.models.ranknet_report import RankNetReport, RankNetReportL2
-from gradrank.nets import Net
-from gradrank.pair_net import PairNet, train_epochs
-from gradrank.selection import measure
 
 READINGS = ["difference", "siamese"]
 

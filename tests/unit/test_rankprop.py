@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.selection import measure
 from gradrank.models.rankprop import RankProp, rank_targets
-from gradrank.selection import measure
 
 
 def collection(seed: int, queries=40, documents=20, levels=4) -> Collection:

@@ -10,7 +10,8 @@ import pytest
 from gradrank.data.letor import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
-from gradrank.train import job_seed, read_params, train
+from gradrank.seeds import job_seed
+from gradrank.train import read_params, train
 
 
 @pytest.fixture(scope="module")

@@ -1,18 +1,17 @@
 """A results folder as a Side: results/, results/<dataset>/ or the project around it."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from gradrank.diff.results import (
-    DEFAULT_CONVENTION,
     costs_of,
     faults,
     measured,
     methods_of,
     of_provenance,
+    primary_convention,
 )
 from gradrank.diff.side import Side
 from gradrank.dotted import flat
@@ -74,7 +73,9 @@ def _values(root: Path, only: str) -> "pl.DataFrame | None":
 
 def _known(root: Path, names: list[str]) -> dict[str, Any]:
     """How the results were made: what provenance.json says, and of the methods what their spec.json says."""
-    convention = _convention(root.parent / "params.yaml")
+    beside = root.parent / "params.yaml"
+    study = yaml.safe_load(beside.read_text(encoding="utf-8")) if beside.is_file() else None
+    convention = primary_convention(study or {})
     known: dict[str, Any] = {"params": {}, "data": {}, "code": {}, "versions": {}}
     if (root / "provenance.json").is_file():
         known = of_provenance(read_json(root / "provenance.json"))
@@ -87,11 +88,3 @@ def _known(root: Path, names: list[str]) -> dict[str, Any]:
             known["data"].setdefault(dataset, {})["source"] = spec["data_sha256"]
             known["versions"].setdefault(dataset, spec["versions"])
     return {part: {name: each[name] for name in names if name in each} for part, each in known.items()}
-
-
-def _convention(params: Path) -> str:
-    """The primary convention of the params.yaml beside the results."""
-    if not params.is_file():
-        return DEFAULT_CONVENTION
-    study: Mapping[str, Any] = yaml.safe_load(params.read_text(encoding="utf-8")) or {}
-    return (study.get("evaluation") or {}).get("convention", DEFAULT_CONVENTION)

@@ -9,56 +9,36 @@ from gradrank.diff.compare import Moved, Row
 from gradrank.published import metric_label
 from gradrank.report import svg
 from gradrank.report.page import number
+from gradrank.report.strips import axis, bar, strip, upright
 
-HEIGHT = 22  # of a strip
 WIDTH, TOP, BOTTOM, LEFT, RIGHT = 300, 8, 116, 42, 292  # of a panel, on paper
 MOST_POINTS = 250
 
 
 @dataclass(frozen=True)
-class Strip:
-    """One method's row: its difference and drawing; positions are percentages, so it fits any width."""
+class Difference:
+    """One method's row: its difference and drawing."""
 
     row: Row
     drawing: Markup
 
 
-def differences(rows: Sequence[Row]) -> tuple[list[Strip], Markup]:
+def differences(rows: Sequence[Row]) -> tuple[list[Difference], Markup]:
     """A strip a method on one axis, which comes last: difference (line), 95% interval (bar), zero (line)."""
     ends = [0.0] + [end for row in rows for end in (row.low, row.high, row.difference) if end == end]
     scale = svg.padded(ends, 0, 100)
-    axis = [
-        svg.element("text", text, x=_percent(scale, value), y=12, class_="tick middle")
-        for value, text in scale.ticks(5)
-    ]
-    return [Strip(row, _strip(scale, row)) for row in rows], svg.element(
-        "svg", Markup("").join(axis), width="100%", height=16, aria_hidden="true", class_="strip"
-    )
+    return [Difference(row, _strip(scale, row)) for row in rows], axis(scale)
 
 
 def _strip(scale: svg.Scale, row: Row) -> Markup:
-    parts = [_upright(scale, value, 0, HEIGHT, "grid") for value, _ in scale.ticks(5)]
-    parts.append(_upright(scale, 0.0, 0, HEIGHT, "zero"))
+    parts = [upright(scale, 0.0, "zero")]
     label = f"{row.model}: {number(row.difference, '+.4f')}, {row.verdict}"
     if row.low == row.low:
-        ends = {"x1": _percent(scale, row.low), "x2": _percent(scale, row.high)}
-        parts.append(svg.element("line", **ends, y1=HEIGHT / 2, y2=HEIGHT / 2, class_="interval"))
+        parts.append(bar(scale, row.low, row.high))
         label += f", 95% interval {number(row.low, '+.4f')} to {number(row.high, '+.4f')}"
     if row.difference == row.difference:
-        parts.append(_upright(scale, row.difference, 3, HEIGHT - 3, "mean"))
-    name = f"strip {row.verdict.replace(' ', '-')}"
-    return svg.element(
-        "svg", Markup("").join(parts), width="100%", height=HEIGHT, role="img", aria_label=label, class_=name
-    )
-
-
-def _upright(scale: svg.Scale, value: float, top: float, bottom: float, class_: str) -> Markup:
-    at = _percent(scale, value)
-    return svg.element("line", x1=at, x2=at, y1=top, y2=bottom, class_=class_)
-
-
-def _percent(scale: svg.Scale, value: float) -> str:
-    return f"{scale(value):.2f}%"
+        parts.append(upright(scale, row.difference, "mean", 3))
+    return strip(scale, parts, label, f"strip {row.verdict.replace(' ', '-')}")
 
 
 def queries(moved: Moved) -> Markup:
@@ -77,6 +57,4 @@ def queries(moved: Moved) -> Markup:
     words = f"{gained:,} queries gained, {count - gained - lost:,} are level, {lost:,} lost"
     parts.append(svg.element("text", words, x=LEFT, y=BOTTOM + 16, class_="tick"))
     label = f"{moved.model}, {metric_label(moved.metric)}: {words}"
-    return svg.element(
-        "svg", Markup("").join(parts), viewBox=f"0 0 {WIDTH} {BOTTOM + 22}", role="img", aria_label=label
-    )
+    return svg.drawing(parts, WIDTH, BOTTOM + 22, label, "moved")

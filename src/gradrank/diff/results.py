@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 Summaries = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 Values = Mapping[str, Mapping[str, QueryValues]]
 
-DEFAULT_CONVENTION = "letor4"
+_DEFAULT_CONVENTION = "letor4"
 _KEYS = ("dataset", "model", "convention", "split", "fold", "qid")
+
+
+def primary_convention(study: Mapping[str, Any]) -> str:
+    """The convention under which a params.yaml reports."""
+    return (study.get("evaluation") or {}).get("convention", _DEFAULT_CONVENTION)
 
 
 def measured(frame: "pl.DataFrame", conventions: Mapping[str, str]) -> dict[str, dict[str, QueryValues]]:
@@ -27,7 +32,7 @@ def measured(frame: "pl.DataFrame", conventions: Mapping[str, str]) -> dict[str,
     found: dict[str, dict[str, QueryValues]] = {}
     methods = frame.group_by("dataset", "model", "convention", maintain_order=True)
     for (dataset, model, convention), rows in methods:
-        if convention == conventions.get(dataset, DEFAULT_CONVENTION):
+        if convention == conventions.get(dataset, _DEFAULT_CONVENTION):
             metrics = [
                 name
                 for name in rows.columns

@@ -15,13 +15,13 @@ import yaml
 
 from gradrank.diff.committed import Committed, git
 from gradrank.diff.results import (
-    DEFAULT_CONVENTION,
     costs_of,
     faults,
     measured,
     methods_of,
     of_provenance,
     params_of,
+    primary_convention,
 )
 from gradrank.diff.side import Side
 from gradrank.dotted import flat
@@ -89,10 +89,9 @@ def read_revision(name: str, kind: str, commit: str) -> Side:
 def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[dict[str, Any], list[str]]:
     """How these methods' results were made: provenance.json, else what is committed beside them; and notices."""
     study = yaml.safe_load(committed.files.get("params.yaml", b"")) or {}
-    convention = (study.get("evaluation") or {}).get("convention", DEFAULT_CONVENTION)
     variants, params, notices = _params(study, methods)
     known: dict[str, Any] = {
-        "conventions": dict.fromkeys(methods, convention),
+        "conventions": dict.fromkeys(methods, primary_convention(study)),
         "params": params,
         "data": {dataset: _data(committed, dataset) for dataset in methods},
         "code": {

@@ -5,10 +5,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from gradrank.additive import AdditiveRanker, Term, best_rounds, shuffled_within_queries
 from gradrank.collection import Collection
+from gradrank.learning.additive import AdditiveRanker, Term, best_rounds, shuffled_within_queries
+from gradrank.learning.protocol import CRITERION, with_grades_to_order
 from gradrank.model import Callback, ModelParams, param, register
-from gradrank.protocol import CRITERION, with_grades_to_order
 
 
 class AdaRankParams(ModelParams):
@@ -48,7 +48,7 @@ def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
     aside until another one does; when all are aside the strongest is added after all, which scales the
     ensemble up and makes every later step a finer one.
     """
-    from gradrank.selection import per_query
+    from gradrank.learning.selection import per_query
 
     columns = train.features.T.astype(np.float64, order="C")
     table = np.stack([per_query(measure, column, train.labels, train.offsets) for column in columns])

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from gradrank.collection import Collection
-from gradrank.early_stopping import Epoch, best_epoch
 from gradrank.errors import GradrankError
+from gradrank.learning.early_stopping import Epoch, best_epoch
+from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.training import rows_of
 from gradrank.model import Callback, Model, ModelParams, param, register
-from gradrank.protocol import CRITERION, with_grades_to_order
-from gradrank.training import rows_of
 
 if TYPE_CHECKING:
-    from gradrank.nets import Net
+    from gradrank.learning.nets import Net
 
 
 class ARSMParams(ModelParams):
@@ -89,9 +89,9 @@ class ARSM(Model):
     @classmethod
     def _epochs(cls, train: Collection, params: ARSMParams, seed: int) -> Iterator[Epoch]:
         """Their loss is that of the drawn levels, a mean over queries."""
-        from gradrank.arsm_gradient import arsm_gradient, entropy_gradient, measure_of
-        from gradrank.nets import Net, standardisation, standardised
-        from gradrank.tanh_net import Adam, Average, TanhNet
+        from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient, measure_of
+        from gradrank.learning.nets import Net, standardisation, standardised
+        from gradrank.learning.tanh_net import Adam, Average, TanhNet
 
         mean, scale = standardisation(train.features)
         features = standardised(train.features, mean, scale)
@@ -135,6 +135,6 @@ class ARSM(Model):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        from gradrank.nets import Net
+        from gradrank.learning.nets import Net
 
         return cls(Net.load(folder / "net.safetensors"))

@@ -8,8 +8,8 @@ import numpy as np
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
+from gradrank.learning.protocol import CRITERION, with_grades_to_order
 from gradrank.model import Callback, Model, ModelParams, param, register
-from gradrank.protocol import CRITERION, with_grades_to_order
 
 
 class CatBoostParams(ModelParams):
@@ -44,7 +44,7 @@ class YetiRank(Model):
         """All trees are grown, then the best number of them is chosen: CatBoost stops by its own measures alone."""
         import catboost
 
-        from gradrank.selection import measure
+        from gradrank.learning.selection import measure
 
         train = with_grades_to_order(train, cls.name)
         settings = params.model_dump(exclude={"rounds", "select_by"})

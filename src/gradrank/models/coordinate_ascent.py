@@ -5,10 +5,10 @@ from typing import Self
 
 import numpy as np
 
-from gradrank.additive import AdditiveRanker, Term, shuffled_within_queries
 from gradrank.collection import Collection
+from gradrank.learning.additive import AdditiveRanker, Term, shuffled_within_queries
+from gradrank.learning.protocol import CRITERION, report, with_grades_to_order
 from gradrank.model import Callback, ModelParams, param, register
-from gradrank.protocol import CRITERION, report, with_grades_to_order
 
 
 class CoordinateAscentParams(ModelParams):
@@ -33,7 +33,7 @@ def climb(
     A pass visits the weights in random order. For each it tries the steps and zero, moves to the best if that
     beats the present, and scales |w|_1 back to 1, which no ranking notices.
     """
-    from gradrank.selection import per_query
+    from gradrank.learning.selection import per_query
 
     def reached(scores: np.ndarray) -> float:
         return per_query(params.measure, scores, train.labels, train.offsets).mean()

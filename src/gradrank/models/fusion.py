@@ -44,7 +44,7 @@ class Fusion(Model):
         cls, train: Collection, vali: Collection, params: FusionParams, seed: int, callback: Callback
     ) -> Self:
         """There is nothing to fit; the validation measures are reported once."""
-        from gradrank.selection import measure
+        from gradrank.learning.selection import measure
 
         model = cls(params)
         scores = model.score(vali.features, vali.offsets)
@@ -54,7 +54,7 @@ class Fusion(Model):
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """(n,) sum over the columns of (n, m) member scores."""
-        from gradrank.fusing import reciprocal_rank, z_score
+        from gradrank.learning.fusing import reciprocal_rank, z_score
 
         columns = np.ascontiguousarray(features.T, dtype=np.float64)
         if self.params.method == "rrf":

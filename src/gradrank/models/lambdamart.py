@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.boosting import BoostedTrees, BoostingParams
+from gradrank.learning.boosting import BoostedTrees, BoostingParams
 from gradrank.model import param, register
 
 

@@ -5,9 +5,9 @@ from typing import Self
 import numpy as np
 
 from gradrank.collection import Collection
+from gradrank.learning.protocol import with_grades_to_order
+from gradrank.learning.training import NetParams, NetRanker, train_net
 from gradrank.model import Callback, param, register
-from gradrank.protocol import with_grades_to_order
-from gradrank.training import NetParams, NetRanker, train_net
 
 
 class LambdaRankParams(NetParams):
@@ -30,7 +30,7 @@ class LambdaRank(NetRanker):
     def fit(
         cls, train: Collection, vali: Collection, params: LambdaRankParams, seed: int, callback: Callback
     ) -> Self:
-        from gradrank.losses import by_query, lambdarank
+        from gradrank.learning.losses import by_query, lambdarank
 
         def loss(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
             cost, gradient = lambdarank(scores, labels, offsets, params.sigma)

@@ -3,9 +3,9 @@
 from typing import Self
 
 from gradrank.collection import Collection
+from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.training import NetRanker
 from gradrank.model import Callback, ModelParams, param, register
-from gradrank.protocol import CRITERION, with_grades_to_order
-from gradrank.training import NetRanker
 
 
 class LambdaRankFaithfulParams(ModelParams):
@@ -43,7 +43,7 @@ class LambdaRankFaithful(NetRanker):
         callback: Callback,
     ) -> Self:
         """A step of the callback is an epoch; the cost by which the rate halves is the weighted pairs'."""
-        from gradrank.stochastic import train_stochastic
+        from gradrank.learning.stochastic import train_stochastic
 
         net = train_stochastic(
             with_grades_to_order(train, cls.name),

@@ -10,9 +10,9 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from gradrank.collection import Collection
+from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.training import NetParams, NetRanker, train_net
 from gradrank.model import Callback, ModelParams, param, register
-from gradrank.protocol import CRITERION, with_grades_to_order
-from gradrank.training import NetParams, NetRanker, train_net
 
 TEMPERATURE = param(1.0, "P_y = softmax(grades / temperature); Cao et al. 2007: 1", gt=0)
 
@@ -38,8 +38,8 @@ class ListNet(NetRanker):
         cls, train: Collection, vali: Collection, params: ListNetParams, seed: int, callback: Callback
     ) -> Self:
         """A step of the callback is one value of l2, strongest first."""
-        from gradrank.linear import best_linear
-        from gradrank.listwise import listnet
+        from gradrank.learning.linear import best_linear
+        from gradrank.learning.listwise import listnet
 
         train = with_grades_to_order(train, cls.name)
         loss = partial(listnet, temperature=params.temperature)
@@ -60,7 +60,7 @@ class ListNetNeural(NetRanker):
     def fit(
         cls, train: Collection, vali: Collection, params: ListNetNeuralParams, seed: int, callback: Callback
     ) -> Self:
-        from gradrank.listwise import listnet
+        from gradrank.learning.listwise import listnet
 
         train = with_grades_to_order(train, cls.name)
         loss = partial(listnet, temperature=params.temperature, sigma=params.sigma)

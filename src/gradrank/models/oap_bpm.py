@@ -8,10 +8,10 @@ import numpy as np
 from pydantic import Field
 
 from gradrank.collection import Collection
-from gradrank.early_stopping import Epoch, best_epoch
+from gradrank.learning.early_stopping import Epoch, best_epoch
+from gradrank.learning.protocol import CRITERION, with_grades_to_order
 from gradrank.model import Callback, ModelParams, param, register
 from gradrank.models.prank import PRank, feature_unit
-from gradrank.protocol import CRITERION, with_grades_to_order
 
 
 class OAPBPMParams(ModelParams):
@@ -53,7 +53,7 @@ class OAPBPM(PRank):
 
     @classmethod
     def _epochs(cls, train: Collection, params: OAPBPMParams, tau: float, seed: int) -> Iterator[Epoch]:
-        from gradrank.perceptron import committee_epoch
+        from gradrank.learning.perceptron import committee_epoch
 
         shuffle = np.random.default_rng(seed)
         coins = shuffle.spawn(1)[0]

@@ -16,10 +16,10 @@ from typing import Self
 import numpy as np
 
 from gradrank.collection import Collection
-from gradrank.early_stopping import Epoch, best_epoch
 from gradrank.files import atomic
+from gradrank.learning.early_stopping import Epoch, best_epoch
+from gradrank.learning.protocol import CRITERION, with_grades_to_order
 from gradrank.model import Callback, Model, ModelParams, param, register
-from gradrank.protocol import CRITERION, with_grades_to_order
 
 
 class PRankParams(ModelParams):
@@ -60,7 +60,7 @@ class PRank(Model):
     @classmethod
     def _epochs(cls, train: Collection, params: PRankParams, seed: int) -> Iterator[Epoch]:
         """An epoch is the stream of all documents in a new random order: grouped by query it learns less."""
-        from gradrank.perceptron import prank_epoch
+        from gradrank.learning.perceptron import prank_epoch
 
         rng = np.random.default_rng(seed)
         unit = feature_unit(train.features)
@@ -80,13 +80,13 @@ class PRank(Model):
 
     @staticmethod
     def squared_scale(features: int, params: PRankParams) -> np.ndarray:
-        """s_ij^2 of phi_ij = s_ij z_i z_j; see gradrank.perceptron."""
+        """s_ij^2 of phi_ij = s_ij z_i z_j; see gradrank.learning.perceptron."""
         scale = np.ones((1, features + 1))
         scale[0, 0] = 0.0
         return scale
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        from gradrank.perceptron import form_scores
+        from gradrank.learning.perceptron import form_scores
 
         return form_scores(features, self.unit, self.weights)
 

@@ -10,9 +10,9 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from gradrank.collection import Collection
+from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.training import NetParams, NetRanker, train_net
 from gradrank.model import Callback, ModelParams, param, register
-from gradrank.protocol import CRITERION, with_grades_to_order
-from gradrank.training import NetParams, NetRanker, train_net
 
 
 class RankNetLinearParams(ModelParams):
@@ -36,8 +36,8 @@ class RankNetLinear(NetRanker):
         cls, train: Collection, vali: Collection, params: RankNetLinearParams, seed: int, callback: Callback
     ) -> Self:
         """A step of the callback is one value of l2, strongest first."""
-        from gradrank.linear import best_linear
-        from gradrank.losses import ranknet
+        from gradrank.learning.linear import best_linear
+        from gradrank.learning.losses import ranknet
 
         train = with_grades_to_order(train, cls.name)
         loss = partial(ranknet, sigma=params.sigma)
@@ -53,7 +53,7 @@ class RankNetTwoLayer(NetRanker):
     def fit(
         cls, train: Collection, vali: Collection, params: NetParams, seed: int, callback: Callback
     ) -> Self:
-        from gradrank.losses import ranknet
+        from gradrank.learning.losses import ranknet
 
         train = with_grades_to_order(train, cls.name)
         return cls(train_net(train, vali, partial(ranknet, sigma=params.sigma), params, seed, callback))

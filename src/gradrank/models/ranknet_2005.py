@@ -9,9 +9,9 @@ of one pair is one pair), and a mean keeps queries of thousands of pairs, as OHS
 from typing import Literal, Self
 
 from gradrank.collection import Collection
+from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.training import NetRanker
 from gradrank.model import Callback, ModelParams, param, register
-from gradrank.protocol import CRITERION, with_grades_to_order
-from gradrank.training import NetRanker
 
 
 class RankNet2005Params(ModelParams):
@@ -45,7 +45,7 @@ class RankNet2005Linear(NetRanker):
         cls, train: Collection, vali: Collection, params: RankNet2005Params, seed: int, callback: Callback
     ) -> Self:
         """A step of the callback is an epoch; `learning_rate` is the one the epoch was trained with."""
-        from gradrank.stochastic import train_stochastic
+        from gradrank.learning.stochastic import train_stochastic
 
         settings = {"hidden": 0} | dict(params)
         by_pair = settings.pop("updates") == "pair"

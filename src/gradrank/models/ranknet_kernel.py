@@ -14,11 +14,11 @@ from pydantic import Field
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
+from gradrank.learning.protocol import CRITERION, report, with_grades_to_order
 from gradrank.model import Callback, Model, ModelParams, param, register
-from gradrank.protocol import CRITERION, report, with_grades_to_order
 
 if TYPE_CHECKING:
-    from gradrank.nystroem import Kernel
+    from gradrank.learning.nystroem import Kernel
 
 Positive = Annotated[float, Field(gt=0)]
 
@@ -62,9 +62,9 @@ class RankNetKernel(Model):
         cls, train: Collection, vali: Collection, params: RankNetKernelParams, seed: int, callback: Callback
     ) -> Self:
         """A step of the callback is one pair of gamma and l2: for each gamma, l2 from the strongest."""
-        from gradrank.losses import ranknet
-        from gradrank.nets import standardisation, standardised
-        from gradrank.nystroem import Kernel, regularised_path
+        from gradrank.learning.losses import ranknet
+        from gradrank.learning.nets import standardisation, standardised
+        from gradrank.learning.nystroem import Kernel, regularised_path
 
         train = with_grades_to_order(train, cls.name)
         mean, scale = standardisation(train.features)
@@ -92,7 +92,7 @@ class RankNetKernel(Model):
         return best
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        from gradrank.nets import standardised
+        from gradrank.learning.nets import standardised
 
         x = standardised(features, self.mean, self.scale)
         return self.kernel.expansion(x, self.landmarks, self.coefficients)
@@ -110,7 +110,7 @@ class RankNetKernel(Model):
     def load(cls, folder: Path) -> Self:
         from safetensors import safe_open
 
-        from gradrank.nystroem import Kernel
+        from gradrank.learning.nystroem import Kernel
 
         with safe_open(folder / "kernel.safetensors", framework="numpy") as stored:
             kernel = Kernel(**json.loads(stored.metadata()["kernel"]))

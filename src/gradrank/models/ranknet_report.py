@@ -18,11 +18,11 @@ from pydantic import PositiveInt
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
+from gradrank.learning.protocol import CRITERION, report, with_grades_to_order
 from gradrank.model import Callback, Model, ModelParams, param, register
-from gradrank.protocol import CRITERION, report, with_grades_to_order
 
 if TYPE_CHECKING:
-    from gradrank.nets import Net
+    from gradrank.learning.nets import Net
 
 
 class RankNetReportParams(ModelParams):
@@ -67,8 +67,8 @@ class RankNetReport(Model):
     def fit(
         cls, train: Collection, vali: Collection, params: RankNetReportParams, seed: int, callback: Callback
     ) -> Self:
-        from gradrank.nets import Net, standardisation, standardised
-        from gradrank.pair_net import PairNet, train_epochs
+        from gradrank.learning.nets import Net, standardisation, standardised
+        from gradrank.learning.pair_net import PairNet, train_epochs
 
         train = with_grades_to_order(train, cls.name)
         mean, scale = standardisation(train.features)
@@ -101,8 +101,8 @@ class RankNetReport(Model):
         return best
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        from gradrank.nets import affine, standardised
-        from gradrank.pair_net import difference_row_sums, siamese_row_sums
+        from gradrank.learning.nets import affine, standardised
+        from gradrank.learning.pair_net import difference_row_sums, siamese_row_sums
 
         if self.reading == "siamese":
             scores = self.net.scores(features)
@@ -121,7 +121,7 @@ class RankNetReport(Model):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        from gradrank.nets import Net
+        from gradrank.learning.nets import Net
 
         return cls(Net.load(folder / "net.safetensors"), **read_json(folder / "scoring.json"))
 

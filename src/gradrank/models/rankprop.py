@@ -7,12 +7,12 @@ import numpy as np
 from pydantic import Field
 
 from gradrank.collection import Collection
-from gradrank.device import TorchParams, prepare
-from gradrank.early_stopping import Epoch, best_epoch
 from gradrank.errors import GradrankError
+from gradrank.learning.device import TorchParams, prepare
+from gradrank.learning.early_stopping import Epoch, best_epoch
+from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.training import NetRanker, build_layers, export
 from gradrank.model import Callback, param, register
-from gradrank.protocol import CRITERION, with_grades_to_order
-from gradrank.training import NetRanker, build_layers, export
 
 
 class RankPropParams(TorchParams):
@@ -73,7 +73,7 @@ class RankProp(NetRanker):
         """Targets are reset before every epoch; its loss is the mean squared error to them."""
         import torch
 
-        from gradrank.nets import standardisation, standardised
+        from gradrank.learning.nets import standardisation, standardised
 
         device = prepare(params.device)
         mean, scale = standardisation(train.features)

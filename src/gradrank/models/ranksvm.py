@@ -54,7 +54,7 @@ class RankSVM(Model):
     def fit(
         cls, train: Collection, vali: Collection, params: RankSVMParams, seed: int, callback: Callback
     ) -> Self:
-        from gradrank.selection import measure
+        from gradrank.learning.selection import measure
 
         best, best_value = None, -np.inf
         solve = cls._solver(train, params, seed)
@@ -70,9 +70,9 @@ class RankSVM(Model):
     @classmethod
     def _solver(cls, train: Collection, params: RankSVMParams, seed: int):
         """C -> weights; each solution is where the search for the next C starts."""
-        from gradrank.ranksvm.dual import solve_dual
-        from gradrank.ranksvm.objective import group_by_grade
-        from gradrank.ranksvm.primal import solve_primal
+        from gradrank.learning.ranksvm.dual import solve_dual
+        from gradrank.learning.ranksvm.objective import group_by_grade
+        from gradrank.learning.ranksvm.primal import solve_primal
 
         features = train.features.astype(np.float64)
         grades = group_by_grade(train, params.weighting)

@@ -29,7 +29,7 @@ class SingleFeature(Model):
         cls, train: Collection, vali: Collection, params: SingleFeatureParams, seed: int, callback: Callback
     ) -> Self:
         """The training part is not used. Of equal values the first feature wins, descending first."""
-        from gradrank.selection import measure
+        from gradrank.learning.selection import measure
 
         best, best_value = None, -np.inf
         for step in range(2 * vali.features.shape[1]):

@@ -8,8 +8,8 @@ import numpy as np
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
+from gradrank.learning.protocol import CRITERION
 from gradrank.model import Callback, Model, ModelParams, param, register
-from gradrank.protocol import CRITERION
 
 HIGHEST = 31  # a gain of 2^grade - 1 beyond it is refused by XGBoost
 
@@ -46,7 +46,7 @@ class XGBoostNDCG(Model):
         """Raises GradrankError for grades above 31, whose gain XGBoost refuses."""
         import xgboost
 
-        from gradrank.selection import measure
+        from gradrank.learning.selection import measure
 
         if train.labels.max() > HIGHEST:
             raise GradrankError(

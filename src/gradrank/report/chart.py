@@ -51,14 +51,7 @@ def line_chart(
         parts.append(_drawn(each, number, [across(place(x)) for x in each.x], up))
         parts.append(_key(each.name, number, key_top + number * KEY_LINE))
     height = key_top + len(series) * KEY_LINE
-    return svg.element(
-        "svg",
-        Markup("").join(parts),
-        viewBox=f"0 0 {WIDTH} {height}",
-        role="img",
-        aria_label=alt,
-        class_="chart",
-    )
+    return svg.drawing(parts, WIDTH, height, alt, "chart")
 
 
 def _y_axis(up: svg.Scale, title: str) -> Markup:

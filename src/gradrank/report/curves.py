@@ -58,10 +58,7 @@ def learning_curves(model: str, folds: list[Fold]) -> Curves | None:
     label = f"{model}: {measure} over {len(steps):,} steps of {len(lines)} folds"
     if values:
         label += f"; the mean goes from {values[0][1]:.4f} to {values[-1][1]:.4f}"
-    drawing = svg.element(
-        "svg", Markup("").join(parts), viewBox=f"0 0 {WIDTH} {bottom}", role="img", aria_label=label
-    )
-    return Curves(model, measure, drawing)
+    return Curves(model, measure, svg.drawing(parts, WIDTH, bottom, label, "curves"))
 
 
 def _panel(lines: dict, name: str, across: svg.Scale, top: float, bottom: float, mark_best: bool) -> Markup:

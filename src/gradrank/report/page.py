@@ -54,6 +54,11 @@ def number(value: float | None, form: str = ".4f") -> str:
     return format(value, form).replace("-", "\N{MINUS SIGN}")
 
 
+def setting(value: Any) -> str:
+    """A parameter's value: 20, ndcg@10, 64 × 32."""
+    return " × ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
 def seconds(value: float) -> str:
     """`0.42 s`, `12.3 s`, `2 min 05 s`, `1 h 02 min`: about three digits."""
     if value < 60:

@@ -97,14 +97,7 @@ def difference_plot(one: str, two: str, first: list[int], second: list[int]) -> 
     parts.append(svg.element("line", x1=LEFT, x2=RIGHT, y1=up(0), y2=up(0), class_="zero"))
     wins, losses = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
     label = f"Difference on each of {len(gaps)} queries: {one} is better on {wins}, {two} on {losses}"
-    return svg.element(
-        "svg",
-        Markup("").join(parts),
-        viewBox=f"0 0 {WIDTH} {BOTTOM + 32}",
-        role="img",
-        aria_label=label,
-        class_="difference",
-    )
+    return svg.drawing(parts, WIDTH, BOTTOM + 32, label, "difference")
 
 
 def _axes(up: svg.Scale) -> list[Markup]:

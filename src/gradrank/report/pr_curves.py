@@ -44,14 +44,8 @@ def pr_curves(dataset: DataSet, convention: str, marked: tuple[str, ...]) -> Cur
     label = (
         f"Interpolated precision at recall 0 to 1 of {len(curves)} methods; the table below has its values"
     )
-    drawing = svg.element(
-        "svg",
-        _axes(across, up) + Markup("").join(curves[model] for model in drawn),
-        viewBox=f"0 0 {WIDTH} {BOTTOM + 32}",
-        role="img",
-        aria_label=label,
-        class_="pr-curves",
-    )
+    parts = [_axes(across, up), *(curves[model] for model in drawn)]
+    drawing = svg.drawing(parts, WIDTH, BOTTOM + 32, label, "pr-curves")
     return Curves(drawing, levels, precisions)
 
 

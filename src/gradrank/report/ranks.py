@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from gradrank.report import svg
-from gradrank.report.strips import HEIGHT, MIDDLE, Strip, axis, bar, percent, strip
+from gradrank.report.strips import MIDDLE, Strip, axis, bar, percent, strip, upright
 from gradrank.report.study import DataSet
 
 
@@ -39,7 +39,7 @@ def mean_ranks(dataset: DataSet) -> Ranks | None:
         rank, differs = row["rank"], row["rank"] - best > critical
         at = percent(scale, rank)
         parts = [
-            _edge(scale, best + critical / 2),
+            upright(scale, best + critical / 2, "edge"),  # where the best method's bar ends, through all rows
             bar(scale, rank - critical / 2, rank + critical / 2, f"rank{' apart' if differs else ''}"),
             svg.element("circle", cx=at, cy=MIDDLE, r=4.0, class_=f"rank{' apart' if differs else ''}"),
         ]
@@ -55,9 +55,3 @@ def mean_ranks(dataset: DataSet) -> Ranks | None:
         axis=axis(scale),
         level=[row["model"] for row in rows[1:] if row["rank"] - best <= critical],
     )
-
-
-def _edge(scale: svg.Scale, value: float) -> Markup:
-    """Where the best method's bar ends, through all rows."""
-    at = percent(scale, value)
-    return svg.element("line", x1=at, x2=at, y1=0, y2=HEIGHT, class_="edge")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from gradrank.report import svg
-from gradrank.report.strips import HEIGHT, MIDDLE, Strip, axis, bar, percent, strip
+from gradrank.report.strips import MIDDLE, Strip, axis, bar, percent, strip, upright
 from gradrank.report.study import DataSet
 from gradrank.tables import Row
 
@@ -70,8 +70,7 @@ def _strip(scale: svg.Scale, row: Row, folds: Sequence[Row], published: Sequence
         diamond = svg.element("path", title, d="M0 -5.5L5.5 0L0 5.5L-5.5 0Z", class_="published")
         at = percent(scale, there["published"])
         parts.append(svg.element("svg", diamond, x=at, y=MIDDLE, overflow="visible"))
-    at = percent(scale, mean)
-    parts.append(svg.element("line", x1=at, x2=at, y1=3, y2=HEIGHT - 3, class_="mean"))
+    parts.append(upright(scale, mean, "mean", 3))
     label = f"mean {mean:.4f}, 95% interval {mean - half:.4f} to {mean + half:.4f}; folds "
     label += ", ".join(f"{fold['mean']:.4f}" for fold in folds)
     label += "".join(f"; published {there['published']:.4f}" for there in published)

@@ -25,14 +25,19 @@ def percent(scale: svg.Scale, value: float) -> str:
     return f"{scale(value):.2f}%"
 
 
-def strip(scale: svg.Scale, parts: Iterable[Markup], label: str) -> Markup:
+def strip(scale: svg.Scale, parts: Iterable[Markup], label: str, class_: str = "strip") -> Markup:
     """One row: `parts` over the grid."""
-    at = [percent(scale, value) for value, _ in scale.ticks(5)]
-    grid = [svg.element("line", x1=x, x2=x, y1=0, y2=HEIGHT, class_="grid") for x in at]
+    grid = [upright(scale, value, "grid") for value, _ in scale.ticks(5)]
     drawing = Markup("").join([*grid, *parts])
     return svg.element(
-        "svg", drawing, width="100%", height=HEIGHT, role="img", aria_label=label, class_="strip"
+        "svg", drawing, width="100%", height=HEIGHT, role="img", aria_label=label, class_=class_
     )
+
+
+def upright(scale: svg.Scale, value: float, class_: str, margin: int = 0) -> Markup:
+    """A line across the row at a value, but for the margin above and below."""
+    at = percent(scale, value)
+    return svg.element("line", x1=at, x2=at, y1=margin, y2=HEIGHT - margin, class_=class_)
 
 
 def bar(scale: svg.Scale, low: float, high: float, class_: str = "interval") -> Markup:

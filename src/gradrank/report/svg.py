@@ -1,7 +1,7 @@
 """Small SVG drawings as text: scales, ticks and lines. Colours are classes, so a plot follows dark mode."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
@@ -48,6 +48,12 @@ def element(name: str, content: object = "", **attributes: object) -> Markup:
         text = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value
         parts.append(Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), text))
     return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), Markup("").join(parts), escape(content))
+
+
+def drawing(parts: Iterable[Markup], width: int, height: float, label: str, class_: str) -> Markup:
+    """A whole drawing of `width` by `height` units, which scales with the page; `label` says what it shows."""
+    view = f"0 0 {width} {height}"
+    return element("svg", Markup("").join(parts), viewBox=view, role="img", aria_label=label, class_=class_)
 
 
 def line(xs: Sequence[float], ys: Sequence[float], class_: str, model: str | None = None) -> Markup:

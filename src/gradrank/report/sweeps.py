@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from gradrank.published import metric_label
 from gradrank.report.chart import Series, line_chart
+from gradrank.report.page import setting
 from gradrank.report.study import DataSet
 from gradrank.tables import Row
 
@@ -80,7 +81,7 @@ def _drawing(entry: str, param: str, points: list[Point], rows: dict[str, Row], 
     """Means with their intervals; a line for each setting of the other swept parameters."""
     labels = None
     if not all(_is_number(point.value) for point in points):
-        labels = list(dict.fromkeys(_text(point.value) for point in points))
+        labels = list(dict.fromkeys(setting(point.value) for point in points))
     series = []
     for others in dict.fromkeys(point.others for point in points):
         line = [point for point in points if point.others == others]
@@ -88,7 +89,7 @@ def _drawing(entry: str, param: str, points: list[Point], rows: dict[str, Row], 
         series.append(
             Series(
                 name=others or entry,
-                x=[labels.index(_text(point.value)) if labels else point.value for point in line],
+                x=[labels.index(setting(point.value)) if labels else point.value for point in line],
                 y=[row["mean"] for row in means],
                 half_widths=[row["half_width"] if row["half_width"] > 0 else 0.0 for row in means],
                 points=True,
@@ -99,7 +100,3 @@ def _drawing(entry: str, param: str, points: list[Point], rows: dict[str, Row], 
     best = max(points, key=lambda point: rows[point.model]["mean"])
     alt = f"{metric_label(metric)} of {entry} against {param}: best {rows[best.model]['mean']:.4f} at {best.value}"
     return line_chart(series, param, metric_label(metric), alt, log_x, labels)
-
-
-def _text(value: Any) -> str:
-    return " × ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -10,7 +10,7 @@ from gradrank.study import Column, Row, Section, Table, beside, comparison
 Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set, then by model
 
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map", "p@10")
-PAPER = "ARSM-L2R paper"  # how the source of its numbers begins
+PAPER, OFFICIAL = "ARSM-L2R paper", "LETOR"  # how the sources of their numbers begin
 TABLES = {"mq2007": "Table 2", "ohsumed": "Table 3"}
 
 
@@ -21,18 +21,12 @@ def convention_of(dataset: str) -> str:
 
 def paper(measured: Measured) -> Section:
     tables = [
-        Table(
+        _means_table(
             f"paper_{dataset}",
             f"{TABLES.get(dataset, 'Not in the paper')}: {dataset}",
-            [Column("method", "method"), Column("metric", "metric"), *comparison()],
-            [
-                {"method": there.method, "metric": metric_label(metric)}
-                | _beside(there.value, values, metric)
-                for model, values in models.items()
-                for metric in METRICS
-                for there in lookup(dataset, model, metric)
-                if there.source.startswith(PAPER)
-            ],
+            dataset,
+            models,
+            PAPER,
         )
         for dataset, models in measured.items()
     ]
@@ -84,17 +78,12 @@ def official(measured: Measured) -> Section:
             if (rows := _fold_rows(dataset, models, metric))
         ]
         content.append(
-            Table(
+            _means_table(
                 f"official_{dataset}",
                 f"{dataset}: official LETOR results, means over folds",
-                [Column("method", "method"), Column("metric", "metric"), *comparison()],
-                [
-                    {"method": there.method, "metric": metric_label(metric)}
-                    | _beside(there.value, values, metric)
-                    for model, values in models.items()
-                    for metric in METRICS
-                    for there in _official(dataset, model, metric)
-                ],
+                dataset,
+                models,
+                OFFICIAL,
             )
         )
     return Section(
@@ -129,8 +118,9 @@ def disagreements(measured: Measured) -> Section:
     for dataset, models in measured.items():
         for model, values in models.items():
             for metric in METRICS:
-                papers = [p for p in lookup(dataset, model, metric) if p.source.startswith(PAPER)]
-                for there, here in zip(_official(dataset, model, metric), papers, strict=False):
+                official = _published(dataset, model, metric, OFFICIAL)
+                papers = _published(dataset, model, metric, PAPER)
+                for there, here in zip(official, papers, strict=False):
                     if there.value != here.value:
                         ours = values.mean(metric)
                         nearer = min((there, here), key=lambda published: abs(published.value - ours))
@@ -213,8 +203,19 @@ def update(measured: Measured) -> Section:
     )
 
 
-def _official(dataset: str, model: str, metric: str) -> list[Published]:
-    return [there for there in lookup(dataset, model, metric) if there.source.startswith("LETOR")]
+def _means_table(id: str, title: str, dataset: str, models: Mapping[str, QueryValues], source: str) -> Table:
+    """A row a published method and metric of one source, ours beside it."""
+    rows = [
+        {"method": there.method, "metric": metric_label(metric)} | _beside(there.value, values, metric)
+        for model, values in models.items()
+        for metric in METRICS
+        for there in _published(dataset, model, metric, source)
+    ]
+    return Table(id, title, [Column("method", "method"), Column("metric", "metric"), *comparison()], rows)
+
+
+def _published(dataset: str, model: str, metric: str, source: str) -> list[Published]:
+    return [there for there in lookup(dataset, model, metric) if there.source.startswith(source)]
 
 
 def _beside(published: float, values: QueryValues, metric: str) -> Row:

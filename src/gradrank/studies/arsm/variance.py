@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.arsm_gradient import arsm_gradient, expected_value, measure_of
+from gradrank.learning.arsm_gradient import arsm_gradient, expected_value, measure_of
 from gradrank.report.chart import Series, line_chart
 from gradrank.study import Column, Figure, Row, Section, Table
 

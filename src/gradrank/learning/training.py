@@ -13,15 +13,15 @@ import numpy as np
 from pydantic import Field
 
 from gradrank.collection import Collection
-from gradrank.device import TorchParams, prepare
 from gradrank.errors import GradrankError
+from gradrank.learning.device import TorchParams, prepare
+from gradrank.learning.protocol import CRITERION, report
 from gradrank.model import Callback, Model, param
-from gradrank.protocol import CRITERION, report
 
 if TYPE_CHECKING:
     import torch
 
-    from gradrank.nets import Net
+    from gradrank.learning.nets import Net
 
 # (scores, labels, offsets) of a batch of queries -> cost summed over them, (n,) gradient of that sum.
 Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[float, np.ndarray]]
@@ -69,7 +69,7 @@ class NetRanker(Model):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        from gradrank.nets import Net
+        from gradrank.learning.nets import Net
 
         return cls(Net.load(folder / "net.safetensors"))
 
@@ -85,7 +85,7 @@ def train_net(
     """
     import torch
 
-    from gradrank.nets import standardisation, standardised
+    from gradrank.learning.nets import standardisation, standardised
 
     device = prepare(params.device)
     mean, scale = standardisation(train.features)
@@ -145,7 +145,7 @@ def export(layers: "torch.nn.Sequential", mean: np.ndarray, scale: np.ndarray, a
     """A copy of the layers' present weights, for scoring without torch."""
     import torch
 
-    from gradrank.nets import Net
+    from gradrank.learning.nets import Net
 
     linear = [layer for layer in layers if isinstance(layer, torch.nn.Linear)]
     return Net(

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gradrank.collection import Collection
+from gradrank.learning.protocol import report
 from gradrank.model import Callback, Model
-from gradrank.protocol import report
 
 
 class Epoch(NamedTuple):

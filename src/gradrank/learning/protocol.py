@@ -8,7 +8,7 @@ from gradrank.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.model import Callback
 
-CRITERION = r"^(map|ndcg@[1-9]\d*)$"  # what gradrank.selection can measure
+CRITERION = r"^(map|ndcg@[1-9]\d*)$"  # what gradrank.learning.selection can measure
 
 
 def with_grades_to_order(train: Collection, model: str) -> Collection:
@@ -41,7 +41,7 @@ def report(
     callback: Callback, step: int, loss: float, scores: np.ndarray, vali: Collection, select_by: str
 ) -> float:
     """Tell `callback` the training loss and the measures of the validation `scores`; returns `select_by`."""
-    from gradrank.selection import measure
+    from gradrank.learning.selection import measure
 
     criteria = sorted({"map", "ndcg@10", select_by})
     found = {name: measure(name, scores, vali.labels, vali.offsets) for name in criteria}

@@ -7,7 +7,7 @@ The loss is piecewise quadratic: once the set of violating pairs is right, one s
 import numba
 import numpy as np
 
-from gradrank.ranksvm.objective import Grades, sort_groups, violation_sums
+from gradrank.learning.ranksvm.objective import Grades, sort_groups, violation_sums
 
 STEPS = 100  # three to eight are usual
 CONVERGED = 1e-12  # of the optimality violation at w = 0; a step on the right pairs goes far below

@@ -13,8 +13,8 @@ import numpy as np
 
 from gradrank.collection import Collection
 from gradrank.files import read_json, write_json
+from gradrank.learning.protocol import report
 from gradrank.model import Callback, Model
-from gradrank.protocol import report
 
 
 class Term(NamedTuple):

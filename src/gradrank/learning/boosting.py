@@ -127,7 +127,7 @@ def _boost(
     callback: Callback,
 ) -> list[str]:
     """Grow all boosters by a round at a time; LightGBM's text of each, cut at the best validation value."""
-    from gradrank.selection import measure
+    from gradrank.learning.selection import measure
 
     best_round, best_value = 0, -np.inf
     for step in range(1, params.rounds + 1):

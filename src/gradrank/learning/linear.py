@@ -6,9 +6,9 @@ import numba
 import numpy as np
 
 from gradrank.collection import Collection
+from gradrank.learning.nets import Net, standardisation
+from gradrank.learning.protocol import report
 from gradrank.model import Callback
-from gradrank.nets import Net, standardisation
-from gradrank.protocol import report
 
 Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[float, np.ndarray]]
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
-from gradrank.losses import _factored, ndcg_swap
+from gradrank.learning.losses import factored, ndcg_swap
+from gradrank.learning.nets import Net, standardisation, standardised
+from gradrank.learning.protocol import report
 from gradrank.model import Callback
-from gradrank.nets import Net, standardisation, standardised
-from gradrank.protocol import report
 
 
 def train_stochastic(
@@ -131,9 +131,9 @@ def descend(x, labels, rows, offsets, shares, steps, weights, biases, output, ra
                 scores[i] += last[i, k] * output[k]
         if by_ndcg:
             swap = ndcg_swap(scores, labels[members], own)
-            group_cost, slope = _factored(scores, labels[members], own, sigma, ties, swap)
+            group_cost, slope = factored(scores, labels[members], own, sigma, ties, swap)
         else:
-            group_cost, slope = _factored(scores, labels[members], own, sigma, ties, None)
+            group_cost, slope = factored(scores, labels[members], own, sigma, ties, None)
         cost += group_cost
         slope /= shares[group]
         if len(biases) > 0:

@@ -46,7 +46,7 @@ def ranknet(
     scores: (n,); labels: (n,) grades; offsets: (q+1,). Returns the cost and (n,) float64 lambdas.
     ties: pairs of equal grades count as well, with target probability 1/2 (2005 paper, section 5).
     """
-    return _factored(np.asarray(scores, dtype=np.float64), labels, offsets, sigma, ties, None)
+    return factored(np.asarray(scores, dtype=np.float64), labels, offsets, sigma, ties, None)
 
 
 def lambdarank(
@@ -57,7 +57,7 @@ def lambdarank(
     The weights are held constant in the gradient. Shapes as in `ranknet`.
     """
     scores = np.asarray(scores, dtype=np.float64)
-    return _factored(scores, labels, offsets, sigma, False, ndcg_swap(scores, labels, offsets))
+    return factored(scores, labels, offsets, sigma, False, ndcg_swap(scores, labels, offsets))
 
 
 def by_query(gradient: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -94,7 +94,7 @@ def ndcg_swap(scores, labels, offsets):
 
 
 @numba.njit(cache=True)
-def _factored(scores, labels, offsets, sigma, ties, weights):
+def factored(scores, labels, offsets, sigma, ties, weights):
     """The one loop over pairs: every pair of a query once, as (better i, worse j) where the grades differ."""
     cost = 0.0
     gradient = np.zeros(len(scores))
