@@ -4,30 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradrank.errors import GradrankError
 
+if TYPE_CHECKING:
+    from gradrank.data.pairs import Pairs
+
 COLUMNS = 32  # read at a time
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Crucial pairs: within one query, `better` has the higher grade.
-
-    better, worse: (p,) int32 row numbers within the Collection that holds them.
-    query: (p,) int32 position of the query in that Collection.
-    tau: (p,) float64 NDCG_beta weight, (grade gap) / DCG_beta(ideal) (Jin et al. 2018).
-    """
-
-    better: np.ndarray
-    worse: np.ndarray
-    query: np.ndarray
-    tau: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.better)
 
 
 @dataclass(frozen=True)
@@ -41,7 +27,7 @@ class Collection:
     labels: np.ndarray
     offsets: np.ndarray
     qids: np.ndarray
-    stored_pairs: Pairs | None = None
+    stored_pairs: "Pairs | None" = None
 
     @property
     def rows(self) -> int:
@@ -52,7 +38,7 @@ class Collection:
         return len(self.qids)
 
     @cached_property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> "Pairs":
         """The crucial pairs, as read from the pairs file or else enumerated here."""
         if self.stored_pairs is not None:
             return self.stored_pairs
@@ -91,20 +77,21 @@ class Collection:
             if head.is_empty():
                 raise GradrankError(f"{path}: part {part} has no rows")
         table = pl.concat(heads)
-        starts = _query_starts(table)
+        part, qid = table["part"].to_numpy(), table["qid"].to_numpy()
+        # Parts may number their queries alike; `parse` refused queries in pieces.
+        starts = np.flatnonzero(np.r_[True, (qid[1:] != qid[:-1]) | (part[1:] != part[:-1])])
+        stored = None
+        if pairs is not None:
+            from gradrank.data.pairs import read_pairs
+
+            stored = read_pairs(pairs, path, parts)
         return Collection(
             features=_features(pieces, [len(head) for head in heads]),
             labels=table["label"].to_numpy().astype(np.int32),
             offsets=np.r_[starts, len(table)].astype(np.int64),
-            qids=table["qid"].to_numpy()[starts],
-            stored_pairs=None if pairs is None else _pairs(pairs, path, parts, heads),
+            qids=qid[starts],
+            stored_pairs=stored,
         )
-
-
-def _query_starts(table) -> np.ndarray:
-    """The first row of each query: parts may number theirs alike, `parse` refused queries in pieces."""
-    part, qid = table["part"].to_numpy(), table["qid"].to_numpy()
-    return np.flatnonzero(np.r_[True, (qid[1:] != qid[:-1]) | (part[1:] != part[:-1])])
 
 
 def _features(pieces: list, sizes: list[int]) -> np.ndarray:
@@ -117,36 +104,3 @@ def _features(pieces: list, sizes: list[int]) -> np.ndarray:
             some = names[first : first + COLUMNS]
             features[end - size : end, first : first + COLUMNS] = piece.select(some).collect().to_numpy()
     return features
-
-
-def _pairs(pairs: Path | str, path: Path | str, parts: Sequence[int], heads: list) -> Pairs:
-    """The pairs of the parts; rows and queries are counted in the parts as read instead of in the file."""
-    import polars as pl
-
-    tables, row, query = [], 0, 0
-    for part, head in zip(parts, heads, strict=True):
-        first_row, first_query = _first(path, part)
-        tables.append(
-            pl.scan_parquet(pairs)
-            .filter(pl.col("part") == part)
-            .select(
-                pl.col("better", "worse") + pl.lit(row - first_row, pl.Int32),
-                pl.col("query") + pl.lit(query - first_query, pl.Int32),
-                pl.col("tau"),
-            )
-        )
-        row, query = row + len(head), query + len(_query_starts(head))
-    table = pl.concat(tables).collect()
-    return Pairs(*(table[name].to_numpy(writable=True) for name in ("better", "worse", "query", "tau")))
-
-
-def _first(path: Path | str, part: int) -> tuple[int, int]:
-    """Rows and queries before `part` in the file: parts are stored one after the other."""
-    import polars as pl
-
-    before = pl.scan_parquet(path).filter(pl.col("part") < part).select("part", "qid")
-    counts = before.select(
-        rows=pl.len(),
-        queries=pl.struct("part", "qid").n_unique(),
-    ).collect()
-    return counts["rows"].item(), counts["queries"].item()

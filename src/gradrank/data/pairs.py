@@ -1,15 +1,33 @@
 """Crucial pairs: two documents of one query with different grades, the better one first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numba
 import numpy as np
 
-from gradrank.collection import Pairs
 from gradrank.files import atomic
 
 BATCH = 1_000_000  # pairs held at once while writing: about 23 MB of columns
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Crucial pairs: within one query, `better` has the higher grade.
+
+    better, worse: (p,) int32 row numbers within the Collection that holds them.
+    query: (p,) int32 position of the query in that Collection.
+    tau: (p,) float64 NDCG_beta weight, (grade gap) / DCG_beta(ideal) (Jin et al. 2018).
+    """
+
+    better: np.ndarray
+    worse: np.ndarray
+    query: np.ndarray
+    tau: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.better)
 
 
 def crucial_pairs(labels: np.ndarray, offsets: np.ndarray, ties: bool = False) -> Pairs:
@@ -118,3 +136,31 @@ def _batches(parquet: Path | str, ties: bool) -> Iterator[dict[str, np.ndarray]]
             "tau": pairs.tau,
         }
         start = stop
+
+
+def read_pairs(path: Path | str, parquet: Path | str, parts: Sequence[int]) -> Pairs:
+    """The stored pairs of some parts of a collection, one after the other in the order given.
+
+    Rows and queries are counted in these parts, as `Collection.read` reads them, not in the file.
+    """
+    import polars as pl
+
+    sizes = pl.scan_parquet(parquet).group_by("part").agg(rows=pl.len(), queries=pl.col("qid").n_unique())
+    before = pl.col("rows", "queries").cum_sum() - pl.col("rows", "queries")  # parts are stored in order
+    stored = sizes.sort("part").with_columns(before.name.suffix("_before")).collect()
+    stored = stored.rows_by_key("part", named=True, unique=True)
+    pieces, row, query = [], 0, 0
+    for part in parts:
+        own = stored[part]
+        pieces.append(
+            pl.scan_parquet(path)
+            .filter(pl.col("part") == part)
+            .select(
+                pl.col("better", "worse") + pl.lit(row - own["rows_before"], pl.Int32),
+                pl.col("query") + pl.lit(query - own["queries_before"], pl.Int32),
+                pl.col("tau"),
+            )
+        )
+        row, query = row + own["rows"], query + own["queries"]
+    table = pl.concat(pieces).collect()
+    return Pairs(*(table[name].to_numpy(writable=True) for name in ("better", "worse", "query", "tau")))
