@@ -1,6 +1,7 @@
 # What every stage shares: the checked parameters, the code a stage depends on, which data sets a call is about.
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -15,7 +16,10 @@ from gradrank.sources import sources
 from gradrank.workflow_lock import clear_stale_locks
 
 # Rules call `gradrank`; it lies beside the Python that runs Snakemake, activated or not.
-shell.prefix(f"PATH='{Path(sys.executable).parent}':$PATH; ")
+shell.prefix(f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
+# Snakemake writes its interpreter into a cluster job's script as it stands: a folder's name may hold a space.
+interpreter = sys.executable
+sys.executable = shlex.quote(interpreter)
 
 try:
     study = parameters.check(config)
@@ -39,7 +43,7 @@ onstart:
         if cancelled:
             print("Cancelled Slurm jobs of an earlier run in this folder:", *cancelled, file=sys.stderr)
             sys.stdout.flush()
-            os.execv(sys.executable, sys.orig_argv)
+            os.execv(interpreter, sys.orig_argv)
 
 
 MODELS = study.model_names()  # of the study; a publication's are study.publication_models(name)
