@@ -21,7 +21,18 @@ from gradrank.seeds import job_seed
 from gradrank.validation import validate
 
 # Packages whose version can move a number.
-MOVERS = ("numpy", "scipy", "numba", "polars", "torch", "lightgbm", "scikit-learn", "catboost", "xgboost")
+MOVERS = (
+    "numpy",
+    "scipy",
+    "numba",
+    "polars",
+    "torch",
+    "lightgbm",
+    "scikit-learn",
+    "catboost",
+    "xgboost",
+    "xgboost-cpu",
+)
 
 
 def train(

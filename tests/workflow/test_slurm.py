@@ -21,6 +21,8 @@ SLURM = (
     "--slurm-init-seconds-before-status-checks=1",
     "--latency-wait=10",
 )
+# A submission a fold, as docs/cluster.md has it.
+FOLD_A_JOB = ("--groups", "train={dataset}.{model}.{fold}", "evaluate={dataset}.{model}.evaluation")
 # A job that is in training stays there until the test says so, or is killed.
 STALL = "import pathlib, time\nwhile not pathlib.Path(__file__).with_name('go on').exists(): time.sleep(0.1)"
 FILL_MEMORY = "import time; held = b'1' * 3_000_000_000; time.sleep(600)"
@@ -197,7 +199,7 @@ def test_killed_snakemake_started_again_runs_no_job_twice_at_once(cluster, on_sl
     assert run.project.results() == on_slurm.results()
 
 
-def test_full_disk_fails_one_job_and_keeps_the_others(on_slurm, rerun_of):
+def test_full_disk_fails_one_job_and_keeps_the_others(cluster, on_slurm, rerun_of):
     run = rerun_of("lambdamart", "single_feature")
     small = run.project.root / "results/synthetic_net/lambdamart"
     small.mkdir()
@@ -215,5 +217,9 @@ def test_full_disk_fails_one_job_and_keeps_the_others(on_slurm, rerun_of):
     assert "Logfile logs/train/synthetic_net/lambdamart/fold" in output
     kept = {path: data for path, data in on_slurm.results().items() if "/lambdamart/" not in path}
     assert kept.items() <= run.project.results().items()
-    succeeded(run.start())
+    before = cluster.jobs("all")
+    succeeded(run.start(*FOLD_A_JOB))
     assert run.project.results() == on_slurm.results()
+    comments = {comment for job, comment in cluster.jobs("all").items() if job not in before}
+    folds = {f"rule_synthetic_net.lambdamart.{fold}_train" for fold in range(1, 6)}
+    assert comments == folds | {"rule_synthetic_net.lambdamart.evaluation_evaluate"}
