@@ -29,7 +29,8 @@ def write_study(name: str, inputs: Inputs) -> None:
     write_json(folder / "numbers.json", _numbers(sections))
     with atomic(folder / "page.md") as partial:
         partial.write_text(_markdown(study.TITLE, study.PUBLICATION, sections), encoding="utf-8")
-    page = {"name": name, "title": study.TITLE, "publication": study.PUBLICATION}
+    page: dict[str, Any] = {"name": name, "title": study.TITLE, "publication": study.PUBLICATION}
+    page["models"] = inputs.models
     page["sections"] = [_section(section) for section in sections]
     write_json(folder / "page.json", page)
 

@@ -10,6 +10,7 @@ import pytest
 from made_results import CONVENTIONS, METRICS, make_results
 
 from gradrank.errors import GradrankError
+from gradrank.files import write_json
 from gradrank.report import render
 from gradrank.report.page import number, seconds
 from gradrank.report.study import Fold
@@ -224,6 +225,9 @@ def test_stale_summary_is_marked(root):
 def test_models_left_out_of_the_summary_are_named(root):
     summarise(root / "results" / "mq2007", ["ranksvm"], "letor4")
     assert "not part of this summary: lambdamart." in rendered(root)
+    about = {"name": "mine", "title": "Mine", "publication": "", "models": ["lambdamart"], "sections": []}
+    write_json(root / "results" / "studies" / "mine" / "page.json", about)  # named on a page of its own
+    assert "not part of this summary" not in rendered(root)
 
 
 def test_no_results_at_all(tmp_path):

@@ -88,13 +88,15 @@ def read_study(results: Path, convention: str, params: Path, data: Path) -> Stud
         raise GradrankError(f"{results}: no data set with a summary.json; run `snakemake --cores 2` first")
     text = params.read_text(encoding="utf-8") if params.is_file() else None
     titles = _titles(text)
+    pages = read_pages(results)
+    on_pages = {model for page in pages for model in page.get("models", ())}
     return Study(
         convention=convention,
         datasets=[
-            _read_dataset(folder, titles.get(folder.name, folder.name), convention, data)
+            _read_dataset(folder, titles.get(folder.name, folder.name), convention, data, on_pages)
             for folder in finished
         ],
-        studies=read_pages(results),
+        studies=pages,
         unfinished=[f.name for f in folders if f not in finished and any(f.glob("*/fold*"))],
         params=text,
         root=results.resolve().parent,
@@ -108,7 +110,8 @@ def _titles(params: str | None) -> dict[str, str]:
     return titles | {name: values["title"] for name, values in own.items() if (values or {}).get("title")}
 
 
-def _read_dataset(folder: Path, title: str, convention: str, data: Path) -> DataSet:
+def _read_dataset(folder: Path, title: str, convention: str, data: Path, on_pages: set[str]) -> DataSet:
+    """on_pages: models, beside those of the summary, that a study's page is about."""
     summary = _json(folder / "summary.json")
     tables, notices = {}, []
     if (folder / "tables" / "main.csv").is_file():
@@ -124,7 +127,7 @@ def _read_dataset(folder: Path, title: str, convention: str, data: Path) -> Data
             f"`snakemake {folder.name}`."
         )
     others = sorted(path.parent.name for path in folder.glob("*/per_query.parquet"))
-    if left := [model for model in others if model not in summary]:
+    if left := [model for model in others if model not in summary and model not in on_pages]:
         notices.append(f"Evaluated, but not part of this summary: {', '.join(left)}.")
     meta = data / f"{folder.name}.json"
     return DataSet(
