@@ -6,6 +6,16 @@ from pathlib import Path
 import pytest
 
 
+@pytest.fixture
+def plain_install(monkeypatch) -> None:
+    """An installation without the extras of models, whatever this one has."""
+    from gradrank import model
+
+    extras = {package for cls in model.models().values() if cls.extra for package in cls.requires}
+    found = model.find_spec
+    monkeypatch.setattr(model, "find_spec", lambda name: None if name in extras else found(name))
+
+
 @pytest.fixture(scope="session")
 def mirror() -> Path:
     """The mirror's folder; the test is skipped where there is none."""

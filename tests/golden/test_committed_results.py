@@ -77,7 +77,7 @@ def test_the_order_of_the_2005_paper_holds():
 
 
 @pytest.mark.parametrize("dataset", ["mq2007", "ohsumed", "synthetic_net", "synthetic_poly"])
-def test_summaries_hold_the_models_of_the_shipped_study(dataset):
+def test_summaries_hold_the_models_of_the_shipped_study(dataset, plain_install):
     assert (
         list(read_json(ROOT / f"results/{dataset}/summary.json")) == load(ROOT / "params.yaml").model_names()
     )

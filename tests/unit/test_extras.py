@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from gradrank import model as registry
 from gradrank import params
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
@@ -29,17 +28,12 @@ def drawn(seed, queries=20, documents=15):
     return Collection(features, labels, offsets, np.arange(queries))
 
 
-@pytest.fixture
-def plain(monkeypatch):
-    """An installation without the extras, whatever this one has."""
-    found = registry.find_spec
-    monkeypatch.setattr(registry, "find_spec", lambda name: None if name in EXTRAS else found(name))
-
-
 @pytest.mark.parametrize(
     ("extra", "name"), [(extra, name) for extra, names in EXTRAS.items() for name in names]
 )
-def test_a_plain_install_says_which_extra_a_model_needs(plain, capsys, monkeypatch, tmp_path, extra, name):
+def test_a_plain_install_says_which_extra_a_model_needs(
+    plain_install, capsys, monkeypatch, tmp_path, extra, name
+):
     monkeypatch.setenv("COLUMNS", "250")
     with pytest.raises(GradrankError, match=rf"{name} needs {extra}: pip install 'gradrank\[{extra}\]'"):
         train(name, tmp_path / "no.parquet", 1, {}, 1, tmp_path / "out")
@@ -54,7 +48,7 @@ def study(listed):
     return params.check({"seed": 1, "study": chosen, "datasets": sizes, "evaluation": {"metrics": ["map"]}})
 
 
-def test_all_models_of_a_plain_install_are_without_extras(plain):
+def test_all_models_of_a_plain_install_are_without_extras(plain_install):
     names = study("all").model_names()
     assert "lambdamart" in names and not set(NAMES) & set(names)
 
