@@ -156,22 +156,42 @@ def _unexplained(old: dict[str, Any] | None, new: dict[str, Any]) -> list[str]:
     """Files that differ from the last record though all that they are made of is as it was."""
     if old is None:
         return []
+    then, now = _made_of(old), _made_of(new)
     return [
         path
-        for (causes_then, files_then), (causes, files) in zip(_made_of(old), _made_of(new), strict=True)
-        if causes_then == causes
-        for path in files
-        if files_then.get(path, files[path]) != files[path]
+        for step in sorted(now.keys() & then.keys())
+        if then[step][0] == now[step][0]
+        for path, digest in now[step][1].items()
+        if then[step][1].get(path, digest) != digest
     ]
 
 
-def _made_of(entry: dict[str, Any]) -> Iterator[tuple[list[Any], dict[str, str]]]:
-    """What decides a group of files, and these files: the Parquet data, what training wrote, all results."""
-    params, stages, results = entry["params"], entry["code"]["stages"], entry["results"]
-    parsing = {stage: stages[stage] for stage in DATA_STAGES}
-    yield [params["seed"], params["dataset"], entry["data"]["source_sha256"], parsing], entry["data"]["files"]
-    training = {stage: digest for stage, digest in stages.items() if stage.startswith("train ")}
-    specs = {path: digest for path, digest in results.items() if path.endswith("/spec.json")}
-    trained = {path: digest for path, digest in results.items() if "/fold" in path}
-    yield [params["seed"], params["models"], entry["data"], training, specs], trained
-    yield [params, entry["data"], stages, trained], results
+def _made_of(entry: dict[str, Any]) -> dict[str, tuple[list[Any], dict[str, str]]]:
+    """What decides the files that each step wrote, and these files: parsing, each model's training and measuring."""
+    params, data, stages = entry["params"], entry["data"], entry["code"]["stages"]
+    results = entry["results"]
+    parsing = [
+        params["seed"],
+        params["dataset"],
+        data["source_sha256"],
+        [stages[stage] for stage in DATA_STAGES],
+    ]
+    steps = {"parse": (parsing, data["files"])}
+
+    def among(part: str) -> dict[str, str]:
+        return {path: digest for path, digest in results.items() if part in path}
+
+    trained = among("/fold")
+    for name, variant in params["models"].items():
+        own = among(f"/{name}/fold")
+        specs = {path: digest for path, digest in own.items() if path.endswith("/spec.json")}
+        causes = [params["seed"], variant, data, stages[f"train {variant['model']}"], specs]
+        if any("/model/members/" in path for path in own):  # made of other models' scores
+            causes.append({path: digest for path, digest in trained.items() if path not in own})
+        steps[f"train {name}"] = causes, own
+        measuring = [params["evaluation"], data, stages["evaluate"], own]
+        steps[f"evaluate {name}"] = measuring, among(f"/{name}/per_query.parquet")
+    measured = trained | among("/per_query.parquet")
+    summaries = {path: digest for path, digest in results.items() if path not in measured}
+    steps["summary"] = [params, data, stages, measured], summaries
+    return steps

@@ -123,6 +123,14 @@ def test_hand_edited_score_is_not_taken_over_and_what_verify_says_mends_it(finis
     assert rerun.results() == finished.results()
 
 
+def test_hand_edited_score_is_found_beside_a_change_of_another_model(rerun):
+    edited_score(rerun.root)
+    rerun.params(models={"lambdamart": {"rounds": 6}})
+    refused = rerun.snakemake("--cores", "2", ok=False)
+    (line,) = {line for line in refused.splitlines() if "Was it edited?" in line}
+    assert f"{NET}/ranknet_linear/fold2/scores.parquet" in line and "lambdamart" not in line
+
+
 def test_stages_are_those_of_the_rules():
     """provenance.py names each stage's module once more: it must be the one that the rule depends on."""
     root = Path(provenance.PACKAGE).parents[1]
