@@ -157,19 +157,33 @@ class Cluster:
                 process.wait(10)
             except subprocess.TimeoutExpired:
                 process.kill()
-        for pid in self._left_over():
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        self._kill_processes()
 
-    def _left_over(self) -> list[int]:
-        """Processes that were started with this cluster's configuration in their environment."""
-        mark = f"SLURM_CONF={self.configuration}".encode()
-        found = []
+    def take_node_down(self, job: str) -> None:
+        """As if its power failed: what the job runs is gone at once.
+
+        Slurm itself would end it politely, and without cgroups may miss what has lost its parent.
+        """
+        self.slurm("scontrol", "update", f"nodename={self.host}", "state=down", "reason=test")
+        self.wait_for(
+            lambda: not self._kill_processes(f"SLURM_JOB_ID={job}"), "the job's processes to be gone"
+        )
+
+    def bring_node_up(self) -> None:
+        """Refused, and no harm, where the node has registered itself again already."""
+        self.slurm("scontrol", "update", f"nodename={self.host}", "state=resume", check=False)
+        self.wait_for(lambda: self.node_state() in ("idle", "mix", "alloc"), "the node to be up")
+
+    def _kill_processes(self, *marks: str) -> int:
+        """End those that have this cluster's configuration, and all marks, in their environment; their number."""
+        needed = {mark.encode() for mark in (f"SLURM_CONF={self.configuration}", *marks)}
+        killed = 0
         for environment in Path("/proc").glob("[0-9]*/environ"):
             with suppress(OSError):
-                if mark in environment.read_bytes().split(b"\0"):
-                    found.append(int(environment.parent.name))
-        return found
+                if needed <= set(environment.read_bytes().split(b"\0")):
+                    os.kill(int(environment.parent.name), signal.SIGKILL)
+                    killed += 1
+        return killed
 
     def _spawn(self, program: str, *arguments: str) -> None:
         # setpriv: should the tests themselves be killed, the daemons follow them.

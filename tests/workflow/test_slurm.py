@@ -165,14 +165,16 @@ def test_controller_restarted_then_node_down_and_back(cluster, on_slurm, rerun_o
     before = cluster.jobs("all")
     snakemake = run.start()
     cluster.wait_for(happening.exists, "training")
+    with pytest.raises(subprocess.TimeoutExpired):  # a controller saves within 5 s what it knows
+        snakemake.wait(6)
     cluster.kill("slurmctld")
     with pytest.raises(subprocess.TimeoutExpired):  # long enough for Snakemake to ask in vain
         snakemake.wait(4)
     cluster.start_controller()
     (job,) = cluster.jobs("running")
-    cluster.slurm("scontrol", "update", f"nodename={cluster.host}", "state=down", "reason=test")
+    cluster.take_node_down(job)
     cluster.wait_for(lambda: cluster.jobs("pending"), "the job to wait for a node")
-    cluster.slurm("scontrol", "update", f"nodename={cluster.host}", "state=resume")
+    cluster.bring_node_up()
     succeeded(snakemake)
     assert "Restarts=1" in cluster.slurm("scontrol", "show", "job", job)
     assert set(cluster.jobs("all")) - set(before) == {job}  # Snakemake submitted nothing more
