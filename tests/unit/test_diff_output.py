@@ -50,6 +50,14 @@ def test_text(comparison):
     assert not [line for line in seen.splitlines() if len(line) > 120]
 
 
+def test_many_methods_that_stayed_are_counted():
+    before = {"d": {"moved": values(1)} | {f"same{i}": values(2) for i in range(9)}}
+    after = before | {"d": before["d"] | {"moved": values(1, ndcg=0.1)}}
+    assert "d: Unchanged on every query: 9 of 10 methods" in shown(
+        compare(side("a", before), side("b", after))
+    )
+
+
 def test_markdown_tables_are_whole(comparison):
     lines = markdown.page(comparison).splitlines()
     columns = [line.replace("\\|", "").count("|") for line in lines if line.startswith("| ")]

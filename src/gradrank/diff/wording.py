@@ -16,6 +16,8 @@ METHOD = (
     "test, Holm-corrected over every method of the diff that moved, gives p < .05, and the interval excludes 0."
 )
 
+NAMED = 8  # methods that did not move, at most: of more their number is said
+
 
 class Table(NamedTuple):
     """The rows of one data set and metric whose means moved."""
@@ -52,7 +54,9 @@ def level(comparison: Comparison, dataset: str) -> Iterator[str]:
     for verdict, sentence in words.items():
         still = dict.fromkeys(row.model for row in own if row.verdict == verdict and row.model not in moved)
         if still:
-            yield f"{sentence}: {', '.join(still)}"
+            total = len({row.model for row in own})
+            named = ", ".join(still) if len(still) <= NAMED else f"{len(still)} of {total} methods"
+            yield f"{sentence}: {named}"
 
 
 def changed(comparison: Comparison) -> Iterator[Changed]:
