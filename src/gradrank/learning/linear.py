@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-import numba
 import numpy as np
 
 from gradrank.collection import Collection
 from gradrank.learning.nets import Net, standardisation
+from gradrank.learning.products import times, transposed_times
 from gradrank.learning.protocol import report
 from gradrank.model import Callback
 
@@ -50,9 +50,9 @@ def l2_path(
     unranked, _ = loss(np.zeros(len(labels)), labels, offsets)
 
     def objective(weights: np.ndarray, l2: float) -> tuple[float, np.ndarray]:
-        cost, gradient = loss(_scores(features, weights), labels, offsets)
+        cost, gradient = loss(times(features, weights), labels, offsets)
         penalty = l2 / 2.0 * (weights @ weights)
-        return cost / unranked + penalty, _weighted_sum(features, gradient) / unranked + l2 * weights
+        return cost / unranked + penalty, transposed_times(features, gradient) / unranked + l2 * weights
 
     for l2 in sorted(grid, reverse=True):
         # An objective known to 1e-9 of itself: MAP is then within 1e-4 of where it would settle.
@@ -60,28 +60,3 @@ def l2_path(
         solution = minimize(objective, weights, args=(l2,), jac=True, method="L-BFGS-B", options=options)
         weights = solution.x
         yield weights, solution.fun - l2 / 2.0 * (weights @ weights)
-
-
-# Loops rather than BLAS: the order of the sums, and so the last bit, is the same at any number of threads.
-
-
-@numba.njit(cache=True)
-def _scores(features, weights):
-    """(n,) X w."""
-    out = np.empty(len(features))
-    for i in range(len(features)):
-        total = 0.0
-        for j in range(len(weights)):
-            total += features[i, j] * weights[j]
-        out[i] = total
-    return out
-
-
-@numba.njit(cache=True)
-def _weighted_sum(features, weight):
-    """(d,) X^T g."""
-    out = np.zeros(features.shape[1])
-    for i in range(len(features)):
-        for j in range(len(out)):
-            out[j] += weight[i] * features[i, j]
-    return out

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
+from gradrank.learning.products import times, transposed_times
+
 SPANNED = 1e-6  # of the largest K(x, x): a document that others explain to this is no landmark of its own
 
 
@@ -68,8 +70,8 @@ def regularised_path(
     unranked, _ = cost(np.zeros(len(features)))
 
     def objective(w: np.ndarray, l2: float) -> tuple[float, np.ndarray]:
-        value, gradient = cost(_times(matrix, solve_triangular(root, w, lower=True, trans=1)))
-        slope = solve_triangular(root, _transposed_times(matrix, gradient), lower=True)
+        value, gradient = cost(times(matrix, solve_triangular(root, w, lower=True, trans=1)))
+        slope = solve_triangular(root, transposed_times(matrix, gradient), lower=True)
         return value / unranked + l2 / 2.0 * (w @ w), slope / unranked + l2 * w
 
     w = np.zeros(len(root))
@@ -117,33 +119,4 @@ def _expansion(x, columns, coefficients, rbf, gamma, degree):
         _kernel_row(x[i], columns, rbf, gamma, degree, row)
         for j in range(len(row)):
             out[i] += coefficients[j] * row[j]
-    return out
-
-
-@numba.njit(cache=True)
-def _times(matrix, vector):
-    """(n,) M v. Four rows at a time: their sums do not wait for each other."""
-    out = np.zeros(len(matrix))
-    whole = len(matrix) // 4 * 4
-    for i in range(0, whole, 4):
-        a = b = c = d = 0.0
-        for j in range(len(vector)):
-            a += matrix[i, j] * vector[j]
-            b += matrix[i + 1, j] * vector[j]
-            c += matrix[i + 2, j] * vector[j]
-            d += matrix[i + 3, j] * vector[j]
-        out[i : i + 4] = a, b, c, d
-    for i in range(whole, len(matrix)):
-        for j in range(len(vector)):
-            out[i] += matrix[i, j] * vector[j]
-    return out
-
-
-@numba.njit(cache=True)
-def _transposed_times(matrix, vector):
-    """(m,) M^T v."""
-    out = np.zeros(matrix.shape[1])
-    for i in range(len(matrix)):
-        for j in range(len(out)):
-            out[j] += vector[i] * matrix[i, j]
     return out

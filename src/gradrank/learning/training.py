@@ -85,15 +85,8 @@ def train_net(
     """
     import torch
 
-    from gradrank.learning.nets import standardisation, standardised
-
-    device = prepare(params.device)
-    mean, scale = standardisation(train.features)
-    features = torch.from_numpy(standardised(train.features, mean, scale)).to(device)
-    layers = build_layers([features.shape[1], *params.hidden, 1], params.activation, seed).to(device)
-    optimiser = torch.optim.AdamW(
-        layers.parameters(), lr=params.learning_rate, weight_decay=params.weight_decay, fused=True
-    )
+    features, layers, optimiser, mean, scale = untrained(train.features, params, seed)
+    device = features.device
     shuffle = np.random.default_rng(seed)
     steps = -(-train.queries // params.batch_queries)
     best, best_value = None, -np.inf
@@ -118,6 +111,28 @@ def train_net(
         if value > best_value:
             best, best_value = net, value
     return best
+
+
+def untrained(
+    features: np.ndarray, params: TorchParams, seed: int
+) -> "tuple[torch.Tensor, torch.nn.Sequential, torch.optim.Optimizer, np.ndarray, np.ndarray]":
+    """Where training starts, on the device that `params` names: features, layers and optimiser; mean and scale.
+
+    features: (n, d), returned standardised by their (d,) mean and scale. params: with the `hidden`, `activation`,
+    `learning_rate` and `weight_decay` of NetParams.
+    """
+    import torch
+
+    from gradrank.learning.nets import standardisation, standardised
+
+    device = prepare(params.device)
+    mean, scale = standardisation(features)
+    inputs = torch.from_numpy(standardised(features, mean, scale)).to(device)
+    layers = build_layers([inputs.shape[1], *params.hidden, 1], params.activation, seed).to(device)
+    optimiser = torch.optim.AdamW(
+        layers.parameters(), lr=params.learning_rate, weight_decay=params.weight_decay, fused=True
+    )
+    return inputs, layers, optimiser, mean, scale
 
 
 def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

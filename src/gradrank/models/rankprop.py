@@ -8,10 +8,10 @@ from pydantic import Field
 
 from gradrank.collection import Collection
 from gradrank.errors import GradrankError
-from gradrank.learning.device import TorchParams, prepare
+from gradrank.learning.device import TorchParams
 from gradrank.learning.early_stopping import Epoch, best_epoch
 from gradrank.learning.protocol import CRITERION, with_grades_to_order
-from gradrank.learning.training import NetRanker, build_layers, export
+from gradrank.learning.training import NetRanker, export, untrained
 from gradrank.model import Callback, param, register
 
 
@@ -73,15 +73,8 @@ class RankProp(NetRanker):
         """Targets are reset before every epoch; its loss is the mean squared error to them."""
         import torch
 
-        from gradrank.learning.nets import standardisation, standardised
-
-        device = prepare(params.device)
-        mean, scale = standardisation(train.features)
-        features = torch.from_numpy(standardised(train.features, mean, scale)).to(device)
-        layers = build_layers([features.shape[1], *params.hidden, 1], params.activation, seed).to(device)
-        optimiser = torch.optim.AdamW(
-            layers.parameters(), lr=params.learning_rate, weight_decay=params.weight_decay, fused=True
-        )
+        features, layers, optimiser, mean, scale = untrained(train.features, params, seed)
+        device = features.device
         lists = train.offsets if params.ranks == "query" else np.array([0, train.rows])
         shuffle = np.random.default_rng(seed)
         batches = -(-train.rows // params.batch_documents)
