@@ -28,7 +28,7 @@ bench: $(READY)
 	for script in benchmarks/*.py; do .venv/bin/python "$$script" || exit 1; done
 
 readme: $(READY)
-	.venv/bin/python -m gradrank.readme
+	.venv/bin/python -m gradrank.report.tables.readme
 
 # requirements.lock from pyproject.toml alone: a fresh environment holds what it names.
 lock:

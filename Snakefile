@@ -1,34 +1,11 @@
-# gradrank: fetch -> parse -> pairs -> train every model on every fold -> evaluate -> report -> track.
-# Targets: all (what params.yaml enables), any data set's name, any study's, and the stages data, report, track.
-from snakemake.utils import min_version
-
-min_version("9.5")
-
-
+# What plain `snakemake` builds: all that params.yaml enables. The workflow itself is workflow/Snakefile.
 configfile: "params.yaml"
 
 
-include: "workflow/rules/common.smk"
-include: "workflow/rules/data.smk"
-include: "workflow/rules/pairs.smk"
-include: "workflow/rules/train.smk"
-include: "workflow/rules/evaluate.smk"
-include: "workflow/rules/common_studies.smk"
-include: "workflow/rules/studies.smk"
-include: "workflow/rules/report.smk"
-include: "workflow/rules/provenance.smk"
-include: "workflow/rules/track.smk"
+include: "workflow/Snakefile"
 
 
-localrules:
-    all,
-    data,
-    report,
-    track,
-    fetch,
-    generate,
-
-
+# Snakemake takes no default target from an included file.
 rule all:
     default_target: True
     input:
@@ -36,16 +13,4 @@ rule all:
         rules.report.input,
         rules.provenance.output,
         rules.track.input,
-
-
-for dataset in DATASETS:
-
-    rule:
-        name:
-            dataset
-        input:
-            rules.data.input,
-            rules.report.input,
-            rules.provenance.output,
-            rules.track.input,
-        localrule: True
+    localrule: True

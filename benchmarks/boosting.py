@@ -13,7 +13,7 @@ import time
 import numpy as np
 from fold import first_queries, growth, read_fold, seconds  # first: it sets the number of threads
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.data.pairs import crucial_pairs
 from gradrank.models.rankboost import RankBoostParams, stump_thresholds
 

@@ -14,9 +14,9 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.files import read_json
-from gradrank.model import get_model
+from gradrank.learning.model import get_model
 
 TIMES = (1, 2, 4)
 

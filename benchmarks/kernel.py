@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from fold import first_queries, head, line, more_features, read_fold, seconds  # first: it sets the threads
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.data.pairs import Pairs
 from gradrank.learning.losses import pair_slope, ranknet
 from gradrank.learning.nets import standardisation, standardised

@@ -49,7 +49,7 @@ def load(source: str):
     """A Parquet collection with random scores, or `rows,queries` to generate."""
     if not source.endswith(".parquet"):
         return generated(*map(int, source.split(",")))
-    from gradrank.judgements import read_judgements
+    from gradrank.evaluation.judgements import read_judgements
 
     judgements = read_judgements(source)
     scores = np.random.default_rng(0).normal(size=len(judgements.labels))
@@ -57,7 +57,7 @@ def load(source: str):
 
 
 def gradrank(names, scores, labels, offsets):
-    from gradrank.metrics import compute
+    from gradrank.evaluation.metrics import compute
 
     return lambda: compute(names, scores, labels, offsets, "trec")["ndcg@10"].mean()
 
@@ -65,7 +65,7 @@ def gradrank(names, scores, labels, offsets):
 def gradrank_from_files(scores, labels, offsets):
     import polars as pl
 
-    from gradrank.evaluation import evaluate_file
+    from gradrank.evaluation.evaluate import evaluate_file
 
     folder = Path(tempfile.mkdtemp())
     sizes = np.diff(offsets)

@@ -29,7 +29,7 @@ import numpy as np
 
 
 def gradrank(file: Path) -> None:
-    from gradrank.data.letor import parse
+    from gradrank.data.parse import parse
 
     parse(file, file.with_suffix(".parquet"), seed=0, dataset="benchmark")
 

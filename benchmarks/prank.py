@@ -12,7 +12,7 @@ import time
 import numpy as np
 from fold import first_queries, growth, read_fold, seconds  # first: it sets the number of threads
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.learning.perceptron import move_thresholds, prank_epoch
 from gradrank.models.prank import PRankKernel, feature_unit
 

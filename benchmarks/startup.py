@@ -16,11 +16,11 @@ import time
 from pathlib import Path
 
 IMPORTS = {
-    "evaluate": "gradrank.evaluation",
-    "summary": "gradrank.summary",
+    "evaluate": "gradrank.evaluation.evaluate",
+    "summary": "gradrank.report.tables.summary",
     "report_html": "gradrank.report",
-    "track_mlflow": "gradrank.tracking, mlflow",
-    "parse": "gradrank.data.letor",
+    "track_mlflow": "gradrank.pipeline.mlflow_import, mlflow",
+    "parse": "gradrank.data.parse",
     "pairs": "gradrank.data.pairs",
     "fetch": "gradrank.data.fetch",
     "generate": "gradrank.data.synthetic",
@@ -68,7 +68,11 @@ def main() -> None:
     if not found:
         sys.exit(f"{arguments.folder}: no finished run here; run `snakemake --cores 2` first")
     first, last = min(start for _, start, _ in found), max(end for *_, end in found)
-    planning = seconds(sys.executable, "-c", "import snakemake.cli, gradrank.params; gradrank.params.load()")
+    planning = seconds(
+        sys.executable,
+        "-c",
+        "import snakemake.cli; from gradrank.pipeline.params import load; load()",
+    )
     wall = last - first + planning
     trained = training_seconds(arguments.folder / "results")
     compute = sum(trained.values())

@@ -9,7 +9,7 @@ import pytest
 @pytest.fixture
 def plain_install(monkeypatch) -> None:
     """An installation without the extras of models, whatever this one has."""
-    from gradrank import model
+    from gradrank.learning import model
 
     extras = {package for cls in model.models().values() if cls.extra for package in cls.requires}
     found = model.find_spec
@@ -36,7 +36,7 @@ def oracle(mirror) -> Path:
 
 def _collection(name: str, mirror: Path, factory: pytest.TempPathFactory) -> Path:
     from gradrank.data.fetch import fetch
-    from gradrank.data.letor import parse
+    from gradrank.data.parse import parse
 
     folder = factory.mktemp(name)
     fetch(name, folder / "raw" / name, str(mirror))

@@ -67,7 +67,7 @@ def parse(
 ) -> None:
     """Check every line of LETOR or SVMlight text and store the collection as Parquet."""
     from gradrank.data.catalogue import catalogue, check_counts
-    from gradrank.data.letor import parse as run
+    from gradrank.data.parse import parse as run
 
     name = dataset or out.stem
     meta = run(path, out, seed, name, features=features)
@@ -102,8 +102,8 @@ def train(
 ) -> None:
     """Train one model on one fold: the model, its scores, its history."""
     _one_thread()
-    from gradrank.train import read_params
-    from gradrank.train import train as run
+    from gradrank.learning.job import read_params
+    from gradrank.learning.job import train as run
 
     run(model, data, fold, read_params(params), seed, out, pairs, members)
 
@@ -119,7 +119,7 @@ def evaluate(
     out: Annotated[Path | None, typer.Option(help="Also write the values a query, as Parquet.")] = None,
 ) -> None:
     """Measure any score file: mean over queries, under a named convention."""
-    from gradrank.evaluation import LETOR_TABLES, evaluate_file, letor_report
+    from gradrank.evaluation.evaluate import LETOR_TABLES, evaluate_file, letor_report
 
     names = metrics.split(",") if metrics else [name for table in LETOR_TABLES for name in table.values()]
     if metrics is None:
@@ -146,8 +146,8 @@ def evaluate_folds(
     conventions: Annotated[str, typer.Option(help="As in 'letor4,standard'.")] = "letor4",
 ) -> None:
     """Measure a model's folds a query: FOLDER/per_query.parquet. Scores of other parameters are refused."""
-    from gradrank.evaluation import evaluate_model
-    from gradrank.train import read_params
+    from gradrank.evaluation.evaluate import evaluate_model
+    from gradrank.learning.job import read_params
 
     spec = {"model": model, "dataset": folder.parent.name, "params": read_params(params), "seed": seed}
     evaluate_model(folder, data, spec, conventions.split(","), metrics.split(","))
@@ -160,7 +160,7 @@ def compare(
     convention: Convention = "letor4",
 ) -> None:
     """Compare a data set's models: summary.json, summary.md and tables with paired tests."""
-    from gradrank.summary import summarise
+    from gradrank.report.tables.summary import summarise
 
     summarise(folder, models.split(","), convention)
     typer.echo((folder / "summary.md").read_text(encoding="utf-8"))
@@ -179,7 +179,7 @@ def artificial(
 ) -> None:
     """Run the 2005 RankNet paper's experiments on one draw of its artificial data."""
     _one_thread()
-    from gradrank.artificial import experiments
+    from gradrank.studies.ranknet2005.experiments import experiments
 
     numbers = [[int(size) for size in text.split(",") if size] for text in (sizes, tie_sizes)]
     write_json(out, experiments(target, draw, *numbers, seed))
@@ -196,8 +196,8 @@ def study(
     out: Annotated[Path | None, typer.Option(help="By default RESULTS/studies/NAME.")] = None,
 ) -> None:
     """Re-create a publication's tables and figures from finished results: page, CSV files, numbers.json."""
-    from gradrank.study import FOLDER, Inputs
-    from gradrank.study_files import write_study
+    from gradrank.studies.kit.study import FOLDER, Inputs
+    from gradrank.studies.kit.writing import write_study
 
     folder = out or results / FOLDER / name
     write_study(name, Inputs(results, data, folder, _study_settings(name, settings)))
@@ -244,8 +244,8 @@ def report(
     ] = None,
 ) -> None:
     """Render every data set that has results as one HTML file that opens offline."""
-    from gradrank.per_query import collect
-    from gradrank.report import render
+    from gradrank.evaluation.per_query import collect
+    from gradrank.report.document import render
 
     render(results, out, convention)
     if per_query is not None:
@@ -264,7 +264,7 @@ def track(
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); twice adds nothing."""
     import yaml
 
-    from gradrank.tracking import track as run
+    from gradrank.pipeline.mlflow_import import track as run
 
     study = yaml.safe_load(params.read_text(encoding="utf-8"))
     runs = run(results, datasets.split(","), models.split(","), study)
@@ -281,8 +281,8 @@ def provenance(
     data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
 ) -> None:
     """Record what results were made of, and the hash of every file: results/provenance.json."""
-    from gradrank.provenance import record
-    from gradrank.train import read_params
+    from gradrank.learning.job import read_params
+    from gradrank.pipeline.provenance import record
 
     record(read_params(params), results, data, out)
 
@@ -294,8 +294,8 @@ def verify(
     params: Annotated[Path, typer.Option(help="The study's parameters.")] = Path("params.yaml"),
 ) -> None:
     """Say whether results belong to this checkout: its data, code and parameters; exit code 1 if not."""
-    from gradrank.params import load
-    from gradrank.verify import verify as run
+    from gradrank.pipeline.params import load
+    from gradrank.pipeline.verify import verify as run
 
     checks = list(run(load(params), results, data))
     for check in checks:
@@ -315,7 +315,7 @@ def snapshot(
     ] = None,
 ) -> None:
     """Copy the finished study to results/snapshot, which DVC versions (the last step of its stage)."""
-    from gradrank.snapshot import SNAPSHOT, keep, write_means
+    from gradrank.pipeline.snapshot import SNAPSHOT, keep, write_means
 
     typer.echo(f"{SNAPSHOT}: {keep()} outputs")
     if means is not None:
@@ -325,7 +325,7 @@ def snapshot(
 @app.command()
 def restore() -> None:
     """Put results/snapshot back into results/, with Snakemake's records: nothing is trained again."""
-    from gradrank.snapshot import restore as run
+    from gradrank.pipeline.snapshot import restore as run
 
     typer.echo(f"{len(run())} outputs restored")
 
@@ -353,7 +353,7 @@ def export(
     out: Annotated[Path, typer.Option(help="Folder for fold<k>.run.txt, .qrels.txt and .scores.txt.")],
 ) -> None:
     """Write a model's test rankings for any outside evaluator: TREC run and qrels, LETOR scores."""
-    from gradrank.export import export_model
+    from gradrank.evaluation.export import export_model
 
     for path in export_model(folder, data, out):
         typer.echo(path)
@@ -362,7 +362,7 @@ def export(
 @app.command()
 def datasets() -> None:
     """List the data sets: licence, size, what to do to get them."""
-    from gradrank.listing import list_datasets
+    from gradrank.inventory import list_datasets
 
     list_datasets()
 
@@ -372,14 +372,14 @@ def models(
     name: Annotated[str | None, typer.Argument(help="Show this model's parameters only.")] = None,
 ) -> None:
     """List the models: what each is, its parameters, their defaults and sources."""
-    from gradrank.listing import list_models
+    from gradrank.inventory import list_models
 
     list_models(name)
 
 
 def _study_settings(name: str, text: str | None) -> dict:
-    from gradrank.params import load
-    from gradrank.train import read_params
+    from gradrank.learning.job import read_params
+    from gradrank.pipeline.params import load
 
     if text is not None:
         return read_params(text)

@@ -12,8 +12,8 @@ import numpy as np
 
 from gradrank.errors import GradrankError
 from gradrank.files import atomic, read_json
-from gradrank.members import kept_members, member_features
-from gradrank.model import Model, get_model
+from gradrank.learning.members import kept_members, member_features
+from gradrank.learning.model import Model, get_model
 
 if TYPE_CHECKING:
     import pandas
@@ -115,7 +115,7 @@ def read_batches(path: Path, width: int) -> Iterator[Batch]:
 
 def _text_batches(path: Path, width: int) -> Iterator[Batch]:
     from gradrank.data.rows import first_row, read_rows
-    from gradrank.data.source import survey
+    from gradrank.data.text_file import survey
 
     found, sparse = first_row(path)
     source = survey(path, hashlib.sha256(), numbers=sparse)
@@ -168,7 +168,7 @@ def _batches(rows: np.ndarray) -> list[np.ndarray]:
 
 
 def _trec_lines(batch: Batch, scores: np.ndarray, before: int, tag: str) -> Iterator[str]:
-    from gradrank.ranking import order
+    from gradrank.data.order import order
 
     ranked = order(scores, batch.offsets).tolist()
     names = [docid or str(before + row) for row, docid in enumerate(batch.docids, start=1)]

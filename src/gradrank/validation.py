@@ -1,14 +1,26 @@
-"""Pydantic's verdicts in the words of this project: each fault by its path, with the nearest valid name."""
+"""Nested parameters by their dotted paths: flattened, and pydantic's verdicts on them in the words of this project."""
 
-from typing import Any
-
-from pydantic import BaseModel, ValidationError
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from gradrank.errors import nearest
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
-def validate(kind: type[BaseModel], values: Any, path: str, faults: list[str]) -> BaseModel | None:
+
+def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as dotted keys: {"grid": {"C": 1}} -> {"grid.C": 1}."""
+    found: dict[str, Any] = {}
+    for key, inner in value.items():
+        found |= flat(inner, f"{prefix}{key}.") if isinstance(inner, Mapping) else {f"{prefix}{key}": inner}
+    return found
+
+
+def validate(kind: "type[BaseModel]", values: Any, path: str, faults: list[str]) -> "BaseModel | None":
     """`kind` from `values`, or None with the faults added, each as `path.to.key: reason`."""
+    from pydantic import ValidationError
+
     try:
         return kind.model_validate(values)
     except ValidationError as error:
@@ -25,8 +37,10 @@ def validate(kind: type[BaseModel], values: Any, path: str, faults: list[str]) -
         return None
 
 
-def _owner(kind: type[BaseModel], path: tuple[Any, ...]) -> type[BaseModel]:
+def _owner(kind: "type[BaseModel]", path: tuple[Any, ...]) -> "type[BaseModel]":
     """The section that a nested key belongs to."""
+    from pydantic import BaseModel
+
     for key in path:
         inner = kind.model_fields[key].annotation if key in kind.model_fields else None
         if isinstance(inner, type) and issubclass(inner, BaseModel):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.model import missing_packages, models
 from gradrank.learning.selection import measure
-from gradrank.model import missing_packages, models
 
 # Standard parameter names and what is enough for small data; models without the parameter are left alone.
 QUICK = {"epochs": 15, "rounds": 30, "patience": 30, "passes": 3, "landmarks": 50, "members": 5}

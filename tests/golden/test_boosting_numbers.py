@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.files import read_json
+from gradrank.learning.model import get_model
+from gradrank.learning.seeds import job_seed
 from gradrank.learning.selection import measure
-from gradrank.model import get_model
-from gradrank.seeds import job_seed
 
 # NDCG@10, MAP and how near ours must be, on either side: LETOR 4.0's official baselines, letor4.
 MQ2007 = {

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from gradrank.evaluation.published import lookup
 from gradrank.files import read_json
-from gradrank.params import load
-from gradrank.published import lookup
+from gradrank.pipeline.params import load
 
 ROOT = Path(__file__).parents[2]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gradrank.evaluation import LETOR_TABLES, letor_report
-from gradrank.judgements import read_judgements, read_scores
-from gradrank.metrics import compute
+from gradrank.evaluation.evaluate import LETOR_TABLES, letor_report
+from gradrank.evaluation.judgements import read_judgements, read_scores
+from gradrank.evaluation.metrics import compute
 
 # Data set, the fold and part whose test documents were scored.
 FILES = [("mq2007", 1, 5), ("ohsumed", 2, 1)]

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.files import read_json
+from gradrank.learning.model import get_model
+from gradrank.learning.seeds import job_seed
 from gradrank.learning.selection import measure
-from gradrank.model import get_model
-from gradrank.seeds import job_seed
 
 # Lower bounds for NDCG@10 and MAP (letor4). Elsewhere a linear RankNet reached .4432 / .4659 with L-BFGS, a
 # 46-64-1 net .4463 / .4673 with RankNet's cost and .4505 / .4709 with NDCG weights. Four seeds of ours gave

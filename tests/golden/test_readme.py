@@ -6,7 +6,7 @@ import pytest
 
 from gradrank.errors import GradrankError
 from gradrank.files import read_json
-from gradrank.readme import result_table, with_table
+from gradrank.report.tables.readme import result_table, with_table
 
 ROOT = Path(__file__).parents[2]
 

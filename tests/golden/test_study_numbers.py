@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gradrank.files import read_json
-from gradrank.params import load
+from gradrank.pipeline.params import load
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = load(ROOT / "params.yaml").publication("ranknet2005")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from made_results import make_results
 
 from gradrank.diff.side import Cost, Method, Side
-from gradrank.per_query import QueryValues
-from gradrank.summary import summarise
+from gradrank.evaluation.per_query import QueryValues
+from gradrank.report.tables.summary import summarise
+from made_results import make_results
 
 SIZES = (20, 30, 45)  # test queries of each fold, unequal
 FOLDS = np.repeat(np.arange(1, len(SIZES) + 1), SIZES)

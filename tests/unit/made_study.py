@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gradrank.params import load
-from gradrank.study import FOLDER, Inputs
+from gradrank.pipeline.params import load
+from gradrank.studies.kit.study import FOLDER, Inputs
 
 PARAMS = load(Path(__file__).parents[2] / "params.yaml")
 PARTS, QUERIES, DOCUMENTS = 5, 4, 17  # queries of a part, documents of a query

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from conftest import ROOT, Project
-from gradrank.sources import sources
+from gradrank.pipeline.code_closure import sources
 
 BINARIES = Path(sys.executable).parent
 pytestmark = pytest.mark.skipif(shutil.which("dvc", path=BINARIES) is None, reason="needs DVC")
@@ -216,7 +216,7 @@ def test_killed_experiment_is_completed_by_the_same_command(repository, from_scr
 
 def test_the_data_stage_depends_on_its_code_and_no_other():
     stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["data"]
-    modules = ("gradrank.data.fetch", "gradrank.data.synthetic", "gradrank.data.letor", "gradrank.data.pairs")
+    modules = ("gradrank.data.fetch", "gradrank.data.synthetic", "gradrank.data.parse", "gradrank.data.pairs")
     needed = [os.path.relpath(path, ROOT) for path in sources(*modules)]
     named = [dep for dep in stage["deps"] if dep.startswith("src/")]
     assert [path for path in needed if not path.startswith(tuple(named))] == []

@@ -43,7 +43,7 @@ def test_model_source_reruns_its_model_alone(rerun):
 
 
 def test_metric_retrains_nothing(rerun):
-    source = rerun.root / "src/gradrank/metrics.py"
+    source = rerun.root / "src/gradrank/evaluation/metrics.py"
     source.write_text(source.read_text() + "# edited\n")
     assert rerun.planned() == after_training("lambdamart", "ranknet_linear", "single_feature")
 

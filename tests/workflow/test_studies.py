@@ -2,7 +2,7 @@
 
 import json
 
-from gradrank.params import load
+from gradrank.pipeline.params import load
 
 
 def test_publications_are_targets_that_train_their_models_and_end_in_the_report(project):
@@ -35,7 +35,7 @@ def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
     assert "Nothing to be done" in rerun.snakemake("--cores", "2")
 
     before = {path: path.read_bytes() for path in folder.rglob("*.json")}
-    chart = rerun.root / "src/gradrank/report/chart.py"
+    chart = rerun.root / "src/gradrank/report/plots/chart.py"
     chart.write_text(chart.read_text() + "# edited\n")
     jobs = rerun.planned()
     assert jobs["study", None, None] == 1 and not [job for job in jobs if job[0] in ("artificial", "train")]

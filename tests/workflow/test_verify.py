@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import gradrank.provenance as provenance
+import gradrank.pipeline.provenance as provenance
 from gradrank.files import read_json
 
 NET = "results/synthetic_net"
@@ -82,8 +82,8 @@ CHANGES = {
         "synthetic_net: src/gradrank/models/lambdamart.py: changed, concerns train lambdamart",
     ),
     "edited metric": (
-        append("src/gradrank/metrics.py"),
-        "synthetic_poly: src/gradrank/metrics.py: changed, concerns evaluate",
+        append("src/gradrank/evaluation/metrics.py"),
+        "synthetic_poly: src/gradrank/evaluation/metrics.py: changed, concerns evaluate",
     ),
 }  # fmt: skip
 

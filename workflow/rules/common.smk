@@ -7,13 +7,13 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from gradrank import params as parameters
+from gradrank.pipeline import params as parameters
 from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
-from gradrank.slurm_jobs import cancel_left_over, submitted_before
-from gradrank.sources import sources
-from gradrank.workflow_lock import clear_stale_locks
+from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
+from gradrank.pipeline.code_closure import PACKAGE, sources
+from gradrank.pipeline.folder_lock import clear_stale_locks
 
 # Rules call `gradrank`; it lies beside the Python that runs Snakemake, activated or not.
 shell.prefix(f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
@@ -82,7 +82,7 @@ def as_json(value):
 
 def package_files(pattern):
     """Files of the package that are no Python: templates, tables of published numbers."""
-    return sorted(map(os.path.relpath, Path(parameters.__file__).parent.glob(pattern)))
+    return sorted(map(os.path.relpath, PACKAGE.glob(pattern)))
 
 
 def text_of(wildcards):

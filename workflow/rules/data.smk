@@ -60,7 +60,7 @@ rule generate:
 rule parse:
     input:
         text=text_of,
-        code=sources("gradrank.data.letor"),
+        code=sources("gradrank.data.parse"),
     output:
         parquet="data/parquet/{dataset}.parquet",
         meta="data/parquet/{dataset}.json",

@@ -6,7 +6,7 @@ rule evaluate:
         data="data/parquet/{dataset}.parquet",
         scores=of_folds("scores.parquet"),
         specs=of_folds("spec.json"),
-        code=sources("gradrank.evaluation"),
+        code=sources("gradrank.evaluation.evaluate"),
     output:
         "results/{dataset}/{model}/per_query.parquet",
     log:

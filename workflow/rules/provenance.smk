@@ -2,8 +2,8 @@
 # `gradrank verify` holds it against the checkout. The entries of other data sets stay as they are.
 from itertools import chain
 
-from gradrank import provenance
-from gradrank.snapshot import SNAPSHOT, restore_if_empty
+from gradrank.pipeline import provenance
+from gradrank.pipeline.snapshot import SNAPSHOT, restore_if_empty
 
 if workflow.is_main_process and (restored := restore_if_empty()):
     print(f"{SNAPSHOT}: {len(restored)} outputs restored", file=sys.stderr)
@@ -19,7 +19,7 @@ rule provenance:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
         code=sorted(
             {
-                *sources("gradrank.provenance"),
+                *sources("gradrank.pipeline.provenance"),
                 *chain(*provenance.code_files(study.models[name].model for name in MODELS).values()),
             }
         ),

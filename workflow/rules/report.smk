@@ -6,8 +6,8 @@
 rule summary:
     input:
         per_query=lambda wc: expand("results/{dataset}/{model}/per_query.parquet", model=MODELS, **wc),
-        code=sources("gradrank.summary"),
-        published=package_files("data/published/*.csv"),
+        code=sources("gradrank.report.tables.summary"),
+        published=package_files("evaluation/literature/*.csv"),
     output:
         json="results/{dataset}/summary.json",
         markdown=report(
@@ -40,7 +40,7 @@ rule report_html:
         studies=lambda _: expand("results/studies/{study}/page.json", study=requested_studies()),
         study="params.yaml",
         code=sources("gradrank.report"),
-        templates=package_files("report/*.[!p]*"),
+        templates=package_files("report/pages/*.[!p]*"),
     output:
         html=report("results/report.html", caption="../report/report.rst", category="Report"),
         tables=directory("results/report"),

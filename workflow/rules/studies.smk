@@ -5,7 +5,7 @@
 
 rule artificial:
     input:
-        code=sources("gradrank.artificial"),
+        code=sources("gradrank.studies.ranknet2005.experiments"),
     output:
         "results/studies/{study}/artificial/{target}-{draw}.json",
     log:
@@ -36,8 +36,8 @@ rule study:
     input:
         per_query=measured_for,
         experiments=experiments_for,
-        code=lambda wc: sources("gradrank.study_files", f"gradrank.studies.{wc.study.split('/')[0]}"),
-        published=package_files("data/published/*.csv"),
+        code=lambda wc: sources("gradrank.studies.kit.writing", f"gradrank.studies.{wc.study.split('/')[0]}"),
+        published=package_files("evaluation/literature/*.csv") + package_files("studies/*/*.csv"),
     output:
         page="results/studies/{study}/page.json",
         numbers="results/studies/{study}/numbers.json",

@@ -5,7 +5,7 @@
 rule track_mlflow:
     input:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
-        code=sources("gradrank.tracking", "gradrank.predict"),
+        code=sources("gradrank.pipeline.mlflow_import", "gradrank.predict"),
     output:
         "results/tracked.json",
     log:

@@ -9,7 +9,7 @@ rule train:
         pairs=pairs_of,
         scores=of_members("scores.parquet"),
         specs=of_members("spec.json"),
-        code=lambda wc: sources("gradrank.train", study.model(wc.model).__module__),
+        code=lambda wc: sources("gradrank.learning.job", study.model(wc.model).__module__),
     output:
         spec="results/{dataset}/{model}/fold{fold}/spec.json",
         scores="results/{dataset}/{model}/fold{fold}/scores.parquet",

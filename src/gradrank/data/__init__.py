@@ -1,0 +1,1 @@
+"""Text to Collection: catalogue, download, archives, parsing, pairs, artificial data."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from gradrank.data import scan
-from gradrank.data.source import BLOCK_BYTES, Source, mark_length
+from gradrank.data.text_file import BLOCK_BYTES, Source, mark_length
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from gradrank.data.catalogue import catalogue
 from gradrank.diff.changes import Changes, changes
 from gradrank.diff.side import Cost, Method, Side
 from gradrank.errors import GradrankError
-from gradrank.per_query import QueryValues
-from gradrank.statistics import bootstrap_interval, holm, paired_t, wilcoxon, win_tie_loss
-from gradrank.tables import BOOTSTRAP_SEED, LEVEL, PAIRED_METRICS
+from gradrank.evaluation.per_query import QueryValues
+from gradrank.evaluation.statistics import bootstrap_interval, holm, paired_t, wilcoxon, win_tie_loss
+from gradrank.report.tables.rows import BOOTSTRAP_SEED, LEVEL, PAIRED_METRICS
 
 Verdict = Literal["better", "worse", "no evidence", "unchanged", "untested"]
 MOST_MOVED = 10

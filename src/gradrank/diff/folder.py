@@ -14,10 +14,10 @@ from gradrank.diff.results import (
     primary_convention,
 )
 from gradrank.diff.side import Side
-from gradrank.dotted import flat
 from gradrank.errors import GradrankError
+from gradrank.evaluation.per_query import gather
 from gradrank.files import read_json
-from gradrank.per_query import gather
+from gradrank.validation import flat
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,7 +5,7 @@ from markupsafe import Markup
 from gradrank.diff import wording
 from gradrank.diff.compare import Comparison
 from gradrank.diff.plots import differences, queries
-from gradrank.report.page import Page, render_page
+from gradrank.report.pages.page import Page, render_page
 
 
 def page(comparison: Comparison) -> str:

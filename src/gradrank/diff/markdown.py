@@ -2,9 +2,9 @@
 
 from gradrank.diff import wording
 from gradrank.diff.compare import Comparison, Moved
-from gradrank.markdown import markdown_table
-from gradrank.published import metric_label
-from gradrank.report.page import number
+from gradrank.evaluation.published import metric_label
+from gradrank.report.pages.page import number
+from gradrank.report.tables.markdown import markdown_table
 
 MOST_ROWS = 10  # of a table that is not folded away
 

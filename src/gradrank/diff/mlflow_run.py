@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gradrank.diff.results import measured, methods_of
 from gradrank.diff.side import Cost, Side
 from gradrank.errors import GradrankError
-from gradrank.mlflow_store import DEFAULT_URI, open_store
+from gradrank.pipeline.mlflow_store import DEFAULT_URI, open_store
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,8 +10,8 @@ from gradrank.diff.compare import Comparison, compare
 from gradrank.diff.regression import EXIT_CODE, limit, regressions
 from gradrank.diff.sides import resolve
 from gradrank.errors import GradrankError
+from gradrank.evaluation.published import metric_label
 from gradrank.files import atomic
-from gradrank.published import metric_label
 
 PIPE_WIDTH = 120  # of text that goes to a file or another program
 

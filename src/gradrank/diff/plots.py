@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from gradrank.diff.compare import Moved, Row
-from gradrank.published import metric_label
-from gradrank.report import svg
-from gradrank.report.page import number
-from gradrank.report.strips import axis, bar, strip, upright
+from gradrank.evaluation.published import metric_label
+from gradrank.report.pages.page import number
+from gradrank.report.plots import svg
+from gradrank.report.plots.strips import axis, bar, strip, upright
 
 WIDTH, TOP, BOTTOM, LEFT, RIGHT = 300, 8, 116, 42, 292  # of a panel, on paper
 MOST_POINTS = 250

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.diff.side import Cost, Method
-from gradrank.dotted import flat
-from gradrank.per_query import QueryValues, query_values
-from gradrank.tables import RECALL_LEVELS
+from gradrank.evaluation.per_query import QueryValues, query_values
+from gradrank.report.tables.rows import RECALL_LEVELS
+from gradrank.validation import flat
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,7 +105,7 @@ def faults(summaries: Summaries, values: Values, cure: str) -> list[str]:
 
 
 def of_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """`conventions`, `params`, `data`, `code` and `versions` of a Side, from `gradrank.provenance`'s file."""
+    """`conventions`, `params`, `data`, `code` and `versions` of a Side, from `gradrank.pipeline.provenance`'s file."""
     made = provenance["datasets"].items()
     return {
         "conventions": {dataset: each["params"]["evaluation"]["convention"] for dataset, each in made},

@@ -13,7 +13,6 @@ from typing import Any
 
 import yaml
 
-from gradrank.diff.committed import Committed, git
 from gradrank.diff.results import (
     costs_of,
     faults,
@@ -24,10 +23,11 @@ from gradrank.diff.results import (
     primary_convention,
 )
 from gradrank.diff.side import Side
-from gradrank.dotted import flat
 from gradrank.errors import GradrankError
-from gradrank.model import models
-from gradrank.provenance import code_files
+from gradrank.learning.model import models
+from gradrank.pipeline.committed import Committed, git
+from gradrank.pipeline.provenance import code_files
+from gradrank.validation import flat
 
 _EXPERIMENT = re.compile(r"refs/exps/[0-9a-f]{2}/[0-9a-f]{38}/(?P<name>.+)")
 _CODE = re.compile(r"src/.*\.py|workflow/rules/.*\.smk")
@@ -122,7 +122,7 @@ def _params(
 
     Without the checks, and with a notice, where the present code refuses it.
     """
-    from gradrank.params import check
+    from gradrank.pipeline.params import check
 
     try:
         checked = check(study).model_dump(mode="json")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradrank.per_query import QueryValues
+from gradrank.evaluation.per_query import QueryValues
 
 Known = Mapping[str, Mapping[str, Any]]
 

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from gradrank.diff import wording
 from gradrank.diff.compare import Comparison
-from gradrank.published import metric_label
-from gradrank.report.page import number
+from gradrank.evaluation.published import metric_label
+from gradrank.report.pages.page import number
 
 STYLES = {"better": "bold green", "worse": "bold red", "untested": "yellow"}
 MOST_CHANGES = 20  # of one kind

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from gradrank.diff.changes import Change
 from gradrank.diff.compare import Comparison, CostPair, Query, Row, headline
 from gradrank.diff.side import Side
-from gradrank.report.page import number, seconds
+from gradrank.report.pages.page import number, seconds
 
 MARKS = {"better": "▲", "worse": "▼", "no evidence": "", "unchanged": "", "untested": ""}
 TITLES = {"params": "Parameters", "data": "Data", "code": "Code", "versions": "Packages"}

@@ -1,1 +1,1 @@
-"""What the models are trained with: losses, gradients, solvers, nets, early stopping, LETOR's protocol."""
+"""What a model is and how one is trained: jobs, losses, solvers, nets, selection on validation."""

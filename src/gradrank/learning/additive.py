@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.files import read_json, write_json
+from gradrank.learning.model import Callback, Model
 from gradrank.learning.protocol import report
-from gradrank.model import Callback, Model
 
 
 class Term(NamedTuple):

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
-from gradrank.model import Callback, Model, ModelParams, param
+from gradrank.learning.model import Callback, Model, ModelParams, param
 
 OURS = {"rounds", "patience", "select_by"}  # the rest of BoostingParams is LightGBM's
 QUERY_LIMIT = 10_000  # documents; LightGBM's ranking objectives refuse a longer query

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Literal
 
 from gradrank.errors import GradrankError
-from gradrank.model import ModelParams, param
+from gradrank.learning.model import ModelParams, param
 
 if TYPE_CHECKING:
     import torch

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
+from gradrank.learning.model import Callback, Model
 from gradrank.learning.protocol import report
-from gradrank.model import Callback, Model
 
 
 class Epoch(NamedTuple):

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from gradrank.ranking import order
+from gradrank.data.order import order
 
 
 @numba.njit(cache=True)

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
+from gradrank.learning.matrix_vector import times, transposed_times
+from gradrank.learning.model import Callback
 from gradrank.learning.nets import Net, standardisation
-from gradrank.learning.products import times, transposed_times
 from gradrank.learning.protocol import report
-from gradrank.model import Callback
 
 Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[float, np.ndarray]]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from gradrank.ranking import order
+from gradrank.data.order import order
 
 
 class SwapWeights(NamedTuple):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from gradrank.learning.products import times, transposed_times
+from gradrank.learning.matrix_vector import times, transposed_times
 
 SPANNED = 1e-6  # of the largest K(x, x): a document that others explain to this is no landmark of its own
 

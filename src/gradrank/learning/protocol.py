@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
-from gradrank.model import Callback
+from gradrank.learning.model import Callback
 
 CRITERION = r"^(map|ndcg@[1-9]\d*)$"  # what gradrank.learning.selection can measure
 

@@ -10,8 +10,8 @@ import re
 import numba
 import numpy as np
 
+from gradrank.data.order import order
 from gradrank.errors import GradrankError
-from gradrank.ranking import order
 
 
 def measure(criterion: str, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> float:

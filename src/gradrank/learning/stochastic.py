@@ -8,12 +8,12 @@ from functools import partial
 import numba
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.losses import factored, ndcg_swap
+from gradrank.learning.model import Callback
 from gradrank.learning.nets import Net, standardisation, standardised
 from gradrank.learning.protocol import report
-from gradrank.model import Callback
 
 
 def train_stochastic(

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.early_stopping import Epoch, best_epoch
+from gradrank.learning.model import Callback, Model, ModelParams, param, register
 from gradrank.learning.protocol import CRITERION, with_grades_to_order
-from gradrank.learning.training import rows_of
-from gradrank.model import Callback, Model, ModelParams, param, register
+from gradrank.learning.torch_net import rows_of
 
 if TYPE_CHECKING:
     from gradrank.learning.nets import Net

@@ -5,11 +5,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
+from gradrank.learning.model import Callback, Model, ModelParams, param, register
 from gradrank.learning.protocol import CRITERION, with_grades_to_order
-from gradrank.model import Callback, Model, ModelParams, param, register
 
 
 class CatBoostParams(ModelParams):

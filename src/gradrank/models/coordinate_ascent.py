@@ -5,10 +5,10 @@ from typing import Self
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.learning.additive import AdditiveRanker, Term, shuffled_within_queries
+from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.protocol import CRITERION, report, with_grades_to_order
-from gradrank.model import Callback, ModelParams, param, register
 
 
 class CoordinateAscentParams(ModelParams):

@@ -9,9 +9,9 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.files import read_json, write_json
-from gradrank.model import Callback, Model, ModelParams, param, register
+from gradrank.learning.model import Callback, Model, ModelParams, param, register
 
 
 class FusionParams(ModelParams):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradrank.learning.boosting import BoostedTrees, BoostingParams
-from gradrank.model import param, register
+from gradrank.learning.model import param, register
 
 
 class LambdaMARTParams(BoostingParams):

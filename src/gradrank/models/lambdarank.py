@@ -4,10 +4,10 @@ from typing import Self
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
+from gradrank.learning.model import Callback, param, register
 from gradrank.learning.protocol import with_grades_to_order
-from gradrank.learning.training import NetParams, NetRanker, train_net
-from gradrank.model import Callback, param, register
+from gradrank.learning.torch_net import NetParams, NetRanker, train_net
 
 
 class LambdaRankParams(NetParams):

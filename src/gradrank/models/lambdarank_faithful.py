@@ -2,10 +2,10 @@
 
 from typing import Self
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
+from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.protocol import CRITERION, with_grades_to_order
-from gradrank.learning.training import NetRanker
-from gradrank.model import Callback, ModelParams, param, register
+from gradrank.learning.torch_net import NetRanker
 
 
 class LambdaRankFaithfulParams(ModelParams):

@@ -9,10 +9,10 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
+from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.protocol import CRITERION, with_grades_to_order
-from gradrank.learning.training import NetParams, NetRanker, train_net
-from gradrank.model import Callback, ModelParams, param, register
+from gradrank.learning.torch_net import NetParams, NetRanker, train_net
 
 TEMPERATURE = param(1.0, "P_y = softmax(grades / temperature); Cao et al. 2007: 1", gt=0)
 

@@ -7,10 +7,10 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.learning.early_stopping import Epoch, best_epoch
+from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.protocol import CRITERION, with_grades_to_order
-from gradrank.model import Callback, ModelParams, param, register
 from gradrank.models.prank import PRank, feature_unit
 
 

@@ -15,11 +15,11 @@ from typing import Self
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.files import atomic
 from gradrank.learning.early_stopping import Epoch, best_epoch
+from gradrank.learning.model import Callback, Model, ModelParams, param, register
 from gradrank.learning.protocol import CRITERION, with_grades_to_order
-from gradrank.model import Callback, Model, ModelParams, param, register
 
 
 class PRankParams(ModelParams):

@@ -5,10 +5,10 @@ from typing import Literal, Self
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.learning.additive import AdditiveRanker, Term, best_rounds
+from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.protocol import CRITERION, with_grades_to_order
-from gradrank.model import Callback, ModelParams, param, register
 
 PERFECT = 1.0 - 1e-6  # |r| is held below this: a stump that orders every pair would have infinite weight
 
@@ -49,8 +49,8 @@ def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, fl
     D is multiplied by exp(alpha (h(worse) - h(better))) (Freund et al. 2003, Figure 1 and section 3.2). Ends
     early when no stump tells better from worse, or one does without fault.
     """
+    from gradrank.data.order import order
     from gradrank.learning.pair_potentials import pair_weighting, potentials, strongest_stump
-    from gradrank.ranking import order
 
     rows = order(train.labels.astype(np.float64), train.offsets)  # the kernel wants grades descending
     labels = train.labels[rows]

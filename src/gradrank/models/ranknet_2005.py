@@ -8,10 +8,10 @@ of one pair is one pair), and a mean keeps queries of thousands of pairs, as OHS
 
 from typing import Literal, Self
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
+from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.protocol import CRITERION, with_grades_to_order
-from gradrank.learning.training import NetRanker
-from gradrank.model import Callback, ModelParams, param, register
+from gradrank.learning.torch_net import NetRanker
 
 
 class RankNet2005Params(ModelParams):

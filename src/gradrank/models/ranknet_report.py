@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from pydantic import PositiveInt
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
+from gradrank.learning.model import Callback, Model, ModelParams, param, register
 from gradrank.learning.protocol import CRITERION, report, with_grades_to_order
-from gradrank.model import Callback, Model, ModelParams, param, register
 
 if TYPE_CHECKING:
     from gradrank.learning.nets import Net

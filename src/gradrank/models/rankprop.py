@@ -6,13 +6,13 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.device import TorchParams
 from gradrank.learning.early_stopping import Epoch, best_epoch
+from gradrank.learning.model import Callback, param, register
 from gradrank.learning.protocol import CRITERION, with_grades_to_order
-from gradrank.learning.training import NetRanker, export, untrained
-from gradrank.model import Callback, param, register
+from gradrank.learning.torch_net import NetRanker, export, untrained
 
 
 class RankPropParams(TorchParams):

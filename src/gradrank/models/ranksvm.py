@@ -13,10 +13,10 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import PositiveFloat
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
-from gradrank.model import Callback, Model, ModelParams, param, register
+from gradrank.learning.model import Callback, Model, ModelParams, param, register
 
 SPACING = "powers of 2 (Lee & Lin 2014), searched by validation score as LETOR prescribes; "
 

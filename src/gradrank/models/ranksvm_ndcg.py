@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import PositiveFloat
 
-from gradrank.model import param, register
+from gradrank.learning.model import param, register
 from gradrank.models.ranksvm import (
     SPACING,
     RankSVM,

@@ -5,9 +5,9 @@ from typing import Self
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.files import read_json, write_json
-from gradrank.model import Callback, Model, ModelParams, param, register
+from gradrank.learning.model import Callback, Model, ModelParams, param, register
 
 
 class SingleFeatureParams(ModelParams):

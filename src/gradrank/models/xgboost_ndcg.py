@@ -5,11 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
+from gradrank.learning.model import Callback, Model, ModelParams, param, register
 from gradrank.learning.protocol import CRITERION
-from gradrank.model import Callback, Model, ModelParams, param, register
 
 HIGHEST = 31  # a gain of 2^grade - 1 beyond it is refused by XGBoost
 

@@ -1,1 +1,1 @@
-"""One file a study; see gradrank.study."""
+"""One file a study; see gradrank.studies.kit.study."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from gradrank.collection import Collection
+from gradrank.data.collection import Collection
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from gradrank.ablation import Ablation, means_table, tests_table
-from gradrank.paired import found
-from gradrank.per_query import QueryValues
+from gradrank.evaluation.per_query import QueryValues
 from gradrank.studies.arsm.tables import METRICS, convention_of, disagreements, official, paper, update
 from gradrank.studies.arsm.variance import variance
-from gradrank.study import Figure, Inputs, Section
+from gradrank.studies.kit.ablation import Ablation, means_table, tests_table
+from gradrank.studies.kit.paired import found
+from gradrank.studies.kit.study import Figure, Inputs, Section
 
 TITLE = "ARSM-L2R"
 PUBLICATION = (

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from gradrank.paired import COLUMNS, NOTE, found, paired_rows
-from gradrank.per_query import QueryValues
-from gradrank.published import Published, by_fold, lookup, metric_label
-from gradrank.study import Column, Row, Section, Table, beside, comparison
+from gradrank.evaluation.per_query import QueryValues
+from gradrank.evaluation.published import Published, by_fold, lookup, metric_label
+from gradrank.studies.kit.paired import COLUMNS, NOTE, found, paired_rows
+from gradrank.studies.kit.study import Column, Row, Section, Table, beside, comparison
 
 Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set, then by model
 

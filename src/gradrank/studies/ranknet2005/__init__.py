@@ -1,10 +1,10 @@
 """Burges et al. 2005, the first RankNet paper: its artificial data, its figures, and its comparison on MQ2007."""
 
 from gradrank.files import read_json
+from gradrank.studies.kit.study import Inputs, Section
 from gradrank.studies.ranknet2005.figure1 import figure1
 from gradrank.studies.ranknet2005.tables123 import ties, training_sizes, zero_error
 from gradrank.studies.ranknet2005.tables456 import web_search
-from gradrank.study import Inputs, Section
 
 TITLE = "RankNet, 2005"
 PUBLICATION = (

@@ -1,8 +1,8 @@
 """Figure 1: RankNet's cost of a pair, and what two probabilities say together."""
 
-from gradrank.combine import figure1_combination, figure1_cost
-from gradrank.report.chart import Series, line_chart
-from gradrank.study import Column, Figure, Section, Table
+from gradrank.report.plots.chart import Series, line_chart
+from gradrank.studies.kit.study import Column, Figure, Section, Table
+from gradrank.studies.ranknet2005.posteriors import figure1_combination, figure1_cost
 
 
 def figure1() -> Section:

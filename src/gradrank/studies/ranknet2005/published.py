@@ -8,7 +8,7 @@ from importlib.resources import files
 @cache
 def published() -> dict[tuple[str, str, str, int, str], tuple[str, str]]:
     """(value, note) by (table, target, model, training vectors or 0, metric)."""
-    text = files("gradrank").joinpath("data/published/ranknet2005.csv").read_text(encoding="utf-8")
+    text = files("gradrank.studies.ranknet2005").joinpath("paper.csv").read_text(encoding="utf-8")
     return {
         (row["table"], row["target"], row["model"], int(row["train_size"] or 0), row["metric"]): (
             row["value"],

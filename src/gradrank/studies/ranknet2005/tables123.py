@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 
-from gradrank.report.chart import Series, line_chart
-from gradrank.statistics import mean_interval
+from gradrank.evaluation.statistics import mean_interval
+from gradrank.report.plots.chart import Series, line_chart
+from gradrank.studies.kit.study import Column, Figure, Row, Section, Table, beside, comparison
 from gradrank.studies.ranknet2005.published import published, value
-from gradrank.study import Column, Figure, Row, Section, Table, beside, comparison
 
 TARGETS = {"net": "random net", "poly": "random polynomial"}
 NOTE = (

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradrank.paired import COLUMNS, NOTE, paired_rows
-from gradrank.per_query import QueryValues
+from gradrank.evaluation.per_query import QueryValues
+from gradrank.studies.kit.paired import COLUMNS, NOTE, paired_rows
+from gradrank.studies.kit.study import Column, Inputs, Row, Section, Table, beside, comparison
 from gradrank.studies.ranknet2005.published import published, value
-from gradrank.study import Column, Inputs, Row, Section, Table, beside, comparison
 
 METRIC, CONVENTION = "ndcg@15", "standard"  # section 6: 2^r - 1 over log(1 + j), cut at 15
 PRIVATE = "commercial search engine (private)"

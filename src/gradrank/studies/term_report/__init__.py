@@ -1,9 +1,9 @@
 """A term report on RankNet and on pair weights after NDCG_beta: its weights, its nets, its two numbers."""
 
+from gradrank.studies.kit.study import Inputs, Section
 from gradrank.studies.term_report.claims import claims
 from gradrank.studies.term_report.nets import scoring, variation
 from gradrank.studies.term_report.weights import positions, weights
-from gradrank.study import Inputs, Section
 
 TITLE = "NDCG_beta and a RankNet"
 PUBLICATION = (

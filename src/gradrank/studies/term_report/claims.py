@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 
-from gradrank.conventions import CONVENTIONS
-from gradrank.paired import COLUMNS, NOTE, paired_rows
-from gradrank.per_query import QueryValues
-from gradrank.report.page import number
-from gradrank.study import Column, Inputs, Row, Section, Table, beside, comparison
+from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.evaluation.per_query import QueryValues
+from gradrank.report.pages.page import number
+from gradrank.studies.kit.paired import COLUMNS, NOTE, paired_rows
+from gradrank.studies.kit.study import Column, Inputs, Row, Section, Table, beside, comparison
 
 METRIC = "ndcg@15"
 HIGH, LOW = 0.5619, 0.5214

@@ -2,11 +2,11 @@
 
 from markupsafe import Markup
 
-from gradrank.ablation import Ablation, means_table, tests_table
-from gradrank.paired import COLUMNS, NOTE, found, paired_rows
-from gradrank.per_query import QueryValues
-from gradrank.published import metric_label
-from gradrank.study import Column, Figure, Inputs, Section, Table
+from gradrank.evaluation.per_query import QueryValues
+from gradrank.evaluation.published import metric_label
+from gradrank.studies.kit.ablation import Ablation, means_table, tests_table
+from gradrank.studies.kit.paired import COLUMNS, NOTE, found, paired_rows
+from gradrank.studies.kit.study import Column, Figure, Inputs, Section, Table
 
 METRICS = ("ndcg@10", "ndcg@15", "map")
 BASE = "ranknet_report"

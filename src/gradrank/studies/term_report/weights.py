@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from gradrank.metrics import compute
-from gradrank.paired import COLUMNS, NOTE, found, paired_rows
-from gradrank.published import metric_label
-from gradrank.report.chart import Series, line_chart
-from gradrank.study import Column, Figure, Inputs, Section, Table
+from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.published import metric_label
+from gradrank.report.plots.chart import Series, line_chart
+from gradrank.studies.kit.paired import COLUMNS, NOTE, found, paired_rows
+from gradrank.studies.kit.study import Column, Figure, Inputs, Section, Table
 
 DOCUMENTS = 11  # one of them relevant
 PAIRS = (("ranksvm_ndcg", "ranksvm"), ("rankboost_ndcg", "rankboost"))  # weighted, plain

@@ -1,0 +1,1 @@
+"""Scores to numbers: conventions, metrics, values a query, statistics, published numbers."""

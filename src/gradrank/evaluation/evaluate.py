@@ -1,0 +1,119 @@
+"""Evaluation from scores alone, of a score file or of a model's folds: a new metric retrains nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gradrank.errors import GradrankError
+from gradrank.evaluation.conventions import Convention, resolve
+from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
+from gradrank.evaluation.metrics import compute
+from gradrank.files import atomic, read_json
+from gradrank.validation import flat
+
+LETOR_TABLES = (
+    {f"P@{k}": f"p@{k}" for k in range(1, 11)} | {"MAP": "map"},
+    {f"NDCG@{k}": f"ndcg@{k}" for k in range(1, 11)} | {"MeanNDCG": "mean_ndcg"},
+)
+
+
+def evaluate_file(
+    scores: Path | str,
+    data: Path | str,
+    convention: str | Convention,
+    metrics: Sequence[str],
+    split: str = "test",
+) -> pl.DataFrame:
+    """A row a query of `data` (Parquet, LETOR or SVMlight text): `qid`, then one column a metric.
+
+    `scores` as in `read_scores`; an undefined value is null. Raises GradrankError for malformed scores,
+    naming file, line and reason.
+    """
+    judgements = read_judgements(data)
+    return _table(judgements, read_scores(scores, judgements, split), resolve(convention), metrics)
+
+
+def letor_report(
+    scores: Path | str, data: Path | str, convention: str | Convention = "letor4", split: str = "test"
+) -> str:
+    """The two tables that LETOR's own evaluation program prints, character for character."""
+    names = [name for table in LETOR_TABLES for name in table.values()]
+    values = evaluate_file(scores, data, convention, names, split)
+    lines = []
+    for table in LETOR_TABLES:
+        means = (f"{values[name].mean():.4f}" for name in table.values())
+        lines += ["\t".join(["qid", *table]), "\t".join(["Average", *means]), ""]
+    return "\n".join(lines) + "\n"
+
+
+def evaluate_model(
+    folder: Path | str,
+    data: Path | str,
+    spec: Mapping[str, Any],
+    conventions: Sequence[str],
+    metrics: Sequence[str],
+) -> None:
+    """Write `folder`/per_query.parquet from the scores in `folder`/fold<k>/ of the Parquet collection `data`.
+
+    Columns `convention`, `fold`, `split` (train, vali, test), `qid`, one a metric (null where undefined).
+    spec: `model`, `dataset`, `params` and `seed` in force. Raises GradrankError where a fold's spec.json says
+    that it was trained with others or on other data, and for malformed scores.
+    """
+    folder, data = Path(folder), Path(data)
+    meta = read_json(data.with_suffix(".json"))
+    highest = int(pl.scan_parquet(data).select(pl.col("label").max()).collect().item())
+    chosen = [resolve(name) for name in conventions]
+    # ERR's highest grade is the collection's, whichever grades a part happens to hold.
+    chosen = [replace(each, max_grade=highest) if each.max_grade is None else each for each in chosen]
+    tables = []
+    for number, parts in enumerate(meta["folds"], start=1):
+        fold = folder / f"fold{number}"
+        _check_spec(fold, dict(spec) | {"fold": number, "data_sha256": meta["source_sha256"]})
+        for split in ("train", "vali", "test"):
+            judgements = read_judgements(data, parts[split])
+            scores = read_scores(fold / "scores.parquet", judgements, split)
+            for convention in chosen:
+                table = _table(judgements, scores, convention, metrics)
+                tables.append(_labelled(table, convention.name, number, split))
+    order = {convention.name: i for i, convention in enumerate(chosen)}
+    joined = pl.concat(tables).sort(pl.col("convention").replace_strict(order), maintain_order=True)
+    with atomic(folder / "per_query.parquet") as partial:
+        joined.write_parquet(partial)
+
+
+def _table(
+    judgements: Judgements, scores: np.ndarray, convention: Convention, metrics: Sequence[str]
+) -> pl.DataFrame:
+    values = compute(
+        metrics, scores, judgements.labels, judgements.offsets, convention, ids=judgements.docids
+    )
+    return pl.DataFrame({"qid": judgements.qids} | values).with_columns(pl.col(metrics).fill_nan(None))
+
+
+def _labelled(table: pl.DataFrame, convention: str, fold: int, split: str) -> pl.DataFrame:
+    return table.select(
+        pl.lit(convention).alias("convention"),
+        pl.lit(fold, dtype=pl.Int8).alias("fold"),
+        pl.lit(split).alias("split"),
+        pl.all(),
+    )
+
+
+def _check_spec(fold: Path, wanted: Mapping[str, Any]) -> None:
+    """Refuse scores that other parameters, another seed or other data made."""
+    path = fold / "spec.json"
+    if not path.is_file():
+        raise GradrankError(f"{path}: no such file; train this fold first")
+    spec = read_json(path)
+    found, wanted = flat({key: spec.get(key) for key in wanted}), flat(wanted)
+    differing = [
+        f"{key} is {found.get(key)!r} in it, {wanted.get(key)!r} now"
+        for key in sorted(found.keys() | wanted.keys())
+        if found.get(key) != wanted.get(key)
+    ]
+    if differing:
+        raise GradrankError(f"{path}: scores of other settings, train again: {'; '.join(differing)}")

@@ -1,0 +1,187 @@
+"""Ranking metrics, one function each: `metric(scores, labels, offsets, *, ...)` -> one value a query.
+
+A metric is written over a `Ranking` and registered under the pattern of its name; nothing else names it.
+What several metrics need (the sort, running hits, DCG) is a property of the Ranking and computed once. As
+functions of scores they take the numbers in their name (`k`, `beta`, `recall`), a convention, and changes
+of its fields: `ndcg_at(scores, labels, offsets, k=10, convention="letor4", short="truncate")`.
+
+A document is relevant if its grade is 1 or more. An undefined value is nan, which means skip.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import wraps
+
+import numpy as np
+
+from gradrank.errors import GradrankError, nearest
+from gradrank.evaluation.conventions import Convention, resolve
+from gradrank.evaluation.ranking import Ranking
+
+_FIELDS = {
+    "k": (int, r"[1-9]\d*"),
+    "beta": (float, r"\d+(?:\.\d+)?"),
+    "recall": (float, r"0\.\d|1\.0"),
+}
+_metrics: dict[str, Callable[..., np.ndarray]] = {}
+
+
+def metric(pattern: str) -> Callable[[Callable[..., np.ndarray]], Callable[..., np.ndarray]]:
+    """Register a function of a Ranking under names such as `ndcg@{k}`; return it as a function of scores."""
+
+    def decorate(definition: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+        _metrics[pattern] = definition
+
+        @wraps(definition)
+        def of_scores(scores, labels, offsets, *, convention="letor4", ids=None, **arguments) -> np.ndarray:
+            own = {key: arguments.pop(key) for key in tuple(arguments) if key in _FIELDS}
+            ranking = Ranking(scores, labels, offsets, resolve(convention, **arguments), ids)
+            return _values(ranking, definition, own)
+
+        return of_scores
+
+    return decorate
+
+
+def _values(
+    ranking: Ranking, definition: Callable[..., np.ndarray], arguments: dict[str, float]
+) -> np.ndarray:
+    values = np.asarray(definition(ranking, **arguments), dtype=np.float64)
+    return np.where(ranking.relevant == 0, np.nan, values) if np.isnan(ranking.convention.empty) else values
+
+
+def find(name: str) -> tuple[Callable[..., np.ndarray], dict[str, float]]:
+    """The definition behind a metric's name and the numbers in it. Raises GradrankError if unknown."""
+    for pattern, definition in _metrics.items():
+        regex = re.escape(pattern)
+        for field, (_, digits) in _FIELDS.items():
+            regex = regex.replace(rf"\{{{field}\}}", f"(?P<{field}>{digits})")
+        if match := re.fullmatch(regex, name):
+            return definition, {key: _FIELDS[key][0](value) for key, value in match.groupdict().items()}
+    raise GradrankError(f"unknown metric {name!r}{nearest(name, list(_metrics))}")
+
+
+def is_metric(name: str) -> bool:
+    """Whether `find` knows the name."""
+    try:
+        return find(name) is not None
+    except GradrankError:
+        return False
+
+
+def compute(
+    names: Sequence[str], scores, labels, offsets, convention: str | Convention, ids=None
+) -> dict[str, np.ndarray]:
+    """(q,) float64 values of each named metric, from one sort.
+
+    Arguments as for Ranking. Raises GradrankError for an unknown metric or convention or malformed input.
+    """
+    found = {name: find(name) for name in names}
+    ranking = Ranking(scores, labels, offsets, resolve(convention), ids)
+    return {name: _values(ranking, *definition) for name, definition in found.items()}
+
+
+@metric("ndcg@{k}")
+def ndcg_at(r: Ranking, k: int) -> np.ndarray:
+    """NDCG@k = DCG@k / ideal DCG@k (Järvelin and Kekäläinen 2002, with the gain of Burges et al. 2005)."""
+    values = r.ratio(r.at(r.dcg, k), r.at(r.ideal_dcg, k))
+    return np.where(r.sizes < k, 0.0, values) if r.convention.short == "zero" else values
+
+
+@metric("ndcg")
+def ndcg(r: Ranking) -> np.ndarray:
+    """NDCG of the full list: NDCG@n."""
+    return r.ratio(r.at(r.dcg, r.sizes), r.at(r.ideal_dcg, r.sizes))
+
+
+@metric("mean_ndcg")
+def mean_ndcg(r: Ranking) -> np.ndarray:
+    """MeanNDCG = 1/n sum_{i=1..n} NDCG@i (LETOR 4.0's evaluation program)."""
+    return r.total(r.ratio(r.dcg, r.ideal_dcg)) / r.sizes
+
+
+@metric("ndcg_beta")
+def ndcg_beta(r: Ranking) -> np.ndarray:
+    """NDCG_beta = DCG_beta / ideal, DCG_beta = sum_i y_i (n - i) (Jin et al. 2018); nan where the ideal is 0.
+
+    1 - NDCG_beta is the sum of (grade gap) / ideal over the inverted pairs.
+    """
+    weight = np.repeat(r.sizes, r.sizes) - r.position
+    ideal = r.total(r.ideal_grades * weight)
+    return r.total(r.grades * weight) / np.where(ideal > 0, ideal, np.nan)
+
+
+@metric("p@{k}")
+def precision_at(r: Ranking, k: int) -> np.ndarray:
+    """P@k = (relevant documents among the first k) / k."""
+    short = r.convention.short_precision
+    values = r.at(r.hits, k) / (np.minimum(k, r.sizes) if short == "truncate" else k)
+    return np.where(r.sizes < k, 0.0, values) if short == "zero" else values
+
+
+@metric("recall@{k}")
+def recall_at(r: Ranking, k: int) -> np.ndarray:
+    """recall@k = (relevant documents among the first k) / (relevant documents)."""
+    return r.ratio(r.at(r.hits, k), r.relevant)
+
+
+@metric("f{beta}@{k}")
+def f_at(r: Ranking, beta: float, k: int) -> np.ndarray:
+    """F_beta@k = (1 + b^2) P R / (b^2 P + R) = (1 + b^2) hits / (b^2 relevant + k) (van Rijsbergen 1979).
+
+    P counts a short list as padded or truncated, as P@k does.
+    """
+    length = np.minimum(k, r.sizes) if r.convention.short_precision == "truncate" else k
+    values = (1 + beta**2) * r.at(r.hits, k) / (beta**2 * r.relevant + length)
+    return np.where(r.relevant > 0, values, r.convention.empty)
+
+
+@metric("map")
+def average_precision(r: Ranking) -> np.ndarray:
+    """AP = (sum of P@i over the positions i of relevant documents) / (relevant documents), full list."""
+    return r.ratio(r.total(np.where(r.grades > 0, r.precision, 0.0)), r.relevant)
+
+
+@metric("r_precision")
+def r_precision(r: Ranking) -> np.ndarray:
+    """R-precision = P@R with R the number of relevant documents."""
+    return r.ratio(r.at(r.hits, np.maximum(r.relevant, 1)), r.relevant)
+
+
+@metric("iprec@{recall}")
+def interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
+    """Interpolated precision: the best P@i at any i where recall has reached the level (trec_eval)."""
+    # trec_eval takes the level as reached at this hit: ceil(recall * R), but 2 for .7 * 3, which rounds down.
+    needed = np.maximum((recall * r.relevant + 0.9).astype(np.int64), 1)
+    return np.where(r.relevant > 0, r.best_precision[r.hit(needed)], r.convention.empty)
+
+
+@metric("iprec_11pt")
+def eleven_point_precision(r: Ranking) -> np.ndarray:
+    """Mean of the interpolated precision at recall 0, .1, ..., 1."""
+    return sum(interpolated_precision.__wrapped__(r, level / 10) for level in range(11)) / 11
+
+
+@metric("mrr")
+def reciprocal_rank(r: Ranking) -> np.ndarray:
+    """RR = 1 / (position of the first relevant document), 0 without any (Voorhees 1999)."""
+    return np.where(r.relevant > 0, 1.0 / r.position[r.hit(1)], 0.0)
+
+
+@metric("err@{k}")
+def err_at(r: Ranking, k: int) -> np.ndarray:
+    """ERR@k = sum_{i<=k} 1/i R_i prod_{j<i} (1 - R_j), R = (2^y - 1) / 2^max_grade (Chapelle et al. 2009)."""
+    return r.at(r.err, k)
+
+
+@metric("pairwise_accuracy")
+def pairwise_accuracy(r: Ranking) -> np.ndarray:
+    """Share of the pairs of different grade that are in the right order; equal scores count half."""
+    right, tied, pairs = r.pair_counts
+    return (right + tied / 2) / np.where(pairs > 0, pairs, np.nan)
+
+
+@metric("pairwise_error")
+def pairwise_error(r: Ranking) -> np.ndarray:
+    """1 - pairwise accuracy."""
+    return 1.0 - pairwise_accuracy.__wrapped__(r)

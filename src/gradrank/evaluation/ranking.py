@@ -1,0 +1,149 @@
+"""The documents of every query in rank order, and what the metrics share of it."""
+
+from functools import cached_property
+
+import numpy as np
+
+from gradrank.errors import GradrankError
+from gradrank.evaluation.conventions import Convention
+
+
+class Ranking:
+    """The documents of every query in the order of their scores, under one convention.
+
+    scores: (n,) finite; labels: (n,) grades, integers from 0; offsets: (q+1,), no query empty;
+    ids: (n,) document ids, used where the convention breaks ties by them (None: by row number).
+    Raises GradrankError for input of another form. Properties of length n are by rank within each query.
+    """
+
+    def __init__(self, scores, labels, offsets, chosen: Convention, ids=None) -> None:
+        self.convention = chosen
+        self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+        self.starts, self.sizes = self.offsets[:-1], np.diff(self.offsets)
+        labels = np.asarray(labels)
+        _check(np.asarray(scores), labels, self.offsets, self.sizes)
+        self.rows, self.scores = _sorted_rows(scores, self.offsets, chosen.ties, ids)
+        self.grades = labels[self.rows].astype(np.int64)
+        self.highest = int(self.grades.max(initial=0))
+
+    @cached_property
+    def position(self) -> np.ndarray:
+        """(n,) 1, 2, ... within each query."""
+        return np.arange(1, len(self.grades) + 1) - np.repeat(self.starts, self.sizes)
+
+    @cached_property
+    def hits(self) -> np.ndarray:
+        """(n,) relevant documents so far."""
+        hits = np.cumsum(self.grades > 0)
+        return hits - np.repeat(hits[self.starts] - (self.grades[self.starts] > 0), self.sizes)
+
+    @cached_property
+    def relevant(self) -> np.ndarray:
+        """(q,) number of relevant documents."""
+        return self.hits[self.offsets[1:] - 1]
+
+    def hit(self, m: int | np.ndarray) -> np.ndarray:
+        """(q,) where among the n the m-th relevant document of each query is; any place if there is none."""
+        places = np.append(np.flatnonzero(self.grades > 0), 0)
+        return places[np.minimum(np.cumsum(self.relevant) - self.relevant + m, len(places)) - 1]
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """(n,) hits / position."""
+        return self.hits / self.position
+
+    @cached_property
+    def ideal_grades(self) -> np.ndarray:
+        """(n,) the grades in the best possible order."""
+        from gradrank.evaluation.query_loops import sorted_grades
+
+        return sorted_grades(self.grades, self.offsets, self.highest)
+
+    @cached_property
+    def dcg(self) -> np.ndarray:
+        """(n,) discounted cumulated gain, sum of gain * discount (Järvelin and Kekäläinen 2002)."""
+        return self._discounted(self.grades)
+
+    @cached_property
+    def ideal_dcg(self) -> np.ndarray:
+        """(n,) the DCG of the ideal order."""
+        return self._discounted(self.ideal_grades)
+
+    @cached_property
+    def best_precision(self) -> np.ndarray:
+        """(n,) the highest precision at this or a later position."""
+        from gradrank.evaluation.query_loops import best_from_here
+
+        return best_from_here(self.precision, self.offsets)
+
+    @cached_property
+    def err(self) -> np.ndarray:
+        """(n,) expected reciprocal rank so far, by the cascade of Chapelle et al. 2009."""
+        from gradrank.evaluation.query_loops import product_before, running_sum
+
+        highest = max(self.convention.max_grade or 0, self.highest)
+        stop = ((2.0 ** np.arange(self.highest + 1) - 1.0) / 2.0**highest)[self.grades]
+        return running_sum(product_before(1.0 - stop, self.offsets) * stop / self.position, self.offsets)
+
+    @cached_property
+    def pair_counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(q,) pairs of different grade whose scores are in the right order, (q,) equal, (q,) all of them."""
+        from gradrank.evaluation.query_loops import pair_counts
+
+        return pair_counts(self.scores, self.grades, self.offsets, self.highest)
+
+    def _discounted(self, grades: np.ndarray) -> np.ndarray:
+        from gradrank.evaluation.query_loops import running_sum
+
+        levels = np.arange(self.highest + 1)
+        gain = 2.0**levels - 1.0 if self.convention.gain == "exponential" else levels.astype(np.float64)
+        positions = np.arange(1, self.sizes.max(initial=0) + 1)
+        letor = self.convention.discount == "letor"
+        discount = 1.0 / np.log2(np.maximum(positions, 2) if letor else positions + 1)
+        return running_sum(gain[grades] * discount[self.position - 1], self.offsets)
+
+    def at(self, values: np.ndarray, k: int | np.ndarray) -> np.ndarray:
+        """(q,) of (n,) values: the one at position k, or the last where a query is shorter."""
+        return values[self.starts + np.minimum(k, self.sizes) - 1]
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """(q,) sums of (n,) values, term by term: the rounding of NumPy's depends on the neighbours."""
+        from gradrank.evaluation.query_loops import running_sum
+
+        return running_sum(values, self.offsets)[self.offsets[1:] - 1]
+
+    def ratio(self, part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+        """part / whole, and the convention's `empty` where whole is 0."""
+        return np.divide(part, whole, out=np.full(len(whole), float(self.convention.empty)), where=whole > 0)
+
+
+def _check(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, sizes: np.ndarray) -> None:
+    if len(offsets) < 2 or offsets[0] != 0 or np.any(sizes < 1):
+        raise GradrankError("offsets must rise from 0: every query has at least one document")
+    if not len(scores) == len(labels) == offsets[-1]:
+        raise GradrankError(f"{len(scores)} scores and {len(labels)} labels for {offsets[-1]} documents")
+    if not np.all(np.isfinite(scores)):
+        raise GradrankError(
+            f"score {np.flatnonzero(~np.isfinite(scores))[0]} (from 0) is not a finite number"
+        )
+    if np.any(labels < 0) or np.any(labels != np.floor(labels)):
+        raise GradrankError("labels must be integers from 0")
+
+
+def _sorted_rows(scores, offsets: np.ndarray, ties: str, ids) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers in rank order, and the scores in that order."""
+    from gradrank.data.order import order
+
+    if ties == "docid":
+        scores = np.asarray(scores, dtype=np.float32)
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    rows = order(scores, offsets)
+    ranked = scores[rows]
+    if ties == "file":
+        return rows, ranked
+    new_level = np.r_[True, ranked[1:] != ranked[:-1], True]
+    new_level[offsets] = True
+    tied = np.flatnonzero(~(new_level[1:] & new_level[:-1]))
+    names = rows[tied] if ids is None else np.unique(np.asarray(ids[rows[tied]]), return_inverse=True)[1]
+    rows[tied] = rows[tied][np.lexsort((-names, np.cumsum(new_level[:-1])[tied]))]
+    return rows, ranked

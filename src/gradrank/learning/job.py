@@ -1,0 +1,190 @@
+"""One training job: a model on one fold of a data set, written as a folder that is whole or absent."""
+
+import json
+import os
+import resource
+import shutil
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+from gradrank import __version__
+from gradrank.data.collection import Collection
+from gradrank.errors import GradrankError
+from gradrank.files import read_json, write_json
+from gradrank.learning.members import keep_members, trained_members, with_member_scores
+from gradrank.learning.model import Model, get_model, missing_packages
+from gradrank.learning.seeds import job_seed
+from gradrank.validation import validate
+
+# Packages whose version can move a number.
+MOVERS = (
+    "numpy",
+    "scipy",
+    "numba",
+    "polars",
+    "torch",
+    "lightgbm",
+    "scikit-learn",
+    "catboost",
+    "xgboost",
+    "xgboost-cpu",
+)
+
+
+def train(
+    model: str,
+    data: Path,
+    fold: int,
+    params: dict,
+    seed: int,
+    out: Path,
+    pairs: Path | None = None,
+    members: Path | None = None,
+) -> None:
+    """Fit `model` on fold `fold` of the Parquet collection `data` and write `out`.
+
+    members: results/<dataset>, where the models lie whose scores this one is made of.
+    `out` receives model/, scores.parquet (train, vali, test), history.parquet, timing.json and, last,
+    spec.json. Raises GradrankError for a fold that does not exist, parameters out of range, data that
+    cannot be trained on or members that are not trained.
+    """
+    started = time.perf_counter()
+    cls = get_model(model)
+    if missing := missing_packages(cls):
+        raise GradrankError(f"{model} needs {', '.join(missing)}: pip install 'gradrank[{cls.extra}]'")
+    faults: list[str] = []
+    resolved = validate(cls.Params, params, "params.", faults)
+    if resolved is None:
+        raise GradrankError(f"{model}: {'; '.join(faults)}")
+    meta = read_json(data.with_suffix(".json"))
+    if not 1 <= fold <= len(meta["folds"]):
+        raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
+    parts = meta["folds"][fold - 1]
+    own_seed = job_seed(seed, meta["dataset"], model, fold)
+    spec = {
+        "model": model,
+        "dataset": meta["dataset"],
+        "fold": fold,
+        "params": resolved.model_dump(mode="json"),
+        "features": meta["features"],
+        "seed": seed,
+        "job_seed": own_seed,
+        "data_sha256": meta["source_sha256"],
+        "versions": _versions(),
+    }
+
+    names = cls.members(resolved)
+    found = trained_members(names, members, spec, data) if names else {}
+
+    for left in out.parent.glob(f".{out.name}.*.partial"):
+        shutil.rmtree(left)  # by a job that was killed
+    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
+    (partial / "model").mkdir(parents=True)
+
+    def read(split: str) -> Collection:
+        own_pairs = pairs if split == "train" and cls.needs_pairs else None
+        collection = Collection.read(data, parts[split], own_pairs)
+        collection.check(f"{data}, fold {fold}, {split} part")
+        return with_member_scores(collection, split, found) if found else collection
+
+    collections = {split: read(split) for split in ("train", "vali")}  # no test part while a model is fitted
+    history = History(f"{meta['dataset']}/{model}/fold{fold}")
+    fit_started = time.perf_counter()
+    fitted = cls.fit(collections["train"], collections["vali"], resolved, own_seed, history)
+    fit_seconds = time.perf_counter() - fit_started
+    fitted.save(partial / "model")
+    keep_members(found, partial / "model")
+    collections["test"] = read("test")
+    _write_scores(fitted, collections, partial / "scores.parquet")
+    history.write(partial / "history.parquet")
+    write_json(
+        partial / "timing.json",
+        {
+            "seconds": round(time.perf_counter() - started, 3),
+            "fit_seconds": round(fit_seconds, 3),
+            "peak_memory_mb": _peak_memory_mb(),
+        },
+    )
+    write_json(partial / "spec.json", spec)
+    _publish(partial, out)
+
+
+class History:
+    """The callback of a training job: keeps a row a step and shows the latest in the log."""
+
+    def __init__(self, job: str, every_seconds: float = 5.0) -> None:
+        self.job, self.every = job, every_seconds
+        self.rows: list[dict[str, float]] = []
+        self.shown = time.monotonic()
+
+    def __call__(self, step: int, **values: float) -> None:
+        self.rows.append({"step": int(step), **{key: float(value) for key, value in values.items()}})
+        if time.monotonic() - self.shown >= self.every:
+            self.shown = time.monotonic()
+            shown = "  ".join(f"{key} {value:.4f}" for key, value in values.items())
+            print(f"{self.job}: step {step}  {shown}", file=sys.stderr, flush=True)
+
+    def write(self, path: Path) -> None:
+        """(steps, columns) as Parquet; a value that a step did not report is null."""
+        import polars as pl
+
+        names = list(dict.fromkeys(key for row in self.rows for key in row if key != "step"))
+        schema = {"step": pl.Int64} | dict.fromkeys(names, pl.Float64)
+        pl.DataFrame(self.rows, schema=schema).write_parquet(path)
+
+
+def _write_scores(fitted: Model, collections: dict[str, Collection], path: Path) -> None:
+    import polars as pl
+
+    frames = []
+    for split, collection in collections.items():
+        scores = np.asarray(fitted.score(collection.features, collection.offsets), dtype=np.float64)
+        if scores.shape != (collection.rows,) or not np.isfinite(scores).all():
+            raise GradrankError(
+                f"{fitted.name}: the {split} part's {collection.rows} documents got {len(scores)} scores, "
+                f"{np.isfinite(scores).sum()} of them finite; training diverged or the model is wrong"
+            )
+        frames.append(pl.DataFrame({"split": [split] * len(scores), "score": scores}))
+    pl.concat(frames).write_parquet(path)
+
+
+def _publish(partial: Path, out: Path) -> None:
+    """Move a finished folder's contents into `out`, which may exist from before; spec.json last."""
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "spec.json").unlink(missing_ok=True)
+    shutil.rmtree(out / "model", ignore_errors=True)
+    for name in ("model", "scores.parquet", "history.parquet", "timing.json", "spec.json"):
+        (partial / name).replace(out / name)
+    partial.rmdir()
+
+
+def _peak_memory_mb() -> int:
+    """Peak resident memory of this process; ru_maxrss is in KiB on Linux and in bytes on macOS."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10))
+
+
+def _versions() -> dict[str, str]:
+    found = {"gradrank": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
+    for package in MOVERS:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def read_params(text: str) -> dict:
+    """`--params`: a JSON object, or @FILE holding one."""
+    source = Path(text[1:]).read_text(encoding="utf-8") if text.startswith("@") else text
+    try:
+        value = json.loads(source)
+    except json.JSONDecodeError as error:
+        raise GradrankError(f"--params: not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise GradrankError("--params: expected a JSON object such as '{\"learning_rate\": 0.05}'")
+    return value

@@ -1,0 +1,117 @@
+"""What a model is, and the registry that finds them.
+
+A model is one file in `gradrank/models/`: parameters with their sources, `fit`, `score`, `save`, `load`, and the
+decorator `@register("name")`. Nothing else in the project names it. Model files import at their top only what is
+cheap (numpy, this module); torch, numba, LightGBM, scikit-learn and everything built on them are imported inside
+`fit`, `score` and `load`, because every command that validates params.yaml imports all of them.
+"""
+
+import importlib
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from gradrank.data.collection import Collection
+from gradrank.errors import GradrankError, nearest
+
+
+class ModelParams(BaseModel):
+    """Base of every model's parameters: unknown keys, wrong types and non-finite numbers are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=False)
+
+
+def param(default: Any, source: str, **constraints: Any) -> Any:
+    """A parameter's default with its source (paper, section; or how it was measured) and pydantic constraints."""
+    return Field(default, description=source, **constraints)
+
+
+class Callback(Protocol):
+    """Called once an epoch or boosting round (or grid point); keeps the history and shows progress."""
+
+    def __call__(self, step: int, **values: float) -> None: ...
+
+
+class Model(ABC):
+    """A trained ranker. `fit` sees the training and validation parts only; the test part never reaches it."""
+
+    name: ClassVar[str]
+    Params: ClassVar[type[ModelParams]]
+    summary: ClassVar[str]  # one line for `gradrank models`: what it is and the paper it is from
+    needs_pairs: ClassVar[bool] = False  # True: its jobs wait for the pairs file and may use `train.pairs`
+    requires: ClassVar[tuple[str, ...]] = ()  # importable packages that a plain install lacks
+    extra: ClassVar[str | None] = None  # the optional extra of the package that installs them
+
+    @classmethod
+    def members(cls, params: ModelParams) -> tuple[str, ...]:
+        """Models whose scores, one column each in this order, are this one's features; none: the data's."""
+        return ()
+
+    @classmethod
+    @abstractmethod
+    def fit(
+        cls, train: Collection, vali: Collection, params: ModelParams, seed: int, callback: Callback
+    ) -> Self:
+        """Train on `train`, select on `vali`. Equal arguments give equal bytes in `save`."""
+
+    @abstractmethod
+    def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """(n,) float64 scores of (n, d) float32 features; higher ranks first.
+
+        `offsets` (q+1,) marks the queries, for the few rankers whose score depends on the whole list.
+        """
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write the model into an existing empty folder: safetensors, LightGBM text or JSON; never pickle."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what `save` wrote; scores are bit-identical to the saved model's."""
+
+
+_registered: dict[str, type[Model]] = {}
+
+
+def register(name: str) -> Callable[[type[Model]], type[Model]]:
+    """Class decorator: make a Model known to the command line, the workflow and the contract tests as `name`."""
+
+    def decorate(cls: type[Model]) -> type[Model]:
+        if name in _registered:
+            raise ValueError(
+                f"two models are called {name!r}: {_registered[name].__module__}, {cls.__module__}"
+            )
+        cls.name = name
+        _registered[name] = cls
+        return cls
+
+    return decorate
+
+
+@cache
+def models() -> dict[str, type[Model]]:
+    """Every registered model by name, in alphabetical order."""
+    package = importlib.import_module("gradrank.models")
+    for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
+        importlib.import_module(f"gradrank.models.{module}")
+    return dict(sorted(_registered.items()))
+
+
+def get_model(name: str) -> type[Model]:
+    """The class registered as `name`. Raises GradrankError with the nearest name otherwise."""
+    if name not in models():
+        raise GradrankError(f"unknown model {name!r}{nearest(name, list(models()))}")
+    return models()[name]
+
+
+def missing_packages(cls: type[Model]) -> list[str]:
+    """The packages of `cls.requires` that are not installed here."""
+    return [package for package in cls.requires if find_spec(package) is None]

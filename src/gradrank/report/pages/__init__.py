@@ -1,0 +1,1 @@
+"""The pages of the report, and their templates, styles and scripts."""

@@ -1,0 +1,121 @@
+"""A page a data set: its results under every convention, beside the published ones, and their making."""
+
+from typing import Any
+
+from gradrank.data.catalogue import catalogue
+from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.report.contents import DataSet, Study
+from gradrank.report.pages.page import Page, number, render_page
+from gradrank.report.plots.curves import learning_curves
+from gradrank.report.plots.heat_map import matrices
+from gradrank.report.plots.pr_curves import pr_curves
+from gradrank.report.plots.ranks import mean_ranks
+from gradrank.report.plots.spread import spread
+from gradrank.report.plots.sweeps import sweeps
+from gradrank.report.plots.two_methods import pairs
+from gradrank.report.tables.rows import Row, best
+
+
+def pages(study: Study) -> list[Page]:
+    return [
+        Page(f"data-{dataset.name}", dataset.name, render_page("dataset.html", **_values(dataset, study)))
+        for dataset in study.datasets
+    ]
+
+
+def _values(dataset: DataSet, study: Study) -> dict[str, Any]:
+    """What dataset.html shows."""
+    curves = [learning_curves(model, folds) for model, folds in dataset.folds.items()]
+    two = pairs(dataset)
+    return {
+        "dataset": dataset,
+        "convention": study.convention,
+        "entry": catalogue().get(dataset.name),
+        "grades": _grades(dataset.meta),
+        "main": main_table(dataset, study.convention),
+        "summaries": {name: convention.summary for name, convention in CONVENTIONS.items()},
+        "published": published_table(dataset.tables.get("published", [])),
+        "spread": spread(dataset, study.convention) if dataset.tables else None,
+        "curves": [panel for panel in curves if panel is not None],
+        "without_curves": [m for m, panel in zip(dataset.folds, curves, strict=True) if panel is None],
+        "pairs": two,
+        "pr": pr_curves(dataset, study.convention, two.chosen if two else tuple(dataset.ranked()[:1])),
+        "matrices": matrices(dataset),
+        "ranks": mean_ranks(dataset),
+        "sweeps": sweeps(dataset, study.convention),
+        "costs": costs(dataset),
+    }
+
+
+def main_table(dataset: DataSet, primary: str) -> dict[str, dict[str, list[tuple[str, str, bool]]]]:
+    """By convention (the primary first) and model: (mean, half width, best?) as printed, a metric."""
+    rows = dataset.tables.get("main") or [
+        {"convention": primary, "model": model, "metric": metric, "mean": mean, "half_width": None}
+        for model, means in dataset.summary.items()
+        for metric, mean in means.items()
+    ]
+    cells = {(row["convention"], row["model"], row["metric"]): row for row in rows}
+    names = sorted({row["convention"] for row in rows}, key=lambda name: (name != primary, name))
+    made: dict[str, dict[str, list[tuple[str, str, bool]]]] = {}
+    for name in names:
+        models = list(dict.fromkeys(row["model"] for row in rows if row["convention"] == name))
+        winners = {
+            m: best({model: _mean(cells, name, model, m) for model in models}) for m in dataset.metrics
+        }
+        made[name] = {
+            model: [_cell(cells.get((name, model, m)), model in winners[m]) for m in dataset.metrics]
+            for model in models
+        }
+    return made
+
+
+def _mean(cells: dict, convention: str, model: str, metric: str) -> float:
+    row = cells.get((convention, model, metric))
+    return row["mean"] if row and row["mean"] is not None else float("nan")
+
+
+def _cell(row: Row | None, is_best: bool) -> tuple[str, str, bool]:
+    if row is None:
+        return number(None), number(None), False
+    return number(row["mean"]), number(row["half_width"]), is_best
+
+
+def published_table(rows: list[Row]) -> dict[str, Any]:
+    """A line a published method, a cell a metric; the sources, numbered from 1 in the lines."""
+    sources = list(dict.fromkeys(row["source"] for row in rows))
+    lines: dict[tuple, dict[str, Row]] = {}
+    for row in rows:
+        key = (row["model"], row["method"], row["note"], row["convention"], row["our_convention"])
+        lines.setdefault((*key, sources.index(row["source"]) + 1), {})[row["metric"]] = row
+    return {
+        "metrics": list(dict.fromkeys(row["metric"] for row in rows)),
+        "sources": sources,
+        "lines": list(lines.items()),
+    }
+
+
+def costs(dataset: DataSet) -> list[dict[str, Any]]:
+    """Seconds and peak memory of each method's jobs, the slowest first."""
+    found = []
+    for model, folds in dataset.folds.items():
+        times = [fold.timing for fold in folds if fold.timing]
+        if times:
+            found.append(
+                {
+                    "model": model,
+                    "fit": sum(time["fit_seconds"] for time in times) / len(times),
+                    "slowest": max(time["fit_seconds"] for time in times),
+                    "total": sum(time["seconds"] for time in times),
+                    "memory": max(time["peak_memory_mb"] for time in times),
+                }
+            )
+    return sorted(found, key=lambda cost: -cost["fit"])
+
+
+def _grades(meta: dict[str, Any] | None) -> list[tuple[str, int]]:
+    """Rows a grade over all parts."""
+    counts: dict[str, int] = {}
+    for part in (meta or {}).get("parts", {}).values():
+        for grade, rows in part["labels"].items():
+            counts[grade] = counts.get(grade, 0) + rows
+    return sorted(counts.items(), key=lambda item: int(item[0]))

@@ -1,0 +1,77 @@
+"""Strips of one row a method that share an axis: fold means, 95% intervals and published values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from gradrank.report.contents import DataSet
+from gradrank.report.plots import svg
+from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, strip, upright
+from gradrank.report.tables.rows import Row
+
+
+@dataclass(frozen=True)
+class Spread:
+    metric: str
+    folds: list[int]
+    strips: list[Strip]
+    axis: Markup
+
+
+def spread(dataset: DataSet, convention: str) -> Spread:
+    """Every method's fold means (dots), mean and 95% interval (bar) and published values (diamonds)."""
+    metric = dataset.headline
+
+    main = {
+        row["model"]: row
+        for row in dataset.tables["main"]
+        if row["metric"] == metric and row["convention"] == convention and row["mean"] == row["mean"]
+    }
+    folds: dict[str, list[Row]] = {model: [] for model in main}
+    for row in dataset.tables["folds"]:
+        if row["metric"] == metric and row["convention"] == convention:
+            folds[row["model"]].append(row)
+    published: dict[str, list[Row]] = {model: [] for model in main}
+    for row in dataset.tables["published"]:
+        # A value of another convention has its place here only if that convention gives our method the same.
+        if row["metric"] == metric and abs(row["ours"] - main[row["model"]]["mean"]) < 5e-5:
+            published[row["model"]].append(row)
+    ends = [value for row in main.values() for value in (row["mean"] - _half(row), row["mean"] + _half(row))]
+    ends += [row["mean"] for rows in folds.values() for row in rows]
+    ends += [row["published"] for rows in published.values() for row in rows]
+    scale = svg.padded(ends, 0, 100, 0.04)
+    strips = [
+        Strip(model, main[model]["mean"], _strip(scale, main[model], folds[model], published[model]))
+        for model in dataset.ranked()
+        if model in main
+    ]
+    numbers = sorted({int(row["fold"]) for rows in folds.values() for row in rows})
+    return Spread(metric, numbers, strips, axis(scale))
+
+
+def _half(row: Row) -> float:
+    return row["half_width"] if row["half_width"] == row["half_width"] else 0.0
+
+
+def _strip(scale: svg.Scale, row: Row, folds: Sequence[Row], published: Sequence[Row]) -> Markup:
+    mean, half = row["mean"], _half(row)
+    parts = [bar(scale, mean - half, mean + half)]
+    for fold in folds:
+        number = int(fold["fold"])
+        title = svg.element("title", f"fold {number}: {fold['mean']:.4f}")
+        at = percent(scale, fold["mean"])
+        parts.append(svg.element("circle", title, cx=at, cy=MIDDLE, r=3.5, class_=f"dot f{number}"))
+    for there in published:
+        title = svg.element(
+            "title", f"published: {there['published']:.4f} ({there['method']}, {there['source']})"
+        )
+        # A nested svg carries the percentage: a path has none.
+        diamond = svg.element("path", title, d="M0 -5.5L5.5 0L0 5.5L-5.5 0Z", class_="published")
+        at = percent(scale, there["published"])
+        parts.append(svg.element("svg", diamond, x=at, y=MIDDLE, overflow="visible"))
+    parts.append(upright(scale, mean, "mean", 3))
+    label = f"mean {mean:.4f}, 95% interval {mean - half:.4f} to {mean + half:.4f}; folds "
+    label += ", ".join(f"{fold['mean']:.4f}" for fold in folds)
+    label += "".join(f"; published {there['published']:.4f}" for there in published)
+    return strip(scale, parts, label)

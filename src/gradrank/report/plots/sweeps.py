@@ -1,0 +1,102 @@
+"""Sweeps: variants named `lambdamart-learning_rate=0.05` as a plot of the metric against the parameter."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from gradrank.evaluation.published import metric_label
+from gradrank.report.contents import DataSet
+from gradrank.report.pages.page import setting
+from gradrank.report.plots.chart import Series, line_chart
+from gradrank.report.tables.rows import Row
+
+LOG_FROM = 20.0  # largest over smallest value: from here on a logarithmic axis
+
+
+@dataclass(frozen=True)
+class Point:
+    """One variant: its value of the swept parameter, and the other parameters in its name, as they stand."""
+
+    model: str
+    value: Any
+    others: str
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One parameter of one entry of params.yaml; a drawing, and the same as rows of value and mean."""
+
+    entry: str
+    param: str
+    points: list[Point]
+    drawing: Markup
+
+
+def sweeps(dataset: DataSet, convention: str) -> list[Sweep]:
+    """A plot for each parameter of which variants have two values or more, with the headline metric."""
+    rows = {
+        row["model"]: row
+        for row in dataset.tables.get("main", [])
+        if row["convention"] == convention
+        and row["metric"] == dataset.headline
+        and row["mean"] == row["mean"]
+    }
+    params = {model: folds[0].spec["params"] for model, folds in dataset.folds.items() if folds}
+    return [
+        Sweep(entry, param, points, _drawing(entry, param, points, rows, dataset.headline))
+        for (entry, param), points in swept({model: params.get(model, {}) for model in rows}).items()
+    ]
+
+
+def swept(params: dict[str, dict[str, Any]]) -> dict[tuple[str, str], list[Point]]:
+    """By (entry, parameter) its variants, from {variant's name: its resolved parameters}.
+
+    The name says which parameters were swept, spec.json what their values are.
+    """
+    found: dict[tuple[str, str], list[Point]] = {}
+    for model, values in params.items():
+        entry, *named = re.split(r"-(?=[A-Za-z_]\w*=)", model)
+        for part in named:
+            name, _, text = part.partition("=")
+            others = ", ".join(other for other in named if other != part)
+            found.setdefault((entry, name), []).append(Point(model, values.get(name, text), others))
+    return {
+        key: sorted(points, key=lambda point: (point.others, _place(point.value), str(point.value)))
+        for key, points in found.items()
+        if len({str(point.value) for point in points}) > 1
+    }
+
+
+def _place(value: Any) -> float:
+    return float(value) if _is_number(value) else 0.0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _drawing(entry: str, param: str, points: list[Point], rows: dict[str, Row], metric: str) -> Markup:
+    """Means with their intervals; a line for each setting of the other swept parameters."""
+    labels = None
+    if not all(_is_number(point.value) for point in points):
+        labels = list(dict.fromkeys(setting(point.value) for point in points))
+    series = []
+    for others in dict.fromkeys(point.others for point in points):
+        line = [point for point in points if point.others == others]
+        means = [rows[point.model] for point in line]
+        series.append(
+            Series(
+                name=others or entry,
+                x=[labels.index(setting(point.value)) if labels else point.value for point in line],
+                y=[row["mean"] for row in means],
+                half_widths=[row["half_width"] if row["half_width"] > 0 else 0.0 for row in means],
+                points=True,
+            )
+        )
+    xs = [x for each in series for x in each.x]
+    log_x = labels is None and min(xs) > 0 and max(xs) / min(xs) >= LOG_FROM
+    best = max(points, key=lambda point: rows[point.model]["mean"])
+    alt = f"{metric_label(metric)} of {entry} against {param}: best {rows[best.model]['mean']:.4f} at {best.value}"
+    return line_chart(series, param, metric_label(metric), alt, log_x, labels)

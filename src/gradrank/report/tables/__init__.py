@@ -1,0 +1,1 @@
+"""Tables: their rows, and how they are written."""

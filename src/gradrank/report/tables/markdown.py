@@ -1,0 +1,88 @@
+"""summary.md: the main table and the published numbers beside ours, as GitHub shows them."""
+
+from gradrank.evaluation.published import metric_label
+from gradrank.report.tables.rows import LEVEL, Row, best
+
+MARKS = {"inside": "✓", "above": "▲", "below": "▼"}
+
+
+def markdown_table(head: list[str], rows: list[list[str]]) -> str:
+    """A pipe table: the first column left, the others right."""
+    lines = [head, [":--", *["--:"] * (len(head) - 1)], *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def summary_page(dataset: str, convention: str, made: dict[str, list[Row]]) -> str:
+    """The text of summary.md from the tables that `summary.summarise` made."""
+    main = [row for row in made["main"] if row["convention"] == convention]
+    folds = {row["fold"] for row in made["folds"]}
+    over = "one split" if len(folds) == 1 else f"{len(folds)} folds"
+    parts = [
+        f"# {dataset}: test results under the `{convention}` convention",
+        f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
+        "all), ± half the 95% interval (1.96 standard errors over all test queries). Best in bold.",
+        _main_table(main),
+        *_level_with_best(main, made["pairwise"]),
+    ]
+    if made["published"]:
+        parts += ["## Published numbers beside ours", *_published(made["published"])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _main_table(main: list[Row]) -> str:
+    metrics = list(dict.fromkeys(row["metric"] for row in main))
+    models = list(dict.fromkeys(row["model"] for row in main))
+    cells = {(row["model"], row["metric"]): (row["mean"], row["half_width"]) for row in main}
+    bold = {metric: best({model: cells[model, metric][0] for model in models}) for metric in metrics}
+    rows = []
+    for model in models:
+        row = [f"`{model}`"]
+        for metric in metrics:
+            mean, half_width = (f"{value:.4f}" for value in cells[model, metric])
+            row.append(f"**{mean}** ± {half_width}" if model in bold[metric] else f"{mean} ± {half_width}")
+        rows.append(row)
+    return markdown_table(["method", *map(metric_label, metrics)], rows)
+
+
+def _level_with_best(main: list[Row], pairwise: list[Row]) -> list[str]:
+    """A sentence a tested metric: the methods that paired tests do not tell from the best mean."""
+    sentences = []
+    for metric in dict.fromkeys(row["metric"] for row in pairwise):
+        means = {row["model"]: row["mean"] for row in main if row["metric"] == metric}
+        winner = max(means, key=lambda model: (means[model], model))
+        pairs = [
+            row for row in pairwise if row["metric"] == metric and winner in (row["model_a"], row["model_b"])
+        ]
+        level = [
+            row["model_b"] if row["model_a"] == winner else row["model_a"]
+            for row in pairs
+            if not row["wilcoxon_holm"] < LEVEL
+        ]
+        others = ", ".join(f"`{model}`" for model in level) or "no other method"
+        others = "every other method" if len(level) == len(pairs) else others
+        sentences.append(
+            f"Level with the best by {metric_label(metric)} (`{winner}`; paired Wilcoxon test over queries, "
+            f"Holm-corrected for all pairs, p ≥ {LEVEL}): {others}."
+        )
+    return sentences
+
+
+def _published(rows: list[Row]) -> list[str]:
+    """A line a published method: its values, and ours minus them; sources are numbered below."""
+    metrics = list(dict.fromkeys(row["metric"] for row in rows))
+    sources = list(dict.fromkeys(row["source"] for row in rows))
+    lines: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows:
+        key = tuple(row[k] for k in ("model", "method", "note", "convention", "our_convention", "source"))
+        text = f"{row['published']:.4f} ({row['difference']:+.4f} {MARKS[row['verdict']]})"
+        lines.setdefault(key, {})[row["metric"]] = text
+    table = []
+    for (model, method, note, theirs, ours, source), cells in lines.items():
+        name = f"{method} [{sources.index(source) + 1}]" + (f", {note}" if note else "")
+        under = f"`{theirs}`" if theirs == ours else f"`{theirs}` (ours: `{ours}`)"
+        table.append([f"`{model}`", name, under, *(cells.get(metric, "") for metric in metrics)])
+    return [
+        "Published value (ours minus it; ✓ it lies inside our 95% interval, ▲ we are above it, ▼ below).",
+        markdown_table(["method", "published as", "convention", *map(metric_label, metrics)], table),
+        "\n".join(f"{number}. {source}" for number, source in enumerate(sources, 1)),
+    ]

@@ -1,0 +1,50 @@
+"""The README's result table, made from results/mq2007/summary.json: `python -m gradrank.report.tables.readme`.
+
+The table lies between two markers; a test fails where README and results disagree.
+"""
+
+from pathlib import Path
+
+from gradrank.errors import GradrankError
+from gradrank.evaluation.published import lookup, metric_label
+from gradrank.files import atomic, read_json
+from gradrank.report.tables.markdown import markdown_table
+from gradrank.report.tables.rows import best
+
+BEGIN, END = "<!-- results: made by `make readme` -->", "<!-- /results -->"
+METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "mean_ndcg", "map", "p@10")
+
+
+def result_table(summary: dict[str, dict[str, float]], dataset: str) -> str:
+    """Methods by NDCG@10, best values in bold, the published NDCG@10 in the last column."""
+    bold = {metric: best({model: values[metric] for model, values in summary.items()}) for metric in METRICS}
+    rows = []
+    for model in sorted(summary, key=lambda name: -summary[name]["ndcg@10"]):
+        cells = [f"{summary[model][metric]:.4f}" for metric in METRICS]
+        cells = [
+            f"**{cell}**" if model in bold[metric] else cell
+            for metric, cell in zip(METRICS, cells, strict=True)
+        ]
+        published = {f"{there.value:.4f}": None for there in lookup(dataset, model, "ndcg@10")}
+        rows.append([f"`{model}`", *cells, ", ".join(published)])
+    return markdown_table(["method", *map(metric_label, METRICS), "published NDCG@10"], rows)
+
+
+def with_table(text: str, table: str) -> str:
+    """The README's text with the table between its markers. Raises GradrankError without the markers."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise GradrankError(f"README.md: expected the markers {BEGIN!r} and {END!r}")
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+def main(readme: Path = Path("README.md"), results: Path = Path("results")) -> None:
+    table = result_table(read_json(results / "mq2007/summary.json"), "mq2007")
+    text = with_table(readme.read_text(encoding="utf-8"), table)
+    with atomic(readme) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

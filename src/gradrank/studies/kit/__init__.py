@@ -1,0 +1,1 @@
+"""What studies share: their inputs, their tables, how a page is written."""

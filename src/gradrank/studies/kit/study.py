@@ -1,0 +1,181 @@
+"""What a study is: one publication re-created, every published number beside ours.
+
+A study is one file in `gradrank/studies/`: `TITLE`, `PUBLICATION` (its citation) and `build(inputs)`, which
+returns the sections of its page. Nothing else names it: the command `gradrank study NAME`, the target of that
+name and its page in the report find the file by themselves. What it needs stands in params.yaml, `studies.NAME`.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from gradrank.errors import GradrankError, nearest
+from gradrank.evaluation.conventions import Convention
+from gradrank.evaluation.per_query import QueryValues
+from gradrank.files import read_json
+from gradrank.report.tables.rows import verdict
+
+Row = dict[str, Any]
+FOLDER = "studies"  # of results/: what no data set may be called
+
+
+@dataclass(frozen=True)
+class Column:
+    """`key` of the rows; `title` heads it; `form`: how its numbers are printed (`.4f`), empty for text."""
+
+    key: str
+    title: str
+    form: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows by column; None and nan print as a dash. `id` names its CSV file and its entry in numbers.json.
+
+    timed: it holds measured times, which differ from run to run: shown on the page and written as CSV, but
+    kept out of page.md and numbers.json, which equal results make equal.
+    """
+
+    id: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    note: str = ""
+    timed: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing as inline SVG, what it shows in words, and the table of what is drawn."""
+
+    id: str
+    title: str
+    svg: str
+    alt: str
+    table: Table
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Paragraphs (with `code` in backquotes), then tables and figures in reading order."""
+
+    id: str
+    title: str
+    paragraphs: Sequence[str]
+    content: Sequence[Table | Figure] = ()
+
+
+def comparison(form: str = ".4f") -> tuple[Column, ...]:
+    """The columns of what `beside` returns."""
+    return (
+        Column("published", "published", form),
+        Column("ours", "ours", form),
+        Column("half_width", "± 95%", form),
+        Column("difference", "difference", f"+{form}"),
+        Column("verdict", "verdict"),
+    )
+
+
+def beside(published: float | None, ours: float, half_width: float) -> Row:
+    """A published number and ours with half its 95% interval, their difference, and where ours lies."""
+    row = {"published": published, "ours": ours, "half_width": half_width, "difference": None, "verdict": ""}
+    if published is not None:
+        row |= {"difference": ours - published, "verdict": verdict(ours, half_width, published)}
+    return row
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a study is made from: finished results, and what params.yaml says of it.
+
+    results, data: as everywhere, results/ and data/parquet/. folder: results/studies/<name>, where jobs of its
+    own leave their files. settings: `studies.<name>` of params.yaml, resolved: `datasets`, `models`, and keys
+    of its own.
+    """
+
+    results: Path
+    data: Path
+    folder: Path
+    settings: Mapping[str, Any]
+
+    @property
+    def datasets(self) -> list[str]:
+        return list(self.settings.get("datasets", ()))
+
+    @property
+    def models(self) -> list[str]:
+        """Models and variants: the folders of results/<dataset>."""
+        return list(self.settings.get("models", ()))
+
+    def measure(
+        self,
+        dataset: str,
+        model: str,
+        metrics: Sequence[str],
+        convention: str | Convention,
+        split: str = "test",
+    ) -> QueryValues:
+        """Any metric under any convention, from the stored scores of every fold; nothing is retrained.
+
+        split: `train`, `vali` or `test`. Raises GradrankError where a fold is missing or its scores do not fit.
+        """
+        from gradrank.evaluation.judgements import read_judgements, read_scores
+        from gradrank.evaluation.metrics import compute
+
+        parquet = self.data / f"{dataset}.parquet"
+        found: dict[str, list] = {metric: [] for metric in metrics}
+        folds, qids = [], []
+        for number, parts in enumerate(read_json(parquet.with_suffix(".json"))["folds"], start=1):
+            judged = read_judgements(parquet, parts[split])
+            scores = read_scores(self.fold(dataset, model, number) / "scores.parquet", judged, split)
+            values = compute(metrics, scores, judged.labels, judged.offsets, convention, ids=judged.docids)
+            for metric in metrics:
+                found[metric].append(values[metric])
+            folds.append(np.full(len(judged.qids), number))
+            qids.append(judged.qids)
+        joined = {metric: np.concatenate(values) for metric, values in found.items()}
+        return QueryValues(np.concatenate(folds), np.concatenate(qids), joined)
+
+    def fold(self, dataset: str, model: str, number: int) -> Path:
+        return self.results / dataset / model / f"fold{number}"
+
+    def params(self, dataset: str, model: str) -> dict[str, Any]:
+        """The parameters a model or variant was trained with, and its registered name as `model`."""
+        spec = read_json(self.fold(dataset, model, 1) / "spec.json")
+        return spec["params"] | {"model": spec["model"]}
+
+    def around(self, dataset: str, base: str, name: str) -> list[tuple[Any, str]]:
+        """(value, model) of `base` and of this study's models that differ from it in parameter `name` alone."""
+        params = {model: self.params(dataset, model) for model in {base, *self.models}}
+        same = {key: value for key, value in params[base].items() if key != name}
+        return sorted(
+            (values[name], model)
+            for model, values in params.items()
+            if {key: value for key, value in values.items() if key != name} == same
+        )
+
+    def timings(self, dataset: str, model: str) -> list[dict[str, float]]:
+        """timing.json of every fold: `fit_seconds`, `seconds`, `peak_memory_mb`."""
+        return [
+            read_json(path) for path in sorted((self.results / dataset / model).glob("fold*/timing.json"))
+        ]
+
+
+def study_names() -> list[str]:
+    """Every study, in alphabetical order."""
+    package = importlib.import_module("gradrank.studies")
+    return sorted(info.name for info in pkgutil.iter_modules(package.__path__) if info.name != "kit")
+
+
+def get_study(name: str) -> ModuleType:
+    """The module of a study. Raises GradrankError with the nearest name otherwise."""
+    if name not in study_names():
+        raise GradrankError(f"unknown study {name!r}{nearest(name, study_names())}")
+    return importlib.import_module(f"gradrank.studies.{name}")

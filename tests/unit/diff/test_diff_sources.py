@@ -1,0 +1,216 @@
+"""What A and B may be: the same study as folder, git revision, DVC experiment and MLflow run is the same."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from diff_sides import make_study
+from gradrank.diff.compare import compare
+from gradrank.diff.sides import resolve
+from gradrank.errors import GradrankError
+from gradrank.evaluation.per_query import collect
+from gradrank.pipeline.mlflow_import import track
+
+ROOT = Path(__file__).resolve().parents[3]
+PARAMS = (ROOT / "params.yaml").read_text()
+DVC = Path(sys.executable).with_name("dvc")
+METHODS = {"lambdamart", "ranksvm"}
+
+# The stage of the toy project: it takes the study that a parameter names to where DVC and git keep it.
+STAGE = """
+import shutil, yaml
+rate = yaml.safe_load(open("params.yaml"))["models"]["lambdamart"]["learning_rate"]
+made = f"made/{rate}"
+shutil.copyfile(f"{made}/results/per_query.parquet", "results/per_query.parquet")
+shutil.copyfile(f"{made}/results/mq2007/summary.json", "results/mq2007/summary.json")
+shutil.copytree(f"{made}/results/mq2007/lambdamart", "results/snapshot/mq2007/lambdamart", dirs_exist_ok=True)
+"""
+STAGES = f"""
+stages:
+  study:
+    cmd: '"{sys.executable}" stage.py'
+    params: [models]
+    outs: [results/per_query.parquet, results/snapshot]
+"""
+
+
+def run(folder: Path, *command: str | Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def verdicts(a, b) -> dict[tuple[str, str], str]:
+    return {(row.model, row.metric): row.verdict for row in compare(a, b).rows}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Path:
+    """A repository with results at HEAD, the same without DVC's lock at HEAD~1, and an experiment `faster`.
+
+    made/0.05 and made/0.1 hold the two studies that lie behind them.
+    """
+    if not DVC.is_file():
+        pytest.skip("needs DVC: pip install 'gradrank[dvc]'")
+    root = tmp_path_factory.mktemp("diff") / "my project"
+    for rate in ("0.05", "0.1"):
+        results = make_study(root / "made" / rate, shift=float(rate))
+        collect(results, results / "per_query.parquet")
+    (root / "results/mq2007").mkdir(parents=True)
+    shutil.copy(root / "made/0.05/results/mq2007/summary.json", root / "results/mq2007")
+    (root / "params.yaml").write_text(PARAMS)
+    (root / "stage.py").write_text(STAGE)
+    (root / "dvc.yaml").write_text(STAGES)
+    (root / ".gitignore").write_text("made\nresults/*\n!results/mq2007\n")
+    run(root, "git", "init", "--quiet")
+    for key, value in (("user.name", "a"), ("user.email", "a@b")):
+        run(root, "git", "config", key, value)
+    run(root, DVC, "init", "--quiet")
+    run(root, DVC, "config", "core.analytics", "false")
+    run(root, "git", "add", ".")
+    run(root, "git", "commit", "--quiet", "-m", "means only")
+    run(root, DVC, "repro", "--quiet")
+    run(root, "git", "add", ".")
+    run(root, "git", "commit", "--quiet", "-m", "results")
+    run(root, DVC, "exp", "run", "--quiet", "--name", "faster", "-S", "models.lambdamart.learning_rate=0.1")
+    run(root, "git", "checkout", "--quiet", ".")
+    run(root, DVC, "checkout", "--quiet")
+    return root
+
+
+@pytest.fixture
+def here(project, monkeypatch) -> Path:
+    monkeypatch.chdir(project)
+    return project
+
+
+def test_folder_by_its_project_itself_or_one_data_set(here):
+    sides = [resolve(f"made/0.05{below}") for below in ("", "/results", "/results/mq2007")]
+    for one in sides:
+        assert one.kind == "results folder" and one.conventions == {"mq2007": "letor4"}
+        assert one.methods["mq2007"].keys() == METHODS
+        assert set(verdicts(sides[0], one).values()) == {"unchanged"}
+    assert sides[0].methods["mq2007"]["ranksvm"].cost.seconds == sum(2.0 + fold for fold in range(1, 6))
+    assert compare(sides[0], resolve("made/0.1")).changes.params == [
+        ("models.lambdamart.shift", 0.05, 0.1, ("mq2007",))
+    ]
+
+
+def test_folder_as_dvc_pull_leaves_it(here, tmp_path):
+    pulled = tmp_path / "results"
+    (pulled / "mq2007").mkdir(parents=True)
+    shutil.copy(here / "made/0.05/results/mq2007/summary.json", pulled / "mq2007")
+    alone = resolve(str(pulled))
+    assert "only the means" in alone.notices[0] and "dvc pull" in alone.notices[0]
+    assert set(verdicts(alone, resolve("made/0.05")).values()) == {"untested"}
+    shutil.copy(here / "made/0.05/results/per_query.parquet", pulled)
+    assert set(verdicts(resolve(str(pulled)), resolve("made/0.05")).values()) == {"unchanged"}
+
+
+def test_folder_whose_summary_is_of_another_run_says_so(here, tmp_path):
+    folder = shutil.copytree(here / "made/0.05", tmp_path / "mixed")
+    assert not resolve(str(folder)).notices
+    shutil.copy(here / "made/0.1/results/mq2007/summary.json", folder / "results/mq2007")
+    assert "is not the mean of the values" in resolve(str(folder)).notices[0]
+
+
+def test_git_revision(here):
+    head = resolve("HEAD")
+    assert head.kind == "git revision" and len(head.revision) == 40
+    assert head.notices == ()
+    assert set(verdicts(head, resolve("made/0.05")).values()) == {"unchanged"}
+    assert head.methods["mq2007"]["lambdamart"].cost is not None  # DVC's snapshot has it
+    assert head.params["mq2007"]["models.lambdamart"]["learning_rate"] == 0.05
+    assert (
+        head.params["mq2007"]["models.lambdamart"]["lambda_l2"] == 0.0
+    )  # a default, which params.yaml omits
+
+
+def test_revision_without_values_shows_means_and_says_how_to_get_more(here):
+    before = resolve("HEAD~1")
+    assert "Significance needs the values a query: no dvc.lock" in before.notices[0]
+    assert "git worktree add" in before.notices[0]
+    found = compare(before, resolve("faster"))
+    assert {row.verdict for row in found.rows} == {"untested"}
+    moved = {(row.model, row.metric) for row in found.rows if row.difference}
+    assert moved == {("lambdamart", "ndcg@10")}
+
+
+def test_dvc_experiment(here):
+    faster = resolve("faster")
+    assert faster.kind == "DVC experiment"
+    found = compare(resolve("HEAD"), faster)
+    (row,) = (row for row in found.rows if row.verdict != "unchanged")
+    assert (row.model, row.metric, row.verdict) == ("lambdamart", "ndcg@10", "better")
+    assert row.difference == pytest.approx(0.05)
+    assert found.changes.params == [("models.lambdamart.learning_rate", 0.05, 0.1, ("mq2007",))]
+
+
+def test_values_that_dvc_has_lost_are_named(here, tmp_path, monkeypatch):
+    copy = shutil.copytree(here, tmp_path / "lost")
+    shutil.rmtree(copy / ".dvc/cache")
+    monkeypatch.chdir(copy)
+    lost = resolve("HEAD")
+    assert "neither in its cache nor in a remote" in lost.notices[0]
+    assert lost.methods["mq2007"]["ranksvm"].values is None
+
+
+def test_revision_whose_parameters_are_refused_today(here, tmp_path, monkeypatch):
+    copy = shutil.copytree(here, tmp_path / "old")
+    monkeypatch.chdir(copy)
+    old = PARAMS.replace("    num_leaves: 15", "    number_of_leaves: 15")
+    assert old != PARAMS
+    (copy / "params.yaml").write_text(old)
+    run(copy, "git", "commit", "--quiet", "-am", "as they once were called")
+    found = compare(resolve("HEAD~1"), resolve("HEAD"))
+    assert "refuses its params.yaml" in found.notices[0] and "number_of_leaves" in found.notices[0]
+    changed = {change.name: change[1:3] for change in found.changes.params}
+    assert changed["models.lambdamart.number_of_leaves"] == (None, 15)
+    assert not [name for name in changed if not name.startswith("models.lambdamart.num")]
+
+
+def test_mlflow_parent_and_child(here, tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'a b.db'}")
+    monkeypatch.setattr(
+        "gradrank.pipeline.mlflow_import._save_pyfunc", lambda fold, spec, out: out.mkdir(parents=True)
+    )
+    from mlflow import MlflowClient
+
+    for rate in ("0.05", "0.1"):
+        runs = track(here / f"made/{rate}/results", ["mq2007"], sorted(METHODS))
+        tracked = {run.model: run.run_id for run in runs}
+        parent = MlflowClient().get_run(runs[0].run_id).data.tags["mlflow.parentRunId"]
+        assert set(verdicts(resolve(parent), resolve(f"made/{rate}")).values()) == {"unchanged"}
+    whole, one = resolve(parent), resolve(tracked["lambdamart"])
+    assert whole.kind == one.kind == "MLflow run"
+    assert whole.methods["mq2007"].keys() == METHODS and one.methods["mq2007"].keys() == {"lambdamart"}
+    found = compare(resolve("made/0.05"), whole)
+    assert found.changes.params == [("models.lambdamart.shift", 0.05, 0.1, ("mq2007",))]
+    assert found.changes.data == []
+    assert {pair.a for pair in found.costs} == {pair.b for pair in found.costs}
+    with pytest.raises(GradrankError, match="no such run"):
+        resolve("0" * 32)
+
+
+def test_unknown_name_and_missing_store(here, monkeypatch):
+    with pytest.raises(GradrankError, match="slower: no folder, git revision, DVC experiment"):
+        resolve("slower")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///none.db")
+    with pytest.raises(GradrankError, match="no MLflow store"):
+        resolve("0" * 32)
+    assert not Path("none.db").exists()
+    with pytest.raises(GradrankError, match="no results"):
+        resolve("made")
+
+
+def test_two_experiments_of_one_name_are_told_apart(here, tmp_path, monkeypatch):
+    copy = shutil.copytree(here, tmp_path / "twice")
+    monkeypatch.chdir(copy)
+    other = f"refs/exps/{'a' * 2}/{'b' * 38}/faster"
+    run(copy, "git", "update-ref", other, "HEAD")
+    with pytest.raises(GradrankError, match="2 experiments have this name"):
+        resolve("faster")
+    assert os.environ.get("GIT_DIR") is None

@@ -1,0 +1,342 @@
+"""Reading judgements and scores, evaluating files and folds, and export to outside evaluators."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gradrank.errors import GradrankError
+from gradrank.evaluation.evaluate import evaluate_file, evaluate_model, letor_report
+from gradrank.evaluation.export import export_model, export_scores, export_trec
+from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
+from gradrank.evaluation.metrics import compute
+
+LETOR = """\
+2 qid:10 1:0.1 2:0.2 #docid = A inc = 1 prob = 0.2
+0 qid:10 1:0.3 2:0.1 #docid = B
+# a comment line
+
+1 qid:7 1:0.5 2:0.4 #docid = A
+0.0 qid:7 1:0.2 #docid = C
+0 qid:7 1:0.9 #docid = D
+"""
+SCORES = [0.5, 1.5, 2.0, -1.0, 3.0]
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "test.txt"
+    path.write_text(LETOR)
+    return path
+
+
+def write(path, content):
+    path.write_text(content) if isinstance(content, str) else content.write_parquet(path)
+    return path
+
+
+# --- reading ------------------------------------------------------------------------------------------
+
+
+def test_judgements_of_letor_text(data):
+    got = read_judgements(data)
+    assert got.labels.tolist() == [2, 0, 1, 0, 0]
+    assert got.offsets.tolist() == [0, 2, 5]
+    assert got.qids.tolist() == [10, 7]
+    assert got.docids.to_list() == ["A", "B", "A", "C", "D"]
+
+
+def test_text_with_byte_order_mark_carriage_returns_and_no_last_newline(tmp_path):
+    path = tmp_path / "test.txt"
+    path.write_bytes(("\ufeff" + LETOR.rstrip().replace("\n", "\r\n")).encode())
+    assert read_judgements(path).labels.tolist() == [2, 0, 1, 0, 0]
+    scores = tmp_path / "scores.txt"
+    scores.write_bytes(b"\xef\xbb\xbf0.5\r\n1.5\r\n2e0\r\n-1\r\n+3.\r\n\r\n")
+    assert read_scores(scores, read_judgements(path)).tolist() == SCORES
+
+
+def test_without_ids_there_are_no_docids(tmp_path):
+    assert read_judgements(write(tmp_path / "a.txt", "1 qid:3 4:1\n0 qid:3\n")).docids is None
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("1 qid:1 1:2\nx qid:1 1:2\n", "line 2: expected GRADE qid:N"),
+        ("1 qid:1 1:2\n\n1 1:2\n", "line 3: expected GRADE qid:N"),
+        ("-1 qid:1 1:2\n", "line 1: expected GRADE qid:N"),
+        ("0.5 qid:1 1:2\n", "line 1: expected GRADE qid:N"),
+        ("1 qid:1 1:2\n1 qid:2 1:2\n1 qid:1 1:2\n", "rows of query 1 are not together"),
+        ("", "no judgements"),
+    ],
+)
+def test_malformed_judgements_are_refused(tmp_path, text, reason):
+    path = write(tmp_path / "data.txt", text)
+    with pytest.raises(GradrankError, match=reason) as error:
+        read_judgements(path)
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("0.5\n1.5\n2.0\n-1.0\n", "4 scores for 5 documents"),
+        ("0.5\n1.5\n2.0\n-1.0\n3.0\n4.0\n", "6 scores for 5 documents"),
+        ("0.5\n1.5\nnan\n-1.0\n3.0\n", "line 3: 'nan' is not a finite number"),
+        ("0.5\n1.5\n2\n-inf\n3.0\n", "line 4: '-inf' is not a finite number"),
+        ("0.5\n1.5\n1e999\n-1.0\n3.0\n", "line 3: '1e999' is not a finite number"),
+        ("0.5\nhigh\n2.0\n-1.0\n3.0\n", "line 2: 'high' is not a finite number"),
+        ("0.5\n\n2.0\n-1.0\n3.0\n", "line 2: '' is not a finite number"),
+        ("0.5 1.5\n2.0 -1.0\n3.0\n", "line 1: '0.5 1.5' is not a finite number"),
+        ("", "no scores"),
+        ("\n\n", "no scores"),
+        ("10 Q0 A 1 2.0 me\n10 Q0 A 2 1.0 me\n", "line 2: document 'A' of query 10 has a second score"),
+        ("10 Q0 A 1 2.0 me\n10 Q0 X 2 1.0 me\n", "line 2: document 'X' of query 10 is not in the data"),
+        (
+            "10 Q0 A 1 2.0 me\n7 Q0 A 2 1.0 me\n",
+            "3 documents have no score; the first is document 'B' of query 10",
+        ),
+        ("10 Q0 A 1 2.0 me\n7 Q0 A 1.0 me\n", "line 2: .* is not of the form"),
+        ("10 Q0 A 1 much me\n", "line 1: 'much' is not a finite number"),
+        (pl.DataFrame({"score": [1.0, 2.0]}), "2 scores for 5 documents"),
+        (pl.DataFrame({"score": [1.0, 2.0, 3.0, None, 5.0]}), "row 4: None is not a finite number"),
+        (pl.DataFrame({"score": [1.0, float("nan"), 3.0, 4.0, 5.0]}), "row 2: 'NaN' is not a finite number"),
+        (pl.DataFrame({"scores": SCORES}), "numeric column `score`, got scores"),
+        (pl.DataFrame({"score": ["a"] * 5}), "numeric column `score`"),
+        (pl.DataFrame({"score": SCORES, "docid": list("ABACD")}), "one of the columns is missing"),
+        (pl.DataFrame({"score": SCORES, "split": ["train"] * 5}), "no scores"),
+    ],
+)
+def test_malformed_scores_are_refused(tmp_path, data, content, reason):
+    path = write(tmp_path / ("scores.txt" if isinstance(content, str) else "scores.parquet"), content)
+    with pytest.raises(GradrankError, match=reason) as error:
+        read_scores(path, read_judgements(data))
+    assert str(path) in str(error.value)
+
+
+def test_other_files_than_expected_are_refused(tmp_path, data):
+    with pytest.raises(GradrankError, match="no such file"):
+        read_judgements(tmp_path / "absent.parquet")
+    with pytest.raises(GradrankError, match="not a Parquet file of the expected columns"):
+        read_scores(write(tmp_path / "scores.parquet", "0.5\n"), read_judgements(data))
+    (tmp_path / "binary.txt").write_bytes(bytes(range(256)))
+    with pytest.raises(GradrankError, match="not a text file"):
+        read_scores(tmp_path / "binary.txt", read_judgements(data))
+
+
+def test_scores_by_document_id_come_in_any_order(tmp_path, data):
+    judgements = read_judgements(data)
+    run = "7 Q0 D 1 3 me\n7 Q0 A 2 2 me\n7 Q0 C 3 -1 me\n10 Q0 B 1 1.5 me\n10 Q0 A 2 0.5 me\n"
+    assert read_scores(write(tmp_path / "run.txt", run), judgements).tolist() == SCORES
+    table = pl.DataFrame(
+        {"qid": [7, 7, 7, 10, 10], "docid": list("DACBA"), "score": [3.0, 2.0, -1.0, 1.5, 0.5]}
+    )
+    assert read_scores(write(tmp_path / "ids.parquet", table), judgements).tolist() == SCORES
+
+
+# --- files --------------------------------------------------------------------------------------------
+
+
+def test_evaluate_file_and_report_by_hand(tmp_path, data):
+    path = write(tmp_path / "scores.txt", "\n".join(map(str, SCORES)) + "\n")
+    table = evaluate_file(path, data, "standard", ["map", "p@1", "ndcg_beta"])
+    assert table.to_dict(as_series=False) == {
+        "qid": [10, 7], "map": [1 / 2, 1 / 2], "p@1": [0, 0], "ndcg_beta": [0, 1 / 2]
+    }  # fmt: skip
+    averages = [line.split("\t") for line in letor_report(path, data).splitlines() if line]
+    assert averages[0] == ["qid", *(f"P@{k}" for k in range(1, 11)), "MAP"]
+    assert averages[1][:4] == ["Average", "0.0000", "0.5000", "0.3333"]
+    assert averages[2] == ["qid", *(f"NDCG@{k}" for k in range(1, 11)), "MeanNDCG"]
+    # Query 10 has two documents and so 0 at 3; in query 7 rank 2 is not discounted.
+    assert averages[3][3:5] == ["0.5000", "0.0000"]
+
+
+def test_undefined_values_are_null_and_left_out_of_means(tmp_path):
+    data = write(tmp_path / "data.txt", "0 qid:1 1:1\n0 qid:1 1:1\n1 qid:2 1:1\n0 qid:2 1:1\n")
+    table = evaluate_file(write(tmp_path / "s.txt", "1\n2\n3\n4\n"), data, "letor4", ["pairwise_accuracy"])
+    assert table["pairwise_accuracy"].to_list() == [None, 0.0]
+    assert table["pairwise_accuracy"].mean() == 0.0
+
+
+# --- folds --------------------------------------------------------------------------------------------
+
+SPEC = {"model": "toy", "dataset": "small", "params": {"learning_rate": 0.1, "hidden": [10, 2]}, "seed": 3}
+
+
+@pytest.fixture
+def study(tmp_path):
+    """A collection of three parts of six queries, and the folds of a model that scored it at random."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (part, 10 * part + q, i) for part in (1, 2, 3) for q in range(6) for i in range(rng.integers(2, 14))
+    ]
+    part, qid, docid = (np.array(column) for column in zip(*rows, strict=True))
+    frame = pl.DataFrame(
+        {"part": part, "qid": qid, "docid": [f"D{i}" for i in docid], "label": rng.integers(0, 3, len(part))},
+        schema={"part": pl.Int8, "qid": pl.Int64, "docid": pl.String, "label": pl.Int16},
+    )
+    data = tmp_path / "small.parquet"
+    frame.with_columns(f1=pl.lit(0.0)).write_parquet(data)
+    folds = [{"train": [1], "vali": [2], "test": [3]}, {"train": [3, 1], "vali": [2], "test": [2]}]
+    data.with_suffix(".json").write_text(json.dumps({"source_sha256": "abc", "folds": folds}))
+    for number, parts in enumerate(folds, start=1):
+        folder = tmp_path / "toy" / f"fold{number}"
+        folder.mkdir(parents=True)
+        splits = [s for s, chosen in parts.items() for p in chosen for _ in range((part == p).sum())]
+        pl.DataFrame({"split": splits, "score": rng.integers(0, 9, len(splits)) / 4}).write_parquet(
+            folder / "scores.parquet"
+        )
+        spec = SPEC | {"fold": number, "data_sha256": "abc", "job_seed": 5, "versions": {"numpy": "2"}}
+        (folder / "spec.json").write_text(json.dumps(spec))
+    return tmp_path / "toy", data
+
+
+def test_folds_are_evaluated_split_by_split(study):
+    folder, data = study
+    metrics = ["ndcg@5", "map", "err@3", "pairwise_accuracy"]
+    evaluate_model(folder, data, SPEC, ["letor4", "trec"], metrics)
+    got = pl.read_parquet(folder / "per_query.parquet")
+    assert got.columns == ["convention", "fold", "split", "qid", *metrics]
+    assert got.schema["fold"] == pl.Int8
+    assert got["convention"].to_list() == ["letor4"] * 42 + ["trec"] * 42
+    scores = pl.read_parquet(folder / "fold2" / "scores.parquet").filter(pl.col("split") == "train")["score"]
+    judgements = read_judgements(data, [3, 1])
+    assert judgements.qids.tolist() == [*range(30, 36), *range(10, 16)]
+    for convention in ("letor4", "trec"):
+        rows = got.filter(convention=convention, fold=2, split="train")
+        want = compute(
+            metrics,
+            scores.to_numpy(),
+            judgements.labels,
+            judgements.offsets,
+            convention,
+            ids=judgements.docids,
+        )
+        assert rows["qid"].to_list() == judgements.qids.tolist()
+        for metric in metrics:
+            np.testing.assert_array_equal(rows[metric].to_numpy(), want[metric])
+
+
+def test_evaluation_twice_gives_the_same_bytes(study):
+    folder, data = study
+    written = []
+    for _ in range(2):
+        evaluate_model(folder, data, SPEC, ["letor4"], ["ndcg@10"])
+        written.append((folder / "per_query.parquet").read_bytes())
+    assert written[0] == written[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            {"params": {"learning_rate": 0.2, "hidden": [10, 2]}},
+            "params.learning_rate is 0.1 in it, 0.2 now$",
+        ),
+        ({"params": {"learning_rate": 0.1}}, r"params.hidden is \[10, 2\] in it, None now"),
+        ({"params": SPEC["params"] | {"l2": 1.0}}, "params.l2 is None in it, 1.0 now"),
+        ({"seed": 4, "model": "tin"}, "model is 'toy' in it, 'tin' now; seed is 3 in it, 4 now"),
+        ({"dataset": "large"}, "dataset is 'small' in it, 'large' now"),
+    ],
+)
+def test_scores_of_other_settings_are_refused(study, change, reason):
+    folder, data = study
+    with pytest.raises(GradrankError, match=reason) as error:
+        evaluate_model(folder, data, SPEC | change, ["letor4"], ["map"])
+    assert "fold1/spec.json" in str(error.value)
+    assert not (folder / "per_query.parquet").exists()
+
+
+def test_scores_of_other_data_or_a_missing_fold_are_refused(study):
+    folder, data = study
+    meta = json.loads(data.with_suffix(".json").read_text())
+    data.with_suffix(".json").write_text(json.dumps(meta | {"source_sha256": "def"}))
+    with pytest.raises(GradrankError, match="data_sha256 is 'abc' in it, 'def' now"):
+        evaluate_model(folder, data, SPEC, ["letor4"], ["map"])
+    data.with_suffix(".json").write_text(json.dumps(meta))
+    (folder / "fold2" / "spec.json").unlink()
+    with pytest.raises(GradrankError, match=r"fold2/spec\.json: no such file; train this fold"):
+        evaluate_model(folder, data, SPEC, ["letor4"], ["map"])
+
+
+# --- export -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_trec_eval_on_the_export_is_our_trec_convention(tmp_path, with_ids):
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="needs pytrec-eval-terrier")
+    rng = np.random.default_rng(4)
+    offsets = np.r_[0, np.cumsum(rng.integers(1, 30, 40))]
+    n = offsets[-1]
+    ids = pl.Series([f"GX{i}" for i in rng.permutation(n)]) if with_ids else None
+    judgements = Judgements(rng.integers(0, 3, n), offsets, np.arange(40) * 3, ids)
+    scores = rng.normal(size=n).round(1)  # ties
+    export_trec(scores, judgements, tmp_path / "run", tmp_path / "qrels")
+    with (tmp_path / "run").open() as run, (tmp_path / "qrels").open() as qrels:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(qrels), {"map", "ndcg_cut"})
+        theirs = evaluator.evaluate(pytrec_eval.parse_run(run))
+    ours = compute(["map", "ndcg@10"], scores, judgements.labels, offsets, "trec", ids=ids)
+    for name, measure in (("map", "map"), ("ndcg@10", "ndcg_cut_10")):
+        want = [theirs[str(qid)][measure] for qid in judgements.qids]
+        np.testing.assert_allclose(ours[name], want, rtol=1e-12)
+
+
+def test_exported_run_and_scores_read_back_as_they_were(tmp_path, data):
+    judgements = read_judgements(data)
+    scores = np.array([1 / 3, 1e-300, 1e22, -0.1, 2**0.5])
+    export_trec(scores, judgements, tmp_path / "run.txt", tmp_path / "qrels.txt", tag="me")
+    export_scores(scores, tmp_path / "scores.txt")
+    assert read_scores(tmp_path / "run.txt", judgements).tolist() == scores.tolist()
+    assert read_scores(tmp_path / "scores.txt", judgements).tolist() == scores.tolist()
+    assert (tmp_path / "qrels.txt").read_text() == "10 0 A 2\n10 0 B 0\n7 0 A 1\n7 0 C 0\n7 0 D 0\n"
+    assert (tmp_path / "run.txt").read_text().splitlines()[:2] == [
+        "10 Q0 A 1 0.3333333333333333 me",
+        "10 Q0 B 2 1e-300 me",
+    ]
+
+
+def test_model_export_holds_the_test_parts(tmp_path, study):
+    folder, data = study
+    paths = export_model(folder, data, tmp_path / "out")
+    assert [path.name for path in paths] == [
+        f"fold{k}.{kind}.txt" for k in (1, 2) for kind in ("run", "qrels", "scores")
+    ]
+    judgements = read_judgements(data, [3])
+    assert read_scores(paths[0], judgements).tolist() == read_scores(paths[2], judgements).tolist()
+    assert {line.split()[-1] for line in paths[0].read_text().splitlines()} == {"toy"}
+
+
+def test_ir_measures_on_the_exported_folds_gives_the_values_of_per_query_parquet(tmp_path, study):
+    ir_measures = pytest.importorskip("ir_measures")
+    folder, data = study
+    named = {
+        "map": ir_measures.AP,
+        "mrr": ir_measures.RR,
+        "p@5": ir_measures.P @ 5,
+        "recall@3": ir_measures.R @ 3,
+        "ndcg@10": ir_measures.nDCG @ 10,
+        "r_precision": ir_measures.Rprec,
+        "iprec@0.4": ir_measures.IPrec @ 0.4,
+    }
+    evaluate_model(folder, data, SPEC, ["trec"], list(named))
+    ours = pl.read_parquet(folder / "per_query.parquet").filter(split="test")
+    paths = export_model(folder, data, tmp_path / "out")
+    for fold, (run, qrels) in enumerate(zip(paths[::3], paths[1::3], strict=True), start=1):
+        rows = ours.filter(fold=fold)
+        theirs = ir_measures.iter_calc(
+            named.values(), ir_measures.read_trec_qrels(str(qrels)), ir_measures.read_trec_run(str(run))
+        )
+        found = {(int(each.query_id), each.measure): each.value for each in theirs}
+        assert len(found) == len(named) * 6
+        for name, measure in named.items():
+            want = [found[qid, measure] for qid in rows["qid"]]
+            np.testing.assert_allclose(rows[name].to_numpy(), want, rtol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("ids", [["A", "A"], ["A", "B C"], ["A", ""]])
+def test_ids_that_a_trec_file_cannot_hold_are_refused(tmp_path, ids):
+    judgements = Judgements(np.array([1, 0]), np.array([0, 2]), np.array([5]), pl.Series(ids))
+    with pytest.raises(GradrankError, match=f"query 5: document id '{ids[1]}'"):
+        export_trec(np.zeros(2), judgements, tmp_path / "run", tmp_path / "qrels")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,386 @@
+"""Metrics against their definitions written naively, worked examples, other programs, and identities."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradrank.errors import GradrankError
+from gradrank.evaluation import metrics
+from gradrank.evaluation.conventions import CONVENTIONS, resolve
+from gradrank.evaluation.metrics import compute
+from gradrank.learning.selection import measure
+
+NAMES = [
+    *("ndcg@1", "ndcg@3", "ndcg@10", "ndcg", "mean_ndcg", "ndcg_beta", "p@1", "p@5", "recall@3", "f1@5"),
+    *("f0.5@3", "map", "r_precision", "iprec@0.0", "iprec@0.3", "iprec@1.0", "iprec_11pt", "mrr", "err@4"),
+    *("pairwise_accuracy", "pairwise_error"),
+]
+
+
+@st.composite
+def rankings(draw, queries=4, documents=12, grades=4):
+    """(scores, labels, offsets) with few score levels, so that ties are common."""
+    sizes = draw(st.lists(st.integers(1, documents), min_size=1, max_size=queries))
+    n = sum(sizes)
+    highest = draw(st.integers(0, grades))
+    labels = draw(st.lists(st.integers(0, highest), min_size=n, max_size=n))
+    scores = draw(st.lists(st.sampled_from([-2.5, -0.0, 0.0, 1.0, 1 / 3, 7.0]), min_size=n, max_size=n))
+    return np.array(scores), np.array(labels), np.cumsum([0, *sizes])
+
+
+# --- every metric, every convention, against the definition spelt out for one query ---------------------
+
+
+def naive(name, scores, labels, c, highest):
+    """The metric of one query by its textbook definition, in loops."""
+    n = len(labels)
+    scores = np.float32(scores) if c.ties == "docid" else scores
+    tie = [-i if c.ties == "docid" else i for i in range(n)]  # without ids the row number is the id
+    order = sorted(range(n), key=lambda i: (-scores[i], tie[i]))
+    grades = [int(labels[i]) for i in order]
+    relevant = sum(g > 0 for g in grades)
+    kind, _, number = name.partition("@")
+    hits = [sum(g > 0 for g in grades[: i + 1]) for i in range(n)]
+    precision = [hits[i] / (i + 1) for i in range(n)]
+
+    def dcg(ranked, k):
+        total = 0.0
+        for rank, grade in enumerate(ranked[:k], start=1):
+            gain = 2**grade - 1 if c.gain == "exponential" else grade
+            bits = math.log2(rank + 1) if c.discount == "log2" else (1.0 if rank == 1 else math.log2(rank))
+            total += gain / bits
+        return total
+
+    def ndcg(k):
+        ideal = dcg(sorted(grades, reverse=True), k)
+        return dcg(grades, k) / ideal if ideal > 0 else c.empty
+
+    def interpolated(level):
+        reached = [precision[i] for i in range(n) if hits[i] >= int(level * relevant + 0.9)]
+        return max(reached) if relevant else c.empty
+
+    if kind == "ndcg":
+        k = int(number or n)
+        return 0.0 if k > n and c.short == "zero" else ndcg(k)
+    if kind == "mean_ndcg":
+        return sum(ndcg(i) for i in range(1, n + 1)) / n
+    if kind == "ndcg_beta":
+        gain = [sum(g * (n - i) for i, g in enumerate(r, 1)) for r in (grades, sorted(grades, reverse=True))]
+        return gain[0] / gain[1] if gain[1] else math.nan
+    if kind == "p":
+        k = int(number)
+        if k > n and c.short_precision == "zero":
+            return 0.0
+        return sum(g > 0 for g in grades[:k]) / (min(k, n) if c.short_precision == "truncate" else k)
+    if kind == "recall":
+        return sum(g > 0 for g in grades[: int(number)]) / relevant if relevant else c.empty
+    if kind in ("f1", "f0.5"):
+        if not relevant:
+            return c.empty
+        k, b = int(number), float(kind[1:])
+        found = sum(g > 0 for g in grades[:k])
+        p, r = found / (min(k, n) if c.short_precision == "truncate" else k), found / relevant
+        return (1 + b * b) * p * r / (b * b * p + r) if found else 0.0
+    if kind == "map":
+        return sum(precision[i] for i in range(n) if grades[i] > 0) / relevant if relevant else c.empty
+    if kind == "r_precision":
+        return sum(g > 0 for g in grades[:relevant]) / relevant if relevant else c.empty
+    if kind == "iprec":
+        return interpolated(float(number))
+    if kind == "iprec_11pt":
+        return sum(interpolated(level / 10) for level in range(11)) / 11
+    if kind == "mrr":
+        return next((1 / (i + 1) for i in range(n) if grades[i] > 0), 0.0)
+    if kind == "err":
+        total, going = 0.0, 1.0
+        for rank, grade in enumerate(grades[: int(number)], start=1):
+            stop = (2**grade - 1) / 2 ** max(highest, c.max_grade or 0)
+            total += going * stop / rank
+            going *= 1 - stop
+        return total
+    pairs = [(i, j) for i in range(n) for j in range(n) if labels[i] > labels[j]]
+    right = sum(1.0 if scores[i] > scores[j] else 0.5 if scores[i] == scores[j] else 0.0 for i, j in pairs)
+    accuracy = right / len(pairs) if pairs else math.nan
+    return accuracy if kind == "pairwise_accuracy" else 1 - accuracy
+
+
+@pytest.mark.parametrize("preset", CONVENTIONS)
+@settings(max_examples=60, deadline=None)
+@given(data=rankings())
+def test_every_metric_is_its_definition(preset, data):
+    scores, labels, offsets = data
+    got = compute(NAMES, scores, labels, offsets, preset)
+    for name in NAMES:
+        want = [
+            naive(name, scores[a:b], labels[a:b], resolve(preset), labels.max()) for a, b in pairwise(offsets)
+        ]
+        np.testing.assert_allclose(got[name], want, rtol=1e-13, atol=1e-15, err_msg=name)
+
+
+@settings(max_examples=50, deadline=None)
+@given(data=rankings())
+def test_dropping_queries_without_relevant_documents_leaves_the_other_values(data):
+    scores, labels, offsets = data
+    kept = compute(NAMES, scores, labels, offsets, "standard")
+    dropped = compute(NAMES, scores, labels, offsets, resolve("standard", empty=math.nan))
+    relevant = np.add.reduceat(labels > 0, offsets[:-1]) > 0
+    for name in NAMES:
+        np.testing.assert_array_equal(dropped[name][relevant], kept[name][relevant])
+        assert np.isnan(dropped[name][~relevant]).all()
+
+
+# --- worked examples ------------------------------------------------------------------------------------
+
+
+def ranked(grades):
+    """Scores, labels and offsets of one query whose documents are listed in rank order."""
+    return -np.arange(len(grades), dtype=float), np.array(grades), np.array([0, len(grades)])
+
+
+@pytest.mark.parametrize(
+    ("grades", "value"),
+    [
+        ([1, 1, 1, 0, 0], 1.0),
+        ([0, 0, 1, 1, 0, 0, 1], (1 / 3 + 2 / 4 + 3 / 7) / 3),
+        ([1, 0, 1, 0, 1], (1 / 1 + 2 / 3 + 3 / 5) / 3),
+    ],
+)
+def test_average_precision_by_hand(grades, value):
+    assert metrics.average_precision(*ranked(grades)) == pytest.approx([value], abs=1e-15)
+
+
+def test_ndcg_by_hand_under_each_gain_and_discount():
+    data = ranked([2, 1, 2, 0, 1])
+    log = math.log2
+    linear = (2 + 1 / log(3) + 2 / log(4) + 1 / log(6)) / (2 + 2 / log(3) + 1 / log(4) + 1 / log(5))
+    exponential = (3 + 1 / log(3) + 3 / log(4) + 1 / log(6)) / (3 + 3 / log(3) + 1 / log(4) + 1 / log(5))
+    letor = (3 + 1 + 3 / log(3) + 1 / log(5)) / (3 + 3 + 1 / log(3) + 1 / log(4))
+    assert metrics.ndcg(*data, convention="trec") == pytest.approx([linear], abs=1e-15)
+    assert metrics.ndcg(*data, convention="standard") == pytest.approx([exponential], abs=1e-15)
+    assert metrics.ndcg(*data, convention="letor4") == pytest.approx([letor], abs=1e-15)
+    assert metrics.ndcg(*data, convention="letor4", gain="linear", discount="log2") == metrics.ndcg(
+        *data, convention="trec"
+    )
+
+
+def test_eleven_points_by_hand():
+    data = ranked(
+        [1, 0, 1, 0, 0, 1]
+    )  # precision 1, 2/3, 1/2 at recall 1/3, 2/3 (.7 in trec_eval's rounding), 1
+    curve = [metrics.interpolated_precision(*data, recall=level / 10)[0] for level in range(11)]
+    assert curve == [1.0] * 4 + [2 / 3] * 4 + [1 / 2] * 3
+    assert metrics.eleven_point_precision(*data) == pytest.approx([(4 + 8 / 3 + 3 / 2) / 11], abs=1e-15)
+
+
+def test_err_by_hand():
+    stop = {0: 0, 2: 3 / 16, 4: 15 / 16}
+    value = stop[2] + (1 - stop[2]) * stop[0] / 2 + (1 - stop[2]) * stop[4] / 3
+    assert metrics.err_at(*ranked([2, 0, 4]), k=10) == pytest.approx([value], abs=1e-15)
+    assert metrics.err_at(*ranked([2, 0, 2]), k=1, max_grade=4) == [3 / 16]
+
+
+def test_conventions_disagree_on_short_and_empty_queries():
+    scores, labels, offsets = np.zeros(5), np.array([1, 0, 0, 0, 0]), np.array([0, 3, 5])
+    values = {name: compute(["ndcg@10", "p@5"], scores, labels, offsets, name) for name in CONVENTIONS}
+    assert {name: (*value["ndcg@10"], value["p@5"][0]) for name, value in values.items()} == {
+        "letor4": (0, 0, 1 / 5),
+        "letor3": (0, 0, 0),
+        "standard": (1, 0, 1 / 5),
+        "trec": (0.5, 0, 1 / 5),  # the last document comes first
+        "lightgbm": (1, 1, 1 / 5),
+        "ranklib": (1, 0, 1 / 3),
+    }
+
+
+# --- other programs -------------------------------------------------------------------------------------
+
+
+def generated(queries=60, documents=30, seed=0, score_levels=None):
+    """Random queries; `score_levels` makes ties."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, documents, queries)
+    n = sizes.sum()
+    scores = rng.integers(0, score_levels, n) / 3 if score_levels else rng.normal(size=n)
+    labels = rng.choice(5, n, p=[0.6, 0.2, 0.1, 0.05, 0.05])
+    labels[: sizes[0]] = 0  # a query without relevant documents
+    return scores, labels, np.r_[0, np.cumsum(sizes)]
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, None])
+def test_standard_ndcg_is_scikit_learns(k):
+    ndcg_score = pytest.importorskip("sklearn.metrics").ndcg_score
+    scores, labels, offsets = generated()
+    got = compute([f"ndcg@{k}" if k else "ndcg"], scores, labels, offsets, "standard")
+    gains = 2.0**labels - 1
+    want = [ndcg_score([gains[a:b]], [scores[a:b]], k=k) for a, b in pairwise(offsets)]
+    np.testing.assert_allclose(next(iter(got.values())), want, rtol=1e-12)
+
+
+def test_lightgbm_preset_is_lightgbms_own_ndcg_and_map():
+    lightgbm = pytest.importorskip("lightgbm")
+    scores, labels, offsets = generated(score_levels=8)
+    data = lightgbm.Dataset(
+        np.ones((len(scores), 1)), labels, group=np.diff(offsets), init_score=scores, free_raw_data=False
+    )
+    cuts = [1, 3, 10, 1000]
+    params = {
+        "objective": "lambdarank",
+        "metric": ["ndcg", "map"],
+        "eval_at": cuts,
+        "verbosity": -1,
+        "num_threads": 1,
+    }
+    seen = {}
+    # One constant feature: no tree splits, so that what is evaluated is init_score.
+    lightgbm.train(
+        params, data, 1, valid_sets=[data], valid_names=["v"], callbacks=[lightgbm.record_evaluation(seen)]
+    )
+    ours = compute([*(f"ndcg@{k}" for k in cuts), "map"], scores, labels, offsets, "lightgbm")
+    for k in cuts:
+        assert ours[f"ndcg@{k}"].mean() == pytest.approx(seen["v"][f"ndcg@{k}"][0], abs=1e-12)
+    assert ours["map"].mean() == pytest.approx(seen["v"]["map@1000"][0], abs=1e-7)  # it divides in 32 bits
+
+
+TREC = {
+    "ndcg": "ndcg", "ndcg@5": "ndcg_cut_5", "ndcg@100": "ndcg_cut_100", "p@5": "P_5", "p@100": "P_100",
+    "map": "map", "recall@10": "recall_10", "mrr": "recip_rank", "r_precision": "Rprec",
+    "iprec_11pt": "11pt_avg",
+    **{f"iprec@{level / 10}": f"iprec_at_recall_{level / 10:.2f}" for level in range(11)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("score_levels", [None, 6], ids=["smooth", "tied"])
+def test_trec_preset_is_trec_eval(score_levels):
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="needs pytrec-eval-terrier")
+    scores, labels, offsets = generated(score_levels=score_levels)
+    rng = np.random.default_rng(1)
+    ids = np.array([f"D{i}" for i in rng.permutation(len(scores))])
+    slices = list(pairwise(offsets))
+    qrels = {
+        str(q): dict(zip(ids[a:b], labels[a:b].tolist(), strict=True)) for q, (a, b) in enumerate(slices)
+    }
+    run = {str(q): dict(zip(ids[a:b], scores[a:b].tolist(), strict=True)) for q, (a, b) in enumerate(slices)}
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, pytrec_eval.supported_measures)
+    theirs = evaluator.evaluate(run)
+    ours = compute(list(TREC), scores, labels, offsets, "trec", ids=ids)
+    for name, measure_name in TREC.items():
+        want = [theirs[str(q)][measure_name] for q in range(len(slices))]
+        np.testing.assert_allclose(ours[name], want, rtol=1e-12, atol=1e-15, err_msg=name)
+
+
+def test_trec_preset_is_ir_measures():
+    ir_measures = pytest.importorskip("ir_measures")
+    scores, labels, offsets = generated()
+    qrels, run = [], []
+    for q, (a, b) in enumerate(pairwise(offsets)):
+        qrels += [ir_measures.Qrel(str(q), str(i), int(labels[i])) for i in range(a, b)]
+        run += [ir_measures.ScoredDoc(str(q), str(i), float(scores[i])) for i in range(a, b)]
+    named = {"map": ir_measures.AP, "mrr": ir_measures.RR, "ndcg@10": ir_measures.nDCG @ 10}
+    theirs = ir_measures.calc_aggregate(named.values(), qrels, run)
+    ours = compute(list(named), scores, labels, offsets, "trec")
+    for name, measure_name in named.items():
+        assert ours[name].mean() == pytest.approx(theirs[measure_name], abs=1e-12)
+
+
+def test_trec_ties_go_by_id_descending_and_by_32_bit_score():
+    scores = np.array([1.0, 1.0 + 1e-12, 0.5])
+    labels, offsets = np.array([1, 0, 0]), np.array([0, 3])
+    for ids, rank in ((["b", "a", "c"], 1), (["a", "b", "c"], 2)):
+        got = metrics.reciprocal_rank(scores, labels, offsets, convention="trec", ids=np.array(ids))
+        assert got == [1 / rank]
+    assert metrics.reciprocal_rank(scores, labels, offsets, convention="standard") == [1 / 2]
+
+
+# --- identities -----------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=rankings())
+def test_selection_agrees_with_letor4(data):
+    scores, labels, offsets = data
+    got = compute(["map", "ndcg@1", "ndcg@3", "ndcg@10"], scores, labels, offsets, "letor4")
+    for name, values in got.items():
+        assert measure(name, scores, labels, offsets) == pytest.approx(values.mean(), abs=1e-15)
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=rankings())
+def test_ndcg_beta_loses_the_weight_of_each_inverted_pair(data):
+    scores, labels, offsets = data
+    got = metrics.ndcg_beta(scores, labels, offsets)
+    for q, (a, b) in enumerate(pairwise(offsets)):
+        grades = labels[a:b][np.argsort(-scores[a:b], kind="stable")]
+        ideal = np.sort(grades)[::-1] @ np.arange(b - a - 1, -1, -1)
+        if ideal == 0:
+            assert np.isnan(got[q])
+            continue
+        gaps = grades[None, :] - grades[:, None]  # below minus above
+        assert 1 - got[q] == pytest.approx(np.triu(np.maximum(gaps, 0)).sum() / ideal, abs=1e-14)
+
+
+@settings(max_examples=50, deadline=None)
+@given(data=rankings(), preset=st.sampled_from(list(CONVENTIONS)))
+def test_values_depend_on_the_order_alone_and_on_no_other_query(data, preset):
+    scores, labels, offsets = data
+    highest = resolve(preset, max_grade=4)
+    got = compute(NAMES, scores, labels, offsets, highest)
+    again = compute(NAMES, np.arctan(scores) * 3 - 1, labels, offsets, highest)
+    a, b = offsets[-2], offsets[-1]
+    alone = compute(NAMES, scores[a:b], labels[a:b], np.array([0, b - a]), highest)
+    for name in NAMES:
+        np.testing.assert_array_equal(got[name], again[name])
+        np.testing.assert_array_equal(got[name][-1:], alone[name])
+
+
+@settings(max_examples=50, deadline=None)
+@given(data=rankings())
+def test_the_ideal_order_is_the_best(data):
+    scores, labels, offsets = data
+    names = [name for name in NAMES if name not in ("pairwise_error",)]
+    best = compute(names, labels.astype(float), labels, offsets, "standard")
+    got = compute(names, scores, labels, offsets, "standard")
+    for name in names:
+        assert np.all((got[name] <= best[name] + 1e-15) | np.isnan(best[name])), name
+        assert np.all((got[name] >= 0) | np.isnan(got[name])), name
+    relevant = np.add.reduceat(labels > 0, offsets[:-1]) > 0
+    for name in ("ndcg@3", "ndcg", "mean_ndcg", "map", "r_precision", "iprec_11pt", "mrr"):
+        np.testing.assert_allclose(best[name], relevant, rtol=1e-15)
+
+
+# --- errors ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "offsets", "reason"),
+    [
+        ([1.0, math.nan], [0, 1], [0, 2], "score 1 .* not a finite number"),
+        ([1.0, math.inf], [0, 1], [0, 2], "score 1 .* not a finite number"),
+        ([1.0], [0, 1], [0, 2], "1 scores and 2 labels for 2 documents"),
+        ([1.0, 2.0], [0, 1], [0, 2, 2], "at least one document"),
+        ([1.0, 2.0], [0, -1], [0, 2], "integers from 0"),
+        ([1.0, 2.0], [0, 0.5], [0, 2], "integers from 0"),
+    ],
+)
+def test_malformed_input_is_refused(scores, labels, offsets, reason):
+    with pytest.raises(GradrankError, match=reason):
+        metrics.ndcg(np.array(scores), np.array(labels), np.array(offsets))
+
+
+@pytest.mark.parametrize(
+    "name", ["ndgc@10", "ndcg@0", "ndcg@", "p@1.5", "iprec@1.5", "map@10", "NDCG@10", "f@3"]
+)
+def test_unknown_metric_is_refused(name):
+    assert not metrics.is_metric(name)
+    with pytest.raises(GradrankError, match=f"unknown metric '{name}'"):
+        compute([name], np.zeros(1), np.zeros(1), np.array([0, 1]), "letor4")
+
+
+def test_unknown_convention_names_the_nearest():
+    with pytest.raises(GradrankError, match=r"unknown convention 'letor' \(did you mean 'letor"):
+        resolve("letor")
+    with pytest.raises(GradrankError, match="discount 'log' is none of"):
+        resolve("standard", discount="log")

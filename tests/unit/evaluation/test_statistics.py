@@ -1,0 +1,166 @@
+"""Intervals and paired tests against enumerations, tables and by-hand corrections."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradrank.errors import GradrankError
+from gradrank.evaluation.statistics import (
+    bootstrap_interval,
+    compare_all,
+    friedman_nemenyi,
+    holm,
+    mean_interval,
+    paired_t,
+    wilcoxon,
+    win_tie_loss,
+)
+
+
+def test_mean_interval_by_hand():
+    # sd 1, n = 3; with two degrees of freedom the quantile of t is (2p - 1) / sqrt(2p(1 - p)).
+    half = 0.95 / np.sqrt(2 * 0.975 * 0.025) / np.sqrt(3)
+    interval = mean_interval(np.array([1.0, 2.0, np.nan, 3.0]))
+    assert interval.mean == 2.0
+    assert interval.high == pytest.approx(2 + half, abs=1e-9)
+    assert interval.low == pytest.approx(2 - half, abs=1e-9)
+
+
+def test_mean_interval_covers_the_truth_95_times_in_100():
+    draws = np.random.default_rng(0).normal(0.4, 0.3, (2000, 20))
+    covered = sum(interval.low <= 0.4 <= interval.high for interval in map(mean_interval, draws))
+    assert 0.935 < covered / 2000 < 0.965  # three standard deviations of the count
+
+
+def test_mean_interval_of_one_or_no_value():
+    assert mean_interval(np.array([0.5])).mean == 0.5
+    assert np.isnan(mean_interval(np.array([0.5])).low)
+    assert np.isnan(mean_interval(np.array([np.nan])).mean)
+
+
+def test_paired_t_of_students_sleep_data():
+    # Student 1908: extra hours of sleep under two drugs; t = -4.0621, 9 degrees of freedom, p = 0.002833.
+    a = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
+    b = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
+    assert paired_t(a, b) == pytest.approx(0.00283289, abs=1e-8)
+    assert paired_t(b, a) == paired_t(a, b)
+
+
+def test_tests_of_equal_and_of_constantly_different_values():
+    a = np.array([0.2, 0.4, 0.6])
+    assert paired_t(a, a) == wilcoxon(a, a) == 1.0
+    assert paired_t(a + 0.25, a) == 0.0
+    assert np.isnan(paired_t(a[:1], a[:1]))
+
+
+def enumerated_signed_rank(gaps):
+    """Two-sided p by going through every choice of signs."""
+    ranks = np.argsort(np.argsort(np.abs(gaps))) + 1
+    sums = np.array([np.dot(ranks, signs) for signs in product([0, 1], repeat=len(gaps))])
+    seen = ranks[np.array(gaps) > 0].sum()
+    return min(1.0, 2 * min(np.mean(sums <= seen), np.mean(sums >= seen)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-40, 40).filter(bool), min_size=1, max_size=9, unique_by=abs), st.integers(0, 3))
+def test_wilcoxon_is_the_enumeration_of_signs(gaps, equal):
+    a = np.array([*gaps, *[0] * equal], dtype=float)
+    assert wilcoxon(a, np.zeros(len(a))) == pytest.approx(enumerated_signed_rank(gaps), abs=1e-12)
+
+
+def test_wilcoxon_with_ties_is_the_normal_approximation():
+    gaps = np.array([1, 1, 1, 1, 1, -1, 1, 1, -1, 2.0])
+    ranks = np.array([5, 5, 5, 5, 5, 5, 5, 5, 5, 10])
+    plus, n = ranks[gaps > 0].sum(), 10
+    variance = n * (n + 1) * (2 * n + 1) / 24 - (9**3 - 9) / 48
+    z = (plus - n * (n + 1) / 4) / np.sqrt(variance)
+    from scipy.stats import norm
+
+    assert wilcoxon(gaps, np.zeros(n)) == pytest.approx(2 * norm.sf(z), abs=1e-12)
+
+
+def test_gaps_that_differ_by_rounding_alone_are_ties():
+    a, b = np.array([0.1 + 0.2, 0.5]), np.array([0.3, 0.25])
+    assert win_tie_loss(a, b) == (1, 1, 0)
+    assert win_tie_loss(np.array([np.nan, 1.0]), np.array([0.0, 2.0])) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("p", "corrected"),
+    [
+        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
+        ([0.6, 0.7], [1.0, 1.0]),
+        ([0.02, np.nan, 0.01], [0.02, np.nan, 0.02]),
+        ([], []),
+    ],
+)
+def test_holm_by_hand(p, corrected):
+    np.testing.assert_allclose(holm(p), corrected, rtol=1e-15)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_rejects_what_the_step_down_procedure_rejects(p):
+    rejected, order = set(), np.argsort(p, kind="stable")
+    for step, i in enumerate(order):
+        if p[i] * (len(p) - step) > 0.05:
+            break
+        rejected.add(int(i))
+    assert {i for i, value in enumerate(holm(p)) if value <= 0.05} == rejected
+
+
+def test_bootstrap_interval_is_seeded_and_near_the_normal_one():
+    draw = np.random.default_rng(1)
+    a, b = draw.normal(0.45, 0.3, 1500), draw.normal(0.44, 0.3, 1500)
+    one = bootstrap_interval(a, b, seed=7)
+    assert one == bootstrap_interval(a, b, seed=7)
+    assert one != bootstrap_interval(a, b, seed=8)
+    error = np.std(a - b, ddof=1) / np.sqrt(1500)
+    assert one.mean == pytest.approx(np.mean(a - b), abs=1e-12)
+    # The standard error of a 2.5% quantile of 2000 resamples is .06 of the mean's.
+    assert one.low == pytest.approx(one.mean - 1.96 * error, abs=0.2 * error)
+    assert one.high == pytest.approx(one.mean + 1.96 * error, abs=0.2 * error)
+
+
+def test_compare_all_has_every_pair_with_its_own_tests():
+    draw = np.random.default_rng(2)
+    base = draw.uniform(size=200)
+    methods = {name: base + draw.normal(shift, 0.1, 200) for name, shift in (("a", 0), ("b", 0.1), ("c", 0))}
+    methods["c"][5] = np.nan
+    rows = compare_all(methods, seed=3)
+    assert [(row["model_a"], row["model_b"]) for row in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
+    keep = np.arange(200) != 5
+    for row in rows:
+        a, b = methods[row["model_a"]][keep], methods[row["model_b"]][keep]
+        assert row["queries"] == 199
+        assert row["difference"] == pytest.approx(np.mean(a - b), abs=1e-15)
+        assert (row["t"], row["wilcoxon"]) == (paired_t(a, b), wilcoxon(a, b))
+        assert (row["wins"], row["ties"], row["losses"]) == win_tie_loss(a, b)
+        assert (row["low"], row["high"]) == pytest.approx(bootstrap_interval(a, b, seed=3)[1:], abs=1e-12)
+    assert [row["t_holm"] for row in rows] == list(holm([row["t"] for row in rows]))
+    assert [row["wilcoxon_holm"] < 0.05 for row in rows] == [True, False, True]
+
+
+def test_compare_all_refuses_different_queries():
+    with pytest.raises(GradrankError, match="different numbers of queries"):
+        compare_all({"a": np.zeros(3), "b": np.zeros(4)}, seed=0)
+
+
+def test_friedman_nemenyi_by_hand():
+    # Ranks 1 2 3, 1 2 3, 1 3 2, 1.5 1.5 3. Demšar 2006, Table 5: q = 2.343 for three methods.
+    values = np.array([[3, 2, 1], [9, 5, 4], [3, 1, 2], [4, 4, 0]], dtype=float)
+    result = friedman_nemenyi(dict(zip("xyz", values.T, strict=True)))
+    assert result.ranks == {"x": 1.125, "y": 2.125, "z": 2.75}
+    assert result.critical_difference == pytest.approx(2.343 * np.sqrt(3 * 4 / (6 * 4)), abs=1e-3)
+    # 12/(n k (k+1)) sum R^2 - 3 n (k+1), over 1 - (ties: 2^3 - 2) / (n (k^3 - k)); two degrees of freedom.
+    chi2 = (12 / (4 * 3 * 4) * (4.5**2 + 8.5**2 + 11**2) - 3 * 4 * 4) / (1 - 6 / (4 * 24))
+    assert result.p == pytest.approx(np.exp(-chi2 / 2), abs=1e-12)
+
+
+def test_methods_that_are_all_alike():
+    result = friedman_nemenyi({name: np.ones(5) for name in "abc"})
+    assert result.p == 1.0
+    with pytest.raises(GradrankError, match="3 methods"):
+        friedman_nemenyi({"a": np.ones(5), "b": np.ones(5)})

@@ -1,0 +1,132 @@
+"""`device`: what it chooses, what it says where there is no GPU, and that a GPU's scores are the CPU's."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from gradrank.data.collection import Collection
+from gradrank.errors import GradrankError
+from gradrank.learning import torch_net as training
+from gradrank.learning.device import TorchParams, prepare
+from gradrank.learning.model import models
+
+ON_TORCH = [cls for cls in models().values() if issubclass(cls.Params, TorchParams)]
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU and torch for CUDA")
+
+
+def drawn(seed, queries=30, documents=12):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(queries * documents, 6)).astype(np.float32)
+    value = x @ np.arange(6.0) + rng.normal(size=len(x))
+    labels = np.digitize(value, np.quantile(value, [0.6, 0.85])).astype(np.int32)
+    return Collection(x, labels, np.arange(0, len(x) + 1, documents), np.arange(queries))
+
+
+def fit(cls, **changes):
+    return cls.fit(drawn(1), drawn(2), cls.Params(epochs=5, **changes), 3, lambda step, **values: None)
+
+
+def saved(model, folder):
+    folder.mkdir()
+    model.save(folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+def test_every_net_that_torch_trains_takes_a_device():
+    assert {cls.name for cls in ON_TORCH} == {"lambdarank", "listnet_neural", "ranknet_two_layer", "rankprop"}
+
+
+@pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
+def test_cuda_without_a_gpu_names_the_remedy(cls, no_gpu):
+    with pytest.raises(GradrankError, match=r"device: cuda.*finds no GPU.*docs/gpu\.md.*cpu or auto"):
+        fit(cls, device="cuda")
+
+
+@pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
+def test_auto_without_a_gpu_is_the_cpu_and_says_so(cls, no_gpu, tmp_path, capsys):
+    auto = saved(fit(cls, device="auto"), tmp_path / "auto")
+    assert "finds no GPU; training on the CPU" in capsys.readouterr().err
+    assert auto == saved(fit(cls), tmp_path / "default")
+
+
+def test_cpu_never_looks_for_a_gpu(monkeypatch):
+    def refuse():
+        raise AssertionError("asked for a GPU")
+
+    monkeypatch.setattr(torch.cuda, "is_available", refuse)
+    assert prepare("cpu") == torch.device("cpu") and TorchParams().device == "cpu"
+
+
+class SecondDevice(TorchDispatchMode):
+    """Torch's `meta` device played as a GPU: an operation on tensors of two devices is an error, as on a GPU.
+
+    Meta tensors hold no values: what is brought to the host is zero.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.fetched = 0  # tensors brought to the host
+        self.updates = 0  # of the optimiser
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        aten = torch.ops.aten
+        if operation is aten._to_copy.default:
+            if args[0].is_meta and kwargs["device"].type == "cpu":
+                self.fetched += 1
+                return torch.zeros_like(args[0], device="cpu")
+            return operation(*args, **kwargs)
+        devices = {leaf.device.type for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)}
+        if len(devices) > 1:
+            raise RuntimeError(f"{operation}: expected all tensors to be on the same device, not {devices}")
+        if operation is aten._local_scalar_dense.default:
+            return 0.0
+        if operation is aten._fused_adamw_.default:
+            self.updates += 1
+            return None
+        return operation(*args, **kwargs)
+
+
+@pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
+def test_a_step_on_another_device_mixes_no_tensors_with_the_hosts(cls, monkeypatch):
+    monkeypatch.setattr(training, "prepare", lambda device: torch.device("meta"))
+    monkeypatch.setattr(
+        import_module("torch.optim.adam"), "_device_dtype_check_for_fused", lambda parameter: None
+    )
+    with SecondDevice() as device:
+        model = fit(cls)
+    assert device.updates >= 5 and device.fetched > device.updates  # weights or scores, each epoch
+    assert not any(layer.any() for layer in model.net.weights)  # what was saved came from that device
+
+
+def test_the_second_device_refuses_a_mixture():
+    with SecondDevice(), pytest.raises(RuntimeError, match="same device"):
+        torch.zeros(3, 3, device="meta") @ torch.zeros(3, 3)
+
+
+@needs_gpu
+@pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
+def test_gpu_learns_what_the_cpu_learns_and_the_same_bytes_twice(cls, tmp_path):
+    test = drawn(4)
+    on_gpu = fit(cls, device="cuda")
+    np.testing.assert_allclose(
+        on_gpu.score(test.features, test.offsets),
+        fit(cls, device="cpu").score(test.features, test.offsets),
+        rtol=1e-3,
+        atol=1e-3,
+    )
+    first = saved(on_gpu, tmp_path / "first")
+    assert first == saved(fit(cls, device="cuda"), tmp_path / "again")
+    loaded = cls.load(tmp_path / "first")  # needs no GPU: the file holds plain arrays
+    np.testing.assert_array_equal(
+        loaded.score(test.features, test.offsets), on_gpu.score(test.features, test.offsets)
+    )

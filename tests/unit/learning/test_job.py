@@ -1,0 +1,106 @@
+"""A training job's folder: whole or absent, the same bytes for a seed, untouched by the test part."""
+
+import json
+import shutil
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gradrank.data.parse import parse
+from gradrank.data.synthetic import generate
+from gradrank.errors import GradrankError
+from gradrank.learning.job import read_params, train
+from gradrank.learning.seeds import job_seed
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    generate("net", 20, 10, 1, folder / "raw")
+    parse(folder / "raw", folder / "synthetic_net.parquet", seed=1, dataset="synthetic_net")
+    return folder / "synthetic_net.parquet"
+
+
+def test_folder_holds_scores_of_every_row_and_its_specification(data, tmp_path):
+    train("single_feature", data, 2, {}, 7, tmp_path / "fold2")
+    scores = pl.read_parquet(tmp_path / "fold2/scores.parquet")
+    assert scores["split"].value_counts().sort("split")["count"].to_list() == [40, 120, 40]
+    spec = json.loads((tmp_path / "fold2/spec.json").read_text())
+    assert (spec["model"], spec["dataset"], spec["fold"], spec["seed"]) == (
+        "single_feature",
+        "synthetic_net",
+        2,
+        7,
+    )
+    assert spec["job_seed"] == job_seed(7, "synthetic_net", "single_feature", 2)
+    timing = json.loads((tmp_path / "fold2/timing.json").read_text())
+    assert 0 < timing["fit_seconds"] <= timing["seconds"] and timing["peak_memory_mb"] > 10
+
+
+def test_same_seed_gives_the_same_bytes(data, tmp_path):
+    for name in ("a", "b"):
+        train("lambdamart", data, 1, {"rounds": 5}, 7, tmp_path / name)
+    for file in sorted((tmp_path / "a").rglob("*")):
+        if file.is_file() and file.name != "timing.json":
+            assert file.read_bytes() == (tmp_path / "b" / file.relative_to(tmp_path / "a")).read_bytes()
+
+
+def test_test_part_does_not_reach_training(data, tmp_path):
+    changed = tmp_path / "synthetic_net.parquet"
+    frame = pl.read_parquet(data)
+    test_part = pl.col("part") == 5  # fold 1 tests on part 5
+    shuffled = pl.when(test_part).then((pl.col("label") + 3) % 6).otherwise(pl.col("label"))
+    frame.with_columns(shuffled.cast(pl.Int16).alias("label")).write_parquet(changed)
+    shutil.copy(data.with_suffix(".json"), changed.with_suffix(".json"))
+    train("single_feature", data, 1, {}, 7, tmp_path / "a")
+    train("single_feature", changed, 1, {}, 7, tmp_path / "b")
+    a, b = (pl.read_parquet(tmp_path / run / "scores.parquet") for run in "ab")
+    assert a.equals(b)
+
+
+def test_test_part_is_read_after_the_fit(data, tmp_path, monkeypatch):
+    from gradrank.data.collection import Collection
+    from gradrank.models.single_feature import SingleFeature
+
+    steps, read, fit = [], Collection.read, SingleFeature.fit
+
+    def noted_read(path, parts, pairs=None):
+        steps.append(list(parts))
+        return read(path, parts, pairs)
+
+    def noted_fit(*arguments):
+        steps.append("fit")
+        return fit(*arguments)
+
+    monkeypatch.setattr(Collection, "read", staticmethod(noted_read))
+    monkeypatch.setattr(SingleFeature, "fit", noted_fit)
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
+    assert steps == [[1, 2, 3], [4], "fit", [5]]
+
+
+def test_failure_leaves_no_finished_folder(data, tmp_path, monkeypatch):
+    from gradrank.models.single_feature import SingleFeature
+
+    monkeypatch.setattr(
+        SingleFeature, "score", lambda self, features, offsets: np.full(len(features), np.nan)
+    )
+    with pytest.raises(GradrankError, match="0 of them finite"):
+        train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
+    assert not (tmp_path / "fold1/spec.json").exists()
+
+
+def test_seed_of_a_job_depends_on_each_of_its_names():
+    seeds = {job_seed(s, d, m, f) for s in (1, 2) for d in "ab" for m in "cd" for f in (1, 2)}
+    assert len(seeds) == 16 and all(0 <= seed < 2**31 for seed in seeds)
+
+
+def test_bad_arguments(data, tmp_path):
+    with pytest.raises(GradrankError, match="fold 6 does not exist"):
+        train("single_feature", data, 6, {}, 7, tmp_path / "x")
+    with pytest.raises(GradrankError, match="did you mean 'ranksvm'"):
+        train("ranksv", data, 1, {}, 7, tmp_path / "x")
+    with pytest.raises(GradrankError, match=r"params\.learning_rat: unknown key"):
+        train("lambdamart", data, 1, {"learning_rat": 1}, 7, tmp_path / "x")
+    with pytest.raises(GradrankError, match="not JSON"):
+        read_params("{")

@@ -1,0 +1,237 @@
+"""PRank: the published update and bound, the kernel's equivalence, an outside implementation's output."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from gradrank.data.collection import Collection
+from gradrank.errors import GradrankError
+from gradrank.learning.model import get_model
+from gradrank.learning.perceptron import form_scores, prank_epoch
+from gradrank.learning.selection import measure
+from gradrank.models.prank import PRank, PRankKernel, PRankQuadratic, feature_unit
+
+MACHINES = [PRank, PRankQuadratic, PRankKernel]
+every_machine = pytest.mark.parametrize("cls", MACHINES)
+
+
+def run(cls, x, grades, levels, rows=None, coef0=None, unit=None):
+    """(W, thresholds, ranks in error) after the stream of the given rows."""
+    x, grades = np.ascontiguousarray(x), grades.astype(np.int32)
+    params = cls.Params() if coef0 is None else cls.Params(coef0=coef0)
+    squared_scale = cls.squared_scale(x.shape[1], params)
+    weights, thresholds = np.zeros_like(squared_scale), np.zeros(levels - 1)
+    unit = np.ones(x.shape[1]) if unit is None else unit
+    rows = np.arange(len(x)) if rows is None else rows
+    errors = prank_epoch(x, unit, grades, rows, squared_scale, weights, thresholds)
+    return weights, thresholds, errors
+
+
+def by_definition(gram, grades, levels, rows):
+    """Crammer & Singer 2002, Figure 2, in dual form: (scores, thresholds, ranks in error); gram: (n, n) K."""
+    alpha, b, errors = np.zeros(len(gram)), np.zeros(levels - 1), 0
+    for i in rows:
+        score = gram[i] @ alpha
+        predicted = min([r for r in range(levels - 1) if score < b[r]], default=levels - 1)
+        errors += abs(predicted - grades[i])
+        if predicted != grades[i]:
+            y = np.where(np.arange(levels - 1) < grades[i], 1, -1)
+            tau = np.where(y * (score - b) <= 0, y, 0)
+            alpha[i] += tau.sum()
+            b -= tau
+    return gram @ alpha, b, errors
+
+
+def phi(cls, x, coef0):
+    """The explicit features of a machine, written out product by product."""
+    n, d = x.shape
+    pairs = [(i, j) for i in range(d) for j in range(i, d)]
+    products = np.array([x[:, i] * x[:, j] for i, j in pairs]).T
+    if cls is PRank:
+        return x
+    if cls is PRankQuadratic:
+        return np.hstack([x, products])
+    root = np.array([1.0 if i == j else np.sqrt(2.0) for i, j in pairs])
+    return np.hstack([np.full((n, 1), coef0), np.sqrt(2.0 * coef0) * x, products * root])
+
+
+whole = st.integers(-4, 4)
+real = st.floats(-1e3, 1e3, width=32)
+
+
+@st.composite
+def streams(draw, elements):
+    """(features, grades, number of grades, rows in the order of the stream, some of them more than once)."""
+    n, d, levels = draw(st.integers(1, 12)), draw(st.integers(1, 4)), draw(st.integers(2, 31))
+    x = draw(arrays(np.float32, (n, d), elements=elements))
+    grades = draw(arrays(np.int32, n, elements=st.integers(0, levels - 1)))
+    rows = draw(arrays(np.int64, draw(st.integers(1, 40)), elements=st.integers(0, n - 1)))
+    return x, grades, levels, rows
+
+
+@every_machine
+@settings(max_examples=60, deadline=None)
+@given(streams(real))
+def test_thresholds_stay_ordered_after_every_document(cls, stream):
+    """Crammer & Singer 2002, Lemma 1."""
+    x, grades, levels, rows = stream
+    squared_scale = cls.squared_scale(x.shape[1], cls.Params())
+    weights, thresholds = np.zeros_like(squared_scale), np.zeros(levels - 1)
+    for row in rows:
+        before = thresholds.copy()
+        one = np.array([row])
+        errors = prank_epoch(x, np.ones(x.shape[1]), grades, one, squared_scale, weights, thresholds)
+        assert (np.diff(thresholds) >= 0).all()
+        assert np.abs(thresholds - before).sum() >= errors and np.abs(thresholds - before).max() <= 1
+
+
+@every_machine
+@settings(max_examples=60, deadline=None)
+@given(streams(whole))
+def test_each_machine_is_the_dual_perceptron_with_its_kernel(cls, stream):
+    """Small integers: every number is exact, so the two must make the same decision at every document."""
+    x, grades, levels, rows = stream
+    inner = x.astype(np.float64) @ x.T.astype(np.float64)
+    if cls is PRank:
+        gram = inner
+    elif cls is PRankKernel:
+        gram = (inner + 1.0) ** 2
+    else:  # sum over i <= j of the products, and the features
+        gram = inner + (inner**2 + (x**2) @ (x**2).T) / 2
+    scores, b, errors = by_definition(gram, grades, levels, rows)
+    weights, thresholds, found = run(cls, x, grades, levels, rows)
+    np.testing.assert_array_equal(form_scores(x, np.ones(x.shape[1]), weights), scores)
+    np.testing.assert_array_equal(thresholds, b)
+    assert found == errors
+
+
+@every_machine
+@pytest.mark.parametrize("coef0", [0.0, 1.0, 2.5])
+def test_each_machine_is_linear_prank_on_its_explicit_features(cls, coef0):
+    """The kernel machine is the quadratic one up to the scaling of the features that the kernel implies."""
+    rng = np.random.default_rng(1)
+    x, grades = rng.uniform(-1, 1, (300, 4)), rng.integers(0, 4, 300)
+    explicit = phi(cls, x, coef0)
+    weights, b, errors = run(cls, x, grades, 4, coef0=coef0 if cls is PRankKernel else None)
+    linear, linear_b, linear_errors = run(PRank, explicit, grades, 4)
+    np.testing.assert_allclose(
+        form_scores(x, np.ones(4), weights),
+        form_scores(explicit, np.ones(explicit.shape[1]), linear),
+        rtol=1e-9,
+        atol=1e-9,
+    )
+    np.testing.assert_array_equal(b, linear_b)
+    assert errors == linear_errors > 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 8), st.sampled_from([0.02, 0.1]))
+def test_the_mistake_bound_holds(seed, levels, gap):
+    """Crammer & Singer 2002, Theorem 2: sum |predicted - true rank| <= (k - 1)(R^2 + 1)/gamma^2.
+
+    Some (v, c) of norm 1 ranks the stream with margin gamma = min |v.x - c_r|, and R = max |x|.
+    """
+    rng = np.random.default_rng(seed)
+    v, c = rng.normal(size=5), np.sort(rng.normal(size=levels - 1))
+    norm = np.sqrt(v @ v + c @ c)
+    v, c = v / norm, c / norm
+    x = rng.normal(size=(400, 5))
+    margin = np.abs((x @ v)[:, None] - c).min(axis=1)
+    x, gamma = x[margin >= gap], gap
+    grades = (x @ v >= c[:, None]).sum(axis=0)
+    bound = (levels - 1) * ((x**2).sum(axis=1).max() + 1) / gamma**2
+    *_, errors = run(PRank, x, grades, levels, np.tile(np.arange(len(x)), 30))
+    assert 0 < errors <= bound
+
+
+def test_the_output_of_an_independent_implementation():
+    """scikit-learn-contrib/lightning, impl/tests/test_prank.py: 10 epochs in file order, mean error 41.86."""
+    from sklearn.datasets import load_diabetes
+
+    x, y = load_diabetes(return_X_y=True)
+    values, grades = np.unique(np.round(y, -2), return_inverse=True)
+    weights, b, _ = run(PRank, x, grades, len(values), np.tile(np.arange(len(x)), 10))
+    predicted = (form_scores(x, np.ones(x.shape[1]), weights)[:, None] >= b).sum(axis=1)
+    assert np.abs(values[predicted] - values[grades]).mean() == pytest.approx(41.86, abs=0.005)
+
+
+def collection(seed: int, queries: int, documents: int, levels: int = 5) -> Collection:
+    """Grades are quantiles of (x_1 - 1/2)(x_2 - 1/2), as in Crammer & Singer 2002, section 4."""
+    rng = np.random.default_rng(seed)
+    x = rng.random((queries * documents, 3)).astype(np.float32)
+    value = (x[:, 0] - 0.5) * (x[:, 1] - 0.5) + rng.normal(0, 0.01, len(x))
+    labels = np.digitize(value, np.quantile(value, np.arange(1, levels) / levels)).astype(np.int32)
+    return Collection(x, labels, np.arange(queries + 1) * documents, np.arange(queries))
+
+
+def fit(cls, train, vali, seed=0, **params):
+    history: list[dict[str, float]] = []
+    model = cls.fit(train, vali, cls.Params(**params), seed, lambda step, **values: history.append(values))
+    return model, history
+
+
+def test_products_of_features_are_learned_by_the_quadratic_machines_alone():
+    train, vali, test = (collection(seed, 40, 25) for seed in (1, 2, 3))
+    reached = {}
+    for cls in MACHINES:
+        model, _ = fit(cls, train, vali)
+        reached[cls] = measure("ndcg@10", model.score(test.features, test.offsets), test.labels, test.offsets)
+    assert reached[PRank] + 0.2 < min(reached[PRankQuadratic], reached[PRankKernel])
+
+
+@every_machine
+def test_the_best_epoch_is_kept_and_training_ends_when_none_better_comes(cls):
+    train, vali = collection(4, 30, 20), collection(5, 30, 20)
+    model, history = fit(cls, train, vali, patience=4, select_by="ndcg@5")
+    values = [row["vali_ndcg@5"] for row in history]
+    assert measure("ndcg@5", model.score(vali.features, vali.offsets), vali.labels, vali.offsets) == max(
+        values
+    )
+    assert len(values) == np.argmax(values) + 1 + 4 < 100
+    assert set(history[0]) == {"train_loss", "vali_map", "vali_ndcg@5", "vali_ndcg@10"}
+    _, longer = fit(cls, train, vali, patience=100, select_by="ndcg@5")
+    assert len(longer) == 100 and longer[: len(history)] == history
+
+
+def test_scaling_a_feature_changes_nothing_and_a_constant_one_is_left_out():
+    train, vali = collection(6, 20, 20), collection(7, 20, 20)
+    plain, _ = fit(PRankQuadratic, train, vali)
+    scaled = [
+        Collection(
+            np.c_[part.features * np.float32([4.0, 0.5, 1024.0]), np.full(part.rows, 0.1, np.float32)],
+            part.labels,
+            part.offsets,
+            part.qids,
+        )
+        for part in (train, vali)
+    ]
+    assert feature_unit(scaled[0].features)[3] == 0.0
+    again, _ = fit(PRankQuadratic, *scaled)
+    np.testing.assert_array_equal(
+        again.score(scaled[1].features, vali.offsets), plain.score(vali.features, vali.offsets)
+    )
+
+
+@every_machine
+def test_a_query_of_12000_documents_and_31_grades(cls, tmp_path):
+    data = collection(8, 1, 12_000, levels=31)
+    assert data.labels.max() == 30
+    model, history = fit(cls, data, data, epochs=2)
+    assert len(history) == 2
+    model.save(tmp_path)
+    scores = model.score(data.features, data.offsets)
+    assert scores.tobytes() == cls.load(tmp_path).score(data.features, data.offsets).tobytes()
+
+
+@every_machine
+def test_one_grade_alone_is_refused(cls):
+    data = collection(9, 5, 10)
+    same = Collection(data.features, np.full_like(data.labels, 2), data.offsets, data.qids)
+    with pytest.raises(GradrankError, match=f"{cls.name}: no query .* two different grades"):
+        fit(cls, same, data)
+
+
+def test_the_three_are_registered():
+    assert [get_model(name) for name in ("prank", "prank_quadratic", "prank_kernel")] == MACHINES

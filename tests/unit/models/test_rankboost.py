@@ -1,0 +1,191 @@
+"""RankBoost's O(n d) round against its definition over explicit pairs, its bound, and its edges."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradrank.data.collection import Collection
+from gradrank.data.pairs import crucial_pairs
+from gradrank.errors import GradrankError
+from gradrank.learning.pair_potentials import pair_weighting, potentials
+from gradrank.learning.protocol import with_grades_to_order
+from gradrank.learning.selection import measure
+from gradrank.models.rankboost import RankBoost, RankBoostNDCG, RankBoostParams, boost, stump_thresholds
+
+seeds = st.integers(0, 2**32 - 1)
+kinds = st.sampled_from(["uniform", "ndcg_beta"])
+small = settings(max_examples=40, deadline=None)
+
+
+def collection(seed: int, queries=8, documents=9, features=3, grades=4, values=6) -> Collection:
+    """Queries of 2 to `documents` documents with a crucial pair each; few values, so that ties occur."""
+    rng = np.random.default_rng(seed)
+    offsets = np.r_[0, np.cumsum(rng.integers(2, documents + 1, queries))]
+    labels = rng.integers(0, grades, offsets[-1]).astype(np.int32)
+    labels[offsets[:-1]] = (labels[offsets[:-1] + 1] + 1) % grades
+    x = rng.integers(0, values, (offsets[-1], features)) + 0.5 * labels[:, None] * (
+        rng.random(features) < 0.5
+    )
+    return Collection(x.astype(np.float32), labels, offsets, np.arange(queries))
+
+
+def first_weights(data: Collection, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(better, worse, D_1) over the explicit pairs."""
+    pairs = crucial_pairs(data.labels, data.offsets)
+    weights = pairs.tau if kind == "ndcg_beta" else np.ones(len(pairs))
+    return pairs.better, pairs.worse, weights / weights.sum()
+
+
+def ignore(step, **values):
+    pass
+
+
+@small
+@given(seeds, kinds, st.integers(2, 31))
+def test_potentials_are_the_sums_over_explicit_pairs(seed, kind, grades):
+    data = collection(seed, grades=grades)
+    labels = data.labels[np.lexsort((-data.labels, data.query_of_row))]
+    scores = np.random.default_rng(seed).normal(0, 4, data.rows)
+    better, worse, d1 = first_weights(Collection(data.features, labels, data.offsets, data.qids), kind)
+    weights = d1 * np.exp(scores[worse] - scores[better])
+    expected = np.bincount(better, weights, data.rows) - np.bincount(worse, weights, data.rows)
+    found, total = potentials(scores, labels, data.offsets, *pair_weighting(labels, data.offsets, kind))
+    np.testing.assert_allclose(found / total, expected / weights.sum(), rtol=1e-10, atol=1e-13)
+
+
+@small
+@given(seeds, kinds, st.booleans(), st.sampled_from([2, 256]))
+def test_every_round_is_the_definition_over_pairs_and_thresholds(seed, kind, negative, thresholds):
+    """r, alpha, D and the loss as Freund et al. 2003 print them: O(pairs * thresholds) a round."""
+    data = collection(seed)
+    better, worse, d = first_weights(data, kind)
+    params = RankBoostParams(
+        rounds=12, thresholds=thresholds, negative_weights=negative, pair_weights=kind, select_by="map"
+    )
+    stumps = [
+        (feature, threshold)
+        for feature, column in enumerate(data.features.T)
+        for threshold in stump_thresholds(column, thresholds)
+    ]
+    loss = 1.0
+    for term, reported in boost(data, params):
+        r = {}
+        for feature, threshold in stumps:
+            h = data.features[:, feature] > threshold
+            r[feature, threshold] = (d * (h[better].astype(float) - h[worse])).sum()
+        strongest = max((abs if negative else float)(value) for value in r.values())
+        chosen = r[term.feature, term.threshold]
+        assert (abs(chosen) if negative else chosen) == pytest.approx(strongest, abs=1e-11)
+        assert term.weight == pytest.approx(0.5 * np.log((1 + chosen) / (1 - chosen)), rel=1e-8)
+        h = (data.features[:, term.feature] > term.threshold).astype(float)
+        d = d * np.exp(term.weight * (h[worse] - h[better]))
+        assert (
+            d.sum() <= np.sqrt(1 - chosen**2) + 1e-12
+        )  # Freund et al. 2003, section 3.2: Z <= sqrt(1 - r^2)
+        loss *= d.sum()
+        d /= d.sum()
+        assert reported == pytest.approx(loss, rel=1e-9)
+
+
+@small
+@given(seeds, kinds)
+def test_the_loss_bounds_the_share_of_inverted_pairs(seed, kind):
+    data = collection(seed)
+    better, worse, d1 = first_weights(data, kind)
+    terms = []
+    for term, loss in boost(data, RankBoostParams(rounds=20, pair_weights=kind)):
+        terms.append(term)
+        scores = RankBoost(terms).score(data.features, data.offsets)
+        assert d1[scores[better] <= scores[worse]].sum() <= loss + 1e-12
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.integers(1, 12))
+def test_thresholds_are_values_below_the_largest(values, count):
+    column = np.array(values, np.float32)
+    cuts = stump_thresholds(column, count)
+    assert len(cuts) <= count and (np.diff(cuts) > 0).all()
+    assert set(cuts) <= set(values) - {max(values)}
+    if len(set(values)) <= count + 1:
+        assert len(cuts) == len(set(values)) - 1
+
+
+def test_thresholds_cut_a_continuous_feature_into_equal_shares():
+    column = np.random.default_rng(0).permutation(10_000).astype(np.float32)
+    shares = np.diff(np.r_[-1, stump_thresholds(column, 99), 9_999])
+    assert shares.min() >= 99 and shares.max() <= 101
+
+
+def test_the_kept_rounds_are_those_with_the_best_validation_map():
+    train, vali = collection(1, queries=30, values=30), collection(2, queries=30, values=30)
+    history = []
+    model = RankBoost.fit(train, vali, RankBoostParams(), 0, lambda step, **v: history.append(v["vali_map"]))
+    reached = measure("map", model.score(vali.features, vali.offsets), vali.labels, vali.offsets)
+    assert reached == max(history) == history[len(model.terms) - 1]
+    assert len(model.terms) < len(history) == 300
+
+
+def test_only_positive_weights_where_negative_ones_are_refused():
+    data = collection(3, queries=30, values=30)
+    for negative in (True, False):
+        weights = [t.weight for t, _ in boost(data, RankBoostParams(negative_weights=negative))]
+        assert (min(weights) < 0) is negative
+
+
+def test_a_faultless_stump_ends_training_with_a_finite_weight():
+    labels = np.array([1, 0, 0, 2, 1, 1], np.int32)
+    x = np.array([[9, 1, 0, 9, 1, 0]], np.float32).T
+    data = Collection(x, labels, np.array([0, 3, 6]), np.array([1, 2]))
+    model = RankBoost.fit(data, data, RankBoostParams(), 0, ignore)
+    assert model.terms == [(0, pytest.approx(7.25, abs=0.01), 1.0)]
+
+
+def test_margins_beyond_float64_end_training():
+    """Grades 2, 1, 0 need two stumps, whose turns raise both margins by .27 a round for ever."""
+    labels = np.array([2, 1, 0], np.int32)
+    data = Collection(labels[:, None].astype(np.float32), labels, np.array([0, 3]), np.array([1]))
+    losses = [loss for _, loss in boost(data, RankBoostParams(rounds=20_000))]
+    assert len(losses) < 20_000 and np.isfinite(losses).all() and losses[-1] < 1e-100
+
+
+def test_constant_features_give_equal_scores():
+    data = collection(4)
+    flat = Collection(np.ones_like(data.features), data.labels, data.offsets, data.qids)
+    model = RankBoost.fit(flat, flat, RankBoostParams(), 0, ignore)
+    assert model.terms == [] and not model.score(data.features, data.offsets).any()
+
+
+@pytest.mark.parametrize("queries", [0, 1])
+def test_nothing_to_order_is_refused(queries):
+    data = Collection(
+        np.ones((3 * queries, 2), np.float32),
+        np.ones(3 * queries, np.int32),
+        np.arange(queries + 1) * 3,
+        np.arange(queries),
+    )
+    with pytest.raises(GradrankError, match=r"rankboost: .*training part"):
+        RankBoost.fit(data, data, RankBoostParams(), 0, ignore)
+
+
+def test_only_queries_with_two_grades_are_trained_on():
+    data = collection(5, queries=4)
+    labels = data.labels.copy()
+    labels[data.offsets[1] : data.offsets[2]] = 3
+    kept = with_grades_to_order(Collection(data.features, labels, data.offsets, data.qids), "x")
+    assert (
+        kept.qids.tolist() == [0, 2, 3]
+        and np.diff(kept.offsets).tolist() == np.diff(data.offsets)[[0, 2, 3]].tolist()
+    )
+    np.testing.assert_array_equal(kept.features, np.delete(data.features, slice(*data.offsets[1:3]), axis=0))
+
+
+def test_a_saved_model_scores_the_same_bytes(tmp_path):
+    data = collection(6, queries=30, values=500)
+    model = RankBoostNDCG.fit(data, data, RankBoostNDCG.Params(), 0, ignore)
+    model.save(tmp_path)
+    loaded = RankBoostNDCG.load(tmp_path)
+    assert loaded.terms == model.terms and len(model.terms) > 10
+    assert (
+        loaded.score(data.features, data.offsets).tobytes()
+        == model.score(data.features, data.offsets).tobytes()
+    )

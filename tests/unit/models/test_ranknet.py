@@ -1,0 +1,178 @@
+"""Linear RankNet at its optimum, the net against torch, and the training loop's promises."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from gradrank.data.collection import Collection
+from gradrank.errors import GradrankError
+from gradrank.learning.linear import l2_path
+from gradrank.learning.losses import ranknet
+from gradrank.learning.nets import Net, standardisation, standardised
+from gradrank.learning.selection import measure
+from gradrank.learning.torch_net import NetParams, build_layers, export, rows_of, train_net
+from gradrank.models.lambdarank import LambdaRank
+from gradrank.models.ranknet import RankNetLinear, RankNetTwoLayer
+
+
+def silent(step, **values):
+    pass
+
+
+def drawn(seed, queries=40, documents=12, features=6, target=lambda x: x @ np.arange(6.0)):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(queries * documents, features)).astype(np.float32)
+    value = target(x.astype(np.float64))
+    labels = np.digitize(value, np.quantile(value, [0.6, 0.85])).astype(np.int32)
+    return Collection(x, labels, np.arange(0, len(x) + 1, documents), np.arange(queries))
+
+
+@pytest.mark.parametrize("l2", [0.3, 0.01])
+def test_linear_ranknet_is_logistic_regression_on_differences(l2):
+    train = drawn(0)
+    pairs = train.pairs
+    x = train.features.astype(np.float64)
+    differences = x[pairs.better] - x[pairs.worse]
+    sign = np.where(np.arange(len(pairs)) % 2, 1.0, -1.0)
+    oracle = LogisticRegression(C=1.0 / (l2 * len(pairs) * np.log(2.0)), fit_intercept=False, tol=1e-8)
+    oracle.fit(differences * sign[:, None], sign)
+    *_, (weights, cost) = l2_path(x, train.labels, train.offsets, ranknet, (1.0, l2))
+    np.testing.assert_allclose(weights, oracle.coef_[0], rtol=2e-3)
+    expected = np.logaddexp(0.0, -differences @ oracle.coef_[0]).mean() / np.log(2.0)
+    assert cost == pytest.approx(expected, rel=1e-3)
+
+
+def test_l2_path_goes_from_strong_to_weak_and_fits_ever_closer():
+    train = drawn(1)
+    path = list(l2_path(train.features, train.labels, train.offsets, ranknet, (0.01, 1.0, 0.1)))
+    norms = [np.linalg.norm(weights) for weights, _ in path]
+    costs = [cost for _, cost in path]
+    assert norms == sorted(norms) and costs == sorted(costs, reverse=True)
+    assert costs[0] < 1.0  # better than no ranking
+
+
+def test_linear_ranknet_finds_the_direction():
+    model = RankNetLinear.fit(drawn(2), drawn(3), RankNetLinear.Params(), 0, silent)
+    weights = model.net.weights[0][:, 0]
+    truth = np.arange(6.0)
+    assert weights @ truth > 0.99 * np.linalg.norm(weights) * np.linalg.norm(truth)
+
+
+@pytest.mark.parametrize("model", [RankNetTwoLayer, LambdaRank])
+def test_a_hidden_layer_learns_what_no_linear_scorer_can(model):
+    def bowl(x):
+        return np.abs(x[:, 0]) + np.abs(x[:, 1])
+
+    train, vali, test = (drawn(seed, queries=80, target=bowl) for seed in (4, 5, 6))
+    linear = RankNetLinear.fit(train, vali, RankNetLinear.Params(), 0, silent)
+    net = model.fit(train, vali, model.Params(), 0, silent)
+    reached = [
+        measure("map", scorer.score(test.features, test.offsets), test.labels, test.offsets)
+        for scorer in (linear, net)
+    ]
+    assert reached[1] > reached[0] + 0.2
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_net_agrees_with_torch(activation):
+    import torch
+
+    features = drawn(7).features
+    layers = build_layers([6, 16, 8, 1], activation, seed=3)
+    mean, scale = standardisation(features)
+    net = export(layers, mean, scale, activation)
+    with torch.no_grad():
+        expected = layers(torch.from_numpy(standardised(features, mean, scale)))[:, 0].numpy()
+    np.testing.assert_allclose(net.scores(features), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_documents_score_depends_on_that_document_alone():
+    features = drawn(8).features
+    mean, scale = standardisation(features)
+    net = export(build_layers([6, 33, 1], "tanh", seed=1), mean, scale, "tanh")
+    scores = net.scores(features)
+    order = np.random.default_rng(0).permutation(len(features))
+    np.testing.assert_array_equal(net.scores(features[order]), scores[order])
+    np.testing.assert_array_equal([net.scores(row[None])[0] for row in features[:40]], scores[:40])
+
+
+def test_net_is_read_back_as_it_was(tmp_path):
+    rng = np.random.default_rng(0)
+    net = Net(
+        weights=[rng.normal(size=(6, 1))],
+        biases=[rng.normal(size=1)],
+        mean=rng.normal(size=6),
+        scale=np.ones(6),
+        activation="tanh",
+    )
+    net.save(tmp_path / "net.safetensors")
+    again = Net.load(tmp_path / "net.safetensors")
+    assert again.activation == "tanh" and again.weights[0].dtype == np.float64
+    features = drawn(9).features
+    np.testing.assert_array_equal(again.scores(features), net.scores(features))
+
+
+def test_standardisation_of_a_constant_feature_is_finite():
+    features = np.array([[1.0, 5.0], [3.0, 5.0]], np.float32)
+    np.testing.assert_array_equal(
+        standardised(features, *standardisation(features)), np.array([[-1, 0], [1, 0]], np.float32)
+    )
+
+
+def test_rows_of_queries():
+    rows, offsets = rows_of(np.array([2, 0]), np.array([0, 3, 4, 6]))
+    assert rows.tolist() == [4, 5, 0, 1, 2]
+    assert offsets.tolist() == [0, 2, 5]
+
+
+@pytest.mark.parametrize("select_by", ["map", "ndcg@3"])
+def test_the_best_validation_epoch_is_kept(select_by):
+    train, vali = drawn(10, queries=10), drawn(11)
+    seen = []
+    model = RankNetTwoLayer.fit(
+        train,
+        vali,
+        NetParams(select_by=select_by, epochs=15, batch_queries=2, learning_rate=0.5),
+        0,
+        lambda step, **values: seen.append((step, values[f"vali_{select_by}"])),
+    )
+    assert [step for step, _ in seen] == list(range(1, 16))
+    values = [value for _, value in seen]
+    assert values[-1] < max(values)  # else keeping the last epoch would pass too
+    scores = model.score(vali.features, vali.offsets)
+    assert measure(select_by, scores, vali.labels, vali.offsets) == max(values)
+
+
+def test_each_epoch_passes_every_query_once():
+    train = drawn(12, queries=11)
+    batches = []
+
+    def loss(scores, labels, offsets):
+        batches.append((len(offsets) - 1, len(scores)))
+        return 0.0, np.zeros(len(scores))
+
+    train_net(train, train, loss, NetParams(epochs=2, batch_queries=4), 0, silent)
+    assert sorted(batches) == [(3, 36)] * 2 + [(4, 48)] * 4
+
+
+def test_training_leaves_torchs_generator_alone():
+    import torch
+
+    state = torch.get_rng_state()
+    LambdaRank.fit(drawn(13), drawn(14), LambdaRank.Params(epochs=1), 5, silent)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_divergence_is_an_error_that_names_the_parameter():
+    with pytest.raises(GradrankError, match=r"epoch 1.*learning_rate"):
+        RankNetTwoLayer.fit(drawn(15), drawn(16), NetParams(learning_rate=1e38, batch_queries=1), 0, silent)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_scores_do_not_depend_on_how_many_rows_are_taken_at_a_time(activation, monkeypatch):
+    data = drawn(6)
+    net = export(build_layers([6, 8, 5, 1], activation, 0), *standardisation(data.features), activation)
+    inputs, scores = standardised(data.features, net.mean, net.scale), net.scores(data.features)
+    monkeypatch.setattr("gradrank.learning.nets.ROWS", 7)
+    np.testing.assert_array_equal(standardised(data.features, net.mean, net.scale), inputs)
+    np.testing.assert_array_equal(net.scores(data.features), scores)

@@ -1,0 +1,158 @@
+"""Gradient descent as of 2005: its steps against sums over pairs, the halving of its rate, its two forms."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from gradrank.data.collection import Collection
+from gradrank.errors import GradrankError
+from gradrank.learning.losses import ndcg_swap, pair_slope
+from gradrank.learning.selection import measure
+from gradrank.learning.stochastic import descend, initial_layers, pair_counts, pair_rows
+from gradrank.models.lambdarank_faithful import LambdaRankFaithful
+from gradrank.models.ranknet_2005 import RankNet2005Linear, RankNet2005TwoLayer
+
+
+def silent(step, **values):
+    pass
+
+
+def drawn(seed, queries=20, documents=8):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(queries * documents, 4)).astype(np.float32)
+    value = x @ [3.0, -1.0, 0.5, 0.0] + rng.normal(size=len(x))
+    labels = np.digitize(value, np.quantile(value, [0.6, 0.85])).astype(np.int32)
+    return Collection(x, labels, np.arange(0, len(x) + 1, documents), np.arange(queries))
+
+
+def layers_of(hidden, features=4, seed=0):
+    """Weights away from the initial zeros, at which most gradients vanish."""
+    rng = np.random.default_rng(seed)
+    return (
+        rng.normal(size=(features, hidden)),
+        rng.normal(size=hidden),
+        rng.normal(size=hidden or features),
+    )
+
+
+def forward(x, weights, biases, output):
+    return (np.tanh(x @ weights + biases) if len(biases) else x) @ output
+
+
+def pair_by_pair(x, labels, layers, sigma, ties, weight):
+    """Gradients of one query's weighted pair costs, each pair passed backward on its own."""
+    weights, biases, output = layers
+    total = [np.zeros_like(layer) for layer in layers]
+    scores = forward(x, *layers)
+    for i in range(len(x)):
+        for j in range(len(x)):
+            if labels[i] > labels[j] or (ties and labels[i] == labels[j] and i < j):
+                target = 1.0 if labels[i] > labels[j] else 0.5
+                slope = weight(i, j) * pair_slope(scores[i] - scores[j], target, sigma)
+                for row, sign in ((i, slope), (j, -slope)):
+                    if len(biases) == 0:
+                        total[2] += sign * x[row]
+                        continue
+                    hidden = np.tanh(x[row] @ weights + biases)
+                    delta = sign * output * (1.0 - hidden**2)
+                    total[0] += np.outer(x[row], delta)
+                    total[1] += delta
+                    total[2] += sign * hidden
+    return total
+
+
+@pytest.mark.parametrize("hidden", [0, 5])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("by_ndcg", [False, True])
+def test_a_step_is_the_sum_over_pairs(hidden, ties, by_ndcg):
+    if ties and by_ndcg:
+        pytest.skip("pairs of equal grade have no |dNDCG|")
+    part = drawn(0, queries=1, documents=12)
+    x, sigma, rate = part.features.astype(np.float64), 1.3, 0.01
+    before, after = layers_of(hidden), layers_of(hidden)
+    swap = ndcg_swap(forward(x, *before), part.labels, part.offsets)
+
+    def weight(i, j):
+        if not by_ndcg:
+            return 1.0
+        return swap.scale[0] * abs((swap.gain[i] - swap.gain[j]) * (swap.discount[i] - swap.discount[j]))
+
+    expected = pair_by_pair(x, part.labels, before, sigma, ties, weight)
+    one, rows = np.array([0]), np.arange(len(x))
+    descend(x, part.labels, rows, part.offsets, np.array([1]), one, *after, rate, sigma, ties, by_ndcg)
+    for old, new, gradient in zip(before, after, expected, strict=True):
+        np.testing.assert_allclose((old - new) / rate, gradient, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_pairs_of_equal_and_unequal_grades(ties):
+    labels, offsets = np.array([1, 0, 1, 2, 2, 0], np.int32), np.array([0, 3, 5, 6])
+    expected = [
+        (i, j)
+        for a, b in pairwise(offsets)
+        for i in range(a, b)
+        for j in range(i + 1, b)
+        if ties or labels[i] != labels[j]
+    ]
+    counts = pair_counts(labels, offsets, ties)
+    assert counts.tolist() == ([3, 1, 0] if ties else [2, 0, 0])
+    assert pair_rows(labels, offsets, ties, counts.sum()).reshape(-1, 2).tolist() == [
+        list(p) for p in expected
+    ]
+
+
+def test_initial_weights_are_those_of_the_paper():
+    weights, biases, output = initial_layers(7, 1000, np.random.default_rng(0))
+    assert not weights.any() and not biases.any()
+    assert -0.1 <= output.min() < -0.09 and 0.09 < output.max() <= 0.1
+    assert not initial_layers(7, 0, np.random.default_rng(0))[2].any()
+
+
+@pytest.mark.parametrize("model", [RankNet2005Linear, RankNet2005TwoLayer, LambdaRankFaithful])
+def test_the_rate_halves_after_an_epoch_whose_cost_rose(model):
+    seen = []
+    params = model.Params(learning_rate=0.3, epochs=40)
+    model.fit(drawn(1), drawn(2), params, 0, lambda step, **values: seen.append(values))
+    rates, costs = ([values[name] for values in seen] for name in ("learning_rate", "train_loss"))
+    assert rates[:2] == [0.3, 0.3]
+    rose = [after > before for before, after in pairwise(costs)]
+    assert any(rose) and not all(rose)
+    assert [b / a for a, b in pairwise(rates[1:])] == [0.5 if up else 1.0 for up in rose[:-1]]
+
+
+@pytest.mark.parametrize("updates", ["query", "pair"])
+@pytest.mark.parametrize("model", [RankNet2005Linear, RankNet2005TwoLayer])
+def test_both_forms_learn_and_keep_the_best_epoch(model, updates):
+    train, vali = drawn(3), drawn(4)
+    seen = []
+    params = model.Params(updates=updates, learning_rate=0.01)
+    fitted = model.fit(train, vali, params, 0, lambda step, **values: seen.append(values["vali_map"]))
+    scores = fitted.score(vali.features, vali.offsets)
+    assert measure("map", scores, vali.labels, vali.offsets) == max(seen) > 0.8  # by chance: .5
+
+
+def test_both_forms_agree_where_each_query_is_one_pair():
+    train, vali = drawn(5, queries=60, documents=2), drawn(6)
+    scores = [
+        RankNet2005TwoLayer.fit(train, vali, RankNet2005TwoLayer.Params(updates=updates), 0, silent).score(
+            vali.features, vali.offsets
+        )
+        for updates in ("query", "pair")
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
+def test_ties_pull_scores_together():
+    train, vali = drawn(7), drawn(8)
+    without, along = (
+        RankNet2005Linear.fit(train, vali, RankNet2005Linear.Params(ties=ties, epochs=1), 0, silent)
+        for ties in (False, True)
+    )
+    assert np.linalg.norm(along.net.weights[0]) < np.linalg.norm(without.net.weights[0])
+
+
+def test_divergence_names_the_parameter():
+    params = RankNet2005TwoLayer.Params(learning_rate=1e300)
+    with pytest.raises(GradrankError, match=r"epoch 1.*learning_rate"):
+        RankNet2005TwoLayer.fit(drawn(9), drawn(10), params, 0, silent)

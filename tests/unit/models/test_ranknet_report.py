@@ -1,0 +1,207 @@
+"""The pair net: its gradient against torch, its probabilities and row sums by brute force over all pairs."""
+
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+
+from gradrank.data.collection import Collection
+from gradrank.errors import GradrankError
+from gradrank.learning.nets import Net
+from gradrank.learning.pair_net import PairNet, train_epochs
+from gradrank.learning.selection import measure
+from gradrank.models.ranknet_report import RankNetReport, RankNetReportL2
+
+READINGS = ["difference", "siamese"]
+
+
+def silent(step, **values):
+    pass
+
+
+def drawn(seed, queries=30, documents=10):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(queries * documents, 4)).astype(np.float32)
+    value = x @ [3.0, -1.0, 0.5, 0.0] + rng.normal(size=len(x))
+    labels = np.digitize(value, np.quantile(value, [0.6, 0.85])).astype(np.int32)
+    return Collection(x, labels, np.arange(0, len(x) + 1, documents), np.arange(queries))
+
+
+def random_model(reading, scoring="row_sums", hidden=(64, 32), seed=0):
+    """Untrained, with biases: nothing in it favours antisymmetry."""
+    rng = np.random.default_rng(seed)
+    widths = [4, *hidden, 1]
+    weights = [rng.normal(0.0, 0.2, pair).astype(np.float32) for pair in pairwise(widths)]
+    biases = [rng.normal(size=width).astype(np.float32) for width in widths[1:]]
+    return RankNetReport(Net(weights, biases, rng.normal(size=4), rng.uniform(0.5, 2.0, 4)), reading, scoring)
+
+
+def logit(model, x):
+    """The net's output for a standardised input, in float64."""
+    *layers, (last, bias) = zip(model.net.weights, model.net.biases, strict=True)
+    for weights, biases in layers:
+        x = np.maximum(x @ weights.astype(float) + biases, 0.0)
+    return (x @ last.astype(float) + bias)[0]
+
+
+def standard(model, x):
+    return (x.astype(float) - model.net.mean) / model.net.scale
+
+
+def probability(model, first, second):
+    """P that the document `first` ranks above `second`, in float64, from the definition."""
+
+    def sigmoid(o):
+        return 1.0 / (1.0 + np.exp(-o))
+
+    first, second = standard(model, first), standard(model, second)
+    if model.reading == "siamese":
+        return sigmoid(logit(model, first) - logit(model, second))
+    return (sigmoid(logit(model, first - second)) + 1.0 - sigmoid(logit(model, second - first))) / 2.0
+
+
+@pytest.mark.parametrize("hidden", [(64, 32), (5,), (3, 9, 4)])
+@pytest.mark.parametrize("reading", READINGS)
+def test_scores_are_row_sums_over_all_pairs_of_the_query(reading, hidden):
+    model, part = random_model(reading, hidden=hidden), drawn(0, queries=1, documents=11)
+    offsets = np.array([0, 4, 5, 11])
+    expected = np.concatenate(
+        [
+            [sum(probability(model, x, y) for y in part.features[a:b]) for x in part.features[a:b]]
+            for a, b in pairwise(offsets)
+        ]
+    )
+    np.testing.assert_allclose(model.score(part.features, offsets), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_plain_score_is_of_the_document_alone(reading):
+    model, part = random_model(reading, "plain"), drawn(0, queries=2, documents=6)
+    xs = [standard(model, x) for x in part.features]
+    back = 0.0 if reading == "siamese" else np.array([logit(model, -x) for x in xs])
+    expected = np.array([logit(model, x) for x in xs]) - back
+    scores = model.score(part.features, part.offsets)
+    np.testing.assert_allclose(scores, expected if reading == "siamese" else expected / 2.0, atol=1e-4)
+    np.testing.assert_array_equal(model.score(part.features, np.array([0, 12])), scores)
+
+
+def test_row_sums_of_a_siamese_net_sort_as_its_plain_scores():
+    part = drawn(3, queries=5, documents=20)
+    sums, plain = (
+        random_model("siamese", scoring).score(part.features, part.offsets)
+        for scoring in ("row_sums", "plain")
+    )
+    for a, b in pairwise(part.offsets):
+        np.testing.assert_array_equal(np.argsort(sums[a:b]), np.argsort(plain[a:b]))
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_probabilities_of_both_directions_add_up_to_one(reading):
+    """A query of two documents: each row sum is 1/2 + P, so P_ij is read from either order of the file."""
+    model, features = random_model(reading), drawn(1, queries=1, documents=2).features
+    offsets = np.array([0, 2])
+    there, back = model.score(features, offsets) - 0.5
+    assert there + back == pytest.approx(1.0, abs=1e-12)
+    assert abs(there - 0.5) > 0.01  # not the trivial way to be antisymmetric
+    np.testing.assert_allclose(model.score(features[::-1], offsets) - 0.5, [back, there], atol=1e-12)
+
+
+@pytest.mark.parametrize("siamese", [False, True])
+def test_gradient_by_autograd(siamese):
+    import torch
+
+    rng = np.random.default_rng(0)
+    net = PairNet([4, 6, 5, 1], siamese, rng)
+    net.vector += rng.normal(0.0, 0.3, len(net.vector)).astype(np.float32)
+    first, second = rng.normal(size=(2, 16, 4)).astype(np.float32)
+    target = rng.integers(0, 2, 16)
+    cost = net.differentiate(first, second, target)
+
+    weights, biases = (
+        [torch.tensor(p.astype(float), requires_grad=True) for p in part]
+        for part in (net.weights, net.biases)
+    )
+
+    def output(x):
+        for w, b in zip(weights[:-1], biases[:-1], strict=True):
+            x = torch.relu(x @ w + b)
+        return (x @ weights[-1] + biases[-1])[:, 0]
+
+    first, second = (torch.tensor(x.astype(float)) for x in (first, second))
+    logit = output(first) - output(second) if siamese else output(first - second)
+    expected = torch.nn.functional.binary_cross_entropy_with_logits(logit, torch.tensor(target.astype(float)))
+    expected.backward()
+    assert cost / 16 == pytest.approx(expected.item(), rel=1e-5)
+    for ours, theirs in zip(
+        net.weight_slopes + net.bias_slopes, [p.grad.numpy() for p in weights + biases], strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
+def test_training_is_torchs_adam_with_the_penalty_on_weights_alone():
+    import torch
+
+    rng = np.random.default_rng(3)
+    x, l2 = rng.normal(size=(2, 4)).astype(np.float32), 0.05
+    net = PairNet([4, 6, 5, 1], False, rng)
+    leaf = torch.tensor(net.vector, requires_grad=True)
+    adam = torch.optim.Adam([leaf], lr=0.01)
+    seen = []
+    differentiate = net.differentiate
+
+    def spy(*batch):
+        cost = differentiate(*batch)
+        seen.append(net.slope + 2.0 * l2 * net.is_weight * net.vector)
+        return cost
+
+    net.differentiate = spy
+    list(islice(train_epochs(net, x, np.array([0]), np.array([1]), 1, 1, 0.01, l2, rng), 20))
+    for gradient in seen:
+        leaf.grad = torch.tensor(gradient)
+        adam.step()
+    np.testing.assert_allclose(net.vector, leaf.detach().numpy(), atol=1e-5)
+    assert net.is_weight.sum() == 4 * 6 + 6 * 5 + 5
+
+
+def test_an_epoch_is_as_many_different_pairs_as_asked_for():
+    x = np.arange(40, dtype=np.float32).reshape(10, 4)
+    net, seen = PairNet([4, 3, 1], False, np.random.default_rng(0)), []
+    net.differentiate = lambda first, second, target: seen.append((first, second, target)) or 0.0
+    better, worse = np.arange(1, 10), np.zeros(9, int)
+    next(train_epochs(net, x, better, worse, 3, 7, 0.1, 0.0, np.random.default_rng(1)))
+    assert [len(target) for _, _, target in seen] == [3, 3, 1]
+    first, second, target = (np.concatenate(part) for part in zip(*seen, strict=True))
+    assert set(target) == {0, 1}  # both classes, else the net learns to say 1
+    winner = np.where(target[:, None], first, second)
+    assert len(np.unique(winner[:, 0])) == 7 and (winner[:, 0] > 0).all()
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("model", [RankNetReport, RankNetReportL2])
+def test_the_best_validation_epoch_is_kept(model, reading):
+    train, vali = drawn(4), drawn(5)
+    seen = []
+    params = model.Params(reading=reading)
+    fitted = model.fit(train, vali, params, 0, lambda step, **values: seen.append(values["vali_map"]))
+    scores = fitted.score(vali.features, vali.offsets)
+    assert measure("map", scores, vali.labels, vali.offsets) == max(seen) > 0.8  # by chance: .5
+    assert len(seen) == 10
+
+
+def test_l2_shrinks_the_weights():
+    train, vali = drawn(6), drawn(7)
+    norms = [
+        sum(
+            np.linalg.norm(w)
+            for w in RankNetReport.fit(
+                train, vali, RankNetReport.Params(l2=l2, epochs=1), 0, silent
+            ).net.weights
+        )
+        for l2 in (0.0, 0.01, 1.0)
+    ]
+    assert norms[0] > norms[1] > norms[2]
+
+
+def test_divergence_names_the_parameter():
+    with pytest.raises(GradrankError, match=r"ranknet_report: training diverged.*learning_rate"):
+        RankNetReport.fit(drawn(8), drawn(9), RankNetReport.Params(learning_rate=1e38), 0, silent)

@@ -1,0 +1,53 @@
+"""The closure of imports that decides which jobs a source edit reruns."""
+
+from pathlib import Path
+
+import pytest
+
+from gradrank.errors import GradrankError
+from gradrank.learning.model import models
+from gradrank.pipeline.code_closure import PACKAGE, sources
+
+REPORTING = {"evaluation/metrics.py", "evaluation/evaluate.py", "report/tables/summary.py", "cli.py"}
+WORKFLOW = {"pipeline/mlflow_import.py", "pipeline/params.py", "pipeline/provenance.py"}
+
+
+def names(*modules):
+    return {str((Path.cwd() / path).resolve().relative_to(PACKAGE)) for path in sources(*modules)}
+
+
+def test_the_files_that_other_tests_name_exist():
+    assert all((PACKAGE / path).is_file() for path in REPORTING | WORKFLOW)
+
+
+def test_training_depends_on_selection_but_not_on_reported_metrics():
+    for cls in models().values():
+        found = names("gradrank.learning.job", cls.__module__)
+        assert {"data/collection.py", "learning/job.py"} <= found
+        assert not found & (REPORTING | WORKFLOW)
+
+
+def test_a_model_depends_on_no_model_but_those_it_inherits_from():
+    for name, cls in models().items():
+        family = {f"models/{base.__module__.rpartition('.')[2]}.py" for base in cls.__mro__}
+        found = {
+            path for path in names("gradrank.learning.job", cls.__module__) if path.startswith("models/")
+        }
+        assert found <= family | {"models/__init__.py"}, name
+
+
+def test_evaluation_depends_on_metrics_but_on_no_model():
+    found = names("gradrank.evaluation.evaluate")
+    assert "evaluation/metrics.py" in found
+    assert not {path for path in found if path.startswith("models/")}
+
+
+def test_ancestor_packages_are_part_of_the_closure_but_not_the_package_itself():
+    found = names("gradrank.report.tables.summary")
+    assert {"report/__init__.py", "report/tables/__init__.py", "evaluation/__init__.py"} <= found
+    assert "__init__.py" not in found
+
+
+def test_a_module_that_does_not_exist_is_an_error_not_an_empty_closure():
+    with pytest.raises(GradrankError, match="moved_away: no such module"):
+        sources("gradrank.moved_away")

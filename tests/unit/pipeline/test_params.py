@@ -1,0 +1,99 @@
+"""Every fault in params.yaml is named by its path, with the nearest valid name, before any job starts."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gradrank.errors import GradrankError
+from gradrank.learning.model import models
+from gradrank.pipeline.params import check, load
+
+SHIPPED = Path(__file__).parents[3] / "params.yaml"
+
+
+def raw(**changes):
+    """The shipped file with top-level keys replaced."""
+    return yaml.safe_load(SHIPPED.read_text()) | changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sed": 1}, "sed: unknown key (did you mean 'seed'?)"),
+        ({"seed": "x"}, "seed: Input should be a valid integer"),
+        ({"seed": -1}, "seed: Input should be greater than or equal to 0 (got -1)"),
+        ({"models": {"ranksv": {}}}, "models.ranksv: unknown model (did you mean 'ranksvm'?)"),
+        (
+            {"models": {"lambdamart": {"learning_rat": 0.1}}},
+            "models.lambdamart.learning_rat: unknown key (did you mean 'learning_rate'?)",
+        ),
+        ({"models": {"lambdamart": {"learning_rate": "fast"}}}, "models.lambdamart.learning_rate: "),
+        ({"models": {"lambdamart": {"learning_rate": -1}}}, "(got -1)"),
+        ({"models": {"lambdamart": {"learning_rate": float("nan")}}}, "finite number"),
+        ({"study": {"datasets": ["mq207"]}}, "unknown data set 'mq207' (did you mean 'mq2007'?)"),
+        ({"study": {"datasets": ["mq2007"], "models": ["lamdamart"]}}, "(did you mean 'lambdamart'?)"),
+        ({"study": {"datasets": []}}, "study.datasets: "),
+        ({"datasets": {}}, "datasets.synthetic_net: missing"),
+        ({"datasets": 3}, "datasets: expected a mapping"),
+        ({"models": [1]}, "models: expected a mapping"),
+    ],
+)
+def test_fault_is_named_by_its_path(changes, message):
+    with pytest.raises(GradrankError) as caught:
+        check(raw(**changes))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        ({"synthetic_net": {"queris": 4, "documents": 5}}, "(did you mean 'queries'?)"),
+        ({"synthetic_net": {"queries": 1, "documents": 5}}, "greater than or equal to 5 (got 1)"),
+        ({"mq2007": {"path": "x"}}, "datasets.mq2007: is in the catalogue"),
+        ({"report": {"path": "x"}}, "datasets.report: a data set's name"),
+        ({"My Data": {"path": "x"}}, "datasets.My Data: a data set's name"),
+        ({"mine": {}}, "datasets.mine: unknown data set"),
+        ({"mine": {"path": "/no/such/folder"}}, "datasets.mine.path: /no/such/folder does not exist"),
+    ],
+)
+def test_fault_in_a_data_set(dataset, message):
+    with pytest.raises(GradrankError) as caught:
+        check(raw(datasets=raw()["datasets"] | dataset))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "message"),
+    [
+        ({"metrics": ["ndgc@10"]}, "unknown metric 'ndgc@10'"),
+        ({"convention": "letor"}, "must contain the primary one, 'letor'"),
+        ({"conventions": ["letor4", "treck"]}, "unknown convention 'treck' (did you mean 'trec'?)"),
+    ],
+)
+def test_fault_in_evaluation(evaluation, message):
+    with pytest.raises(GradrankError) as caught:
+        check(raw(evaluation=raw()["evaluation"] | evaluation))
+    assert message in str(caught.value)
+
+
+def test_all_faults_are_named_at_once():
+    with pytest.raises(GradrankError) as caught:
+        check(raw(sed=1, seed="x", models={"ranksv": {}}))
+    assert str(caught.value).count("\n  ") == 3
+
+
+def test_shipped_file_resolves_every_model():
+    params = load(SHIPPED)
+    assert {variant.entry for variant in params.models.values()} >= set(models())
+    assert params.model_names() == sorted(params.model_names())
+    for variant in params.models.values():
+        assert set(variant.params) == set(models()[variant.model].Params.model_fields)
+
+
+def test_missing_and_broken_files(tmp_path):
+    with pytest.raises(GradrankError, match="no such file"):
+        load(tmp_path / "params.yaml")
+    (tmp_path / "params.yaml").write_text("a: [1")
+    with pytest.raises(GradrankError, match="not YAML"):
+        load(tmp_path / "params.yaml")

@@ -1,0 +1,142 @@
+"""results/snapshot: kept and put back with Snakemake's records, whole or not at all, after a kill too."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import gradrank.pipeline.snapshot as snapshot
+from gradrank.errors import GradrankError
+from gradrank.files import read_json, sha256, write_json
+from gradrank.pipeline.snapshot import RESULTS, SNAPSHOT, keep, restore, restore_if_empty, write_means
+
+LONG = "lambdamart-" + "-".join(
+    f"a_parameter_{i}=0.{i}" for i in range(12)
+)  # its record's name is cut in two
+PARQUET, TEXT = Path("data/parquet/toy.parquet"), Path("data/raw/toy/fetched.json")
+FOLD = RESULTS / "toy" / LONG / "fold1"
+MADE_OF = {
+    TEXT: [],
+    PARQUET: [TEXT],
+    FOLD / "scores.parquet": [PARQUET, Path("src/code.py")],
+    FOLD / "spec.json": [PARQUET, Path("src/code.py")],
+    FOLD / "model": [PARQUET, Path("src/code.py")],
+    RESULTS / "toy/summary.json": [FOLD / "scores.parquet"],
+    RESULTS / "toy/tables": [FOLD / "scores.parquet"],
+    RESULTS / "other/summary.json": [],  # of a data set that the study does not have
+    RESULTS / "provenance.json": [RESULTS / "toy/summary.json"],
+    RESULTS / "tracked.json": [RESULTS / "toy/summary.json"],
+}
+OF_STUDY = [path for path in MADE_OF if "other" not in path.parts]
+
+
+def make(path: Path, content: str) -> None:
+    """An output, a folder if its name has no ending, and Snakemake's record of it."""
+    file = path if path.suffix else path / "inside.txt"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content)
+    record = snapshot._record(path)
+    record.parent.mkdir(parents=True, exist_ok=True)
+    record.write_text(json.dumps({"input": list(map(str, MADE_OF[path])), "made": content}))
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch) -> None:
+    """A finished study, kept, in the current folder, whose name has a space."""
+    (tmp_path / "a checkout").mkdir()
+    monkeypatch.chdir(tmp_path / "a checkout")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    Path("mlflow.db").touch()
+    for path in MADE_OF:
+        make(path, f"first {path}")
+    write_json(RESULTS / "toy/summary.json", {"lambdamart": {"ndcg@10": 0.5, "map": 0.25}})
+    files = {str(PARQUET): sha256(PARQUET)}
+    write_json(RESULTS / "provenance.json", {"datasets": {"toy": {"data": {"files": files}}}})
+    assert keep() == len(OF_STUDY)
+
+
+def state(paths=OF_STUDY) -> dict:
+    """Every file and record by path."""
+    found = {}
+    for path in paths:
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        found |= {file: file.read_bytes() for file in files if file.is_file()}
+        if snapshot._record(path).is_file():
+            found[path, "record"] = read_json(snapshot._record(path))
+    return found
+
+
+def test_a_wiped_study_comes_back_whole_with_its_records():
+    whole = state(path for path in OF_STUDY if path != TEXT)
+    shutil.copytree(SNAPSHOT, "remote")
+    shutil.rmtree(RESULTS)
+    shutil.rmtree(".snakemake")
+    shutil.copytree("remote", SNAPSHOT)
+    assert set(restore_if_empty()) == set(OF_STUDY) - {TEXT}
+    assert state(path for path in OF_STUDY if path != TEXT) == whole
+    assert not (RESULTS / "other").exists()
+    assert restore_if_empty() == [] and restore() == []
+
+
+def test_only_what_differs_is_replaced():
+    (RESULTS / "toy/summary.json").write_text("that of another revision")
+    make(FOLD / "model", "of other parameters")
+    (FOLD / "scores.parquet").unlink()
+    assert set(restore()) == {RESULTS / "toy/summary.json", FOLD / "model", FOLD / "scores.parquet"}
+    assert (FOLD / "model/inside.txt").read_text().startswith("first")
+
+
+def test_other_data_keep_their_own_record():
+    make(PARQUET, "other rows")
+    assert restore() == []
+    assert read_json(snapshot._record(PARQUET))["made"] == "other rows"
+
+
+def test_without_an_mlflow_store_nothing_says_that_it_holds_the_runs():
+    Path("mlflow.db").unlink()
+    (RESULTS / "tracked.json").unlink()
+    assert restore() == [] and not (RESULTS / "tracked.json").exists()
+
+
+@pytest.mark.parametrize("killed_at", range(1, 7))
+def test_killed_restore_leaves_no_file_that_its_record_does_not_describe(monkeypatch, killed_at):
+    whole = state()
+    for path in OF_STUDY[2:]:
+        if path.name != "provenance.json":
+            make(path, f"second {path}")
+    original, calls = snapshot._copy, []
+
+    def copy(source, target):
+        calls.append(target)
+        if len(calls) == killed_at:
+            raise KeyboardInterrupt
+        original(source, target)
+
+    monkeypatch.setattr(snapshot, "_copy", copy)
+    with pytest.raises(KeyboardInterrupt):
+        restore()
+    for path in OF_STUDY[2:]:
+        file = path if path.suffix else path / "inside.txt"
+        if file.is_file() and path.name not in ("provenance.json", "summary.json"):
+            assert read_json(snapshot._record(path))["made"] == file.read_text()
+    monkeypatch.setattr(snapshot, "_copy", original)
+    restore()
+    assert state() == whole
+    assert not list(RESULTS.rglob("*.partial"))
+
+
+def test_means_are_a_table_with_a_row_a_method():
+    write_means(Path("methods.csv"))
+    assert Path("methods.csv").read_text().splitlines() == [
+        "method,ndcg@1,ndcg@10,mean_ndcg,map,p@10",
+        "toy: lambdamart,,0.5,,0.25,",
+    ]
+
+
+def test_without_results_or_a_snapshot_the_message_says_what_to_do():
+    shutil.rmtree(RESULTS)
+    with pytest.raises(GradrankError, match="`dvc pull` brings it"):
+        restore()
+    with pytest.raises(GradrankError, match="run `snakemake --cores 2` first"):
+        keep()

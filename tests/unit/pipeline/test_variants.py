@@ -1,0 +1,124 @@
+"""Variants and sweeps of params.yaml: names, values, and every fault by its path."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gradrank.errors import GradrankError
+from gradrank.learning.model import models
+from gradrank.pipeline.params import check
+from gradrank.pipeline.variants import expand
+
+SHIPPED = yaml.safe_load((Path(__file__).parents[3] / "params.yaml").read_text())
+
+
+def expanded(section):
+    faults = []
+    found = expand(section, "models.", faults)
+    assert not faults
+    return found
+
+
+def study(models, listed="all", studies=None):
+    own = {"datasets": ["mq2007"], "models": listed}
+    return check(SHIPPED | {"models": models, "study": own, "studies": studies or {}})
+
+
+def test_a_list_for_a_single_value_is_a_sweep():
+    found = expanded({"lambdamart": {"learning_rate": [0.05, 1e-5], "num_leaves": [7, 15], "rounds": 9}})
+    assert list(found) == [
+        f"lambdamart-learning_rate={rate}-num_leaves={leaves}"
+        for rate in ("0.05", "1e-05")
+        for leaves in (7, 15)
+    ]
+    last = found["lambdamart-learning_rate=1e-05-num_leaves=15"]
+    assert last.swept == {"learning_rate": 1e-5, "num_leaves": 15}
+    assert (last.model, last.params["learning_rate"], last.params["rounds"]) == ("lambdamart", 1e-5, 9)
+
+
+def test_a_list_for_a_list_is_its_value_and_a_grid_sweeps_it():
+    plain = expanded({"ranknet_two_layer": {"hidden": [64, 32]}})
+    assert list(plain) == ["ranknet_two_layer"] and plain["ranknet_two_layer"].params["hidden"] == [64, 32]
+    swept = expanded({"ranknet_two_layer": {"grid": {"hidden": [[64, 32], [8]]}}})
+    assert list(swept) == ["ranknet_two_layer-hidden=64x32", "ranknet_two_layer-hidden=8"]
+    assert swept["ranknet_two_layer-hidden=8"].params["hidden"] == [8]
+
+
+def test_a_named_variant_has_its_model_and_its_own_values():
+    found = expanded({"lambdamart": None, "small": {"model": "lambdamart", "num_leaves": 7}})
+    assert found["small"].model == "lambdamart"
+    different = {k for k, v in found["small"].params.items() if found["lambdamart"].params[k] != v}
+    assert different == {"num_leaves"}
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"lambdamart": {"learning_rate": [0.1, -1]}}, "models.lambdamart.learning_rate: .*got -1"),
+        ({"lambdamart": {"learning_rate": []}}, "models.lambdamart.learning_rate: a sweep over no value"),
+        (
+            {"lambdamart": {"learning_rate": [0.1, 0.1]}},
+            "two variants.* named 'lambdamart-learning_rate=0.1'",
+        ),
+        ({"lambdamart": {"grid": {"num_leaves": 7}}}, "models.lambdamart.grid.num_leaves: expected a list"),
+        ({"lambdamart": {"grid": [7]}}, "models.lambdamart.grid: expected a mapping"),
+        ({"lambdamart": {"grid": {"leaves": [7]}}}, "models.lambdamart.leaves: unknown key .*num_leaves"),
+        (
+            {"lambdamart": {"num_leaves": 3, "grid": {"num_leaves": [7]}}},
+            "models.lambdamart.grid.num_leaves: given outside",
+        ),
+        ({"small": {"num_leaves": 7}}, "models.small: unknown model"),
+        ({"small": {"model": "lamdamart"}}, "models.small.model: unknown model .did you mean 'lambdamart'"),
+        ({"ranksvm": {"model": "lambdamart"}}, "models.ranksvm.model: 'ranksvm' is a model itself"),
+        ({"Small trees": {"model": "lambdamart"}}, "models.Small trees: a variant's name is"),
+    ],
+)
+def test_faults_are_named_by_their_path(section, message):
+    with pytest.raises(GradrankError, match=message):
+        study(section)
+
+
+def test_one_fault_is_named_once_however_many_variants_have_it():
+    with pytest.raises(GradrankError) as caught:
+        study({"lambdamart": {"learning_rate": [0.1, 0.2], "num_leaves": 1}})
+    assert str(caught.value).count("\n  ") == 1
+
+
+def test_all_is_every_entry_of_models_and_no_study_s_variants():
+    own = {
+        "term": {"datasets": ["mq2007"], "models": ["ranksvm"], "variants": {"deep": {"model": "ranksvm"}}}
+    }
+    params = study({"lambdamart": {"num_leaves": [7, 15]}}, studies=own)
+    names = params.model_names()
+    assert "lambdamart" not in names and "deep" not in names and "ranksvm" in names
+    assert [name for name in names if name.startswith("lambdamart-")] == [
+        "lambdamart-num_leaves=15",
+        "lambdamart-num_leaves=7",
+    ]
+    assert params.publication_models("term") == ["deep", "ranksvm"]
+    assert params.model("deep") is models()["ranksvm"]
+
+
+def test_an_entry_or_one_of_its_variants_may_be_listed():
+    sweep = {"lambdamart": {"num_leaves": [7, 15]}}
+    assert len(study(sweep, ["lambdamart"]).model_names()) == 2
+    assert study(sweep, ["lambdamart-num_leaves=7"]).model_names() == ["lambdamart-num_leaves=7"]
+
+
+@pytest.mark.parametrize(
+    ("studies", "message"),
+    [
+        (
+            {"term": {"models": ["ranksv"]}},
+            "studies.term.models: unknown model 'ranksv' .did you mean 'ranksvm'",
+        ),
+        ({"term": {"datasets": ["mq207"]}}, "studies.term.datasets: unknown data set 'mq207'"),
+        ({"term": {"variants": {"ranksvm": {}}}}, "studies.term.variants.ranksvm: the name is taken"),
+        ({"term": {"variants": {"deep": {"model": "x"}}}}, "studies.term.variants.deep.model: unknown model"),
+        ({"term": {"modles": []}}, "studies.term.modles: unknown key"),
+    ],
+)
+def test_faults_in_a_study(studies, message):
+    with pytest.raises(GradrankError, match=message):
+        study({}, studies=studies)

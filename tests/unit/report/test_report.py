@@ -1,0 +1,296 @@
+"""The report as a browser would read it: parsed with html.parser, compared with the per-query values."""
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+
+from gradrank.errors import GradrankError
+from gradrank.files import write_json
+from gradrank.report.contents import Fold
+from gradrank.report.document import render
+from gradrank.report.pages.page import number, seconds
+from gradrank.report.plots.svg import Scale, padded, thin
+from gradrank.report.tables.summary import summarise
+from made_results import CONVENTIONS, METRICS, make_results
+
+MODELS = ("lambdamart", "ranksvm")
+VOID = {"meta", "link", "input", "br", "wbr"}
+
+
+class Document(HTMLParser):
+    """Checks nesting while it reads; keeps tags, ids, and the text of each table's cells by row."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.parents, self.tables, self.text = [], [], [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self.parents.append(tuple(self.open))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append({"attributes": dict(attributes), "rows": []})
+        elif tag == "tr":
+            self.tables[-1]["rows"].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1]["rows"][-1].append({"class": dict(attributes).get("class") or "", "text": ""})
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self.open):
+            self.text.append(data)
+            if {"td", "th"} & set(self.open):
+                self.tables[-1]["rows"][-1][-1]["text"] += data
+
+    def table(self, css_class):
+        """The rows of the first table of that class, the head's among them."""
+        return next(t["rows"] for t in self.tables if css_class in t["attributes"].get("class", "").split())
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    root = tmp_path_factory.mktemp("study")
+    for dataset in ("mq2007", "synthetic_net"):
+        summarise(make_results(root, dataset, MODELS), MODELS, "letor4")
+    (root / "params.yaml").write_text("seed: 2005 # <b>not markup</b>\n")
+    return root
+
+
+@pytest.fixture
+def root(study, tmp_path):
+    """A copy that a test may damage."""
+    return shutil.copytree(study, tmp_path / "study")
+
+
+def rendered(root, convention="letor4"):
+    out = root / "results" / "report.html"
+    render(root / "results", out, convention, root / "params.yaml", root / "data" / "parquet")
+    return out.read_text(encoding="utf-8")
+
+
+def means(root, dataset, convention):
+    """{model: {metric: mean}} straight from per_query.parquet."""
+    found = {}
+    for model in MODELS:
+        frame = pl.read_parquet(root / "results" / dataset / model / "per_query.parquet")
+        test = frame.filter((pl.col("split") == "test") & (pl.col("convention") == convention))
+        found[model] = (
+            test.group_by("fold").agg(pl.col(METRICS).mean()).select(METRICS).mean().row(0, named=True)
+        )
+    return found
+
+
+def test_main_table_prints_the_per_query_means(root):
+    rows = Document(rendered(root)).table("main")
+    assert [cell["text"].strip() for cell in rows[0]][1:4] == ["NDCG@1", "NDCG@3", "NDCG@5"]
+    expected = means(root, "mq2007", "letor4")
+    assert [row[0]["text"] for row in rows[1:]] == list(MODELS)
+    for head, *cells in rows[1:]:
+        for metric, cell in zip(METRICS, cells, strict=True):
+            mean, half_width = re.fullmatch(r"(0\.\d{4}) ±(0\.\d{4})", cell["text"].strip()).groups()
+            assert float(mean) == pytest.approx(expected[head["text"]][metric], abs=5.001e-5)
+            assert float(half_width) > 0
+            highest = max(round(values[metric], 4) for values in expected.values())
+            assert ("best" in cell["class"].split()) == (float(mean) == highest)
+
+
+def test_switch_holds_every_convention(root):
+    text = rendered(root)
+    stored = json.loads(re.search(r'id="data-mq2007-values">(.*?)</script>', text).group(1))
+    assert list(stored["cells"]) == list(CONVENTIONS)
+    for convention in CONVENTIONS:
+        for model, expected in means(root, "mq2007", convention).items():
+            printed = [float(mean) for mean, _, _ in stored["cells"][convention][model]]
+            assert printed == pytest.approx([expected[metric] for metric in METRICS], abs=5.001e-5)
+        assert stored["summaries"][convention]
+
+
+def test_convention_is_named_with_every_result(root):
+    text = rendered(root)
+    assert 'Results under <code class="convention-name">letor4</code>' in text
+    assert "NDCG@10 under <code>letor4</code>" in text
+    assert 'Results under <code class="convention-name">standard</code>' in rendered(root, "standard")
+
+
+def test_published_values_and_verdicts(root):
+    rows = Document(rendered(root)).table("published")
+    published = {row[1]["text"].split()[0]: row for row in rows[1:]}
+    assert set(published) == {"RankSVM-Struct", "RankSVM"}
+    ours = means(root, "mq2007", "letor4")["ranksvm"]["ndcg@10"]
+    cell = published["RankSVM"][3 + METRICS.index("ndcg@10")]["text"].split()
+    assert cell[0] == "0.4383"
+    assert float(cell[2].replace("−", "-")) == pytest.approx(ours - 0.4383, abs=5.001e-5)
+    assert cell[1] == {"inside": "●", "above": "▲", "below": "▼"}[cell[3]]
+
+
+def test_offline(root):
+    """Nothing is fetched: no address in an attribute that loads, no import or url() in the styles."""
+    text = rendered(root)
+    for tag, attributes in Document(text).tags:
+        for name in ("src", "href", "xlink:href", "action", "data", "poster", "srcset"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:")), (tag, attributes)
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL).group(1)
+    assert not re.search(r"@import|url\(", style)
+    assert "fetch(" not in text and "XMLHttpRequest" not in text
+
+
+def test_accessible_structure(root):
+    document = Document(rendered(root))
+    tags = document.tags
+    ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert ("html", {"lang": "en"}) in tags
+    for (tag, attributes), parents in zip(tags, document.parents, strict=True):
+        if (attributes.get("href") or "").startswith("#"):
+            assert attributes["href"][1:] in ids
+        if "aria-labelledby" in attributes:
+            assert attributes["aria-labelledby"] in ids
+        if tag == "svg":
+            named = attributes.get("role") == "img" and attributes.get("aria-label")
+            assert named or "aria-hidden" in attributes or "svg" in parents
+        if tag == "th" and "row" in attributes:
+            assert attributes.get("scope") in ("row", "col")
+        if tag == "table":
+            assert attributes.get("aria-labelledby")
+
+
+def test_every_topic_has_its_section(root):
+    text = rendered(root)
+    for topic in ("results", "published", "spread", "curves", "cost"):
+        assert f'id="data-mq2007-{topic}"' in text
+    assert "ab" * 32 in text and "2.4.0" in text
+    document = Document(text)
+    words = "".join(document.text)
+    assert "45" in words and "2,000" in words, "queries and rows of the data set"
+    costs = {row[0]["text"]: [cell["text"].strip() for cell in row[1:]] for row in document.table("cost")[1:]}
+    assert costs["ranksvm"] == ["4.00 s", "6.00 s", "25.0 s", "305 MB"]
+
+
+def test_equal_results_give_equal_bytes(root):
+    assert rendered(root) == rendered(root)
+
+
+def test_names_and_files_are_escaped(root):
+    hostile = "<img src=x>"
+    for model in ("lambdamart",):
+        path = root / "results" / "mq2007" / model / "fold1" / "spec.json"
+        path.write_text(path.read_text().replace('"epochs"', '"</pre><script>"'))
+    folder = root / "results" / hostile
+    folder.mkdir()
+    (folder / "summary.json").write_text(json.dumps({"</script><i>": {"ndcg@10": 0.4}}))
+    text = rendered(root)
+    assert hostile not in text and "</script><i>" not in text and "<b>not" not in text
+    assert "&lt;img src=x&gt;" in text
+    Document(text)
+
+
+def test_only_the_committed_summary(root):
+    """A fresh clone has summary.json of studies that it did not run: means without intervals, and why."""
+    folder = root / "results" / "ohsumed"
+    folder.mkdir()
+    (folder / "summary.json").write_text(json.dumps({"ranksvm": {"ndcg@10": 0.4412, "map": None}}))
+    text = rendered(root)
+    page = text[text.index('id="data-ohsumed"') : text.index('id="data-synthetic_net"')]
+    assert "0.4412" in page and "snakemake ohsumed" in page and "<svg" not in page
+
+
+def test_own_data_are_called_what_params_say(root):
+    (root / "params.yaml").write_text("datasets: {mine: {path: x, title: My & own}}\n")
+    make_results(root, "mine", MODELS)
+    summarise(root / "results" / "mine", MODELS, "letor4")
+    assert '<h1 id="data-mine-title">My &amp; own</h1>' in rendered(root)
+
+
+def test_unfinished_folders_are_listed(root):
+    (root / "results" / "mslr" / "ranksvm" / "fold1").mkdir(parents=True)
+    assert "No summary yet: mslr." in rendered(root)
+
+
+def test_stale_summary_is_marked(root):
+    path = root / "results" / "mq2007" / "summary.json"
+    path.write_text(path.read_text().replace("0.", "0.1", 1))
+    assert "summary.json and the tables differ" in rendered(root)
+    assert "summary.json and the tables differ" in rendered(root, "standard")
+
+
+def test_models_left_out_of_the_summary_are_named(root):
+    summarise(root / "results" / "mq2007", ["ranksvm"], "letor4")
+    assert "not part of this summary: lambdamart." in rendered(root)
+    about = {"name": "mine", "title": "Mine", "publication": "", "models": ["lambdamart"], "sections": []}
+    write_json(root / "results" / "studies" / "mine" / "page.json", about)  # named on a page of its own
+    assert "not part of this summary" not in rendered(root)
+
+
+def test_no_results_at_all(tmp_path):
+    with pytest.raises(GradrankError, match=r"no data set with a summary\.json"):
+        render(tmp_path / "results", tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_damaged_file_is_named(root):
+    (root / "results" / "mq2007" / "summary.json").write_text("{")
+    with pytest.raises(GradrankError, match=r"mq2007/summary\.json: not JSON"):
+        rendered(root)
+
+
+def test_curve_mean_ends_with_the_shortest_fold():
+    from gradrank.report.plots.curves import learning_curves
+
+    histories = [{"step": [1, 2, 3], "vali_map": [0.1, 0.2, 0.3]}, {"step": [1, 2], "vali_map": [0.3, 0.4]}]
+    panel = learning_curves("m", [Fold(i, h, {}, {}) for i, h in enumerate(histories, 1)])
+    assert panel.measure == "validation MAP"
+    assert "the mean goes from 0.2000 to 0.3000" in panel.drawing
+    lengths = [len(points.split()) for points in re.findall(r'points="([^"]*)"', panel.drawing)]
+    assert lengths == [3, 2, 2]
+    assert "fold 1: best 0.3000 at step 3" in panel.drawing
+
+
+def test_no_curve_without_steps():
+    from gradrank.report.plots.curves import learning_curves
+
+    assert (
+        learning_curves("m", [Fold(1, {"step": [1], "vali_map": [0.1]}, {}, {}), Fold(2, {}, {}, {})]) is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [
+        (0.412, 0.457, ["0.42", "0.43", "0.44", "0.45"]),
+        (1, 6, ["1", "2", "3", "4", "5", "6"]),
+        (1, 4, ["1", "2", "3", "4"]),
+        (1, 1000, ["200", "400", "600", "800", "1,000"]),
+        (0.4, 0.5, ["0.40", "0.42", "0.44", "0.46", "0.48", "0.50"]),
+        (-0.02, 0.02, ["-0.02", "-0.01", "0.00", "0.01", "0.02"]),
+    ],
+)
+def test_ticks_are_round(low, high, labels):
+    assert [label for _, label in Scale(low, high, 0, 100).ticks(5)] == labels
+
+
+def test_padded_scale_holds_its_values():
+    assert 0 < padded([3.0, 3.0], 0, 100)(3.0) < 100
+    assert 0 < padded([0.0], 0, 100)(0.0) < 100
+    scale = padded([1.0, 2.0], 100, 0)
+    assert 0 < scale(2.0) < scale(1.0) < 100
+
+
+def test_thin_keeps_both_ends():
+    assert thin(5, 60) == [0, 1, 2, 3, 4]
+    kept = thin(1000, 60)
+    assert len(kept) == 60 and kept[0] == 0 and kept[-1] == 999 and kept == sorted(set(kept))
+
+
+def test_numbers_in_words():
+    assert number(-0.5, "+.1f") == "−0.5"
+    assert number(None) == number(float("nan")) == "–"
+    assert [seconds(s) for s in (0.417, 12.34, 125, 3725)] == ["0.42 s", "12.3 s", "2 min 05 s", "1 h 02 min"]

@@ -1,0 +1,255 @@
+"""The report's plots: what they draw against the values that they are made of."""
+
+import json
+import re
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gradrank.evaluation.statistics import compare_all
+from gradrank.report.contents import DataSet, read_study
+from gradrank.report.plots import two_methods as pairs_module
+from gradrank.report.plots.heat_map import matrices
+from gradrank.report.plots.pr_curves import pr_curves
+from gradrank.report.plots.ranks import mean_ranks
+from gradrank.report.plots.sweeps import sweeps, swept
+from gradrank.report.plots.two_methods import MOST_VALUES, difference_plot, paired_tests, pairs
+from gradrank.report.tables.summary import summarise
+from made_results import RECALL, make_results
+
+MODELS = ("lambdamart", "ranknet_linear", "ranksvm", "single_feature")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    root = tmp_path_factory.mktemp("plots")
+    summarise(make_results(root, models=MODELS), MODELS, "letor4")
+    return read_study(root / "results", "letor4", root / "params.yaml", root / "data" / "parquet").datasets[0]
+
+
+def dataset_of(queries, tables=None):
+    """A DataSet that holds (q,) values by model and nothing else that the plots need."""
+    summary = {model: {"ndcg@10": round(float(np.nanmean(v)), 4)} for model, v in queries.items()}
+    return DataSet("d", "d", summary, tables or {}, queries, {}, None, [])
+
+
+def polygons(drawing):
+    """By class the (x, y) of a difference plot's polygons."""
+    found = re.findall(r'<polygon points="([^"]*)" class="(\w+)"', str(drawing))
+    return {name: [tuple(map(float, xy.split(","))) for xy in points.split()] for points, name in found}
+
+
+# --- any two methods --------------------------------------------------------------------------------------
+
+
+def test_difference_plot_draws_every_query_in_order():
+    drawn = polygons(difference_plot("a", "b", [9000, 0, 5000, 2000], [1000, 0, 10_000, 2000]))
+    across, middle, half = (350 - 34) / 3, (14 + 224) / 2, (224 - 14) / 2
+    gaps = [0.8, 0, 0, -0.5]
+    for name, sign in (("wins", 1), ("losses", -1)):
+        want = [(34 + i * across, middle - sign * max(sign * gap, 0) * half) for i, gap in enumerate(gaps)]
+        assert drawn[name] == pytest.approx(np.array([(34, middle), *want, (350, middle)]), abs=0.051)
+
+
+def test_difference_plot_leaves_undefined_queries_out():
+    drawing = difference_plot("a", "b", [9000, -1, 5000], [1000, 0, -1])
+    assert "on each of 1 queries: a is better on 1, b on 0" in drawing
+    assert "NaN" not in str(difference_plot("a", "b", [-1], [5]))
+
+
+def test_embedded_values_are_those_of_the_test_queries(dataset):
+    found = pairs(dataset)
+    assert found.chosen == tuple(dataset.ranked()[:2])
+    assert found.every == 1
+    for model, values in zip(found.models, found.data["values"], strict=True):
+        np.testing.assert_allclose(np.array(values) / 1e4, dataset.queries[model], atol=5.001e-5)
+
+
+def test_forty_methods_on_mq2007_take_less_than_a_megabyte():
+    rng = np.random.default_rng(0)
+    found = pairs(dataset_of({f"m{i}": rng.random(1692) for i in range(40)}))
+    assert found.every == 1
+    assert len(json.dumps(found.data)) < 500_000
+
+
+def test_large_collections_are_thinned(monkeypatch):
+    values = {"a": np.linspace(0, 1, 84_600), "b": np.zeros(84_600), "c": np.ones(84_600)}
+    found = pairs(dataset_of(values))
+    assert found.every == 2
+    assert sum(map(len, found.data["values"])) <= MOST_VALUES
+    monkeypatch.setattr(pairs_module, "MOST_VALUES", 10)
+    assert sum(map(len, pairs(dataset_of(values)).data["values"])) <= 10
+
+
+def test_undefined_values_are_marked():
+    found = pairs(dataset_of({"a": np.array([0.5, np.nan]), "b": np.array([0.25, 1.0])}))
+    assert dict(zip(found.models, found.data["values"], strict=True)) == {
+        "a": [5000, -1],
+        "b": [2500, 10_000],
+    }
+
+
+def test_one_method_has_no_pair():
+    assert pairs(dataset_of({"a": np.ones(3)})) is None
+
+
+def test_stored_tests_are_those_of_the_two_methods_in_that_order(dataset):
+    models = dataset.ranked()
+    stored = paired_tests(dataset, models)
+    assert set(stored) == {"ndcg@10", "map"}
+    assert set(stored["ndcg@10"]) == {f"{i},{j}" for i, j in combinations(range(4), 2)}
+    rows = compare_all({model: dataset.queries[model] for model in models}, 0)
+    for row in rows:
+        i, j = models.index(row["model_a"]), models.index(row["model_b"])
+        got = stored["ndcg@10"][f"{i},{j}"]
+        keys = ("difference", "low", "high", "wins", "ties", "losses", "wilcoxon_holm", "t_holm")
+        assert got == pytest.approx([row[key] for key in keys], abs=1.01e-4)
+
+
+# --- precision against recall -----------------------------------------------------------------------------
+
+
+def test_curve_is_the_mean_over_folds_of_the_measured_precisions(dataset, tmp_path):
+    made = make_results(tmp_path, models=MODELS)
+    found = pr_curves(dataset, "letor4", ("ranksvm",))
+    assert found.levels == [tenth / 10 for tenth in range(11)]
+    for model in MODELS:
+        frame = pl.read_parquet(made / model / "per_query.parquet")
+        test = frame.filter((pl.col("split") == "test") & (pl.col("convention") == "letor4"))
+        want = test.group_by("fold").agg(pl.col(RECALL).mean()).select(RECALL).mean().row(0)
+        assert found.precisions[model] == pytest.approx(want, abs=1e-12)
+    curves = re.findall(
+        r'<polyline points="([^"]*)" class="([^"]*)" data-model="([^"]*)"', str(found.drawing)
+    )
+    assert sorted(model for _, _, model in curves) == sorted(MODELS)
+    assert curves[-1][1:] == ("pr one", "ranksvm"), "the marked curve lies on top"
+    heights = [float(xy.split(",")[1]) for xy in curves[-1][0].split()]
+    order = np.argsort(found.precisions["ranksvm"])
+    assert np.all(np.diff(np.array(heights)[order]) <= 0.051)
+
+
+def test_no_curve_where_none_was_measured():
+    assert pr_curves(dataset_of({"a": np.ones(2)}), "letor4", ("a",)) is None
+
+
+# --- tests and ranks --------------------------------------------------------------------------------------
+
+
+def with_tests(differences, p):
+    """A DataSet whose methods a > b > c differ by `differences` of (ab, ac, bc)."""
+    rows = [
+        {"metric": "map", "convention": "letor4", "model_a": one, "model_b": two, "difference": gap}
+        | {"wilcoxon_holm": value}
+        for (one, two), gap, value in zip(combinations("abc", 2), differences, p, strict=True)
+    ]
+    values = {model: np.full(2, mean) for model, mean in (("a", 0.5), ("b", 0.4), ("c", 0.1))}
+    return dataset_of(values, {"pairwise": rows})
+
+
+def test_heat_map_shades_what_differs_by_how_much():
+    (matrix,) = matrices(with_tests([0.1, 0.4, 0.3], [0.2, 0.001, 0.049]))
+    classes = [[cell and cell["class"] for cell in row] for row in matrix.cells]
+    assert classes == [
+        [None, "level", "better h4"],
+        ["level", None, "better h3"],
+        ["worse h4", "worse h3", None],
+    ]
+    assert (matrix.separated, matrix.pairs) == (2, 3)
+
+
+def test_heat_map_without_any_difference():
+    (matrix,) = matrices(with_tests([0.0, 0.0, 0.0], [1.0, 1.0, 1.0]))
+    assert {cell["class"] for row in matrix.cells for cell in row if cell} == {"level"}
+
+
+def test_rank_bars_overlap_with_the_best_ones_where_they_do_not_differ():
+    rows = [
+        {"metric": "ndcg@10", "convention": "letor4", "model": model, "rank": rank}
+        | {"critical_difference": 0.5, "p": 0.01}
+        for model, rank in (("a", 1.0), ("b", 1.4), ("c", 2.6))
+    ]
+    found = mean_ranks(dataset_of({model: np.ones(2) for model in "abc"}, {"ranks": rows}))
+    assert found.level == ["b"]
+    ends = [
+        tuple(
+            map(float, re.search(r'x1="([\d.]+)%" x2="([\d.]+)%"[^>]*class="rank', str(s.drawing)).groups())
+        )
+        for s in found.strips
+    ]
+    assert ends[1][0] < ends[0][1] < ends[2][0]
+    assert "differs from the best" in found.strips[2].drawing
+
+
+def test_ranks_of_a_summary_add_up(dataset):
+    rows = [row for row in dataset.tables["ranks"] if row["metric"] == "ndcg@10"]
+    assert sum(row["rank"] for row in rows) == pytest.approx(4 * 5 / 2)
+    assert [row["rank"] for row in rows] == sorted(row["rank"] for row in rows)
+    assert mean_ranks(dataset).strips[0].model == rows[0]["model"]
+
+
+def test_two_methods_have_no_critical_difference(tmp_path):
+    made = make_results(tmp_path, models=MODELS[:2])
+    summarise(made, MODELS[:2], "letor4")
+    assert (made / "tables" / "ranks.csv").read_text().count("\n") == 1
+
+
+# --- sweeps -----------------------------------------------------------------------------------------------
+
+
+def test_swept_parameters_are_those_of_the_names_with_the_values_of_the_spec():
+    params = {
+        "lambdamart": {"learning_rate": 0.05},
+        "lambdamart-learning_rate=1e-05": {"learning_rate": 1e-05},
+        "lambdamart-learning_rate=0.1": {"learning_rate": 0.1},
+        "net-hidden=64x32-l2=0.1": {"hidden": [64, 32], "l2": 0.1},
+        "net-hidden=64x32-l2=none": {"hidden": [64, 32], "l2": None},
+        "net-hidden=8-l2=0.1": {"hidden": [8], "l2": 0.1},
+        "alone-depth=3": {"depth": 3},
+    }
+    found = swept(params)
+    assert list(found) == [("lambdamart", "learning_rate"), ("net", "hidden"), ("net", "l2")]
+    assert [point.value for point in found["lambdamart", "learning_rate"]] == [1e-05, 0.1]
+    assert [(point.value, point.others) for point in found["net", "l2"]] == [
+        (None, "hidden=64x32"),
+        (0.1, "hidden=64x32"),
+        (0.1, "hidden=8"),
+    ]
+
+
+def sweep_of(tmp_path, values, name="rate"):
+    """The drawing of a sweep over `values` on made results."""
+    models = tuple(f"net-{name}={i}" for i in range(len(values)))
+    made = make_results(tmp_path, models=models)
+    for model, value in zip(models, values, strict=True):
+        for path in made.glob(f"{model}/fold*/spec.json"):
+            path.write_text(json.dumps(json.loads(path.read_text()) | {"params": {name: value}}))
+    summarise(made, models, "letor4")
+    study = read_study(tmp_path / "results", "letor4", tmp_path / "params.yaml", tmp_path / "data")
+    (found,) = sweeps(study.datasets[0], "letor4")
+    return found
+
+
+def centres(drawing):
+    return [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', str(drawing))]
+
+
+def test_numbers_that_span_decades_get_a_logarithmic_axis(tmp_path):
+    found = sweep_of(tmp_path, [0.1, 0.001, 0.01])
+    assert [point.value for point in found.points] == [0.001, 0.01, 0.1]
+    steps = np.diff(centres(found.drawing))
+    assert steps[0] == pytest.approx(steps[1], abs=0.2)
+    assert ">0.001</text>" in found.drawing
+
+
+def test_other_numbers_get_a_linear_axis(tmp_path):
+    steps = np.diff(centres(sweep_of(tmp_path, [10, 20, 40]).drawing))
+    assert steps[1] == pytest.approx(2 * steps[0], abs=0.3)
+
+
+def test_values_that_are_no_numbers_stand_side_by_side(tmp_path):
+    drawing = sweep_of(tmp_path, [[64, 32], None, [8]]).drawing
+    assert all(f">{label}</text>" in drawing for label in ("64 × 32", "None", "8"))
+    steps = np.diff(centres(drawing))
+    assert steps[0] == pytest.approx(steps[1], abs=0.2)

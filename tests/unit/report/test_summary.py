@@ -1,0 +1,226 @@
+"""Summaries against the definitions, computed a second way."""
+
+import csv
+import json
+import shutil
+import statistics
+from math import sqrt
+
+import polars as pl
+import pytest
+
+from gradrank.errors import GradrankError
+from gradrank.evaluation.per_query import collect
+from gradrank.evaluation.published import lookup
+from gradrank.report.tables.rows import best, verdict
+from gradrank.report.tables.summary import summarise
+from made_results import CONVENTIONS, METRICS, make_results
+
+MODELS = ("lambdamart", "ranksvm")
+
+
+@pytest.fixture(scope="module")
+def summarised(tmp_path_factory):
+    made = make_results(tmp_path_factory.mktemp("study"))
+    summarise(made, MODELS, "letor4")
+    return made
+
+
+@pytest.fixture
+def folder(summarised, tmp_path):
+    """A copy that a test may damage."""
+    return shutil.copytree(summarised, tmp_path / summarised.name)
+
+
+def table(folder, name):
+    with (folder / "tables" / f"{name}.csv").open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def queries_by_fold(folder, model="ranksvm", convention="letor4", metric="ndcg@10"):
+    """{fold: values} of the test queries, by plain Python."""
+    values = {}
+    for row in pl.read_parquet(folder / model / "per_query.parquet").iter_rows(named=True):
+        if row["convention"] == convention and row["split"] == "test":
+            values.setdefault(row["fold"], []).append(row[metric])
+    return values
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize("metric", METRICS)
+def test_main_table_is_the_mean_of_fold_means(folder, convention, metric):
+    folds = queries_by_fold(folder, convention=convention, metric=metric)
+    every = [value for values in folds.values() for value in values]
+    (row,) = [
+        row
+        for row in table(folder, "main")
+        if (row["model"], row["convention"], row["metric"]) == ("ranksvm", convention, metric)
+    ]
+    assert float(row["mean"]) == pytest.approx(
+        statistics.fmean(map(statistics.fmean, folds.values())), abs=1e-14
+    )
+    assert float(row["half_width"]) == pytest.approx(
+        1.96 * statistics.stdev(every) / sqrt(len(every)), rel=1e-12
+    )
+    assert int(row["queries"]) == len(every) == 7 + 8 + 9 + 10 + 11
+
+
+def test_summary_json_has_four_decimals_of_the_primary_convention(folder):
+    summary = json.loads((folder / "summary.json").read_text())
+    assert list(summary) == sorted(MODELS)
+    rows = [row for row in table(folder, "main") if row["convention"] == "letor4"]
+    assert len(rows) == len(MODELS) * len(METRICS)
+    for row in rows:
+        assert summary[row["model"]][row["metric"]] == round(float(row["mean"]), 4)
+
+
+def test_fold_table_averages_to_the_main_table(folder):
+    for row in table(folder, "main"):
+        key = [row["convention"], row["model"], row["metric"]]
+        folds = [f for f in table(folder, "folds") if [f["convention"], f["model"], f["metric"]] == key]
+        assert [int(f["fold"]) for f in folds] == [1, 2, 3, 4, 5]
+        assert sum(int(f["queries"]) for f in folds) == int(row["queries"])
+        assert float(row["mean"]) == pytest.approx(
+            statistics.fmean(float(f["mean"]) for f in folds), abs=1e-15
+        )
+
+
+def test_pairwise_table_tests_every_pair_of_the_primary_convention(tmp_path):
+    models = ("lambdamart", "ranknet_linear", "ranksvm")
+    folder = make_results(tmp_path, models=models)
+    better = pl.read_parquet(folder / "ranksvm" / "per_query.parquet").with_columns(pl.col("map") + 2)
+    better.write_parquet(folder / "ranknet_linear" / "per_query.parquet")
+    summarise(folder, models, "letor4")
+    rows = table(folder, "pairwise")
+    pairs = [("lambdamart", "ranknet_linear"), ("lambdamart", "ranksvm"), ("ranknet_linear", "ranksvm")]
+    assert [(row["metric"], row["model_a"], row["model_b"]) for row in rows] == [
+        (metric, *pair) for metric in ("ndcg@10", "map") for pair in pairs
+    ]
+    assert {row["convention"] for row in rows} == {"letor4"}
+    assert float(rows[5]["difference"]) == pytest.approx(2, abs=1e-12)
+    assert (rows[5]["wins"], rows[5]["ties"], rows[5]["losses"]) == ("45", "0", "0")
+    assert float(rows[5]["wilcoxon"]) < float(rows[5]["wilcoxon_holm"]) < 1e-6
+    assert float(rows[2]["wilcoxon"]) == 1, "equal on every query"
+    text = (folder / "summary.md").read_text()
+    assert "best by MAP (`ranknet_linear`;" in text and "p ≥ 0.05): no other method." in text
+
+
+def test_published_numbers_stand_beside_ours(folder):
+    summary = json.loads((folder / "summary.json").read_text())
+    rows = [row for row in table(folder, "published") if row["metric"] == "ndcg@10"]
+    assert [(row["method"], float(row["published"])) for row in rows] == [
+        (there.method, there.value) for there in lookup("mq2007", "ranksvm", "ndcg@10")
+    ]
+    for row in rows:
+        ours, half_width = float(row["ours"]), float(row["half_width"])
+        assert round(ours, 4) == summary["ranksvm"]["ndcg@10"]
+        assert float(row["difference"]) == pytest.approx(ours - float(row["published"]), abs=1e-15)
+        inside = ours - half_width <= float(row["published"]) <= ours + half_width
+        assert (row["verdict"] == "inside") == inside
+
+
+def test_markdown_names_the_convention_and_prints_every_mean(folder):
+    text = (folder / "summary.md").read_text()
+    assert text.splitlines()[0] == "# mq2007: test results under the `letor4` convention"
+    for means in json.loads((folder / "summary.json").read_text()).values():
+        assert all(f"{mean:.4f}" in text for mean in means.values())
+    assert "0.4439 (" in text and "0.4383 (" in text
+
+
+def test_markdown_bold_is_best_of_each_column(folder):
+    summary = json.loads((folder / "summary.json").read_text())
+    text = (folder / "summary.md").read_text()
+    for line in text.split("## Published")[0].splitlines():
+        if line.startswith("| `"):
+            model, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+            for metric, cell in zip(METRICS, cells, strict=True):
+                highest = max(means[metric] for means in summary.values())
+                assert cell.startswith("**") == (summary[model.strip("`")][metric] == highest)
+
+
+def test_nothing_that_varies_is_in_git(folder):
+    """Times and memory stay out of summary.*; the same input gives the same bytes."""
+    before = {name: (folder / name).read_bytes() for name in ("summary.json", "summary.md")}
+    for timing in folder.glob("*/*/timing.json"):
+        timing.write_text('{"seconds": 99, "fit_seconds": 98, "peak_memory_mb": 97}')
+    summarise(folder, MODELS[::-1], "letor4")
+    assert before == {name: (folder / name).read_bytes() for name in before}
+
+
+def test_another_primary_convention(folder):
+    summarise(folder, MODELS, "standard")
+    mean = statistics.fmean(map(statistics.fmean, queries_by_fold(folder, convention="standard").values()))
+    assert json.loads((folder / "summary.json").read_text())["ranksvm"]["ndcg@10"] == round(mean, 4)
+    assert "`standard`" in (folder / "summary.md").read_text().splitlines()[0]
+
+
+def test_dropped_queries_do_not_count(folder):
+    """A convention that drops queries without relevant documents leaves nan."""
+    path = folder / "ranksvm" / "per_query.parquet"
+    dropped = pl.when(pl.col("qid") % 3 > 0).then(pl.col("ndcg@10")).otherwise(float("nan")).alias("ndcg@10")
+    pl.read_parquet(path).with_columns(dropped).write_parquet(path)
+    summarise(folder, MODELS, "letor4")
+    folds = queries_by_fold(folder).values()
+    kept = [[value for value in fold if value == value] for fold in folds]
+    (row,) = [
+        row
+        for row in table(folder, "main")
+        if (row["model"], row["convention"], row["metric"]) == ("ranksvm", "letor4", "ndcg@10")
+    ]
+    assert int(row["queries"]) == sum(map(len, kept)) < 45
+    assert float(row["mean"]) == pytest.approx(statistics.fmean(map(statistics.fmean, kept)), abs=1e-14)
+
+
+def test_one_query_has_no_interval(tmp_path):
+    folder = make_results(tmp_path, models=("ranksvm",))
+    path = folder / "ranksvm" / "per_query.parquet"
+    pl.read_parquet(path).filter((pl.col("fold") == 1) & (pl.col("qid") == 100)).write_parquet(path)
+    summarise(folder, ["ranksvm"], "letor4")
+    assert {row["half_width"] for row in table(folder, "main")} == {""}
+
+
+def test_missing_evaluation_is_named(folder):
+    with pytest.raises(GradrankError, match=r"lambdarank/per_query\.parquet: missing"):
+        summarise(folder, [*MODELS, "lambdarank"], "letor4")
+
+
+def test_unmeasured_convention_is_refused_with_the_nearest(folder):
+    with pytest.raises(GradrankError, match=r"not evaluated under convention 'letor3'.*letor4"):
+        summarise(folder, MODELS, "letor3")
+
+
+def test_models_of_different_queries_are_refused(folder):
+    path = folder / "ranksvm" / "per_query.parquet"
+    pl.read_parquet(path).filter(pl.col("qid") != 203).write_parquet(path)
+    with pytest.raises(
+        GradrankError, match="lambdamart and ranksvm were evaluated on different test queries"
+    ):
+        summarise(folder, MODELS, "letor4")
+
+
+def test_no_known_metric_is_refused(folder):
+    with pytest.raises(GradrankError, match="none of the metrics err@10"):
+        summarise(folder, MODELS, "letor4", ["err@10"])
+
+
+def test_best_is_by_what_is_printed():
+    assert best({"a": 0.44391, "b": 0.44394, "c": 0.4438}) == {"a", "b"}
+    assert best({"a": float("nan"), "b": 0.1}) == {"b"}
+    assert best({"a": float("nan")}) == set()
+
+
+def test_verdict():
+    assert verdict(0.45, 0.01, 0.4401) == "inside"
+    assert verdict(0.45, 0.01, 0.43) == "above"
+    assert verdict(0.45, 0.01, 0.47) == "below"
+
+
+def test_collected_file_holds_every_methods_test_queries(folder, tmp_path):
+    collect(tmp_path, tmp_path / "per_query.parquet")
+    collected = pl.read_parquet(tmp_path / "per_query.parquet")
+    assert collected["dataset"].unique().to_list() == [folder.name]
+    for model in MODELS:
+        own = pl.read_parquet(folder / model / "per_query.parquet").filter(pl.col("split") == "test")
+        assert collected.filter(pl.col("model") == model).drop("dataset", "model").equals(own.drop("split"))
+    with pytest.raises(GradrankError, match="no <dataset>/<model>"):
+        collect(tmp_path / "nothing", tmp_path / "x.parquet")

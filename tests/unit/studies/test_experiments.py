@@ -1,0 +1,132 @@
+"""The artificial experiments against loops over pairs."""
+
+from itertools import combinations, islice
+
+import numpy as np
+import pytest
+
+from gradrank.errors import GradrankError
+from gradrank.studies.ranknet2005.experiments import (
+    PARTS,
+    Vectors,
+    epochs,
+    experiments,
+    outputs,
+    trained,
+    vectors,
+)
+
+SEED = 7
+
+
+@pytest.fixture(scope="module")
+def data() -> Vectors:
+    return vectors("net", SEED)
+
+
+def crucial_pairs(grades):
+    """(better, worse) within each file of 50."""
+    return [
+        (i, j) if grades[i] > grades[j] else (j, i)
+        for start in range(0, len(grades), 50)
+        for i, j in combinations(range(start, start + 50), 2)
+        if grades[i] != grades[j]
+    ]
+
+
+def test_a_draw_is_1000_files_of_six_equal_grades(data):
+    assert data.x.shape == (50_000, 50) and np.abs(data.x).max() <= 1
+    counts = np.bincount(data.grades)
+    assert len(counts) == 6 and np.ptp(counts) <= 1
+    covered = np.concatenate([np.arange(50_000)[rows] for rows in PARTS.values()])
+    assert np.array_equal(covered, np.arange(50_000))
+
+
+def test_correct_counts_pairs_within_files_and_half_of_equal_scores(data):
+    own = data[:150]
+    weights = np.zeros(50)
+    weights[:2] = 1.0
+    coarse = Vectors(np.round(own.x), own.grades)  # many equal scores
+    scores = coarse.x @ weights
+    points = [(scores[i] > scores[j]) + (scores[i] == scores[j]) / 2 for i, j in crucial_pairs(own.grades)]
+    layers = (np.zeros((50, 0)), np.zeros(0), weights)
+    assert 0.1 < np.mean(np.array(points) == 0.5) < 0.9
+    assert coarse.correct(layers) == pytest.approx(100 * np.mean(points))
+
+
+def test_a_step_is_the_sum_of_the_files_pair_gradients(data):
+    own = data[:50]
+    weights = next(epochs(own, 0, False, SEED, halve=True))[2]
+    # All scores are zero before the first step, so every pair's gradient is (1/2 - 1) (x_better - x_worse).
+    gradient = sum(-0.5 * (own.x[i] - own.x[j]) for i, j in crucial_pairs(own.grades))
+    np.testing.assert_allclose(weights, -1e-3 * gradient, atol=1e-12)
+
+
+def test_first_layer_starts_at_zero_so_that_only_the_output_decides_the_first_step(data):
+    own = data[:50]
+    hidden, biases, output = (layer.copy() for layer in next(epochs(own, 5, False, SEED, halve=True)))
+    rank_one = np.linalg.svd(hidden, compute_uv=False)
+    assert rank_one[0] > 0 and rank_one[1] < 1e-12 * rank_one[0]
+    assert np.all(np.abs(output) <= 0.1) and biases.shape == (5,)
+
+
+def test_the_kept_net_has_the_least_validation_error(data):
+    found = trained(data, 100, 0, False, SEED)
+    own, vali, test = data[:100], data[PARTS["vali"]], data[PARTS["test"]]
+    scored = []
+    for layers in islice(epochs(own, 0, False, SEED, halve=True), found["epochs"]):
+        scored.append((vali.correct(layers), test.correct(layers)))
+    best = int(np.argmax([correct for correct, _ in scored]))
+    assert (found["vali"], found["test"]) == scored[best] and found["epoch"] == best + 1
+    assert found["test"] > 70
+
+
+def test_training_ends_without_a_training_error(data):
+    found = trained(data, 50, 10, False, SEED, most=1000)
+    assert found["train"] == 100.0 and found["epochs"] < 1000
+
+
+def test_pairs_are_those_trained_on(data):
+    assert trained(data, 100, 0, False, SEED, most=1)["pairs"] == len(crucial_pairs(data.grades[:100]))
+    assert trained(data, 100, 0, True, SEED, most=1)["pairs"] == 2 * 50 * 49 // 2
+
+
+def test_ties_pull_equal_grades_together(data):
+    """A tie's cost is least at equal scores; from zero weights it has no gradient, so the first step is the same."""
+    own = data[:100]
+    runs = [epochs(own, 0, ties, SEED, halve=True) for ties in (False, True)]
+    first = [outputs(next(run), own.x).copy() for run in runs]
+    for run in runs:
+        for _ in range(30):
+            layers = next(run)
+        first.append(outputs(layers, own.x).copy())
+
+    def spread(scores):
+        return np.mean([scores[own.grades[:50] == grade].std() for grade in range(6)])
+
+    assert spread(first[3][:50]) < spread(first[2][:50])
+
+
+def test_rate_halves_only_where_asked(data):
+    """The mean cost of twenty files rises sooner or later; from there the runs part."""
+    runs = [
+        [net[2].copy() for net in islice(epochs(data[:1000], 0, False, SEED, halve), 60)]
+        for halve in (True, False)
+    ]
+    same = [np.array_equal(a, b) for a, b in zip(*runs, strict=True)]
+    assert same[0] and same[1] and not same[-1]
+
+
+def test_experiments_of_a_draw_do_not_depend_on_the_others():
+    small, more = (experiments("poly", 2, sizes, [], SEED)["runs"] for sizes in ([50], [50, 100]))
+    assert [run for run in more if run["size"] == 50] == small
+    kinds = {(run["experiment"], run["net"]) for run in small}
+    assert kinds == {("table1", net) for net in ("linear", "two_layer_5", "two_layer_10")} | {
+        ("by_variance", net) for net in ("linear", "two_layer_5")
+    }
+
+
+@pytest.mark.parametrize("size", [0, 75, 40_050])
+def test_impossible_sizes_are_refused(size):
+    with pytest.raises(GradrankError, match=f"{size} training vectors"):
+        experiments("net", 1, [size], [], SEED)

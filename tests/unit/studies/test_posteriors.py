@@ -1,0 +1,123 @@
+"""Combining probabilities: the properties that section 3.1 of the 2005 paper states, on any input."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradrank.errors import GradrankError
+from gradrank.studies.ranknet2005.posteriors import (
+    chain,
+    combine,
+    figure1_combination,
+    figure1_cost,
+    posteriors,
+)
+
+inside = st.floats(1e-6, 1 - 1e-6)
+neighbours = st.lists(st.floats(0.1, 0.9), min_size=1, max_size=5)
+
+
+@given(inside, inside)
+def test_formula_as_printed(p, q):
+    assert combine(p, q) == pytest.approx(p * q / (1 + 2 * p * q - p - q), rel=1e-6)
+
+
+@pytest.mark.parametrize("fixed", [0.0, 0.5, 1.0])
+def test_equal_certainties_and_indifference_are_fixed_points(fixed):
+    assert combine(fixed, fixed) == fixed
+
+
+@given(inside)
+def test_indifference_changes_nothing_and_opposites_cancel(p):
+    assert combine(p, 0.5) == pytest.approx(p, rel=1e-14)
+    assert combine(p, 1 - p) == pytest.approx(0.5, rel=1e-9)
+
+
+@given(inside, inside)
+def test_complement(p, q):
+    assert combine(1 - p, 1 - q) == pytest.approx(1 - combine(p, q), rel=1e-9, abs=1e-14)
+
+
+@given(inside, inside, inside)
+def test_order_is_irrelevant(p, q, r):
+    assert combine(p, q) == combine(q, p)
+    assert combine(combine(p, q), r) == pytest.approx(combine(p, combine(q, r)), rel=1e-9)
+
+
+@given(st.floats(0.01, 0.98), st.floats(1e-6, 0.01), st.floats(0.01, 0.99))
+def test_strictly_monotone(p, step, q):
+    assert combine(p + step, q) > combine(p, q)
+
+
+@given(st.floats(0.5, 0.999), st.floats(0.5, 0.999))
+def test_agreeing_evidence_adds_up(p, q):
+    """P_ij, P_jk >= 1/2 give a P_ik no less than either."""
+    assert combine(p, q) >= max(p, q) * (1 - 1e-14)
+
+
+def test_contradicting_certainties_are_undefined():
+    np.testing.assert_equal(combine([0.0, 1.0], [1.0, 0.0]), [np.nan, np.nan])
+
+
+@given(st.floats(0.01, 0.99), st.integers(1, 12))
+def test_chain_is_repeated_combination_and_its_closed_form(p, n):
+    repeated = p
+    for _ in range(n - 1):
+        repeated = combine(repeated, p)
+    odds = (p / (1 - p)) ** n
+    assert chain(p, n) == pytest.approx(repeated, rel=1e-9)
+    assert chain(p, n) == pytest.approx(odds / (1 + odds), rel=1e-9)
+    assert chain(p, 0) == 0.5
+
+
+@given(neighbours)
+def test_neighbours_determine_a_consistent_whole(adjacent):
+    p = posteriors(np.array(adjacent))
+    n = len(adjacent) + 1
+    np.testing.assert_allclose(np.diagonal(p, 1), adjacent, rtol=1e-12)
+    np.testing.assert_allclose(p + p.T, 1.0, rtol=1e-14)
+    for i in range(n):
+        for j in range(n):
+            np.testing.assert_allclose(combine(p[i, j], p[j]), p[i], rtol=1e-6, atol=1e-9)
+
+
+def test_posteriors_of_equal_neighbours_are_the_chain():
+    p = posteriors(np.full(5, 0.7))
+    for n in range(1, 6):
+        np.testing.assert_allclose(np.diagonal(p, n), chain(0.7, n), rtol=1e-12)
+
+
+def test_posteriors_across_a_certain_step():
+    """A certainty outweighs all else, the two items before and after it keep their own; none: one item."""
+    p = posteriors(np.array([0.3, 1.0, 0.4]))
+    assert p[0, 1] == pytest.approx(0.3) and p[2, 3] == pytest.approx(0.4)
+    assert p[0, 2] == p[0, 3] == p[1, 2] == p[1, 3] == 1.0
+    assert np.isnan(posteriors(np.array([1.0, 0.0]))[0, 2])
+    assert posteriors(np.array([])).tolist() == [[0.5]]
+
+
+def test_figure1_cost_has_the_limits_that_the_paper_names():
+    """Linear in the wrong direction, vanishing in the right one; for target 1/2 even, with log 2 at 0."""
+    o, curves = figure1_cost()
+    assert o[0] == -5 and o[-1] == 5 and len(o) == 201
+    np.testing.assert_allclose(curves[1.0], np.log(1 + np.exp(-o)), rtol=1e-12)
+    np.testing.assert_allclose(curves[0.0], curves[1.0][::-1], rtol=1e-9)
+    np.testing.assert_allclose(curves[0.5], (curves[0.0] + curves[1.0]) / 2, rtol=1e-12)
+    assert curves[0.5].min() == curves[0.5][100] == pytest.approx(np.log(2))
+
+
+def test_figure1_combination_steepens_the_diagonal():
+    p, combined = figure1_combination()
+    assert (combined[1:100] < p[1:100]).all() and (combined[101:-1] > p[101:-1]).all()
+    assert combined[[0, 100, 200]].tolist() == [0.0, 0.5, 1.0]
+    assert (np.diff(combined) > 0).all()
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, np.nan])
+def test_what_is_no_probability_is_refused(wrong):
+    for call in (lambda: combine(wrong, 0.5), lambda: chain(wrong, 2), lambda: posteriors([wrong])):
+        with pytest.raises(GradrankError, match=r"outside \[0, 1\]"):
+            call()
+    with pytest.raises(GradrankError, match="-1 steps"):
+        chain(0.5, -1)

@@ -1,0 +1,192 @@
+"""Studies: what a page's files hold, what they leave out, and the report's page of it."""
+
+import csv
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+from test_report import Document, rendered
+
+from gradrank.errors import GradrankError
+from gradrank.evaluation.evaluate import evaluate_model
+from gradrank.report.plots.chart import Series, line_chart
+from gradrank.report.tables.summary import summarise
+from gradrank.studies.kit import writing as study_files
+from gradrank.studies.kit.study import (
+    Column,
+    Figure,
+    Inputs,
+    Section,
+    Table,
+    beside,
+    comparison,
+    get_study,
+    study_names,
+)
+from gradrank.studies.kit.writing import read_pages, write_study
+from made_results import make_results
+from made_study import make_collection
+
+ALT = "One line that rises"
+
+
+def made_study(seconds=1.5):
+    """A study of one number inside, one above and one without a published one; a curve; and a time."""
+    rows = [
+        {"what": "a | b"} | beside(0.5, 0.51, 0.02),
+        {"what": "<b>"} | beside(0.5, 0.6, 0.02),
+        {"what": "own"} | beside(None, 0.25, math.nan),
+    ]
+    numbers = Table("numbers", "Numbers", (Column("what", "what"), *comparison()), rows, "Of `three` rows.")
+    times = Table("times", "Times", [Column("s", "seconds", ".2f")], [{"s": seconds}], timed=True)
+    points = Table("curve", "Points", [Column("x", "x", "d"), Column("y", "y", ".2f")], [{"x": 1, "y": 0.5}])
+    drawing = line_chart([Series("rising", [1, 2, 3], [0.1, 0.2, 0.4])], "x", "y", ALT)
+    sections = [
+        Section(
+            "first", "First", ["Some `code`."], [numbers, Figure("curve", "Curve", drawing, ALT, points)]
+        ),
+        Section("second", "Second", [], [times]),
+    ]
+    return SimpleNamespace(TITLE="A & B", PUBLICATION="Somebody 2005.", build=lambda inputs: sections)
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    def write(seconds=1.5, folder="made"):
+        monkeypatch.setattr(study_files, "get_study", lambda name: made_study(seconds))
+        inputs = Inputs(
+            tmp_path / "results", tmp_path / "data", tmp_path / "results" / "studies" / folder, {}
+        )
+        write_study("made", inputs)
+        return inputs.folder
+
+    return write
+
+
+def test_files_of_a_study(written):
+    folder = written()
+    numbers = json.loads((folder / "numbers.json").read_text())
+    assert list(numbers) == ["numbers"], "neither times nor what figures draw"
+    assert [row["verdict"] for row in numbers["numbers"]] == ["inside", "above", ""]
+    assert numbers["numbers"][2] == {
+        "what": "own", "published": None, "ours": 0.25, "half_width": None, "difference": None, "verdict": "",
+    }  # fmt: skip
+    tables = {path.name: list(csv.DictReader(path.open())) for path in (folder / "tables").iterdir()}
+    assert set(tables) == {"numbers.csv", "times.csv", "curve.csv"}
+    assert tables["times.csv"] == [{"s": "1.5"}] and tables["numbers.csv"][2]["half_width"] == ""
+
+
+def test_markdown_prints_the_tables(written):
+    text = (written() / "page.md").read_text()
+    assert text.startswith("# A & B\n\nSomebody 2005.\n\n## First\n\nSome `code`.\n")
+    assert "| a \\| b | 0.5000 | 0.5100 | 0.0200 | +0.0100 | ✓ inside |" in text
+    assert "| own | – | 0.2500 | – | – |  |" in text
+    assert ALT in text and "tables/curve.csv" in text
+
+
+def test_times_change_neither_numbers_nor_markdown(written):
+    kept = ("numbers.json", "page.md")
+    before = [(written(1.5) / name).read_bytes() for name in kept]
+    assert [(written(2.5) / name).read_bytes() for name in kept] == before
+    assert "2.5" in (written(2.5) / "page.json").read_text()
+
+
+def test_report_has_a_page_of_it(written, tmp_path):
+    written()
+    summarise(make_results(tmp_path), ["lambdamart", "ranksvm"], "letor4")
+    (tmp_path / "params.yaml").write_text("seed: 1\n")
+    text = rendered(tmp_path)
+    page = Document(
+        text[
+            text.index('<article class="page" id="study-made"') : text.index(
+                "</article>", text.index('id="study-made"')
+            )
+            + 10
+        ]
+    )
+    assert ("a", {"href": "#study-made-first"}) in page.tags
+    head, *rows = page.tables[0]["rows"]
+    assert [cell["text"].strip() for cell in head][:4] == ["what", "published", "ours", "± 95%"]
+    assert [[cell["text"].strip() for cell in row] for row in rows][:2] == [
+        ["a | b", "0.5000", "0.5100", "0.0200", "+0.0100", "● inside"],
+        ["<b>", "0.5000", "0.6000", "0.0200", "+0.1000", "▲ above"],
+    ]
+    assert page.tables[2]["rows"][1][0]["text"] == "1.50", "times are on the page"
+    drawings = [attributes for tag, attributes in page.tags if tag == "svg"]
+    assert [each["aria-label"] for each in drawings] == [ALT] and drawings[0]["role"] == "img"
+    assert ("code", {}) in page.tags
+    assert "No summary yet" not in text, "studies are no unfinished data set"
+
+
+def test_reduced_form_is_shown_until_there_is_a_complete_one(written, tmp_path):
+    written(1.5, "made/reduced")
+    assert [page["sections"][1]["content"][0]["rows"] for page in read_pages(tmp_path / "results")] == [
+        [{"s": 1.5}]
+    ]
+    written(2.5, "made")
+    assert [page["sections"][1]["content"][0]["rows"] for page in read_pages(tmp_path / "results")] == [
+        [{"s": 2.5}]
+    ]
+
+
+def test_measure_gives_what_evaluation_writes(tmp_path):
+    """Of the same scores: `gradrank evaluate-folds` writes per_query.parquet, `measure` computes for itself."""
+    parquet = tmp_path / "data" / "parquet" / "made.parquet"
+    make_collection(parquet)
+    rows = pl.read_parquet(parquet).get_column("part").value_counts()["count"][0]
+    folds = [{"train": [1, 2], "vali": [3], "test": [4]}, {"train": [5, 1], "vali": [2], "test": [3]}]
+    parquet.with_suffix(".json").write_text(json.dumps({"folds": folds, "source_sha256": "ab"}))
+    spec = {"model": "m", "dataset": "made", "params": {}, "seed": 1}
+    rng = np.random.default_rng(0)
+    for number in (1, 2):
+        folder = tmp_path / "results" / "made" / "m" / f"fold{number}"
+        folder.mkdir(parents=True)
+        splits = ["train"] * 2 * rows + ["vali"] * rows + ["test"] * rows
+        pl.DataFrame({"split": splits, "score": rng.random(4 * rows)}).write_parquet(
+            folder / "scores.parquet"
+        )
+        own = spec | {"fold": number, "data_sha256": "ab"}
+        (folder / "spec.json").write_text(json.dumps(own))
+    metrics = ["ndcg@15", "map"]
+    evaluate_model(tmp_path / "results" / "made" / "m", parquet, spec, ["letor4", "standard"], metrics)
+    stored = pl.read_parquet(tmp_path / "results" / "made" / "m" / "per_query.parquet")
+    inputs = Inputs(tmp_path / "results", tmp_path / "data" / "parquet", tmp_path, {})
+    for convention in ("letor4", "standard"):
+        for split in ("train", "vali", "test"):
+            found = inputs.measure("made", "m", metrics, convention, split)
+            expected = stored.filter(convention=convention, split=split)
+            assert np.array_equal(found.folds, expected["fold"]) and np.array_equal(
+                found.qids, expected["qid"]
+            )
+            for metric in metrics:
+                np.testing.assert_allclose(found.values[metric], expected[metric].to_numpy())
+    with pytest.raises(GradrankError, match="no such file"):
+        inputs.measure("made", "other", metrics, "letor4")
+
+
+def test_studies_are_found_by_their_files():
+    assert {"ranknet2005", "arsm", "term_report"} <= set(study_names())
+    for name in study_names():
+        study = get_study(name)
+        assert study.TITLE and study.PUBLICATION and callable(study.build)
+    with pytest.raises(GradrankError, match="did you mean 'ranknet2005'"):
+        get_study("ranknet_2005")
+
+
+def test_chart_keeps_values_and_alt_text():
+    drawing = line_chart(
+        [Series("<one>", [100, 1000], [1.0, 2.0], [0.5, 0.5], points=True)], "x", "y", "alt & all", log_x=True
+    )
+    page = Document(str(drawing))
+    texts = [part.strip() for part in page.text]
+    assert "<one>" in texts and "100" in texts and "1,000" in texts
+    points = [attributes for tag, attributes in page.tags if tag == "circle"]
+    bars = [attributes for tag, attributes in page.tags if tag == "line" and "bar" in attributes["class"]]
+    assert len(points) == len(bars) == 2 and page.tags[0][1]["aria-label"] == "alt & all"
+    for point, bar in zip(points, bars, strict=True):
+        middle = (float(bar["y1"]) + float(bar["y2"])) / 2
+        assert float(point["cy"]) == pytest.approx(middle, abs=0.1)
+    assert float(points[0]["cx"]) < float(points[1]["cx"]) and float(points[0]["cy"]) > float(points[1]["cy"])
