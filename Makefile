@@ -16,6 +16,8 @@ lint: $(READY)
 	.venv/bin/ruff format --check .
 	PATH="$(CURDIR)/.venv/bin:$$PATH" snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint
+	.venv/bin/lint-imports
+	.venv/bin/deptry .
 
 format: $(READY)
 	.venv/bin/ruff format .
