@@ -32,16 +32,22 @@ bench: $(READY)
 readme: $(READY)
 	.venv/bin/python -m gradrank.report.tables.readme
 
-# requirements.lock from pyproject.toml alone: a fresh environment holds what it names.
+# requirements.lock from pyproject.toml alone: a fresh environment holds what it names, each file with its hash.
 lock:
 	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock
 	.venv/lock/bin/pip install --quiet --editable '.[dvc,slurm,test]'
-	(sed -n '/^#/p' requirements.lock; .venv/lock/bin/pip freeze --exclude gradrank | sed 's/+cpu$$//') > requirements.tmp
+	.venv/lock/bin/pip freeze --exclude gradrank | sed 's/+cpu$$//' > .venv/lock/names
+	.venv/lock/bin/pip install --quiet uv
+	.venv/lock/bin/uv pip compile --quiet .venv/lock/names --no-deps --generate-hashes --no-annotate --no-header \
+		--output-file .venv/lock/hashed
+	.venv/lock/bin/pip download --quiet --no-deps --dest .venv/lock/torch "$$(grep ^torch== .venv/lock/names)"
+	(sed -n '/^#/p' requirements.lock; \
+		sed "/^torch==/a\    $$(.venv/lock/bin/pip hash .venv/lock/torch/*.whl | tail -n 1) \\\\" .venv/lock/hashed) > requirements.tmp
 	mv requirements.tmp requirements.lock && rm -rf .venv/lock
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("gradrank needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
-	.venv/bin/pip install --quiet --requirement requirements.lock
-	.venv/bin/pip install --quiet --no-deps --editable .
+	.venv/bin/pip install --quiet --require-hashes --no-deps --requirement requirements.lock
+	.venv/bin/pip install --quiet --editable .
 	touch $@
