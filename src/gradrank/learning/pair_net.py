@@ -6,8 +6,9 @@ A step is a few small products: torch takes three times as long over one, and a 
 from collections.abc import Iterator
 from itertools import pairwise
 
-import numba
 import numpy as np
+
+from gradrank.compiled import compiled
 
 
 class PairNet:
@@ -100,7 +101,7 @@ def train_epochs(
         yield cost / size
 
 
-@numba.njit(cache=True)
+@compiled
 def difference_row_sums(h, weights, biases, offsets):
     """(n,) float64 sum_j P_ij over the query, i itself included, P_ij = (p_ij + 1 - p_ji) / 2.
 
@@ -136,7 +137,7 @@ def difference_row_sums(h, weights, biases, offsets):
     return sums
 
 
-@numba.njit(cache=True)
+@compiled
 def siamese_row_sums(scores, offsets):
     """(n,) float64 sum_j sigmoid(f(x_i) - f(x_j)) over the query of each document, itself included."""
     sums = np.zeros(len(scores))
@@ -147,7 +148,7 @@ def siamese_row_sums(scores, offsets):
     return sums
 
 
-@numba.njit(cache=True)
+@compiled
 def _sigmoid(x):
     e = np.exp(-abs(float(x)))
     return (1.0 if x >= 0.0 else e) / (1.0 + e)

@@ -7,9 +7,9 @@ change without changing what was trained. A test holds both implementations toge
 import math
 import re
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 from gradrank.data.order import order
 from gradrank.errors import GradrankError
 
@@ -44,7 +44,7 @@ def _cutoff(criterion: str) -> int:
     return int(match.group(1))
 
 
-@numba.njit(cache=True)
+@compiled
 def _average_precision(ranked, offsets):
     """AP = sum over relevant (grade >= 1) ranks i of P@i / number of relevant documents; 0 without any."""
     out = np.zeros(len(offsets) - 1)
@@ -59,7 +59,7 @@ def _average_precision(ranked, offsets):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def _ndcg(ranked, offsets, k):
     """Gain 2^y - 1; discount 1 at ranks 1 and 2, then 1/log2(rank); cut at min(k, n); no gain: 0."""
     out = np.zeros(len(offsets) - 1)

@@ -5,9 +5,9 @@ Compiled loops: a step is too small to pay for a call into torch.
 
 from functools import partial
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.losses import factored, ndcg_swap
@@ -87,7 +87,7 @@ def _net(layers: tuple[np.ndarray, ...], mean: np.ndarray, scale: np.ndarray) ->
     return Net([weights, output[:, None]], [biases, np.zeros(1)], mean, scale, "tanh")
 
 
-@numba.njit(cache=True)
+@compiled
 def pair_counts(labels, offsets, ties):
     """(q,) pairs of unequal grades of each query; with `ties` all its pairs."""
     out = np.zeros(len(offsets) - 1, np.int64)
@@ -98,7 +98,7 @@ def pair_counts(labels, offsets, ties):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def pair_rows(labels, offsets, ties, count):
     """(2 count,) row numbers of the pairs that `pair_counts` counts, two to a pair."""
     out = np.empty(2 * count, np.int64)
@@ -112,7 +112,7 @@ def pair_rows(labels, offsets, ties, count):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def descend(x, labels, rows, offsets, shares, steps, weights, biases, output, rate, sigma, ties, by_ndcg):
     """One step of size `rate` on each group of documents rows[offsets[g]:offsets[g+1]], g in `steps`.
 
@@ -144,7 +144,7 @@ def descend(x, labels, rows, offsets, shares, steps, weights, biases, output, ra
     return cost / shares.sum()
 
 
-@numba.njit(cache=True)
+@compiled
 def _tanh_layer(inputs, weights, biases):
     out = np.empty((len(inputs), len(biases)))
     for i in range(len(inputs)):
@@ -157,7 +157,7 @@ def _tanh_layer(inputs, weights, biases):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def _backward(inputs, hidden, slope, weights, biases, output, rate):
     """The first layer's step; `output` is still the one that made the scores."""
     delta = np.empty(len(biases))
