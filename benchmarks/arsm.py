@@ -15,9 +15,9 @@ from fold import TIMES, head, line, more_rows, read_fold, seconds  # first: it s
 from gradrank.data.collection import Collection
 from gradrank.learning.arsm_gradient import Measure, arsm_gradient, measure_of
 from gradrank.learning.nets import standardisation, standardised
-from gradrank.learning.protocol import with_grades_to_order
 from gradrank.learning.tanh_net import Adam, TanhNet
 from gradrank.learning.torch_net import rows_of
+from gradrank.learning.training_part import with_grades_to_order
 from gradrank.models.arsm import ARSMParams
 
 MEASURES = ("ndcg@10", "ap", "p@10")
