@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from gradrank.compiled import compiled
+from gradrank.learning.adam import Adam, glorot
 
 
 class PairNet:
@@ -25,8 +26,7 @@ class PairNet:
         self.weights, self.biases = _views(self.vector, shapes)
         self.weight_slopes, self.bias_slopes = _views(self.slope, shapes)
         for marked, weights in zip(_views(self.is_weight, shapes)[0], self.weights, strict=True):
-            r = np.sqrt(6.0 / sum(weights.shape))  # Glorot & Bengio 2010, Eq. 16; Keras's default
-            weights[:] = rng.uniform(-r, r, weights.shape)
+            weights[:] = glorot(*weights.shape, rng)  # Keras's default
             marked[:] = 1.0
 
     @np.errstate(over="ignore", invalid="ignore")  # the caller notices scores that are not finite
@@ -78,10 +78,8 @@ def train_epochs(
 
     An epoch is `pairs_per_epoch` of the pairs drawn without replacement, or all if there are fewer, each
     shown better first (target 1) or worse first (target 0) at random. l2: penalty l2 |W|^2, biases free.
-    Adam: Kingma & Ba 2015, Algorithm 1, with its decay rates.
     """
-    first, second = np.zeros_like(net.vector), np.zeros_like(net.vector)
-    steps, size = 0, min(pairs_per_epoch, len(better))
+    adam, size = Adam([net.vector], learning_rate), min(pairs_per_epoch, len(better))
     penalty = np.float32(2.0 * l2) * net.is_weight
     while True:
         drawn = rng.choice(len(better), size, replace=False)
@@ -92,12 +90,7 @@ def train_epochs(
         for start in range(0, size, batch_pairs):
             batch = slice(start, start + batch_pairs)
             cost += net.differentiate(x[ahead[batch]], x[behind[batch]], target[batch])
-            gradient = net.slope + penalty * net.vector
-            steps += 1
-            rate = np.float32(learning_rate * np.sqrt(1.0 - 0.999**steps) / (1.0 - 0.9**steps))
-            first += np.float32(0.1) * (gradient - first)
-            second += np.float32(0.001) * (gradient * gradient - second)
-            net.vector -= rate * first / (np.sqrt(second) + np.float32(1e-8))
+            adam.step([net.slope + penalty * net.vector])
         yield cost / size
 
 

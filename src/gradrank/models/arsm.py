@@ -90,9 +90,10 @@ class ARSM(Model):
     @classmethod
     def _epochs(cls, train: Collection, params: ARSMParams, seed: int) -> Iterator[Candidate]:
         """Their loss is that of the drawn levels, a mean over queries."""
+        from gradrank.learning.adam import Adam, Average
         from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient, measure_of
         from gradrank.learning.nets import Net, standardisation, standardised
-        from gradrank.learning.tanh_net import Adam, Average, TanhNet
+        from gradrank.learning.tanh_net import TanhNet
 
         mean, scale = standardisation(train.features)
         features = standardised(train.features, mean, scale)
