@@ -13,11 +13,12 @@ import numpy as np
 from fold import TIMES, head, line, more_rows, read_fold, seconds  # first: it sets the number of threads
 
 from gradrank.data.collection import Collection
+from gradrank.learning.adam import Adam
 from gradrank.learning.arsm_gradient import Measure, arsm_gradient, measure_of
 from gradrank.learning.nets import standardisation, standardised
-from gradrank.learning.protocol import with_grades_to_order
-from gradrank.learning.tanh_net import Adam, TanhNet
+from gradrank.learning.tanh_net import TanhNet
 from gradrank.learning.torch_net import rows_of
+from gradrank.learning.training_part import with_grades_to_order
 from gradrank.models.arsm import ARSMParams
 
 MEASURES = ("ndcg@10", "ap", "p@10")

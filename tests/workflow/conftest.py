@@ -38,7 +38,7 @@ class Project:
     def copy(cls, root: Path) -> "Project":
         for name in ("src", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml"):
             source = ROOT / name
-            # Both keep modification times, so the compiled kernels in __pycache__ stay valid.
+            # Both keep modification times. Machine code is shared by all copies: equal sources, one folder.
             copy = shutil.copytree if source.is_dir() else shutil.copy2
             copy(source, root / name)
         return cls(root)

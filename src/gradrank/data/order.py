@@ -4,11 +4,12 @@ Kept apart from metrics.py because training depends on this file through model s
 metrics.py must retrain nothing.
 """
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 
-@numba.njit(cache=True)
+
+@compiled
 def order(scores, offsets):
     """(n,) row numbers by descending score within each query; ties keep file order.
 

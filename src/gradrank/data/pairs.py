@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 from gradrank.files import atomic
 
 BATCH = 1_000_000  # pairs held at once while writing: about 23 MB of columns
@@ -54,7 +54,7 @@ def _pairs(labels, offsets, counts, start: int, stop: int, ties: bool) -> Pairs:
     return Pairs(better, worse, np.repeat(np.arange(start, stop, dtype=np.int32), counts[start:stop]), tau)
 
 
-@numba.njit(cache=True)
+@compiled
 def _counts(labels, offsets, ties):
     """(q,) int64: pairs of each query, n(n-1)/2 less (unless `ties`) those within a grade."""
     counts = np.zeros(len(offsets) - 1, np.int64)
@@ -67,7 +67,7 @@ def _counts(labels, offsets, ties):
     return counts
 
 
-@numba.njit(cache=True)
+@compiled
 def _fill(labels, offsets, first, ties, better, worse, tau):
     for q in range(len(offsets) - 1):
         a, b, p = offsets[q], offsets[q + 1], first[q]
@@ -83,7 +83,7 @@ def _fill(labels, offsets, first, ties, better, worse, tau):
                     p += 1
 
 
-@numba.njit(cache=True)
+@compiled
 def _ideal_dcg_beta(labels):
     """sum_i y_i (n - i) over grades in descending order; as grades ascend, document k of n counts k times."""
     ordered = np.sort(labels)

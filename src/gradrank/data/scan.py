@@ -4,8 +4,9 @@ A buffer is a uint8 array that ends with a newline, so that no loop over a token
 file because Numba's cache on disk does not notice a change to a function that another file defines.
 """
 
-import numba
 import numpy as np
+
+from gradrank.compiled import compiled
 
 TAB, NEWLINE, RETURN, SPACE, HASH, PLUS, MINUS, DOT, ZERO, NINE, COLON, EQUALS = b"\t\n\r #+-.09:="
 LOWER_E, UPPER_E, CAPITAL_N, CAPITAL_U, CAPITAL_L = b"eENUL"
@@ -20,7 +21,7 @@ LEAST_POWER, GREATEST_POWER = -330, 308
 POWERS = np.array([float(f"1e{power}") for power in range(LEAST_POWER, GREATEST_POWER + 1)])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def heads(buffer, line_starts, qids, last_numbers):
     """Reads `<grade> qid:<number>` of each line: qids (lines,) int64, -1 where a line has no row.
 
@@ -46,7 +47,7 @@ def heads(buffer, line_starts, qids, last_numbers):
     return OK, 0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def rows(buffer, start, sparse, columns, labels, docids, inc, prob, late):
     """Reads the rows of the whole lines from `start` on.
 
@@ -151,7 +152,7 @@ def rows(buffer, start, sparse, columns, labels, docids, inc, prob, late):
     return OK, 0, 0, nulls, late_count
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def fill_nulls(columns, offsets):
     """NaN becomes the least value of that feature among the query's documents, or 0 where all are NaN.
 
@@ -177,7 +178,7 @@ def fill_nulls(columns, offsets):
                     values[row] = least
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def gather(buffer, spans):
     """The bytes of the spans one after the other, and their (n + 1,) int32 offsets."""
     offsets = np.zeros(len(spans) + 1, np.int32)
@@ -190,7 +191,7 @@ def gather(buffer, spans):
     return data, offsets
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _six_places(buffer, i):
     """The millionths of a value `d.dddddd` at i, LETOR's usual form; -1 if anything else stands there.
 
@@ -215,7 +216,7 @@ def _six_places(buffer, i):
     return np.int64(eight)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _number(buffer, i):
     """A decimal number at i: (float64, end, rounding).
 
@@ -265,7 +266,7 @@ def _number(buffer, i):
     return -value if negative else value, i, rounding
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _may_round_otherwise(value):
     """Whether a float64 a few units away could round to another float32.
 
@@ -277,7 +278,7 @@ def _may_round_otherwise(value):
     return abs(low - (1 << 28)) <= 16
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _to_float32(value):
     """The nearest finite float32: values beyond its range become the largest one, with their sign."""
     if value > LARGEST:
@@ -287,7 +288,7 @@ def _to_float32(value):
     return np.float32(value)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _digits(buffer, i):
     """(value, end) of an unsigned integer, not more than 18 digits of it; end == i if there is none."""
     value, most = 0, i + 18
@@ -297,7 +298,7 @@ def _digits(buffer, i):
     return value, i
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _field(buffer, i, key):
     """`key = token` at i, in a comment: (start and end of the token, or -1 and -1; where to read on)."""
     at = _after(buffer, _skip_blanks(buffer, i), key)
@@ -313,7 +314,7 @@ def _field(buffer, i, key):
     return (start, end, end) if end > start else (-1, -1, i)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _last_number(buffer, i):
     """The number of a row's last feature, 0 without any; `rows` checks them all later."""
     colon = -1
@@ -329,7 +330,7 @@ def _last_number(buffer, i):
     return _digits(buffer, start)[0]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _after(buffer, i, word):
     """The position after `word` if it stands at i, else -1."""
     for k in range(len(word)):
@@ -338,7 +339,7 @@ def _after(buffer, i, word):
     return i + len(word)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _is_null(buffer, i):
     return (
         buffer[i] == CAPITAL_N
@@ -349,31 +350,31 @@ def _is_null(buffer, i):
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _is_blank(byte):
     return byte in (SPACE, TAB, RETURN)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _ends_token(byte):
     return byte in (SPACE, NEWLINE, HASH, TAB, RETURN)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _skip_blanks(buffer, i):
     while _is_blank(buffer[i]):
         i += 1
     return i
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _token_end(buffer, i):
     while not _ends_token(buffer[i]):
         i += 1
     return i
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _line_end(buffer, i):
     while buffer[i] != NEWLINE:
         i += 1

@@ -4,8 +4,7 @@ Each h_t looks at one feature: its value, or a stump 1[x_f > threshold]. The mod
 the terms; scoring, files and the number of rounds kept are here.
 """
 
-import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +12,8 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.files import read_json, write_json
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model
-from gradrank.learning.protocol import report
 
 
 class Term(NamedTuple):
@@ -52,17 +51,6 @@ class AdditiveRanker(Model):
         return cls([Term(**term) for term in read_json(folder / "terms.json")])
 
 
-def shuffled_within_queries(train: Collection, seed: int) -> Collection:
-    """`train` with the documents of each query in random order.
-
-    Measures break ties by file order. Where a file lists relevant documents first (OHSUMED does: a constant
-    score has MAP .43), a feature of few values would look as good as that order.
-    """
-    rows = np.lexsort((np.random.default_rng(seed).random(train.rows), train.query_of_row))
-    documents = {"features": train.features[rows], "labels": train.labels[rows]}
-    return dataclasses.replace(train, **documents, stored_pairs=None)
-
-
 def best_rounds(
     rounds: Iterable[tuple[Term, float]], vali: Collection, select_by: str, callback: Callback
 ) -> list[Term]:
@@ -71,13 +59,14 @@ def best_rounds(
     rounds: (term, training loss) a round; each is reported to `callback` with the validation measures.
     """
     columns = np.ascontiguousarray(vali.features.T)
-    scores = np.zeros(vali.rows)
     terms: list[Term] = []
-    best, kept = -1.0, 0
-    for term, loss in rounds:
-        terms.append(term)
-        scores += term(columns)
-        reached = report(callback, len(terms), loss, scores, vali, select_by)
-        if reached > best:
-            best, kept = reached, len(terms)
-    return terms[:kept]
+
+    def candidates() -> Iterator[Candidate]:
+        scores = np.zeros(vali.rows)
+        for term, loss in rounds:
+            terms.append(term)
+            scores += term(columns)
+            yield Candidate(len(terms), loss, scores)
+
+    best = best_of(candidates(), vali, select_by, callback)
+    return terms[: best.kept or 0]

@@ -12,9 +12,9 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 from gradrank.errors import GradrankError
 
 
@@ -87,7 +87,7 @@ def entropy_gradient(phi: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return p * (log_p + entropy) / np.repeat(sizes, sizes)[:, None]
 
 
-@numba.njit(cache=True)
+@compiled
 def _gradient(phi, log_pi, pi, offsets, measure):
     n, C = phi.shape
     loss, gradient = 0.0, np.zeros((n, C))
@@ -106,7 +106,7 @@ def _gradient(phi, log_pi, pi, offsets, measure):
     return loss, gradient
 
 
-@numba.njit(cache=True)
+@compiled
 def swapped_values(phi, log_pi, gain, measure):
     """(C, C) symmetric: one query's measure, before its scale, of the levels z^(c<->k), z where c = k.
 
@@ -138,7 +138,7 @@ def swapped_values(phi, log_pi, gain, measure):
     return values
 
 
-@numba.njit(cache=True)
+@compiled
 def three_smallest(race, winners, races):
     """Write into (3,) arrays where the smallest of (C,) races are, and these, ascending; none: infinite."""
     winners[:], races[:] = -1, np.inf
@@ -152,7 +152,7 @@ def three_smallest(race, winners, races):
             winners[at], races[at] = c, race[c]
 
 
-@numba.njit(cache=True)
+@compiled
 def level_after_swap(c, k, phi, log_pi, winners, races):
     """A document's level with pi_c and pi_k swapped: c, k, or the best of the others, one of three_smallest.
 
@@ -170,7 +170,7 @@ def level_after_swap(c, k, phi, log_pi, winners, races):
     return level
 
 
-@numba.njit(cache=True)
+@compiled
 def expected_value(documents, gains, measure):
     """A query's measure, before its scale, in expectation over random orders within levels.
 

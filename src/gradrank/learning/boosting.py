@@ -1,6 +1,6 @@
 """Gradient boosting with LightGBM under our rules: our validation criterion, one thread, equal bytes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -9,7 +9,9 @@ import numpy as np
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param
+from gradrank.learning.selection import CRITERION
 
 OURS = {"rounds", "patience", "select_by"}  # the rest of BoostingParams is LightGBM's
 QUERY_LIMIT = 10_000  # documents; LightGBM's ranking objectives refuse a longer query
@@ -32,7 +34,7 @@ class BoostingParams(ModelParams):
     select_by: str = param(
         "ndcg@10",
         "the measure that the ranking objectives aim at; stopping on MAP differed by less than a seed does",
-        pattern=r"^(map|ndcg@[1-9]\d*)$",
+        pattern=CRITERION,
     )
 
 
@@ -127,19 +129,16 @@ def _boost(
     callback: Callback,
 ) -> list[str]:
     """Grow all boosters by a round at a time; LightGBM's text of each, cut at the best validation value."""
-    from gradrank.learning.selection import measure
 
-    best_round, best_value = 0, -np.inf
-    for step in range(1, params.rounds + 1):
-        finished = [booster.update() for booster in boosters]
-        scores = combine([_validation_output(booster) for booster in boosters])
-        value = measure(params.select_by, scores, vali.labels, vali.offsets)
-        callback(step, **{f"vali_{params.select_by}": value})
-        if value > best_value:
-            best_round, best_value = step, value
-        if all(finished) or step - best_round >= params.patience:
-            break
-    return [booster.model_to_string(num_iteration=best_round) for booster in boosters]
+    def rounds() -> Iterator[Candidate]:
+        for number in range(1, params.rounds + 1):
+            finished = [booster.update() for booster in boosters]
+            yield Candidate(number, scores=combine([_validation_output(booster) for booster in boosters]))
+            if all(finished):
+                return
+
+    best = best_of(rounds(), vali, params.select_by, callback, params.patience)
+    return [booster.model_to_string(num_iteration=best.kept) for booster in boosters]
 
 
 def _validation_output(booster) -> np.ndarray:

@@ -1,12 +1,12 @@
 """What makes different models' scores comparable within a query: z-scores and reciprocal ranks."""
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 from gradrank.data.order import order
 
 
-@numba.njit(cache=True)
+@compiled
 def z_score(scores, offsets):
     """(n,) (s - mean) / standard deviation over the query's documents; 0 where all are equal.
 
@@ -23,7 +23,7 @@ def z_score(scores, offsets):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def reciprocal_rank(scores, offsets, k):
     """(n,) 1 / (k + rank); equal scores share the mean of the ranks that they occupy (1 is best).
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from gradrank.data.collection import Collection
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.matrix_vector import times, transposed_times
 from gradrank.learning.model import Callback
 from gradrank.learning.nets import Net, standardisation
-from gradrank.learning.protocol import report
 
 Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[float, np.ndarray]]
 
@@ -24,13 +24,9 @@ def best_linear(
     features = train.features - mean
     features /= scale  # in place: float64 features are the largest thing in memory
     path = l2_path(features, train.labels, train.offsets, loss, grid)
-    best, best_value = None, -np.inf
-    for step, (weights, cost) in enumerate(path, start=1):
-        net = Net([weights[:, None]], [np.zeros(1)], mean, scale)
-        value = report(callback, step, cost, net.scores(vali.features), vali, select_by)
-        if value > best_value:
-            best, best_value = net, value
-    return best
+    nets = ((Net([weights[:, None]], [np.zeros(1)], mean, scale), cost) for weights, cost in path)
+    candidates = (Candidate(net, cost, net.scores(vali.features)) for net, cost in nets)
+    return best_of(candidates, vali, select_by, callback).kept
 
 
 def l2_path(

@@ -1,7 +1,8 @@
 """ListNet's loss on whole lists (Cao et al. 2007): cross-entropy between top-one probabilities."""
 
-import numba
 import numpy as np
+
+from gradrank.compiled import compiled
 
 
 def listnet(
@@ -18,7 +19,7 @@ def listnet(
     return cost, sigma * gradient
 
 
-@numba.njit(cache=True)
+@compiled
 def softmax(values, offsets):
     """(n,) float64 probabilities exp(v_i) / sum_j exp(v_j) within each query, without overflow."""
     out = np.empty(len(values))
@@ -36,7 +37,7 @@ def softmax(values, offsets):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def _cross_entropy(scores, target, offsets):
     """-sum target * ln softmax(scores), the logarithm taken before anything can underflow."""
     cost = 0.0

@@ -6,9 +6,9 @@ once a document, not once a pair. The pairs are implied by the grades; nothing o
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 from gradrank.data.order import order
 
 
@@ -70,7 +70,7 @@ def by_query(gradient: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return gradient / np.repeat(np.where(total > 0.0, total, 1.0), np.diff(offsets))
 
 
-@numba.njit(cache=True)
+@compiled
 def ndcg_swap(scores, labels, offsets):
     """|dNDCG_ij| = |G_i - G_j| |D_i - D_j| / IDCG: the change of NDCG if i and j swapped their present ranks.
 
@@ -93,7 +93,7 @@ def ndcg_swap(scores, labels, offsets):
     return SwapWeights(gain, discount, scale)
 
 
-@numba.njit(cache=True)
+@compiled
 def factored(scores, labels, offsets, sigma, ties, weights):
     """The one loop over pairs: every pair of a query once, as (better i, worse j) where the grades differ."""
     cost = 0.0

@@ -1,10 +1,11 @@
 """Products of a matrix and a vector as loops, not BLAS: equal to the last bit at any number of threads."""
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 
-@numba.njit(cache=True)
+
+@compiled
 def times(matrix, vector):
     """(n,) M v. Four rows at a time: their sums do not wait for each other."""
     out = np.zeros(len(matrix))
@@ -23,7 +24,7 @@ def times(matrix, vector):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def transposed_times(matrix, vector):
     """(m,) M^T v."""
     out = np.zeros(matrix.shape[1])

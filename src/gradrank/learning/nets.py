@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 from gradrank.files import atomic
 
 ROWS = 1 << 14  # taken at a time, so that what lies between two layers stays small
@@ -93,7 +93,7 @@ def _blocks(rows: int) -> Iterator[slice]:
         yield slice(start, start + ROWS)
 
 
-@numba.njit(cache=True)
+@compiled
 def affine(x, weights, biases):
     """(n, outputs) x W + b, each row summed in the order of its inputs: as fast as BLAS at these widths."""
     out = np.empty((x.shape[0], weights.shape[1]), weights.dtype)

@@ -8,9 +8,9 @@ instead of O(n^2); with every document a landmark it is the exact solution.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 from gradrank.learning.matrix_vector import times, transposed_times
 
 SPANNED = 1e-6  # of the largest K(x, x): a document that others explain to this is no landmark of its own
@@ -90,7 +90,7 @@ def _double(array: np.ndarray) -> np.ndarray:
 # Loops rather than BLAS: the order of the sums, and so the last bit, is the same at any number of threads.
 
 
-@numba.njit(cache=True)
+@compiled
 def _kernel_row(x, columns, rbf, gamma, degree, out):
     """K(x, z_j) into out (m,); columns (d, m) holds the landmarks, so that the inner loop is over them."""
     out[:] = 0.0
@@ -101,7 +101,7 @@ def _kernel_row(x, columns, rbf, gamma, degree, out):
         out[j] = np.exp(-gamma * out[j]) if rbf else (1.0 + gamma * out[j]) ** degree
 
 
-@numba.njit(cache=True)
+@compiled
 def _matrix(x, columns, rbf, gamma, degree):
     out = np.empty((len(x), columns.shape[1]), np.float32)
     row = np.empty(columns.shape[1])
@@ -111,7 +111,7 @@ def _matrix(x, columns, rbf, gamma, degree):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def _expansion(x, columns, coefficients, rbf, gamma, degree):
     out = np.zeros(len(x))
     row = np.empty(columns.shape[1])

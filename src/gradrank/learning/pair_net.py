@@ -6,8 +6,10 @@ A step is a few small products: torch takes three times as long over one, and a 
 from collections.abc import Iterator
 from itertools import pairwise
 
-import numba
 import numpy as np
+
+from gradrank.compiled import compiled
+from gradrank.learning.adam import Adam, glorot
 
 
 class PairNet:
@@ -24,8 +26,7 @@ class PairNet:
         self.weights, self.biases = _views(self.vector, shapes)
         self.weight_slopes, self.bias_slopes = _views(self.slope, shapes)
         for marked, weights in zip(_views(self.is_weight, shapes)[0], self.weights, strict=True):
-            r = np.sqrt(6.0 / sum(weights.shape))  # Glorot & Bengio 2010, Eq. 16; Keras's default
-            weights[:] = rng.uniform(-r, r, weights.shape)
+            weights[:] = glorot(*weights.shape, rng)  # Keras's default
             marked[:] = 1.0
 
     @np.errstate(over="ignore", invalid="ignore")  # the caller notices scores that are not finite
@@ -77,10 +78,8 @@ def train_epochs(
 
     An epoch is `pairs_per_epoch` of the pairs drawn without replacement, or all if there are fewer, each
     shown better first (target 1) or worse first (target 0) at random. l2: penalty l2 |W|^2, biases free.
-    Adam: Kingma & Ba 2015, Algorithm 1, with its decay rates.
     """
-    first, second = np.zeros_like(net.vector), np.zeros_like(net.vector)
-    steps, size = 0, min(pairs_per_epoch, len(better))
+    adam, size = Adam([net.vector], learning_rate), min(pairs_per_epoch, len(better))
     penalty = np.float32(2.0 * l2) * net.is_weight
     while True:
         drawn = rng.choice(len(better), size, replace=False)
@@ -91,16 +90,11 @@ def train_epochs(
         for start in range(0, size, batch_pairs):
             batch = slice(start, start + batch_pairs)
             cost += net.differentiate(x[ahead[batch]], x[behind[batch]], target[batch])
-            gradient = net.slope + penalty * net.vector
-            steps += 1
-            rate = np.float32(learning_rate * np.sqrt(1.0 - 0.999**steps) / (1.0 - 0.9**steps))
-            first += np.float32(0.1) * (gradient - first)
-            second += np.float32(0.001) * (gradient * gradient - second)
-            net.vector -= rate * first / (np.sqrt(second) + np.float32(1e-8))
+            adam.step([net.slope + penalty * net.vector])
         yield cost / size
 
 
-@numba.njit(cache=True)
+@compiled
 def difference_row_sums(h, weights, biases, offsets):
     """(n,) float64 sum_j P_ij over the query, i itself included, P_ij = (p_ij + 1 - p_ji) / 2.
 
@@ -136,7 +130,7 @@ def difference_row_sums(h, weights, biases, offsets):
     return sums
 
 
-@numba.njit(cache=True)
+@compiled
 def siamese_row_sums(scores, offsets):
     """(n,) float64 sum_j sigmoid(f(x_i) - f(x_j)) over the query of each document, itself included."""
     sums = np.zeros(len(scores))
@@ -147,7 +141,7 @@ def siamese_row_sums(scores, offsets):
     return sums
 
 
-@numba.njit(cache=True)
+@compiled
 def _sigmoid(x):
     e = np.exp(-abs(float(x)))
     return (1.0 if x >= 0.0 else e) / (1.0 + e)

@@ -5,8 +5,9 @@ query's documents sorted by grade the sums over all worse (or better) documents 
 potentials, and with a histogram a feature the strongest stump, cost O(n d) and never O(pairs * thresholds).
 """
 
-import numba
 import numpy as np
+
+from gradrank.compiled import compiled
 
 
 def pair_weighting(labels: np.ndarray, offsets: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray]:
@@ -23,7 +24,7 @@ def pair_weighting(labels: np.ndarray, offsets: np.ndarray, kind: str) -> tuple[
     return np.zeros(queries), 1.0 / ideal
 
 
-@numba.njit(cache=True)
+@compiled
 def potentials(scores, labels, offsets, base, slope):
     """(n,) potential of each document, and the sum of D over all pairs (not normalised).
 
@@ -62,7 +63,7 @@ def potentials(scores, labels, offsets, base, slope):
     return out, total
 
 
-@numba.njit(cache=True)
+@compiled
 def strongest_stump(codes, potential, thresholds, negative):
     """(feature, cut, r) of the stump 1[code > cut] with the largest r (|r| if `negative`).
 

@@ -4,11 +4,12 @@ The rank predicted from a score is the least r with score < b_r, or k if there i
 thresholds b_1 <= ... <= b_{k-1}. Grades count from 0 here: the number of thresholds not above it.
 """
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 
-@numba.njit(cache=True)
+
+@compiled
 def move_thresholds(score, grade, thresholds):
     """One example's update of `thresholds` (k-1,), in place; returns (sum of tau_r, ranks in error).
 
@@ -30,7 +31,7 @@ def move_thresholds(score, grade, thresholds):
     return move, abs(predicted - grade)
 
 
-@numba.njit(cache=True)
+@compiled
 def _expand(x, unit, z):
     """z = (1, x / scale), `unit` being 1 / scale; in place."""
     z[0] = 1.0
@@ -38,7 +39,7 @@ def _expand(x, unit, z):
         z[j + 1] = x[j] * unit[j]
 
 
-@numba.njit(cache=True)
+@compiled
 def _form(z, weights, inner):
     """sum_{i <= j} z_i W_ij z_j over the rows that W has; `inner` (len(z),) is scratch.
 
@@ -54,7 +55,7 @@ def _form(z, weights, inner):
     return total
 
 
-@numba.njit(cache=True)
+@compiled
 def form_scores(features, unit, weights):
     """(n,) float64 z' W z of each document, z = (1, x * unit); shapes as in `prank_epoch`."""
     z, inner, out = np.empty(len(unit) + 1), np.empty(len(unit) + 1), np.empty(len(features))
@@ -64,7 +65,7 @@ def form_scores(features, unit, weights):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def prank_epoch(features, unit, grades, rows, squared_scale, weights, thresholds):
     """PRank over the documents `rows`, one by one; moves `weights` and `thresholds`, returns ranks in error.
 
@@ -90,7 +91,7 @@ def prank_epoch(features, unit, grades, rows, squared_scale, weights, thresholds
     return errors
 
 
-@numba.njit(cache=True)
+@compiled
 def committee_epoch(features, unit, grades, rows, share, coins, weights, thresholds):
     """N linear PRanks over the documents `rows`; each sees a document with probability `share`.
 

@@ -3,17 +3,17 @@
 Compiled loops: a step is too small to pay for a call into torch.
 """
 
-from functools import partial
+from collections.abc import Iterator
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.losses import factored, ndcg_swap
 from gradrank.learning.model import Callback
 from gradrank.learning.nets import Net, standardisation, standardised
-from gradrank.learning.protocol import report
 
 
 def train_stochastic(
@@ -50,25 +50,25 @@ def train_stochastic(
     shares = np.ones_like(pairs) if by_ndcg else pairs
     rng = np.random.default_rng(seed)
     layers = initial_layers(x.shape[1], hidden, rng)
-    rate, previous = learning_rate, np.inf
-    best, best_value = None, -np.inf
-    for epoch in range(1, epochs + 1):
-        steps = rng.permutation(len(offsets) - 1)
-        cost = descend(x, train.labels, rows, offsets, shares, steps, *layers, rate, sigma, ties, by_ndcg)
-        net = _net(layers, mean, scale)
-        scores = net.scores(vali.features)
-        if not (np.isfinite(cost) and np.isfinite(scores).all()):
-            raise GradrankError(
-                f"training diverged in epoch {epoch}: scores are not finite; lower learning_rate, now "
-                f"{learning_rate:g}, or sigma, now {sigma:g}"
-            )
-        value = report(partial(callback, learning_rate=rate), epoch, cost, scores, vali, select_by)
-        if value > best_value:
-            best, best_value = net, value
-        if cost > previous:
-            rate /= 2.0
-        previous = cost
-    return best
+
+    def candidates() -> Iterator[Candidate]:
+        rate, previous = learning_rate, np.inf
+        for epoch in range(1, epochs + 1):
+            steps = rng.permutation(len(offsets) - 1)
+            cost = descend(x, train.labels, rows, offsets, shares, steps, *layers, rate, sigma, ties, by_ndcg)
+            net = _net(layers, mean, scale)
+            scores = net.scores(vali.features)
+            if not (np.isfinite(cost) and np.isfinite(scores).all()):
+                raise GradrankError(
+                    f"training diverged in epoch {epoch}: scores are not finite; lower learning_rate, now "
+                    f"{learning_rate:g}, or sigma, now {sigma:g}"
+                )
+            yield Candidate(net, cost, scores, {"learning_rate": rate})
+            if cost > previous:
+                rate /= 2.0
+            previous = cost
+
+    return best_of(candidates(), vali, select_by, callback).kept
 
 
 def initial_layers(features: int, hidden: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -87,7 +87,7 @@ def _net(layers: tuple[np.ndarray, ...], mean: np.ndarray, scale: np.ndarray) ->
     return Net([weights, output[:, None]], [biases, np.zeros(1)], mean, scale, "tanh")
 
 
-@numba.njit(cache=True)
+@compiled
 def pair_counts(labels, offsets, ties):
     """(q,) pairs of unequal grades of each query; with `ties` all its pairs."""
     out = np.zeros(len(offsets) - 1, np.int64)
@@ -98,7 +98,7 @@ def pair_counts(labels, offsets, ties):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def pair_rows(labels, offsets, ties, count):
     """(2 count,) row numbers of the pairs that `pair_counts` counts, two to a pair."""
     out = np.empty(2 * count, np.int64)
@@ -112,7 +112,7 @@ def pair_rows(labels, offsets, ties, count):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def descend(x, labels, rows, offsets, shares, steps, weights, biases, output, rate, sigma, ties, by_ndcg):
     """One step of size `rate` on each group of documents rows[offsets[g]:offsets[g+1]], g in `steps`.
 
@@ -144,7 +144,7 @@ def descend(x, labels, rows, offsets, shares, steps, weights, biases, output, ra
     return cost / shares.sum()
 
 
-@numba.njit(cache=True)
+@compiled
 def _tanh_layer(inputs, weights, biases):
     out = np.empty((len(inputs), len(biases)))
     for i in range(len(inputs)):
@@ -157,7 +157,7 @@ def _tanh_layer(inputs, weights, biases):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def _backward(inputs, hidden, slope, weights, biases, output, rate):
     """The first layer's step; `output` is still the one that made the scores."""
     delta = np.empty(len(biases))

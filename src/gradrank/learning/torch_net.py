@@ -4,7 +4,7 @@ Layers and optimiser are on the device that `device` names; losses, validation a
 CPU's. Torch is imported inside the functions: every command that lists the models imports this file.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
@@ -14,9 +14,10 @@ from pydantic import Field
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.device import TorchParams, prepare
 from gradrank.learning.model import Callback, Model, param
-from gradrank.learning.protocol import CRITERION, report
+from gradrank.learning.selection import CRITERION
 
 if TYPE_CHECKING:
     import torch
@@ -83,13 +84,20 @@ def train_net(
     scores by their number and passes it backward once. Features are standardised by the training part's mean
     and standard deviation. Raises GradrankError where the scores stop being finite or there is no GPU.
     """
+    epochs = _epochs(train, vali, loss, params, seed)
+    return best_of(epochs, vali, params.select_by, callback).kept
+
+
+def _epochs(
+    train: Collection, vali: Collection, loss: Loss, params: NetParams, seed: int
+) -> Iterator[Candidate]:
+    """The net after each epoch."""
     import torch
 
     features, layers, optimiser, mean, scale = untrained(train.features, params, seed)
     device = features.device
     shuffle = np.random.default_rng(seed)
     steps = -(-train.queries // params.batch_queries)
-    best, best_value = None, -np.inf
     for epoch in range(1, params.epochs + 1):
         cost = 0.0
         for batch in np.array_split(shuffle.permutation(train.queries), steps):
@@ -107,10 +115,7 @@ def train_net(
                 f"training diverged in epoch {epoch}: scores are not finite; lower learning_rate, now "
                 f"{params.learning_rate:g}, or weight_decay, now {params.weight_decay:g}"
             )
-        value = report(callback, epoch, cost / train.queries, scores, vali, params.select_by)
-        if value > best_value:
-            best, best_value = net, value
-    return best
+        yield Candidate(net, cost / train.queries, scores)
 
 
 def untrained(

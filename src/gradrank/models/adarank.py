@@ -6,9 +6,10 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.additive import AdditiveRanker, Term, best_rounds, shuffled_within_queries
+from gradrank.learning.additive import AdditiveRanker, Term, best_rounds
 from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.selection import CRITERION
+from gradrank.learning.training_part import shuffled_within_queries, with_grades_to_order
 
 
 class AdaRankParams(ModelParams):

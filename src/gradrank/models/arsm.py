@@ -12,10 +12,11 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
-from gradrank.learning.early_stopping import Epoch, best_epoch
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
-from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.selection import CRITERION
 from gradrank.learning.torch_net import rows_of
+from gradrank.learning.training_part import with_grades_to_order
 
 if TYPE_CHECKING:
     from gradrank.learning.nets import Net
@@ -84,14 +85,15 @@ class ARSM(Model):
         train = with_grades_to_order(train, cls.name)
         with threadpool_limits(1, "blas"):  # more threads sum in another order
             epochs = cls._epochs(train, params, seed)
-            return best_epoch(epochs, vali, params.select_by, params.patience, callback).model
+            return best_of(epochs, vali, params.select_by, callback, params.patience).kept
 
     @classmethod
-    def _epochs(cls, train: Collection, params: ARSMParams, seed: int) -> Iterator[Epoch]:
+    def _epochs(cls, train: Collection, params: ARSMParams, seed: int) -> Iterator[Candidate]:
         """Their loss is that of the drawn levels, a mean over queries."""
+        from gradrank.learning.adam import Adam, Average
         from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient, measure_of
         from gradrank.learning.nets import Net, standardisation, standardised
-        from gradrank.learning.tanh_net import Adam, Average, TanhNet
+        from gradrank.learning.tanh_net import TanhNet
 
         mean, scale = standardisation(train.features)
         features = standardised(train.features, mean, scale)
@@ -123,7 +125,7 @@ class ARSM(Model):
                     f"learning_rate, now {params.learning_rate:g}"
                 )
             trained = Net(parameters[::2], parameters[1::2], mean, scale, "tanh")
-            yield Epoch(cls(trained), loss / (passes * train.queries))
+            yield Candidate(cls(trained), loss / (passes * train.queries))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         phi = self.net.outputs(features).astype(np.float64)

@@ -8,8 +8,10 @@ import numpy as np
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
-from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.selection import CRITERION
+from gradrank.learning.training_part import with_grades_to_order
 
 
 class CatBoostParams(ModelParams):
@@ -44,8 +46,6 @@ class YetiRank(Model):
         """All trees are grown, then the best number of them is chosen: CatBoost stops by its own measures alone."""
         import catboost
 
-        from gradrank.learning.selection import measure
-
         train = with_grades_to_order(train, cls.name)
         settings = params.model_dump(exclude={"rounds", "select_by"})
         trees = catboost.CatBoost(
@@ -66,13 +66,9 @@ class YetiRank(Model):
             raise GradrankError(
                 f"{cls.name}: CatBoost says: {error}; check the data and {', '.join(settings)}"
             ) from None
-        best, best_value = 0, -np.inf
-        for step, scores in enumerate(trees.staged_predict(vali.features, thread_count=1), start=1):
-            value = measure(params.select_by, scores, vali.labels, vali.offsets)
-            callback(step, **{f"vali_{params.select_by}": value})
-            if value > best_value:
-                best, best_value = step, value
-        trees.shrink(ntree_end=best)
+        staged = enumerate(trees.staged_predict(vali.features, thread_count=1), start=1)
+        prefixes = (Candidate(number, scores=scores) for number, scores in staged)
+        trees.shrink(ntree_end=best_of(prefixes, vali, params.select_by, callback).kept)
         return cls(trees)
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:

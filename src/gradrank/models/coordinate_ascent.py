@@ -6,9 +6,11 @@ from typing import Self
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.additive import AdditiveRanker, Term, shuffled_within_queries
+from gradrank.learning.additive import AdditiveRanker, Term
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.protocol import CRITERION, report, with_grades_to_order
+from gradrank.learning.selection import CRITERION
+from gradrank.learning.training_part import shuffled_within_queries, with_grades_to_order
 
 
 class CoordinateAscentParams(ModelParams):
@@ -80,14 +82,12 @@ class CoordinateAscent(AdditiveRanker):
         # A step means the same for every feature when all have unit variance.
         scale = train.features[:, varying].std(axis=0, dtype=np.float64)
         columns = (train.features[:, varying] / scale).T.copy()
-        best, selected, step = -1.0, [], 0
-        for start in range(params.starts if len(varying) else 0):
-            first = np.ones(len(varying)) if start == 0 else rng.normal(size=len(varying))
-            for weights, reached in climb(first / np.abs(first).sum(), columns, train, params, rng):
-                terms = list(map(Term, varying.tolist(), (weights / scale).tolist()))
-                scores = cls(terms).score(vali.features, vali.offsets)
-                step += 1
-                found = report(callback, step, 1.0 - reached, scores, vali, params.select_by)
-                if found > best:
-                    best, selected = found, terms
-        return cls(selected)
+
+        def candidates() -> Iterator[Candidate]:
+            for start in range(params.starts if len(varying) else 0):
+                first = np.ones(len(varying)) if start == 0 else rng.normal(size=len(varying))
+                for weights, reached in climb(first / np.abs(first).sum(), columns, train, params, rng):
+                    terms = list(map(Term, varying.tolist(), (weights / scale).tolist()))
+                    yield Candidate(cls(terms), 1.0 - reached)
+
+        return best_of(candidates(), vali, params.select_by, callback).kept or cls([])

@@ -1,16 +1,16 @@
 """OAP-BPM (Harrington 2003), the large-margin PRank of Burges et al. 2005: the average of many PRanks."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Annotated, Self
 
 import numpy as np
 from pydantic import Field
 
 from gradrank.data.collection import Collection
-from gradrank.learning.early_stopping import Epoch, best_epoch
+from gradrank.learning.best_of import Best, Candidate, best_of
 from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.selection import CRITERION
+from gradrank.learning.training_part import with_grades_to_order
 from gradrank.models.prank import PRank, feature_unit
 
 
@@ -41,18 +41,15 @@ class OAPBPM(PRank):
     ) -> Self:
         """A step of the callback is an epoch of one value of tau, in the order given."""
         train = with_grades_to_order(train, cls.name)
-        best, step = None, 0
+        found: list[Best] = []
         for tau in params.tau:
             epochs = cls._epochs(train, params, tau, seed)
-            told = partial(callback, tau=tau)
-            found = best_epoch(epochs, vali, params.select_by, params.patience, told, steps_before=step)
-            if best is None or found.value > best.value:
-                best = found
-            step = found.step
-        return best.model
+            before = found[-1].step if found else 0
+            found.append(best_of(epochs, vali, params.select_by, callback, params.patience, before))
+        return max(found, key=lambda best: best.value).kept
 
     @classmethod
-    def _epochs(cls, train: Collection, params: OAPBPMParams, tau: float, seed: int) -> Iterator[Epoch]:
+    def _epochs(cls, train: Collection, params: OAPBPMParams, tau: float, seed: int) -> Iterator[Candidate]:
         from gradrank.learning.perceptron import committee_epoch
 
         shuffle = np.random.default_rng(seed)
@@ -66,4 +63,4 @@ class OAPBPM(PRank):
                 train.features, unit, train.labels, rows, tau, coins, weights, thresholds
             )
             mean = np.r_[0.0, weights.mean(axis=1)]
-            yield Epoch(cls(mean[None, :], unit), errors / max(seen, 1))
+            yield Candidate(cls(mean[None, :], unit), errors / max(seen, 1), told={"tau": tau})

@@ -17,9 +17,10 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.files import atomic
-from gradrank.learning.early_stopping import Epoch, best_epoch
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
-from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.selection import CRITERION
+from gradrank.learning.training_part import with_grades_to_order
 
 
 class PRankParams(ModelParams):
@@ -55,10 +56,10 @@ class PRank(Model):
         cls, train: Collection, vali: Collection, params: PRankParams, seed: int, callback: Callback
     ) -> Self:
         epochs = cls._epochs(with_grades_to_order(train, cls.name), params, seed)
-        return best_epoch(epochs, vali, params.select_by, params.patience, callback).model
+        return best_of(epochs, vali, params.select_by, callback, params.patience).kept
 
     @classmethod
-    def _epochs(cls, train: Collection, params: PRankParams, seed: int) -> Iterator[Epoch]:
+    def _epochs(cls, train: Collection, params: PRankParams, seed: int) -> Iterator[Candidate]:
         """An epoch is the stream of all documents in a new random order: grouped by query it learns less."""
         from gradrank.learning.perceptron import prank_epoch
 
@@ -76,7 +77,7 @@ class PRank(Model):
                 weights,
                 thresholds,
             )
-            yield Epoch(cls(weights.copy(), unit), errors / train.rows)
+            yield Candidate(cls(weights.copy(), unit), errors / train.rows)
 
     @staticmethod
     def squared_scale(features: int, params: PRankParams) -> np.ndarray:

@@ -8,7 +8,8 @@ import numpy as np
 from gradrank.data.collection import Collection
 from gradrank.learning.additive import AdditiveRanker, Term, best_rounds
 from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.selection import CRITERION
+from gradrank.learning.training_part import with_grades_to_order
 
 PERFECT = 1.0 - 1e-6  # |r| is held below this: a stump that orders every pair would have infinite weight
 

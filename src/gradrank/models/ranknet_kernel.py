@@ -5,6 +5,7 @@ The saved model holds its landmarks, which are standardised training documents: 
 
 import dataclasses
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
@@ -14,8 +15,10 @@ from pydantic import Field
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
-from gradrank.learning.protocol import CRITERION, report, with_grades_to_order
+from gradrank.learning.selection import CRITERION
+from gradrank.learning.training_part import with_grades_to_order
 
 if TYPE_CHECKING:
     from gradrank.learning.nystroem import Kernel
@@ -75,21 +78,22 @@ class RankNetKernel(Model):
         def cost(scores: np.ndarray) -> tuple[float, np.ndarray]:
             return ranknet(scores, train.labels, train.offsets)
 
-        best, best_value, step = None, -np.inf, 0
-        for gamma in params.gamma:
-            kernel = Kernel(params.kernel, gamma, params.degree)
-            for used, coefficients, loss in regularised_path(features, kernel, landmarks, cost, params.l2):
-                model = cls(kernel, used, coefficients, mean, scale)
-                scores, step = model.score(vali.features, vali.offsets), step + 1
-                if not np.isfinite(scores).all():
-                    raise GradrankError(
-                        f"{cls.name}: the kernel overflows; lower gamma, now {gamma:g}, or degree, now "
-                        f"{params.degree}"
-                    )
-                value = report(callback, step, loss, scores, vali, params.select_by)
-                if value > best_value:
-                    best, best_value = model, value
-        return best
+        def candidates() -> Iterator[Candidate]:
+            for gamma in params.gamma:
+                kernel = Kernel(params.kernel, gamma, params.degree)
+                for used, coefficients, loss in regularised_path(
+                    features, kernel, landmarks, cost, params.l2
+                ):
+                    model = cls(kernel, used, coefficients, mean, scale)
+                    scores = model.score(vali.features, vali.offsets)
+                    if not np.isfinite(scores).all():
+                        raise GradrankError(
+                            f"{cls.name}: the kernel overflows; lower gamma, now {gamma:g}, or degree, now "
+                            f"{params.degree}"
+                        )
+                    yield Candidate(model, loss, scores)
+
+        return best_of(candidates(), vali, params.select_by, callback).kept
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         from gradrank.learning.nets import standardised

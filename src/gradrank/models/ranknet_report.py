@@ -8,6 +8,7 @@ A document's score is the sum of its row in the query's n x n matrix of P, so it
 document, (g(x) - g(-x)) / 2 on standardised x. Row sums of a siamese net sort documents as f does.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
@@ -18,8 +19,10 @@ from pydantic import PositiveInt
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
-from gradrank.learning.protocol import CRITERION, report, with_grades_to_order
+from gradrank.learning.selection import CRITERION
+from gradrank.learning.training_part import with_grades_to_order
 
 if TYPE_CHECKING:
     from gradrank.learning.nets import Net
@@ -67,10 +70,16 @@ class RankNetReport(Model):
     def fit(
         cls, train: Collection, vali: Collection, params: RankNetReportParams, seed: int, callback: Callback
     ) -> Self:
+        epochs = cls._epochs(with_grades_to_order(train, cls.name), vali, params, seed)
+        return best_of(epochs, vali, params.select_by, callback).kept
+
+    @classmethod
+    def _epochs(
+        cls, train: Collection, vali: Collection, params: RankNetReportParams, seed: int
+    ) -> Iterator[Candidate]:
         from gradrank.learning.nets import Net, standardisation, standardised
         from gradrank.learning.pair_net import PairNet, train_epochs
 
-        train = with_grades_to_order(train, cls.name)
         mean, scale = standardisation(train.features)
         rng = np.random.default_rng(seed)
         net = PairNet([train.features.shape[1], *params.hidden, 1], params.reading == "siamese", rng)
@@ -85,7 +94,6 @@ class RankNetReport(Model):
             params.l2,
             rng,
         )
-        best, best_value = None, -np.inf
         for epoch, loss in zip(range(1, params.epochs + 1), losses, strict=False):
             layers = [[layer.copy() for layer in part] for part in (net.weights, net.biases)]
             model = cls(Net(*layers, mean, scale, "relu"), params.reading, params.scoring)
@@ -95,10 +103,7 @@ class RankNetReport(Model):
                     f"{cls.name}: training diverged in epoch {epoch}: scores are not finite; lower "
                     f"learning_rate, now {params.learning_rate:g}, or l2, now {params.l2:g}"
                 )
-            value = report(callback, epoch, loss, scores, vali, params.select_by)
-            if value > best_value:
-                best, best_value = model, value
-        return best
+            yield Candidate(model, loss, scores)
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         from gradrank.learning.nets import affine, standardised

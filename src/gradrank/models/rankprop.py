@@ -8,11 +8,12 @@ from pydantic import Field
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.device import TorchParams
-from gradrank.learning.early_stopping import Epoch, best_epoch
 from gradrank.learning.model import Callback, param, register
-from gradrank.learning.protocol import CRITERION, with_grades_to_order
+from gradrank.learning.selection import CRITERION
 from gradrank.learning.torch_net import NetRanker, export, untrained
+from gradrank.learning.training_part import with_grades_to_order
 
 
 class RankPropParams(TorchParams):
@@ -66,10 +67,10 @@ class RankProp(NetRanker):
         cls, train: Collection, vali: Collection, params: RankPropParams, seed: int, callback: Callback
     ) -> Self:
         epochs = cls._epochs(with_grades_to_order(train, cls.name), params, seed)
-        return best_epoch(epochs, vali, params.select_by, params.patience, callback).model
+        return best_of(epochs, vali, params.select_by, callback, params.patience).kept
 
     @classmethod
-    def _epochs(cls, train: Collection, params: RankPropParams, seed: int) -> Iterator[Epoch]:
+    def _epochs(cls, train: Collection, params: RankPropParams, seed: int) -> Iterator[Candidate]:
         """Targets are reset before every epoch; its loss is the mean squared error to them."""
         import torch
 
@@ -96,4 +97,4 @@ class RankProp(NetRanker):
                     f"{cls.name}: training diverged in epoch {epoch}; lower learning_rate, now "
                     f"{params.learning_rate:g}, or weight_decay, now {params.weight_decay:g}"
                 )
-            yield Epoch(cls(export(layers, mean, scale, params.activation)), error / train.rows)
+            yield Candidate(cls(export(layers, mean, scale, params.activation)), error / train.rows)

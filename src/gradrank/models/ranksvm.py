@@ -16,7 +16,9 @@ from pydantic import PositiveFloat
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
+from gradrank.learning.selection import CRITERION
 
 SPACING = "powers of 2 (Lee & Lin 2014), searched by validation score as LETOR prescribes; "
 
@@ -30,9 +32,7 @@ class RankSVMParams(ModelParams):
         SPACING + "from nearly unfitted to where the weights of a 40-document-a-query collection stand still",
         min_length=1,
     )
-    select_by: str = param(
-        "map", "LETOR's protocol: the validation part's MAP", pattern=r"^(map|ndcg@[1-9]\d*)$"
-    )
+    select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
 
 
 class RankSVMDualParams(RankSVMParams):
@@ -54,18 +54,9 @@ class RankSVM(Model):
     def fit(
         cls, train: Collection, vali: Collection, params: RankSVMParams, seed: int, callback: Callback
     ) -> Self:
-        from gradrank.learning.selection import measure
-
-        best, best_value = None, -np.inf
         solve = cls._solver(train, params, seed)
-        for step, C in enumerate(sorted(params.C), start=1):
-            model = cls(solve(C), C)
-            scores = model.score(vali.features, vali.offsets)
-            value = measure(params.select_by, scores, vali.labels, vali.offsets)
-            callback(step, C=C, **{f"vali_{params.select_by}": value})
-            if value > best_value:
-                best, best_value = model, value
-        return best
+        candidates = (Candidate(cls(solve(C), C), told={"C": C}) for C in sorted(params.C))
+        return best_of(candidates, vali, params.select_by, callback).kept
 
     @classmethod
     def _solver(cls, train: Collection, params: RankSVMParams, seed: int):

@@ -8,7 +8,9 @@ from pydantic import PositiveFloat
 
 from gradrank.data.collection import Collection
 from gradrank.files import read_json, write_json
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
+from gradrank.learning.selection import CRITERION
 
 
 class RegressionParams(ModelParams):
@@ -17,9 +19,7 @@ class RegressionParams(ModelParams):
         "from no shrinkage to weights near zero, searched by validation score as LETOR prescribes",
         min_length=1,
     )
-    select_by: str = param(
-        "map", "LETOR's protocol: the validation part's MAP", pattern=r"^(map|ndcg@[1-9]\d*)$"
-    )
+    select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
 
 
 @register("regression")
@@ -35,22 +35,17 @@ class Regression(Model):
         cls, train: Collection, vali: Collection, params: RegressionParams, seed: int, callback: Callback
     ) -> Self:
         """min sum_i (y_i - b - w.x_i)^2 + l2 |w|^2; the intercept b ranks nothing and is left out."""
-        from gradrank.learning.selection import measure
-
         features = train.features.astype(np.float64)
         features -= features.mean(axis=0)
         # One eigendecomposition serves every l2: (V diag(s) V' + l2) w = X'y.
         spectrum, vectors = np.linalg.eigh(features.T @ features)
         moment = vectors.T @ (features.T @ train.labels)
-        best, best_value = None, -np.inf
-        for step, l2 in enumerate(sorted(params.l2, reverse=True), start=1):
-            model = cls(vectors @ (moment / (np.maximum(spectrum, 0.0) + l2)), l2)
-            scores = model.score(vali.features, vali.offsets)
-            value = measure(params.select_by, scores, vali.labels, vali.offsets)
-            callback(step, l2=l2, **{f"vali_{params.select_by}": value})
-            if value > best_value:
-                best, best_value = model, value
-        return best
+
+        def solution(l2: float) -> Self:
+            return cls(vectors @ (moment / (np.maximum(spectrum, 0.0) + l2)), l2)
+
+        candidates = (Candidate(solution(l2), told={"l2": l2}) for l2 in sorted(params.l2, reverse=True))
+        return best_of(candidates, vali, params.select_by, callback).kept
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         # A row's sum is the same wherever it stands (a BLAS product's is not): equal documents stay tied.

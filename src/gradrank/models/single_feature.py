@@ -7,13 +7,13 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.files import read_json, write_json
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
+from gradrank.learning.selection import CRITERION
 
 
 class SingleFeatureParams(ModelParams):
-    select_by: str = param(
-        "map", "LETOR's protocol: the validation part's MAP", pattern=r"^(map|ndcg@[1-9]\d*)$"
-    )
+    select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
 
 
 @register("single_feature")
@@ -29,19 +29,12 @@ class SingleFeature(Model):
         cls, train: Collection, vali: Collection, params: SingleFeatureParams, seed: int, callback: Callback
     ) -> Self:
         """The training part is not used. Of equal values the first feature wins, descending first."""
-        from gradrank.learning.selection import measure
-
-        best, best_value = None, -np.inf
-        for step in range(2 * vali.features.shape[1]):
-            model = cls(feature=step // 2, sign=1 if step % 2 == 0 else -1)
-            scores = model.score(vali.features, vali.offsets)
-            value = measure(params.select_by, scores, vali.labels, vali.offsets)
-            if value > best_value:
-                best, best_value = model, value
-            # 1-based as in LETOR's text, negative where low values rank first.
-            feature = model.sign * (model.feature + 1)
-            callback(step + 1, feature=feature, **{f"vali_{params.select_by}": value})
-        return best
+        models = (cls(feature, sign) for feature in range(vali.features.shape[1]) for sign in (1, -1))
+        # Told 1-based as in LETOR's text, negative where low values rank first.
+        candidates = (
+            Candidate(model, told={"feature": model.sign * (model.feature + 1)}) for model in models
+        )
+        return best_of(candidates, vali, params.select_by, callback).kept
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         return self.sign * features[:, self.feature].astype(np.float64)

@@ -1,5 +1,6 @@
 """XGBoost's `rank:ndcg` (Chen & Guestrin 2016): LambdaMART as a user of XGBoost would run it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -8,8 +9,9 @@ import numpy as np
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
+from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
-from gradrank.learning.protocol import CRITERION
+from gradrank.learning.selection import CRITERION
 
 HIGHEST = 31  # a gain of 2^grade - 1 beyond it is refused by XGBoost
 
@@ -46,8 +48,6 @@ class XGBoostNDCG(Model):
         """Raises GradrankError for grades above 31, whose gain XGBoost refuses."""
         import xgboost
 
-        from gradrank.learning.selection import measure
-
         if train.labels.max() > HIGHEST:
             raise GradrankError(
                 f"{cls.name}: a grade of {train.labels.max()}; XGBoost's rank:ndcg takes at most {HIGHEST}; "
@@ -59,16 +59,13 @@ class XGBoostNDCG(Model):
         data.set_group(np.diff(train.offsets))
         seen = xgboost.DMatrix(vali.features, nthread=1)
         booster = xgboost.Booster(settings, [data, seen])  # keeps what it predicts for both up to date
-        best, best_value = 0, -np.inf
-        for step in range(1, params.rounds + 1):
-            booster.update(data, step - 1)
-            value = measure(params.select_by, booster.predict(seen), vali.labels, vali.offsets)
-            callback(step, **{f"vali_{params.select_by}": value})
-            if value > best_value:
-                best, best_value = step, value
-            if step - best >= params.patience:
-                break
-        return cls(booster[:best])
+
+        def rounds() -> Iterator[Candidate]:
+            for number in range(1, params.rounds + 1):
+                booster.update(data, number - 1)
+                yield Candidate(number, scores=booster.predict(seen))
+
+        return cls(booster[: best_of(rounds(), vali, params.select_by, callback, params.patience).kept])
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         from xgboost import DMatrix

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.adam import Adam, Average
 from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient, measure_of, swapped_values
 from gradrank.learning.selection import per_query
-from gradrank.learning.tanh_net import Adam, Average, TanhNet
+from gradrank.learning.tanh_net import TanhNet
 from gradrank.models.arsm import ARSM, ARSMParams
 from gradrank.studies.arsm.variance import estimates
 

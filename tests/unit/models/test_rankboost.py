@@ -9,8 +9,8 @@ from gradrank.data.collection import Collection
 from gradrank.data.pairs import crucial_pairs
 from gradrank.errors import GradrankError
 from gradrank.learning.pair_potentials import pair_weighting, potentials
-from gradrank.learning.protocol import with_grades_to_order
 from gradrank.learning.selection import measure
+from gradrank.learning.training_part import with_grades_to_order
 from gradrank.models.rankboost import RankBoost, RankBoostNDCG, RankBoostParams, boost, stump_thresholds
 
 seeds = st.integers(0, 2**32 - 1)

@@ -3,8 +3,9 @@
 min |w|^2/2 + C sum_p tau_p loss(w.(x_better - x_worse)), loss(o) = max(0, 1 - o) (`l1`) or its square (`l2`).
 """
 
-import numba
 import numpy as np
+
+from gradrank.compiled import compiled
 
 SWEEPS = 10_000
 
@@ -56,7 +57,7 @@ def solve_dual(
     return w, out
 
 
-@numba.njit(cache=True)
+@compiled
 def _squared_distances(features, better, worse):
     out = np.zeros(len(better))
     for p in range(len(better)):
@@ -65,7 +66,7 @@ def _squared_distances(features, better, worse):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def _weights(features, better, worse, alpha):
     """w = sum_p alpha_p (x_better - x_worse)."""
     w = np.zeros(features.shape[1])
@@ -75,7 +76,7 @@ def _weights(features, better, worse, alpha):
     return w
 
 
-@numba.njit(cache=True)
+@compiled
 def _sweep(features, better, worse, visits, curve, ridge, limit, alpha, w):
     """Minimise the dual exactly in one variable after another, in the order of `visits`; alpha, w change."""
     for p in visits:

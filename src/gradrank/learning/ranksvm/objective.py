@@ -7,9 +7,9 @@ step needs costs O(n log n + L n) for n documents of L grades, not O(pairs).
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 from gradrank.data.collection import Collection
 
 
@@ -83,7 +83,7 @@ def violation_sums(
     return _violation_sums(order, g.starts, g.grade, g.first, g.weight, g.by_gap, scores, values, target)
 
 
-@numba.njit(cache=True)
+@compiled
 def _sort_groups(rows, starts, scores):
     out = np.empty_like(rows)
     for g in range(len(starts) - 1):
@@ -92,7 +92,7 @@ def _sort_groups(rows, starts, scores):
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def _violation_sums(order, starts, grade, first, weight, by_gap, scores, values, target):
     width = values.shape[1]
     out, total, running = np.zeros_like(values), np.zeros(width), np.empty(width)

@@ -4,9 +4,9 @@ R = |w|^2/2 (penalty `l2`; Keerthi & DeCoste 2005) or |w|_1 (`l1`: proximal Newt
 The loss is piecewise quadratic: once the set of violating pairs is right, one step ends at the optimum.
 """
 
-import numba
 import numpy as np
 
+from gradrank.compiled import compiled
 from gradrank.learning.ranksvm.objective import Grades, sort_groups, violation_sums
 
 STEPS = 100  # three to eight are usual
@@ -71,7 +71,7 @@ def _violation(w: np.ndarray, gradient: np.ndarray, penalty: str) -> np.ndarray:
     return np.where(w == 0.0, _shrink(gradient), gradient + np.sign(w))
 
 
-@numba.njit(cache=True)
+@compiled
 def _shrink(values):
     """Soft threshold at 1."""
     return np.sign(values) * np.maximum(np.abs(values) - 1.0, 0.0)
@@ -98,7 +98,7 @@ def _lasso(w: np.ndarray, linear: np.ndarray, hessian: np.ndarray, enough: float
     return x
 
 
-@numba.njit(cache=True)
+@compiled
 def _sweep(x, linear, hessian):
     """Minimise in one coordinate after another; a coordinate without curvature is best at 0."""
     slope = linear + hessian @ x
