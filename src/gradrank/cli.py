@@ -161,9 +161,10 @@ def compare(
 ) -> None:
     """Compare a data set's models: summary.json, summary.md and tables with paired tests."""
     from gradrank.report.tables.summary import summarise
+    from gradrank.results import DataSet
 
     summarise(folder, models.split(","), convention)
-    typer.echo((folder / "summary.md").read_text(encoding="utf-8"))
+    typer.echo(DataSet(folder).summary_page_path.read_text(encoding="utf-8"))
 
 
 @app.command()
@@ -196,12 +197,13 @@ def study(
     out: Annotated[Path | None, typer.Option(help="By default RESULTS/studies/NAME.")] = None,
 ) -> None:
     """Re-create a publication's tables and figures from finished results: page, CSV files, numbers.json."""
-    from gradrank.studies.kit.study import FOLDER, Inputs
+    from gradrank.results import Results, StudyFolder
+    from gradrank.studies.kit.study import Inputs
     from gradrank.studies.kit.writing import write_study
 
-    folder = out or results / FOLDER / name
+    folder = out or Results(results).study(name).folder
     write_study(name, Inputs(results, data, folder, _study_settings(name, settings)))
-    typer.echo(folder / "page.md")
+    typer.echo(StudyFolder(folder).markdown_path)
 
 
 @app.command()
@@ -244,12 +246,13 @@ def report(
     ] = None,
 ) -> None:
     """Render every data set that has results as one HTML file that opens offline."""
-    from gradrank.evaluation.per_query import collect
+    from gradrank.evaluation.per_query import write_all_test_queries
     from gradrank.report.document import render
+    from gradrank.results import Results
 
     render(results, out, convention)
     if per_query is not None:
-        collect(results, per_query)
+        write_all_test_queries(Results(results), per_query)
     typer.echo(f"the report: {out.resolve()}")
 
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from gradrank.errors import GradrankError
+
 
 @contextmanager
 def atomic(path: Path | str) -> Iterator[Path]:
@@ -32,7 +34,11 @@ def write_json(path: Path | str, value: Any) -> None:
 
 
 def read_json(path: Path | str) -> Any:
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    """Raises GradrankError where the file holds something else, as after a crash of the machine."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise GradrankError(f"{path}: not JSON ({error}); delete it and run again") from None
 
 
 def sha256(path: Path | str) -> str:

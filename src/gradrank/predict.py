@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
 import numpy as np
 
 from gradrank.errors import GradrankError
-from gradrank.files import atomic, read_json
+from gradrank.files import atomic
 from gradrank.learning.members import kept_members, member_features
 from gradrank.learning.model import Model, get_model
+from gradrank.results import MODEL, SPEC, Fold
 
 if TYPE_CHECKING:
     import pandas
@@ -30,15 +31,15 @@ class Ranker:
     @classmethod
     def load(cls, fold: Path | str) -> "Ranker":
         """results/<dataset>/<model>/fold<k>, or any folder with its spec.json and model/."""
-        fold = Path(fold)
-        if not (fold / "spec.json").is_file() or not (fold / "model").is_dir():
+        own = Fold(Path(fold))
+        if not own.finished or not own.model_path.is_dir():
             raise GradrankError(
-                f"{fold}: not a trained model; expected a folder with spec.json and model/, such as "
+                f"{fold}: not a trained model; expected a folder with {SPEC} and {MODEL}/, such as "
                 "results/mq2007/ranksvm/fold1"
             )
-        spec = read_json(fold / "spec.json")
-        members = [cls.load(member) for member in kept_members(fold / "model")]
-        return cls(get_model(spec["model"]).load(fold / "model"), spec["features"], members)
+        spec = own.spec()
+        members = [cls.load(member.folder) for member in kept_members(own)]
+        return cls(get_model(spec["model"]).load(own.model_path), spec["features"], members)
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """(n,) float64 scores of (n, d) features; query q is the rows offsets[q]:offsets[q+1].
@@ -65,7 +66,7 @@ class Ranker:
 
 
 def _load_pyfunc(path: str) -> Ranker:
-    """What `mlflow.pyfunc.load_model` calls; tracking.py names this module as the loader."""
+    """What `mlflow.pyfunc.load_model` calls; `gradrank.pipeline.mlflow_content` names this module as the loader."""
     return Ranker.load(path)
 
 
@@ -81,8 +82,7 @@ class Batch(NamedTuple):
 def predict(fold: Path, data: Path, out: Path | None = None, form: Literal["letor", "trec"] = "letor") -> int:
     """Score `data`, LETOR or SVMlight text or Parquet, with the model in `fold`; returns how many documents.
 
-    letor: one score a line, in the input's order. trec: `qid Q0 docid rank score tag`, queries in the input's
-    order, best document first; one without an id is called by its row in the input, from 1.
+    letor: one score a line, in the input's order. trec: a run, as `gradrank.evaluation.export.trec_run` has it.
     out: a file, written whole or not at all; None: standard output.
     Raises GradrankError for a folder without a model, another number of features than the model was trained
     on, and malformed input.
@@ -96,7 +96,7 @@ def predict(fold: Path, data: Path, out: Path | None = None, form: Literal["leto
             if form == "letor":
                 stream.writelines(f"{score!r}\n" for score in scores.tolist())
             else:
-                stream.writelines(_trec_lines(batch, scores, rows, ranker.model.name))
+                stream.write(_trec_run(batch, scores, rows, ranker.model.name))
             rows += len(scores)
     return rows
 
@@ -125,7 +125,7 @@ def _text_batches(path: Path, width: int) -> Iterator[Batch]:
         rows = read_rows(source, queries, width, sparse)
         offsets = np.r_[0, np.cumsum(source.rows[queries])]
         docids = [
-            bytes(rows.text[a:b]).decode(errors="backslashreplace") if a >= 0 else None
+            bytes(rows.text[a:b]).decode(errors="backslashreplace") if b > a else None
             for a, b in rows.docids.tolist()
         ]
         yield Batch(rows.features.T, offsets, source.qids[queries], docids)
@@ -167,20 +167,13 @@ def _batches(rows: np.ndarray) -> list[np.ndarray]:
     return np.split(np.arange(len(rows)), np.flatnonzero(np.diff(np.cumsum(rows) // ROWS_A_BATCH)) + 1)
 
 
-def _trec_lines(batch: Batch, scores: np.ndarray, before: int, tag: str) -> Iterator[str]:
-    from gradrank.data.order import order
+def _trec_run(batch: Batch, scores: np.ndarray, before: int, tag: str) -> str:
+    import polars as pl
 
-    ranked = order(scores, batch.offsets).tolist()
-    names = [docid or str(before + row) for row, docid in enumerate(batch.docids, start=1)]
-    for qid, start, stop in zip(batch.qids.tolist(), batch.offsets[:-1], batch.offsets[1:], strict=True):
-        own = names[start:stop]
-        if len(set(own)) < len(own) or any(len(name.split()) != 1 for name in own):
-            raise GradrankError(
-                f"query {qid}: a document id occurs twice or has a blank, which a TREC run cannot hold; "
-                "use the form 'letor'"
-            )
-        for rank, row in enumerate(ranked[start:stop], start=1):
-            yield f"{qid} Q0 {names[row]} {rank} {float(scores[row])!r} {tag}\n"
+    from gradrank.evaluation.export import document_ids, trec_run
+
+    names = document_ids(pl.Series(batch.docids, dtype=pl.String), len(scores), before)
+    return trec_run(scores, batch.offsets, batch.qids, names, tag)
 
 
 def _check_width(path: Path, found: int, width: int) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 
 from gradrank.pipeline.params import load
-from gradrank.studies.kit.study import FOLDER, Inputs
+from gradrank.results import Results
+from gradrank.studies.kit.study import Inputs
 
 PARAMS = load(Path(__file__).parents[2] / "params.yaml")
 PARTS, QUERIES, DOCUMENTS = 5, 4, 17  # queries of a part, documents of a query
@@ -33,7 +34,9 @@ def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> 
                 pl.DataFrame({"split": "test", "score": own + drawn}).write_parquet(folder / "scores.parquet")
                 spec = {"model": variant.model, "params": variant.params}
                 (folder / "spec.json").write_text(json.dumps(spec))
-    return Inputs(root / "results", root / "data" / "parquet", root / "results" / FOLDER / name, settings)
+    return Inputs(
+        root / "results", root / "data" / "parquet", Results(root / "results").study(name).folder, settings
+    )
 
 
 def make_collection(path: Path) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from gradrank.errors import GradrankError, nearest
+from gradrank.errors import GradrankError, unknown
 
 
 class Section(BaseModel):
@@ -60,7 +60,7 @@ def catalogue() -> dict[str, Entry]:
 def get_entry(name: str) -> Entry:
     """The Entry called `name`. Raises GradrankError with the nearest name otherwise."""
     if name not in catalogue():
-        raise GradrankError(f"unknown data set {name!r}{nearest(name, list(catalogue()))}")
+        raise GradrankError(unknown("data set", name, catalogue()))
     return catalogue()[name]
 
 

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from gradrank.errors import GradrankError, nearest
+from gradrank.errors import GradrankError, unknown
 from gradrank.files import atomic, sha256, write_json
 
 Target = Literal["net", "poly"]
@@ -93,7 +93,7 @@ def generate(target: Target, queries: int, documents: int, seed: int, folder: Pa
     Raises GradrankError for another target, fewer queries than parts, or fewer than two documents.
     """
     if target not in get_args(Target):
-        raise GradrankError(f"unknown target {target!r}{nearest(target, list(get_args(Target)))}")
+        raise GradrankError(unknown("target", target, get_args(Target)))
     if queries < PARTS or documents < 2:
         raise GradrankError(f"{queries} queries of {documents} documents: at least {PARTS} of 2 are needed")
     folder, name = Path(folder), f"synthetic_{target}"

@@ -7,7 +7,7 @@ convention is part of every number: each table and file names the one it uses.
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_type_hints
 
-from gradrank.errors import GradrankError, nearest
+from gradrank.errors import GradrankError, unknown
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,6 @@ def resolve(name: str | Convention, **changes: Any) -> Convention:
     """The preset called `name` with some fields changed. Raises GradrankError for unknown ones."""
     if isinstance(name, str):
         if name not in CONVENTIONS:
-            raise GradrankError(f"unknown convention {name!r}{nearest(name, list(CONVENTIONS))}")
+            raise GradrankError(unknown("convention", name, CONVENTIONS))
         name = CONVENTIONS[name]
     return replace(name, **changes)

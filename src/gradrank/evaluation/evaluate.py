@@ -13,6 +13,7 @@ from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
 from gradrank.evaluation.metrics import compute
 from gradrank.files import atomic, read_json
+from gradrank.results import Fold, Method
 from gradrank.validation import flat
 
 LETOR_TABLES = (
@@ -63,7 +64,7 @@ def evaluate_model(
     spec: `model`, `dataset`, `params` and `seed` in force. Raises GradrankError where a fold's spec.json says
     that it was trained with others or on other data, and for malformed scores.
     """
-    folder, data = Path(folder), Path(data)
+    method, data = Method(Path(folder)), Path(data)
     meta = read_json(data.with_suffix(".json"))
     highest = int(pl.scan_parquet(data).select(pl.col("label").max()).collect().item())
     chosen = [resolve(name) for name in conventions]
@@ -71,17 +72,17 @@ def evaluate_model(
     chosen = [replace(each, max_grade=highest) if each.max_grade is None else each for each in chosen]
     tables = []
     for number, parts in enumerate(meta["folds"], start=1):
-        fold = folder / f"fold{number}"
+        fold = method.fold(number)
         _check_spec(fold, dict(spec) | {"fold": number, "data_sha256": meta["source_sha256"]})
         for split in ("train", "vali", "test"):
             judgements = read_judgements(data, parts[split])
-            scores = read_scores(fold / "scores.parquet", judgements, split)
+            scores = read_scores(fold.scores_path, judgements, split)
             for convention in chosen:
                 table = _table(judgements, scores, convention, metrics)
                 tables.append(_labelled(table, convention.name, number, split))
     order = {convention.name: i for i, convention in enumerate(chosen)}
     joined = pl.concat(tables).sort(pl.col("convention").replace_strict(order), maintain_order=True)
-    with atomic(folder / "per_query.parquet") as partial:
+    with atomic(method.per_query_path) as partial:
         joined.write_parquet(partial)
 
 
@@ -103,12 +104,11 @@ def _labelled(table: pl.DataFrame, convention: str, fold: int, split: str) -> pl
     )
 
 
-def _check_spec(fold: Path, wanted: Mapping[str, Any]) -> None:
+def _check_spec(fold: Fold, wanted: Mapping[str, Any]) -> None:
     """Refuse scores that other parameters, another seed or other data made."""
-    path = fold / "spec.json"
-    if not path.is_file():
-        raise GradrankError(f"{path}: no such file; train this fold first")
-    spec = read_json(path)
+    if not fold.finished:
+        raise GradrankError(f"{fold.spec_path}: no such file; train this fold first")
+    spec = fold.spec()
     found, wanted = flat({key: spec.get(key) for key in wanted}), flat(wanted)
     differing = [
         f"{key} is {found.get(key)!r} in it, {wanted.get(key)!r} now"
@@ -116,4 +116,6 @@ def _check_spec(fold: Path, wanted: Mapping[str, Any]) -> None:
         if found.get(key) != wanted.get(key)
     ]
     if differing:
-        raise GradrankError(f"{path}: scores of other settings, train again: {'; '.join(differing)}")
+        raise GradrankError(
+            f"{fold.spec_path}: scores of other settings, train again: {'; '.join(differing)}"
+        )

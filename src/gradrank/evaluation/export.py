@@ -9,17 +9,20 @@ from gradrank.data.order import order
 from gradrank.errors import GradrankError
 from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
 from gradrank.files import atomic, read_json
+from gradrank.results import Method
+
+DIGITS = 10  # of a row's number: more rows than any collection has
 
 
 def export_model(folder: Path | str, data: Path | str, out: Path | str) -> list[Path]:
     """The test parts of a trained model's folds as `out`/fold<k>.{run,qrels,scores}.txt; the paths."""
-    folder, data, out = Path(folder), Path(data), Path(out)
+    method, data, out = Method(Path(folder)), Path(data), Path(out)
     written = []
     for number, parts in enumerate(read_json(data.with_suffix(".json"))["folds"], start=1):
         judgements = read_judgements(data, parts["test"])
-        scores = read_scores(folder / f"fold{number}" / "scores.parquet", judgements)
+        scores = read_scores(method.fold(number).scores_path, judgements)
         run, qrels, plain = (out / f"fold{number}.{kind}.txt" for kind in ("run", "qrels", "scores"))
-        export_trec(scores, judgements, run, qrels, tag=folder.name)
+        export_trec(scores, judgements, run, qrels, tag=method.name)
         export_scores(scores, plain)
         written += [run, qrels, plain]
     return written
@@ -34,35 +37,48 @@ def export_scores(scores: np.ndarray, path: Path | str) -> None:
 def export_trec(
     scores: np.ndarray, judgements: Judgements, run: Path | str, qrels: Path | str, tag: str = "gradrank"
 ) -> None:
-    """Write `qid Q0 docid rank score tag` and `qid 0 docid grade`.
+    """Write `run` (see `trec_run`) and `qrels`, `qid 0 docid grade`, with the same ids in both."""
+    ids = document_ids(judgements.docids, len(judgements.labels))
+    ranked = trec_run(scores, judgements.offsets, judgements.qids, ids, tag)
+    grades = {"qid": judgements.qid_of_row, "iteration": 0, "docid": ids, "grade": judgements.labels}
+    for path, text in ((run, ranked), (qrels, _lines(pl.DataFrame(grades)))):
+        with atomic(path) as partial:
+            partial.write_text(text, encoding="utf-8")
 
-    Without document ids the rows are numbered, with leading zeros. Ranks follow the file's order in ties, but
-    trec_eval goes by score and breaks ties by id: under the convention `trec` its figures are ours. Raises
-    GradrankError for an id that a query has twice or that contains a blank, which TREC files cannot hold.
+
+def document_ids(docids: pl.Series | None, rows: int, before: int = 0) -> pl.Series:
+    """(n,) names of `rows` documents: their ids; of one without an id its row in the input, from 1.
+
+    before: rows of the input that came earlier. Rows have leading zeros, so that names sort as rows do:
+    trec_eval breaks ties by name, and under the convention `trec` its figures are ours with or without ids. The
+    width is fixed because a stream does not know its end: new data are ranked piece by piece.
     """
-    table = pl.DataFrame({"qid": judgements.query_of_row, "docid": _ids(judgements)})
+    numbers = pl.int_range(before + 1, before + rows + 1, eager=True).cast(pl.String).str.zfill(DIGITS)
+    return numbers if docids is None else docids.fill_null(numbers)
+
+
+def trec_run(scores: np.ndarray, offsets: np.ndarray, qids: np.ndarray, docids: pl.Series, tag: str) -> str:
+    """Lines `qid Q0 docid rank score tag`, queries in their order, the best document first.
+
+    scores: (n,). offsets: (q+1,). qids: (q,). docids: (n,), as of `document_ids`. Ranks follow the rows' order
+    in ties, but trec_eval goes by score and docid. Raises GradrankError for an id that a query has twice or
+    that contains a blank, which TREC files cannot hold.
+    """
+    sizes = np.diff(offsets)
+    table = pl.DataFrame({"query": np.repeat(np.arange(len(sizes)), sizes), "docid": docids})
     bad = table.filter(
-        ~pl.struct("qid", "docid").is_first_distinct() | pl.col("docid").str.contains(r"\s|^$")
+        ~pl.struct("query", "docid").is_first_distinct() | pl.col("docid").str.contains(r"\s|^$")
     )
     if len(bad):
         raise GradrankError(
-            f"query {bad['qid'][0]}: document id {bad['docid'][0]!r} occurs twice or has a blank"
+            f"query {qids[bad['query'][0]]}: document id {bad['docid'][0]!r} occurs twice or has a blank, which "
+            "TREC files cannot hold; use LETOR's form"
         )
-    table = table.with_columns(score=pl.Series(scores), grade=pl.Series(judgements.labels))
-    rows = order(np.ascontiguousarray(scores, dtype=np.float64), judgements.offsets)
-    position = np.arange(len(rows)) - np.repeat(judgements.offsets[:-1], np.diff(judgements.offsets)) + 1
-    ranked = table[rows].with_columns(rank=pl.Series(position), iteration=pl.lit("Q0"), tag=pl.lit(tag))
-    _write(ranked.select("qid", "iteration", "docid", "rank", "score", "tag"), run)
-    _write(table.select("qid", pl.lit(0).alias("iteration"), "docid", "grade"), qrels)
+    rows = order(np.ascontiguousarray(scores, dtype=np.float64), offsets)
+    ranks = np.arange(len(rows)) - np.repeat(offsets[:-1], sizes) + 1
+    columns = {"qid": np.repeat(qids, sizes), "iteration": "Q0", "docid": docids[rows], "rank": ranks}
+    return _lines(pl.DataFrame(columns | {"score": np.asarray(scores)[rows], "tag": tag}))
 
 
-def _ids(judgements: Judgements) -> pl.Series:
-    if judgements.docids is not None:
-        return judgements.docids
-    count = len(judgements.labels)
-    return pl.Series(np.arange(count)).cast(pl.String).str.zfill(len(str(count)))
-
-
-def _write(table: pl.DataFrame, path: Path | str) -> None:
-    with atomic(path) as partial:
-        table.write_csv(partial, include_header=False, separator=" ", quote_style="never")
+def _lines(table: pl.DataFrame) -> str:
+    return table.write_csv(include_header=False, separator=" ", quote_style="never")

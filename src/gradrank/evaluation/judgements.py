@@ -20,7 +20,7 @@ class Judgements:
     docids: pl.Series | None
 
     @property
-    def query_of_row(self) -> np.ndarray:
+    def qid_of_row(self) -> np.ndarray:
         """(n,) the qid of each row."""
         return np.repeat(self.qids, np.diff(self.offsets))
 
@@ -142,7 +142,7 @@ def _by_id(table: pl.DataFrame, judgements: Judgements, path: Path, row: str) ->
     twice = table.filter(~pl.struct(keys).is_first_distinct())
     if len(twice):
         raise GradrankError(f"{path}, {row} {twice['number'][0]}: {_name(twice)} has a second score")
-    rows = pl.DataFrame({"qid": judgements.query_of_row, "docid": judgements.docids})
+    rows = pl.DataFrame({"qid": judgements.qid_of_row, "docid": judgements.docids})
     unknown = table.join(rows, on=keys, how="anti", maintain_order="left")
     if len(unknown):
         raise GradrankError(f"{path}, {row} {unknown['number'][0]}: {_name(unknown)} is not in the data")

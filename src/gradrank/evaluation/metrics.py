@@ -14,7 +14,7 @@ from functools import wraps
 
 import numpy as np
 
-from gradrank.errors import GradrankError, nearest
+from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.ranking import Ranking
 
@@ -58,7 +58,7 @@ def find(name: str) -> tuple[Callable[..., np.ndarray], dict[str, float]]:
             regex = regex.replace(rf"\{{{field}\}}", f"(?P<{field}>{digits})")
         if match := re.fullmatch(regex, name):
             return definition, {key: _FIELDS[key][0](value) for key, value in match.groupdict().items()}
-    raise GradrankError(f"unknown metric {name!r}{nearest(name, list(_metrics))}")
+    raise GradrankError(unknown("metric", name, _metrics))
 
 
 def is_metric(name: str) -> bool:

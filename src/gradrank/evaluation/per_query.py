@@ -15,6 +15,7 @@ import numpy as np
 
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
+from gradrank.results import PER_QUERY, Method, Results
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,30 +87,26 @@ def query_values(rows: "pl.DataFrame", metrics: Sequence[str]) -> QueryValues:
     return QueryValues(rows["fold"].to_numpy(), rows["qid"].to_numpy(), values)
 
 
-def collect(results: Path, out: Path) -> None:
-    """`gather` in one Parquet file, for versioning."""
+def write_all_test_queries(results: Results, out: Path) -> None:
+    """Those of every evaluated method in one Parquet file, for versioning. Raises GradrankError without any."""
+    methods = [method for dataset in results.datasets() for method in dataset.methods() if method.evaluated]
+    if not methods:
+        raise GradrankError(f"{results.folder}: no <dataset>/<model>/{PER_QUERY} below it")
     with atomic(out) as partial:
-        gather(results).write_parquet(partial)
+        join_test_queries(methods).write_parquet(partial)
 
 
-def gather(results: Path, dataset: str = "*") -> "pl.DataFrame":
-    """The test queries of every method under `results`, of one data set or of all.
-
-    Columns `dataset`, `model`, then those of per_query.parquet; rows by data set, method, convention, fold.
-    Raises GradrankError where there is none.
-    """
+def join_test_queries(methods: Iterable[Method]) -> "pl.DataFrame":
+    """The test queries of evaluated methods, at least one: `dataset`, `model`, then the columns of each file."""
     import polars as pl
 
-    frames = [
-        pl.read_parquet(path)
-        .filter(pl.col("split") == "test")
-        .select(
-            pl.lit(path.parts[-3]).alias("dataset"),
-            pl.lit(path.parts[-2]).alias("model"),
-            pl.exclude("split"),
-        )
-        for path in sorted(results.glob(f"{dataset}/*/per_query.parquet"))
-    ]
-    if not frames:
-        raise GradrankError(f"{results}: no <dataset>/<model>/per_query.parquet below it")
-    return pl.concat(frames, how="diagonal")
+    tables = [labelled(pl.read_parquet(each.per_query_path), each.dataset, each.name) for each in methods]
+    return pl.concat(tables, how="diagonal")
+
+
+def labelled(table: "pl.DataFrame", dataset: str, model: str) -> "pl.DataFrame":
+    """The test queries of one method's values, with columns `dataset` and `model` in front."""
+    import polars as pl
+
+    names = [pl.lit(dataset).alias("dataset"), pl.lit(model).alias("model")]
+    return table.filter(pl.col("split") == "test").select(*names, pl.exclude("split"))

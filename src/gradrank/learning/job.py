@@ -18,6 +18,7 @@ from gradrank.files import read_json, write_json
 from gradrank.learning.members import keep_members, trained_members, with_member_scores
 from gradrank.learning.model import Model, get_model, missing_packages
 from gradrank.learning.seeds import job_seed
+from gradrank.results import FOLD_FILES, Fold
 from gradrank.validation import validate
 
 # Packages whose version can move a number.
@@ -83,7 +84,8 @@ def train(
     for left in out.parent.glob(f".{out.name}.*.partial"):
         shutil.rmtree(left)  # by a job that was killed
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
-    (partial / "model").mkdir(parents=True)
+    made = Fold(partial)
+    made.model_path.mkdir(parents=True)
 
     def read(split: str) -> Collection:
         own_pairs = pairs if split == "train" and cls.needs_pairs else None
@@ -96,21 +98,21 @@ def train(
     fit_started = time.perf_counter()
     fitted = cls.fit(collections["train"], collections["vali"], resolved, own_seed, history)
     fit_seconds = time.perf_counter() - fit_started
-    fitted.save(partial / "model")
-    keep_members(found, partial / "model")
+    fitted.save(made.model_path)
+    keep_members(found, made)
     collections["test"] = read("test")
-    _write_scores(fitted, collections, partial / "scores.parquet")
-    history.write(partial / "history.parquet")
+    _write_scores(fitted, collections, made.scores_path)
+    history.write(made.history_path)
     write_json(
-        partial / "timing.json",
+        made.timing_path,
         {
             "seconds": round(time.perf_counter() - started, 3),
             "fit_seconds": round(fit_seconds, 3),
             "peak_memory_mb": _peak_memory_mb(),
         },
     )
-    write_json(partial / "spec.json", spec)
-    _publish(partial, out)
+    write_json(made.spec_path, spec)
+    _publish(made, Fold(out))
 
 
 class History:
@@ -152,14 +154,14 @@ def _write_scores(fitted: Model, collections: dict[str, Collection], path: Path)
     pl.concat(frames).write_parquet(path)
 
 
-def _publish(partial: Path, out: Path) -> None:
-    """Move a finished folder's contents into `out`, which may exist from before; spec.json last."""
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "spec.json").unlink(missing_ok=True)
-    shutil.rmtree(out / "model", ignore_errors=True)
-    for name in ("model", "scores.parquet", "history.parquet", "timing.json", "spec.json"):
-        (partial / name).replace(out / name)
-    partial.rmdir()
+def _publish(made: Fold, out: Fold) -> None:
+    """Move a finished folder's contents into `out`, which may exist from before; its specification last."""
+    out.folder.mkdir(parents=True, exist_ok=True)
+    out.spec_path.unlink(missing_ok=True)
+    shutil.rmtree(out.model_path, ignore_errors=True)
+    for name in FOLD_FILES:
+        (made.folder / name).replace(out.folder / name)
+    made.folder.rmdir()
 
 
 def _peak_memory_mb() -> int:

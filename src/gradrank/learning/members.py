@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,14 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
-from gradrank.files import read_json
 from gradrank.learning.model import models
+from gradrank.results import DataSet, Fold
 
 
 def trained_members(
     members: Sequence[str], folder: Path | None, spec: dict[str, Any], data: Path
-) -> dict[str, Path]:
-    """The folder of each member's fold, folder/<member>/fold<k>.
+) -> dict[str, Fold]:
+    """Each member's fold, folder/<member>/fold<k>.
 
     folder: results/<dataset>. spec: of the job that is made of them; data: its Parquet collection. Raises
     GradrankError for a member that is not trained or was trained on another fold or other data.
@@ -27,40 +28,38 @@ def trained_members(
             f"{spec['model']}: it is made of the scores of {', '.join(members)}; say where they are: "
             f"--members results/{spec['dataset']}"
         )
-    found = {member: folder / member / f"fold{spec['fold']}" for member in members}
+    found = {member: DataSet(folder).method(member).fold(spec["fold"]) for member in members}
     for member, fold in found.items():
         model = member.partition("-")[0]  # of a sweep's variant, the entry
         job = f"--model {model} --data {data} --fold {spec['fold']} --seed {spec['seed']}"
-        command = f"gradrank train {job} --out {fold}"
-        if not (fold / "spec.json").is_file():
+        command = f"gradrank train {job} --out {fold.folder}"
+        if not fold.finished:
             raise GradrankError(
-                f"{fold}: a member of {spec['model']} that is not trained; first run: {command}"
+                f"{fold.folder}: a member of {spec['model']} that is not trained; first run: {command}"
             )
-        own = read_json(fold / "spec.json")
+        own = fold.spec()
         expected = {key: spec[key] for key in ("fold", "data_sha256")}
         if model in models():  # else a variant under a name of its own
             expected["model"] = model
         for key, wanted in expected.items():
             if own[key] != wanted:
                 raise GradrankError(
-                    f"{fold}: its {key} is {own[key]!r}, expected {wanted!r}; train it again: {command}"
+                    f"{fold.folder}: its {key} is {own[key]!r}, expected {wanted!r}; train it again: {command}"
                 )
     return found
 
 
-def with_member_scores(collection: Collection, split: str, members: dict[str, Path]) -> Collection:
+def with_member_scores(collection: Collection, split: str, members: dict[str, Fold]) -> Collection:
     """A fold's `split`, with (n, m) float32 features: the scores of m members in their order.
 
     Raises GradrankError for scores that do not fit the collection.
     """
-    import polars as pl
-
     scores = []
     for fold in members.values():
-        own = pl.read_parquet(fold / "scores.parquet").filter(split=split)["score"].to_numpy()
+        own = fold.scores(split)
         if len(own) != collection.rows:
             raise GradrankError(
-                f"{fold}: {len(own)} scores of the {split} part, which has {collection.rows} "
+                f"{fold.folder}: {len(own)} scores of the {split} part, which has {collection.rows} "
                 "documents; train it again"
             )
         scores.append(own)
@@ -72,14 +71,14 @@ def member_features(scores: Sequence[np.ndarray]) -> np.ndarray:
     return np.stack(scores, axis=1).astype(np.float32)
 
 
-def keep_members(members: dict[str, Path], model: Path) -> None:
-    """Copy the trained members into the folder of the model made of them, so that it can rank new data."""
-    for number, fold in enumerate(members.values(), start=1):
-        kept = model / "members" / str(number)
-        shutil.copytree(fold / "model", kept / "model")
-        shutil.copy(fold / "spec.json", kept)
+def keep_members(members: dict[str, Fold], fold: Fold) -> None:
+    """Copy the trained members into the fold whose model is made of them, so that it can rank new data."""
+    for number, member in enumerate(members.values(), start=1):
+        kept = fold.member(number)
+        shutil.copytree(member.model_path, kept.model_path)
+        shutil.copy(member.spec_path, kept.spec_path)
 
 
-def kept_members(model: Path) -> list[Path]:
-    """The folders that `keep_members` made in `model`, in the members' order."""
-    return sorted((model / "members").glob("*"), key=lambda kept: int(kept.name))
+def kept_members(fold: Fold) -> list[Fold]:
+    """What `keep_members` put into `fold`, in the members' order."""
+    return list(takewhile(lambda kept: kept.finished, map(fold.member, count(1))))

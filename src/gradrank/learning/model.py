@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError, nearest
+from gradrank.errors import GradrankError, unknown
 
 
 class ModelParams(BaseModel):
@@ -108,7 +108,7 @@ def models() -> dict[str, type[Model]]:
 def get_model(name: str) -> type[Model]:
     """The class registered as `name`. Raises GradrankError with the nearest name otherwise."""
     if name not in models():
-        raise GradrankError(f"unknown model {name!r}{nearest(name, list(models()))}")
+        raise GradrankError(unknown("model", name, models()))
     return models()[name]
 
 

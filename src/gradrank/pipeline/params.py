@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from gradrank.data.catalogue import catalogue
-from gradrank.errors import GradrankError, nearest
+from gradrank.errors import GradrankError, nearest, unknown
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.metrics import find
 from gradrank.learning.model import Model, get_model, missing_packages, models
@@ -119,7 +119,7 @@ class Params(Section):
     def model(self, name: str) -> type[Model]:
         """The registered model of a variant. Raises GradrankError with the nearest name for an unknown one."""
         if name not in self.models:
-            raise GradrankError(f"unknown model {name!r}{nearest(name, list(self.models))}")
+            raise GradrankError(unknown("model", name, self.models))
         return get_model(self.models[name].model)
 
     def members(self, name: str) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ def _check_models(section: Any, studies: Any, faults: list[str]) -> dict[str, Va
 def _check_datasets_known(where: str, names: Iterable[str], params: Params) -> list[str]:
     known = params.dataset_names()
     return [
-        f"{where}: unknown data set {name!r}{nearest(name, known)}; your own needs `datasets.{name}.path`"
+        f"{where}: {unknown('data set', name, known)}; your own needs `datasets.{name}.path`"
         for name in names
         if name not in known
     ]
@@ -196,7 +196,7 @@ def _check_datasets_known(where: str, names: Iterable[str], params: Params) -> l
 def _check_entries(where: str, names: Iterable[str], params: Params) -> list[str]:
     """Each name must stand for a variant: an entry's, or one of a sweep."""
     known = sorted({variant.entry for variant in params.models.values()} | set(params.models))
-    return [f"{where}: unknown model {name!r}{nearest(name, known)}" for name in names if name not in known]
+    return [f"{where}: {unknown('model', name, known)}" for name in names if name not in known]
 
 
 def _check_datasets(section: Any, studies: Any, faults: list[str]) -> dict[str, Section]:
@@ -240,8 +240,7 @@ def _check_members(params: Params) -> list[str]:
             if member == name:
                 faults.append(f"models.{name}: cannot be made of its own scores")
             elif member not in params.models:
-                hint = nearest(member, list(params.models))
-                faults.append(f"models.{name}: unknown model {member!r}{hint}")
+                faults.append(f"models.{name}: {unknown('model', member, params.models)}")
             elif missing := missing_packages(params.model(member)):
                 faults.append(
                     f"models.{name}: is made of the scores of {member!r}, which needs {', '.join(missing)}: "
@@ -258,7 +257,7 @@ def _check_evaluation(evaluation: EvaluationParams) -> list[str]:
         except GradrankError as error:
             faults.append(f"evaluation.metrics: {error}")
     faults += [
-        f"evaluation.conventions: unknown convention {name!r}{nearest(name, list(CONVENTIONS))}"
+        f"evaluation.conventions: {unknown('convention', name, CONVENTIONS)}"
         for name in evaluation.conventions
         if name not in CONVENTIONS
     ]

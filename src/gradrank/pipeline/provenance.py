@@ -6,7 +6,7 @@
 - data: `source_sha256` (of the text) and the SHA-256 of the Parquet files, by path;
 - code: a digest a stage, and the SHA-256 of every file that one of them depends on;
 - versions: of the packages that trained the models, from their spec.json;
-- git_revision: of the checkout, `-dirty` where files differed from it; null outside a repository;
+- git_revision: of the checkout, `-dirty` where code or parameters differed from it; null outside a repository;
 - results: the SHA-256 of every score file, model, specification, history, per_query.parquet and summary.
 
 There are no times in it: two runs of one commit from scratch write the same bytes. timing.json and the report,
@@ -16,18 +16,19 @@ which hold times, are left out.
 import hashlib
 import json
 import os
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
+from gradrank.git import revision
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import PACKAGE, sources
+from gradrank.results import MEMBERS, MODEL, PER_QUERY, SPEC, TIMING, DataSet, Fold, Method, Results
 
+Hashes = dict[str, str]  # SHA-256 by path
 DATA_STAGES = ("fetch", "generate", "parse", "pairs")
-SUMMARIES = ("summary.json", "summary.md", "tables/*")
 STAGES = {
     "fetch": "gradrank.data.fetch",
     "generate": "gradrank.data.synthetic",
@@ -51,7 +52,7 @@ def record(params: Mapping[str, Any], results: Path, data: Path, out: Path) -> N
     for dataset in params["datasets"]:
         values = {key: params[key] for key in ("seed", "models", "evaluation")}
         values["dataset"] = params["datasets"][dataset]
-        new = _describe(dataset, values, results, data)
+        new = _describe(dataset, values, Results(results), data)
         if changed := _unexplained(described.get(dataset), new):
             raise GradrankError(
                 f"{', '.join(changed)}: changed since {out} was written, though no parameter, code or data that "
@@ -101,32 +102,20 @@ def data_files(dataset: str, data: Path) -> list[Path]:
     return [data / f"{dataset}.parquet", data / f"{dataset}.json", *([pairs] if pairs.is_file() else [])]
 
 
-def result_files(folder: Path, names: Iterable[str]) -> list[Path]:
-    """Every file of results/<dataset> that equal parameters, code and data make equal."""
-    found = [path for pattern in SUMMARIES for path in folder.glob(pattern)]
-    found += [path for name in names for path in (folder / name).rglob("*")]
+def result_files(own: DataSet, names: Iterable[str]) -> list[Path]:
+    """Every file of a data set's results that equal parameters, code and data make equal."""
+    found = [own.summary_path, own.summary_page_path, *own.tables_path.glob("*")]
+    found += [path for name in names for path in own.method(name).folder.rglob("*")]
     return sorted(
-        path
-        for path in found
-        if path.is_file() and path.name != "timing.json" and not path.name.startswith(".")
+        path for path in found if path.is_file() and path.name != TIMING and not path.name.startswith(".")
     )
 
 
-def git_revision(folder: Path) -> str | None:
-    """The checkout's commit, with `-dirty` where tracked files differ from it; None outside a repository."""
-    command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
-    try:
-        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return run.stdout.strip()
-
-
-def _describe(dataset: str, values: dict[str, Any], results: Path, data: Path) -> dict[str, Any]:
-    folder = results / dataset
+def _describe(dataset: str, values: dict[str, Any], results: Results, data: Path) -> dict[str, Any]:
+    own = results.dataset(dataset)
     stages, files = code_digests(variant["model"] for variant in values["models"].values())
     hashes = {str(path): sha256(path) for path in data_files(dataset, data)}
-    specs = [spec for name in values["models"] for spec in _specs(folder / name, values)]
+    specs = [spec for name in values["models"] for spec in _specs(own.method(name), values)]
     versions = {
         name: {spec["versions"].get(name) for spec in specs} for spec in specs for name in spec["versions"]
     }
@@ -135,19 +124,19 @@ def _describe(dataset: str, values: dict[str, Any], results: Path, data: Path) -
         "data": {"source_sha256": read_json(data / f"{dataset}.json")["source_sha256"], "files": hashes},
         "code": {"stages": stages, "files": files},
         "versions": {name: " and ".join(sorted(map(str, found))) for name, found in sorted(versions.items())},
-        "git_revision": git_revision(folder),
-        "results": {str(path): sha256(path) for path in result_files(folder, values["models"])},
+        "git_revision": revision(results.project),
+        "results": {str(path): sha256(path) for path in result_files(own, values["models"])},
     }
 
 
-def _specs(folder: Path, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Each fold's spec.json. Raises GradrankError for one that was trained with other parameters."""
-    for path in sorted(folder.glob("fold*/spec.json")):
-        spec, wanted = read_json(path), values["models"][folder.name] | {"seed": values["seed"]}
+def _specs(method: Method, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Of each fold. Raises GradrankError for one that was trained with other parameters."""
+    for fold in method.folds():
+        spec, wanted = fold.spec(), values["models"][method.name] | {"seed": values["seed"]}
         if differing := [key for key in wanted if spec[key] != wanted[key]]:
             raise GradrankError(
-                f"{path}: was trained with other values of {', '.join(differing)} than are in force; delete "
-                f"{path.parent} and {folder / 'per_query.parquet'}, then the same command trains it again"
+                f"{fold.spec_path}: was trained with other values of {', '.join(differing)} than are in force; "
+                f"delete {fold.folder} and {method.per_query_path}, then the same command trains it again"
             )
         yield spec
 
@@ -169,7 +158,6 @@ def _unexplained(old: dict[str, Any] | None, new: dict[str, Any]) -> list[str]:
 def _made_of(entry: dict[str, Any]) -> dict[str, tuple[list[Any], dict[str, str]]]:
     """What decides the files that each step wrote, and these files: parsing, each model's training and measuring."""
     params, data, stages = entry["params"], entry["data"], entry["code"]["stages"]
-    results = entry["results"]
     parsing = [
         params["seed"],
         params["dataset"],
@@ -177,21 +165,30 @@ def _made_of(entry: dict[str, Any]) -> dict[str, tuple[list[Any], dict[str, str]
         [stages[stage] for stage in DATA_STAGES],
     ]
     steps = {"parse": (parsing, data["files"])}
-
-    def among(part: str) -> dict[str, str]:
-        return {path: digest for path, digest in results.items() if part in path}
-
-    trained = among("/fold")
+    trained, measured, summaries = _by_step(entry["results"])
     for name, variant in params["models"].items():
-        own = among(f"/{name}/fold")
-        specs = {path: digest for path, digest in own.items() if path.endswith("/spec.json")}
+        own = trained.get(name, {})
+        specs = {path: digest for path, digest in own.items() if Path(path).name == SPEC}
         causes = [params["seed"], variant, data, stages[f"train {variant['model']}"], specs]
-        if any("/model/members/" in path for path in own):  # made of other models' scores
-            causes.append({path: digest for path, digest in trained.items() if path not in own})
+        if any(f"/{MODEL}/{MEMBERS}/" in path for path in own):  # made of other models' scores
+            causes.append({other: files for other, files in trained.items() if other != name})
         steps[f"train {name}"] = causes, own
         measuring = [params["evaluation"], data, stages["evaluate"], own]
-        steps[f"evaluate {name}"] = measuring, among(f"/{name}/per_query.parquet")
-    measured = trained | among("/per_query.parquet")
-    summaries = {path: digest for path, digest in results.items() if path not in measured}
-    steps["summary"] = [params, data, stages, measured], summaries
+        steps[f"evaluate {name}"] = measuring, measured.get(name, {})
+    steps["summary"] = [params, data, stages, trained, measured], summaries
     return steps
+
+
+def _by_step(results: dict[str, str]) -> tuple[dict[str, Hashes], dict[str, Hashes], Hashes]:
+    """Files of a data set's results that training wrote, by method; measuring, by method; and the summary."""
+    trained: dict[str, Hashes] = {}
+    measured: dict[str, Hashes] = {}
+    summaries: Hashes = {}
+    for path, digest in results.items():
+        if fold := Fold.holding(path):
+            trained.setdefault(fold.method.name, {})[path] = digest
+        elif Path(path).name == PER_QUERY:
+            measured[Path(path).parent.name] = {path: digest}
+        else:
+            summaries[path] = digest
+    return trained, measured, summaries

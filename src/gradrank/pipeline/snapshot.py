@@ -17,8 +17,10 @@ from pathlib import Path
 
 from gradrank.errors import GradrankError
 from gradrank.files import atomic, read_json, sha256
+from gradrank.results import Results
 
-RESULTS, SNAPSHOT, METADATA = Path("results"), Path("results/snapshot"), Path(".snakemake/metadata")
+RESULTS, SNAPSHOT = Results().folder, Results().snapshot.folder
+METADATA = Path(".snakemake/metadata")
 RECORDS = SNAPSHOT / ".records"
 PLOTTED = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10")  # as far as summary.json has them
 
@@ -29,7 +31,7 @@ def keep() -> int:
     Works in the current folder, like Snakemake. Raises GradrankError where nothing is finished.
     """
     found = _made_of(RESULTS.iterdir() if RESULTS.is_dir() else ())
-    if RESULTS / "provenance.json" not in found:
+    if Results().provenance_path not in found:
         raise GradrankError("results: nothing finished here; run `snakemake --cores 2` first")
     partial = SNAPSHOT.with_name(".snapshot.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -55,7 +57,7 @@ def restore() -> list[Path]:
         raise GradrankError(f"{SNAPSHOT}: no snapshot here; `dvc pull` brings it")
     # Without this folder Snakemake takes the records for those of an older version.
     METADATA.with_name("incomplete").mkdir(parents=True, exist_ok=True)
-    provenance = read_json(SNAPSHOT / "provenance.json")["datasets"].values()
+    provenance = read_json(Results().snapshot.provenance_path)["datasets"].values()
     data = {Path(path): digest for entry in provenance for path, digest in entry["data"]["files"].items()}
     restored = []
     for kept in sorted(RECORDS.rglob("*.json")):
@@ -64,7 +66,7 @@ def restore() -> list[Path]:
         if _equal(_record(path), kept) and _equal(path, copy):
             continue
         if RESULTS in path.parents:
-            if path == RESULTS / "tracked.json" and not _has_store():
+            if path == Results().tracked_path and not _has_store():
                 continue
             _delete(path)
         elif not path.is_file() or data.get(path) != sha256(path):
@@ -84,7 +86,7 @@ def restore() -> list[Path]:
 
 def restore_if_empty() -> list[Path]:
     """`restore` where results/ has no trained model but a snapshot, as after `dvc pull` in a fresh clone."""
-    if RECORDS.is_dir() and not any(RESULTS.glob("*/*/fold*/spec.json")):
+    if RECORDS.is_dir() and not any(each.folds() for own in Results().datasets() for each in own.methods()):
         return restore()
     return []
 
@@ -94,9 +96,9 @@ def write_means(out: Path) -> None:
     with atomic(out) as partial, partial.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["method", *PLOTTED])
-        for path in sorted(SNAPSHOT.glob("*/summary.json")):
-            for method, means in read_json(path).items():
-                writer.writerow([f"{path.parent.name}: {method}", *(means.get(name) for name in PLOTTED)])
+        for own in Results().snapshot.datasets():
+            for method, means in own.summary().items() if own.summarised else ():
+                writer.writerow([f"{own.name}: {method}", *(means.get(name) for name in PLOTTED)])
 
 
 def _made_of(targets: Iterable[Path]) -> list[Path]:

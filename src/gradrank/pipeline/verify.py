@@ -14,6 +14,7 @@ from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import PACKAGE
 from gradrank.pipeline.params import Params
 from gradrank.pipeline.provenance import code_digests, code_files, in_force
+from gradrank.results import PER_QUERY, DataSet, Fold, Results
 from gradrank.validation import flat
 
 
@@ -34,7 +35,7 @@ def verify(study: Params, results: Path, data: Path) -> Iterator[Check]:
         raise GradrankError(
             f"the gradrank that runs lies in {PACKAGE}, not in this checkout: run `.venv/bin/gradrank` of this one"
         )
-    path = results / "provenance.json"
+    path = Results(results).provenance_path
     if not path.is_file():
         raise GradrankError(f"{path}: no such file; `snakemake --cores 2` writes it at its end")
     recorded = read_json(path)["datasets"]
@@ -47,9 +48,9 @@ def verify(study: Params, results: Path, data: Path) -> Iterator[Check]:
     for dataset in study.study.datasets:
         if dataset not in recorded:
             yield Check(False, f"{dataset}: in study.datasets, but never completed", "snakemake --cores 2")
-    for folder in sorted(path.parent for path in results.glob("*/summary.json")):
-        if folder.name not in {*recorded, *study.study.datasets}:
-            yield Check(None, f"{folder.name}: has no record here", f"snakemake --cores 2 {folder.name}")
+    for own in Results(results).datasets():
+        if own.summarised and own.name not in {*recorded, *study.study.datasets}:
+            yield Check(None, f"{own.name}: has no record here", f"snakemake --cores 2 {own.name}")
 
 
 def _parameters(study: Params, dataset: str, recorded: dict[str, Any]) -> Iterator[Check]:
@@ -132,10 +133,9 @@ def _results(dataset: str, recorded: dict[str, str]) -> Iterator[Check]:
 
 def _to_delete(path: Path) -> str:
     """What must be missing for Snakemake to make a file of results/<dataset>/ again."""
-    parents = {parent.name[:4]: parent for parent in path.parents}
-    if "fold" in parents:
-        return f"{parents['fold']} {parents['fold'].with_name('per_query.parquet')}"
-    return str(path if path.name == "per_query.parquet" else Path(*path.parts[:2], "summary.json"))
+    if fold := Fold.holding(path):
+        return f"{fold.folder} {fold.method.per_query_path}"
+    return str(path if path.name == PER_QUERY else DataSet(Path(*path.parts[:2])).summary_path)
 
 
 def _files(dataset: str, recorded: dict[str, str], remedy: Callable[[Path], str]) -> Iterator[Check]:

@@ -1,21 +1,21 @@
 """Everything that the report shows, read from results/ and data/parquet/ once."""
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from gradrank import results
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.files import read_json
+from gradrank.git import revision
 from gradrank.report.tables.files import read_table
 from gradrank.report.tables.rows import COLUMNS, Row, means
-from gradrank.studies.kit.study import FOLDER
-from gradrank.studies.kit.writing import read_pages
+from gradrank.results import SUMMARY, Cost, Results
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,6 @@ class Fold:
 
     number: int
     history: dict[str, list[float | None]]
-    timing: dict[str, float]
     spec: dict[str, Any]
 
 
@@ -36,6 +35,7 @@ class DataSet:
     """One data set's results. `tables` is empty where only the committed summary.json is here.
 
     queries: (q,) values of the headline metric by model, the queries in one order; empty where they differ.
+    costs: of the models whose times are here.
     """
 
     name: str
@@ -46,6 +46,7 @@ class DataSet:
     folds: dict[str, list[Fold]]
     meta: dict[str, Any] | None
     notices: list[str]
+    costs: dict[str, Cost] = field(default_factory=dict)
 
     @cached_property
     def metrics(self) -> list[str]:
@@ -68,38 +69,37 @@ def headline(summary: dict[str, dict[str, float | None]]) -> str:
 
 
 @dataclass(frozen=True)
-class Study:
-    """What was run: data sets and studies (page.json of each) by name, and the folders that are not finished."""
+class Contents:
+    """What was run: data sets and studies (the page of each) by name, and the data sets that are not finished."""
 
     convention: str
     datasets: list[DataSet]
     studies: list[dict[str, Any]]
     unfinished: list[str]
     params: str | None
-    root: Path
+    revision: str | None
 
 
-def read_study(results: Path, convention: str, params: Path, data: Path) -> Study:
-    """Read every results/<dataset>/ with a summary.json. Raises GradrankError where there is none."""
-    inside = results.iterdir() if results.is_dir() else []
-    folders = sorted(path for path in inside if path.is_dir() and path.name != FOLDER)
-    finished = [folder for folder in folders if (folder / "summary.json").is_file()]
+def read_contents(found: Results, convention: str, params: Path, data: Path) -> Contents:
+    """Read every data set with a summary. Raises GradrankError where there is none."""
+    datasets = found.datasets()
+    finished = [each for each in datasets if each.summarised]
     if not finished:
-        raise GradrankError(f"{results}: no data set with a summary.json; run `snakemake --cores 2` first")
+        raise GradrankError(f"{found.folder}: no data set with a {SUMMARY}; run `snakemake --cores 2` first")
     text = params.read_text(encoding="utf-8") if params.is_file() else None
     titles = _titles(text)
-    pages = read_pages(results)
+    pages = found.pages()
     on_pages = {model for page in pages for model in page.get("models", ())}
-    return Study(
+    return Contents(
         convention=convention,
         datasets=[
-            _read_dataset(folder, titles.get(folder.name, folder.name), convention, data, on_pages)
-            for folder in finished
+            _read_dataset(each, titles.get(each.name, each.name), convention, data, on_pages)
+            for each in finished
         ],
         studies=pages,
-        unfinished=[f.name for f in folders if f not in finished and any(f.glob("*/fold*"))],
+        unfinished=[each.name for each in datasets if not each.summarised],
         params=text,
-        root=results.resolve().parent,
+        revision=revision(found.project),
     )
 
 
@@ -110,72 +110,64 @@ def _titles(params: str | None) -> dict[str, str]:
     return titles | {name: values["title"] for name, values in own.items() if (values or {}).get("title")}
 
 
-def _read_dataset(folder: Path, title: str, convention: str, data: Path, on_pages: set[str]) -> DataSet:
+def _read_dataset(
+    own: results.DataSet, title: str, convention: str, data: Path, on_pages: set[str]
+) -> DataSet:
     """on_pages: models, beside those of the summary, that a study's page is about."""
-    summary = _json(folder / "summary.json")
-    tables, notices = {}, []
-    if (folder / "tables" / "main.csv").is_file():
-        tables = {name: read_table(folder / "tables", name) for name in COLUMNS}
+    summary = own.summary()
+    tables, notices = {name: read_table(own.tables_path, name) for name in COLUMNS}, []
+    if tables["main"]:
         if means(tables["main"], convention) != summary:
             notices.append(
-                f"summary.json and the tables differ under {convention}: they are of different runs or "
-                f"conventions. Run `snakemake {folder.name}` again."
+                f"{SUMMARY} and the tables differ under {convention}: they are of different runs or "
+                f"conventions. Run `snakemake {own.name}` again."
             )
     else:
+        tables = {}
         notices.append(
             "Only the committed means are here. Intervals, plots and tests need the per-query values: run "
-            f"`snakemake {folder.name}`."
+            f"`snakemake {own.name}`."
         )
-    others = sorted(path.parent.name for path in folder.glob("*/per_query.parquet"))
+    others = [method.name for method in own.methods() if method.evaluated]
     if left := [model for model in others if model not in summary and model not in on_pages]:
         notices.append(f"Evaluated, but not part of this summary: {', '.join(left)}.")
-    meta = data / f"{folder.name}.json"
+    meta = data / f"{own.name}.json"
+    costs = {model: own.method(model).cost() for model in summary} if tables else {}
     return DataSet(
-        name=folder.name,
+        name=own.name,
         title=title,
         summary=summary,
         tables=tables,
-        queries=_read_queries(folder, summary, convention) if tables else {},
-        folds={model: _read_folds(folder / model) for model in summary} if tables else {},
-        meta=_json(meta) if meta.is_file() else None,
+        queries=_read_queries(own, summary, convention) if tables else {},
+        folds={model: _read_folds(own.method(model)) for model in summary} if tables else {},
+        costs={model: cost for model, cost in costs.items() if cost},
+        meta=read_json(meta) if meta.is_file() else None,
         notices=notices,
     )
 
 
-def _read_queries(folder: Path, summary: dict[str, Any], convention: str) -> dict[str, "np.ndarray"]:
+def _read_queries(own: results.DataSet, summary: dict[str, Any], convention: str) -> dict[str, "np.ndarray"]:
     """Values of the headline metric under `convention`; none where files are missing or of other queries."""
     metric = headline(summary)
-    paths = {model: folder / model / "per_query.parquet" for model in summary}
-    if not all(path.is_file() for path in paths.values()):
+    methods = [own.method(model) for model in summary]
+    if not all(method.evaluated for method in methods):
         return {}
-    measured = {model: read_test_queries(path, [metric]).get(convention) for model, path in paths.items()}
+    measured = {
+        method.name: read_test_queries(method.per_query_path, [metric]).get(convention) for method in methods
+    }
     first = next(iter(measured.values()))
     if first is None or not all(each and each.same_queries(first) for each in measured.values()):
         return {}
     return {model: each.values[metric] for model, each in measured.items()}
 
 
-def _read_folds(folder: Path) -> list[Fold]:
-    """The finished folds (spec.json is written last), in numerical order."""
-    import polars as pl
-
-    folds = []
-    for spec in folder.glob("fold*/spec.json"):
-        history = spec.with_name("history.parquet")
-        timing = spec.with_name("timing.json")
-        folds.append(
-            Fold(
-                number=int(spec.parent.name.removeprefix("fold")),
-                history=pl.read_parquet(history).to_dict(as_series=False) if history.is_file() else {},
-                timing=_json(timing) if timing.is_file() else {},
-                spec=_json(spec),
-            )
+def _read_folds(method: results.Method) -> list[Fold]:
+    """The finished folds, in numerical order."""
+    return [
+        Fold(
+            number=fold.number,
+            history=fold.history().to_dict(as_series=False) if fold.history_path.is_file() else {},
+            spec=fold.spec(),
         )
-    return sorted(folds, key=lambda fold: fold.number)
-
-
-def _json(path: Path) -> Any:
-    try:
-        return read_json(path)
-    except json.JSONDecodeError as error:
-        raise GradrankError(f"{path}: not JSON ({error}); delete it and run again") from None
+        for fold in method.folds()
+    ]

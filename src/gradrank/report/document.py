@@ -1,6 +1,6 @@
 """The report: one HTML file that opens offline, a page a topic.
 
-A page is a module with `pages(study) -> list[Page]` and its template; PAGES lists the modules in reading
+A page is a module with `pages(contents) -> list[Page]` and its template; PAGES lists the modules in reading
 order, so a new page is two new files and a word here. Styles, scripts and plots are inline: the file asks for
 nothing.
 """
@@ -8,11 +8,12 @@ nothing.
 from pathlib import Path
 
 from gradrank.files import atomic
-from gradrank.report.contents import read_study
+from gradrank.report.contents import read_contents
 from gradrank.report.pages import datasets, overview, studies
 from gradrank.report.pages import making as provenance
 from gradrank.report.pages.page import render_page
 from gradrank.report.tables.export import write_tables
+from gradrank.results import Results
 
 PAGES = (overview, studies, datasets, provenance)
 
@@ -30,8 +31,8 @@ def render(
     collections' .json files lie. Equal results give equal bytes but for the times and memory shown.
     Raises GradrankError where there is no data set to report or a file cannot be read.
     """
-    study = read_study(Path(results), convention, Path(params), Path(data))
-    pages = [page for module in PAGES for page in module.pages(study)]
+    contents = read_contents(Results(Path(results)), convention, Path(params), Path(data))
+    pages = [page for module in PAGES for page in module.pages(contents)]
     with atomic(Path(out)) as partial:
-        partial.write_text(render_page("layout.html", pages=pages, study=study), encoding="utf-8")
-    write_tables(study, Path(out).with_suffix(""))
+        partial.write_text(render_page("layout.html", pages=pages, contents=contents), encoding="utf-8")
+    write_tables(contents, Path(out).with_suffix(""))

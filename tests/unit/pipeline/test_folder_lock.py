@@ -3,7 +3,7 @@ import sys
 
 from gradrank.pipeline.folder_lock import clear_stale_locks
 
-HOLDER = "from gradrank.workflow_lock import *; print(clear_stale_locks(), flush=True); input()"
+HOLDER = "from gradrank.pipeline.folder_lock import *; print(clear_stale_locks(), flush=True); input()"
 
 
 def test_live_run_keeps_its_locks_and_a_killed_one_loses_them(tmp_path):

@@ -246,7 +246,7 @@ def test_curve_mean_ends_with_the_shortest_fold():
     from gradrank.report.plots.curves import learning_curves
 
     histories = [{"step": [1, 2, 3], "vali_map": [0.1, 0.2, 0.3]}, {"step": [1, 2], "vali_map": [0.3, 0.4]}]
-    panel = learning_curves("m", [Fold(i, h, {}, {}) for i, h in enumerate(histories, 1)])
+    panel = learning_curves("m", [Fold(i, h, {}) for i, h in enumerate(histories, 1)])
     assert panel.measure == "validation MAP"
     assert "the mean goes from 0.2000 to 0.3000" in panel.drawing
     lengths = [len(points.split()) for points in re.findall(r'points="([^"]*)"', panel.drawing)]
@@ -257,9 +257,7 @@ def test_curve_mean_ends_with_the_shortest_fold():
 def test_no_curve_without_steps():
     from gradrank.report.plots.curves import learning_curves
 
-    assert (
-        learning_curves("m", [Fold(1, {"step": [1], "vali_map": [0.1]}, {}, {}), Fold(2, {}, {}, {})]) is None
-    )
+    assert learning_curves("m", [Fold(1, {"step": [1], "vali_map": [0.1]}, {}), Fold(2, {}, {})]) is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from gradrank.evaluation.statistics import compare_all
-from gradrank.report.contents import DataSet, read_study
+from gradrank.report.contents import DataSet, read_contents
 from gradrank.report.plots import two_methods as pairs_module
 from gradrank.report.plots.heat_map import matrices
 from gradrank.report.plots.pr_curves import pr_curves
@@ -17,6 +17,7 @@ from gradrank.report.plots.ranks import mean_ranks
 from gradrank.report.plots.sweeps import sweeps, swept
 from gradrank.report.plots.two_methods import MOST_VALUES, difference_plot, paired_tests, pairs
 from gradrank.report.tables.summary import summarise
+from gradrank.results import Results
 from made_results import RECALL, make_results
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm", "single_feature")
@@ -26,7 +27,8 @@ MODELS = ("lambdamart", "ranknet_linear", "ranksvm", "single_feature")
 def dataset(tmp_path_factory):
     root = tmp_path_factory.mktemp("plots")
     summarise(make_results(root, models=MODELS), MODELS, "letor4")
-    return read_study(root / "results", "letor4", root / "params.yaml", root / "data" / "parquet").datasets[0]
+    found = Results(root / "results")
+    return read_contents(found, "letor4", root / "params.yaml", root / "data" / "parquet").datasets[0]
 
 
 def dataset_of(queries, tables=None):
@@ -226,8 +228,10 @@ def sweep_of(tmp_path, values, name="rate"):
         for path in made.glob(f"{model}/fold*/spec.json"):
             path.write_text(json.dumps(json.loads(path.read_text()) | {"params": {name: value}}))
     summarise(made, models, "letor4")
-    study = read_study(tmp_path / "results", "letor4", tmp_path / "params.yaml", tmp_path / "data")
-    (found,) = sweeps(study.datasets[0], "letor4")
+    contents = read_contents(
+        Results(tmp_path / "results"), "letor4", tmp_path / "params.yaml", tmp_path / "data"
+    )
+    (found,) = sweeps(contents.datasets[0], "letor4")
     return found
 
 

@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 from gradrank.errors import GradrankError
-from gradrank.evaluation.per_query import collect
+from gradrank.evaluation.per_query import write_all_test_queries
 from gradrank.evaluation.published import lookup
 from gradrank.report.tables.rows import best, verdict
 from gradrank.report.tables.summary import summarise
+from gradrank.results import Results
 from made_results import CONVENTIONS, METRICS, make_results
 
 MODELS = ("lambdamart", "ranksvm")
@@ -216,11 +217,11 @@ def test_verdict():
 
 
 def test_collected_file_holds_every_methods_test_queries(folder, tmp_path):
-    collect(tmp_path, tmp_path / "per_query.parquet")
+    write_all_test_queries(Results(tmp_path), tmp_path / "per_query.parquet")
     collected = pl.read_parquet(tmp_path / "per_query.parquet")
     assert collected["dataset"].unique().to_list() == [folder.name]
     for model in MODELS:
         own = pl.read_parquet(folder / model / "per_query.parquet").filter(pl.col("split") == "test")
         assert collected.filter(pl.col("model") == model).drop("dataset", "model").equals(own.drop("split"))
     with pytest.raises(GradrankError, match="no <dataset>/<model>"):
-        collect(tmp_path / "nothing", tmp_path / "x.parquet")
+        write_all_test_queries(Results(tmp_path / "nothing"), tmp_path / "x.parquet")

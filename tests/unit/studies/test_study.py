@@ -14,6 +14,7 @@ from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_model
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.summary import summarise
+from gradrank.results import Results
 from gradrank.studies.kit import writing as study_files
 from gradrank.studies.kit.study import (
     Column,
@@ -26,7 +27,7 @@ from gradrank.studies.kit.study import (
     get_study,
     study_names,
 )
-from gradrank.studies.kit.writing import read_pages, write_study
+from gradrank.studies.kit.writing import write_study
 from made_results import make_results
 from made_study import make_collection
 
@@ -123,11 +124,11 @@ def test_report_has_a_page_of_it(written, tmp_path):
 
 def test_reduced_form_is_shown_until_there_is_a_complete_one(written, tmp_path):
     written(1.5, "made/reduced")
-    assert [page["sections"][1]["content"][0]["rows"] for page in read_pages(tmp_path / "results")] == [
+    assert [page["sections"][1]["content"][0]["rows"] for page in Results(tmp_path / "results").pages()] == [
         [{"s": 1.5}]
     ]
     written(2.5, "made")
-    assert [page["sections"][1]["content"][0]["rows"] for page in read_pages(tmp_path / "results")] == [
+    assert [page["sections"][1]["content"][0]["rows"] for page in Results(tmp_path / "results").pages()] == [
         [{"s": 2.5}]
     ]
 

@@ -91,6 +91,7 @@ def make_scores(root):
             pl.DataFrame({"split": splits, "score": scores}).write_parquet(folder / "scores.parquet")
             timing = {"fit_seconds": 1.0 + place + number, "seconds": 9.0, "peak_memory_mb": 100}
             (folder / "timing.json").write_text(json.dumps(timing))
+            (folder / "spec.json").write_text("{}")
 
 
 def test_every_number_of_the_paper_stands_beside_ours(made):

@@ -52,8 +52,8 @@ def test_conventions_of_the_claims_by_definition(made):
     expected = {name: [] for name in MEASURED}
     for fold in range(1, PARTS + 1):
         part = labels[(fold + 3) % PARTS]["label"].to_numpy().reshape(QUERIES, -1)
-        scores = pl.read_parquet(inputs.fold("mq2007", "ranknet_report", fold) / "scores.parquet")["score"]
-        queries = list(zip(part, scores.to_numpy().reshape(QUERIES, -1), strict=True))
+        scores = inputs.method("mq2007", "ranknet_report").fold(fold).scores("test")
+        queries = list(zip(part, scores.reshape(QUERIES, -1), strict=True))
         values = {
             "letor4": [ndcg15(y, s, lambda rank: 1 / math.log2(max(rank, 2)), 0.0) for y, s in queries],
             "standard": [ndcg15(y, s, lambda rank: 1 / math.log2(rank + 1), 0.0) for y, s in queries],

@@ -4,7 +4,7 @@ from typing import Any
 
 from gradrank.data.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.report.contents import DataSet, Study
+from gradrank.report.contents import Contents, DataSet
 from gradrank.report.pages.page import Page, number, render_page
 from gradrank.report.plots.curves import learning_curves
 from gradrank.report.plots.heat_map import matrices
@@ -14,35 +14,36 @@ from gradrank.report.plots.spread import spread
 from gradrank.report.plots.sweeps import sweeps
 from gradrank.report.plots.two_methods import pairs
 from gradrank.report.tables.rows import Row, best
+from gradrank.results import Cost
 
 
-def pages(study: Study) -> list[Page]:
+def pages(contents: Contents) -> list[Page]:
     return [
-        Page(f"data-{dataset.name}", dataset.name, render_page("dataset.html", **_values(dataset, study)))
-        for dataset in study.datasets
+        Page(f"data-{dataset.name}", dataset.name, render_page("dataset.html", **_values(dataset, contents)))
+        for dataset in contents.datasets
     ]
 
 
-def _values(dataset: DataSet, study: Study) -> dict[str, Any]:
+def _values(dataset: DataSet, contents: Contents) -> dict[str, Any]:
     """What dataset.html shows."""
     curves = [learning_curves(model, folds) for model, folds in dataset.folds.items()]
     two = pairs(dataset)
     return {
         "dataset": dataset,
-        "convention": study.convention,
+        "convention": contents.convention,
         "entry": catalogue().get(dataset.name),
         "grades": _grades(dataset.meta),
-        "main": main_table(dataset, study.convention),
+        "main": main_table(dataset, contents.convention),
         "summaries": {name: convention.summary for name, convention in CONVENTIONS.items()},
         "published": published_table(dataset.tables.get("published", [])),
-        "spread": spread(dataset, study.convention) if dataset.tables else None,
+        "spread": spread(dataset, contents.convention) if dataset.tables else None,
         "curves": [panel for panel in curves if panel is not None],
         "without_curves": [m for m, panel in zip(dataset.folds, curves, strict=True) if panel is None],
         "pairs": two,
-        "pr": pr_curves(dataset, study.convention, two.chosen if two else tuple(dataset.ranked()[:1])),
+        "pr": pr_curves(dataset, contents.convention, two.chosen if two else tuple(dataset.ranked()[:1])),
         "matrices": matrices(dataset),
         "ranks": mean_ranks(dataset),
-        "sweeps": sweeps(dataset, study.convention),
+        "sweeps": sweeps(dataset, contents.convention),
         "costs": costs(dataset),
     }
 
@@ -94,22 +95,9 @@ def published_table(rows: list[Row]) -> dict[str, Any]:
     }
 
 
-def costs(dataset: DataSet) -> list[dict[str, Any]]:
-    """Seconds and peak memory of each method's jobs, the slowest first."""
-    found = []
-    for model, folds in dataset.folds.items():
-        times = [fold.timing for fold in folds if fold.timing]
-        if times:
-            found.append(
-                {
-                    "model": model,
-                    "fit": sum(time["fit_seconds"] for time in times) / len(times),
-                    "slowest": max(time["fit_seconds"] for time in times),
-                    "total": sum(time["seconds"] for time in times),
-                    "memory": max(time["peak_memory_mb"] for time in times),
-                }
-            )
-    return sorted(found, key=lambda cost: -cost["fit"])
+def costs(dataset: DataSet) -> dict[str, Cost]:
+    """Of each method, the one that took longest first."""
+    return dict(sorted(dataset.costs.items(), key=lambda item: -item[1].mean_fit_seconds))
 
 
 def _grades(meta: dict[str, Any] | None) -> list[tuple[str, int]]:

@@ -2,37 +2,31 @@
 
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.published import metric_label
-from gradrank.report.contents import Study
+from gradrank.report.contents import Contents
 from gradrank.report.pages.page import Page, render_page
 from gradrank.report.tables.rows import best
 
 
-def pages(study: Study) -> list[Page]:
-    models = sorted({model for dataset in study.datasets for model in dataset.summary})
+def pages(contents: Contents) -> list[Page]:
+    models = sorted({model for dataset in contents.datasets for model in dataset.summary})
     means = {
         dataset.name: {model: means.get(dataset.headline) for model, means in dataset.summary.items()}
-        for dataset in study.datasets
+        for dataset in contents.datasets
     }
     winners = {
         name: best({model: mean for model, mean in column.items() if mean is not None})
         for name, column in means.items()
     }
-    jobs = sum(len(folds) for dataset in study.datasets for folds in dataset.folds.values())
-    seconds = sum(
-        fold.timing.get("seconds", 0.0)
-        for dataset in study.datasets
-        for folds in dataset.folds.values()
-        for fold in folds
-    )
+    costs = [cost for dataset in contents.datasets for cost in dataset.costs.values()]
     body = render_page(
         "overview.html",
-        study=study,
+        contents=contents,
         models=models,
         means=means,
         winners=winners,
-        headlines=sorted({metric_label(dataset.headline) for dataset in study.datasets}),
-        jobs=jobs,
-        job_seconds=seconds,
+        headlines=sorted({metric_label(dataset.headline) for dataset in contents.datasets}),
+        jobs=sum(cost.jobs for cost in costs),
+        job_seconds=sum(cost.seconds for cost in costs),
         conventions=CONVENTIONS,
     )
     return [Page("overview", "Overview", body)]

@@ -2,12 +2,12 @@
 
 from markupsafe import Markup
 
-from gradrank.report.contents import Study
+from gradrank.report.contents import Contents
 from gradrank.report.pages.page import Page, render_page
 
 
-def pages(study: Study) -> list[Page]:
+def pages(contents: Contents) -> list[Page]:
     return [
         Page(f"study-{page['name']}", page["name"], render_page("studies.html", page=page, drawing=Markup))
-        for page in study.studies
+        for page in contents.studies
     ]

@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from gradrank.report.contents import Study
+from gradrank.report.contents import Contents
 from gradrank.report.pages.datasets import costs
 from gradrank.report.pages.making import package_versions
 from gradrank.report.tables.files import write_table
 
 
-def write_tables(study: Study, folder: Path) -> None:
+def write_tables(contents: Contents, folder: Path) -> None:
     """overview: the headline metric of each method and data set; data, costs and versions as in the report."""
     overview = [
         {"dataset": each.name, "model": model, "metric": each.headline, "mean": means[each.headline]}
-        for each in study.datasets
+        for each in contents.datasets
         for model, means in each.summary.items()
         if means.get(each.headline) is not None
     ]
@@ -21,26 +21,28 @@ def write_tables(study: Study, folder: Path) -> None:
         {"dataset": each.name}
         | {key: each.meta[key] for key in ("rows", "queries", "features", "source_sha256")}
         | {"folds": len(each.meta["folds"])}
-        for each in study.datasets
+        for each in contents.datasets
         if each.meta
     ]
     columns = ("dataset", "rows", "queries", "features", "folds", "source_sha256")
     write_table(folder, "data", data, columns)
-    units = {
-        "fit": "fit_seconds",
-        "slowest": "slowest_seconds",
-        "total": "job_seconds",
-        "memory": "peak_memory_mb",
-    }
     spent = [
-        {"dataset": each.name} | {units.get(key, key): value for key, value in cost.items()}
-        for each in study.datasets
-        for cost in costs(each)
+        {
+            "dataset": each.name,
+            "model": model,
+            "fit_seconds": cost.mean_fit_seconds,
+            "slowest_seconds": cost.slowest_fit_seconds,
+            "job_seconds": cost.seconds,
+            "peak_memory_mb": cost.peak_memory_mb,
+        }
+        for each in contents.datasets
+        for model, cost in costs(each).items()
     ]
-    write_table(folder, "costs", spent, ("dataset", "model", *units.values()))
+    columns = ("dataset", "model", "fit_seconds", "slowest_seconds", "job_seconds", "peak_memory_mb")
+    write_table(folder, "costs", spent, columns)
     versions = [
         {"package": package, "version": version}
-        for package, found in package_versions(study).items()
+        for package, found in package_versions(contents).items()
         for version in found
     ]
     write_table(folder, "versions", versions, ("package", "version"))

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.published import lookup, metric_label
-from gradrank.files import atomic, read_json
+from gradrank.files import atomic
 from gradrank.report.tables.markdown import markdown_table
 from gradrank.report.tables.rows import best
+from gradrank.results import Results
 
 BEGIN, END = "<!-- results: made by `make readme` -->", "<!-- /results -->"
 METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "mean_ndcg", "map", "p@10")
@@ -40,7 +41,7 @@ def with_table(text: str, table: str) -> str:
 
 
 def main(readme: Path = Path("README.md"), results: Path = Path("results")) -> None:
-    table = result_table(read_json(results / "mq2007/summary.json"), "mq2007")
+    table = result_table(Results(results).dataset("mq2007").summary(), "mq2007")
     text = with_table(readme.read_text(encoding="utf-8"), table)
     with atomic(readme) as partial:
         partial.write_text(text, encoding="utf-8")

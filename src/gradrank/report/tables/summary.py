@@ -9,6 +9,7 @@ from gradrank.files import atomic, write_json
 from gradrank.report.tables import rows as tables
 from gradrank.report.tables.files import write_table
 from gradrank.report.tables.markdown import summary_page
+from gradrank.results import DataSet
 
 MAIN_METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map", "p@10")
 
@@ -22,16 +23,18 @@ def summarise(
     and summary.md; the tables hold every convention that was measured. metrics: those wanted, where measured.
     Raises GradrankError for a missing file or convention, or methods evaluated on different queries.
     """
-    folder, models, metrics = Path(folder), sorted(set(models)), tuple(metrics)
+    own, models, metrics = DataSet(Path(folder)), sorted(set(models)), tuple(metrics)
     if not models:
         raise GradrankError(f"{folder}: no model to summarise")
     made: dict[str, list[tables.Row]] = {name: [] for name in tables.COLUMNS}
     primary: dict[str, QueryValues] = {}
     for model in models:
-        measured = read_test_queries(folder / model / "per_query.parquet", metrics, tables.RECALL_LEVELS)
+        measured = read_test_queries(own.method(model).per_query_path, metrics, tables.RECALL_LEVELS)
         if convention not in measured:
             hint = nearest(convention, list(measured))
-            raise GradrankError(f"{folder / model}: not evaluated under convention {convention!r}{hint}")
+            raise GradrankError(
+                f"{own.method(model).folder}: not evaluated under convention {convention!r}{hint}"
+            )
         primary[model] = measured[convention]
         if not primary[model].same_queries(primary[models[0]]):
             raise GradrankError(
@@ -42,11 +45,11 @@ def summarise(
             made["main"] += tables.main_rows(name, model, values)
             made["folds"] += tables.fold_rows(name, model, values)
             made["pr_curve"] += tables.pr_rows(name, model, values)
-        made["published"] += tables.published_rows(folder.name, model, convention, measured)
+        made["published"] += tables.published_rows(own.name, model, convention, measured)
     made["pairwise"] = tables.pairwise_rows(convention, primary)
     made["ranks"] = tables.rank_rows(convention, primary)
     for name, rows in made.items():
-        write_table(folder / "tables", name, rows)
-    write_json(folder / "summary.json", tables.means(made["main"], convention))
-    with atomic(folder / "summary.md") as partial:
-        partial.write_text(summary_page(folder.name, convention, made), encoding="utf-8")
+        write_table(own.tables_path, name, rows)
+    write_json(own.summary_path, tables.means(made["main"], convention))
+    with atomic(own.summary_page_path) as partial:
+        partial.write_text(summary_page(own.name, convention, made), encoding="utf-8")

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.errors import GradrankError, nearest
+from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.conventions import Convention
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.files import read_json
 from gradrank.report.tables.rows import verdict
+from gradrank.results import Method, Results
 
 Row = dict[str, Any]
-FOLDER = "studies"  # of results/: what no data set may be called
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Inputs:
         folds, qids = [], []
         for number, parts in enumerate(read_json(parquet.with_suffix(".json"))["folds"], start=1):
             judged = read_judgements(parquet, parts[split])
-            scores = read_scores(self.fold(dataset, model, number) / "scores.parquet", judged, split)
+            scores = read_scores(self.method(dataset, model).fold(number).scores_path, judged, split)
             values = compute(metrics, scores, judged.labels, judged.offsets, convention, ids=judged.docids)
             for metric in metrics:
                 found[metric].append(values[metric])
@@ -143,12 +143,12 @@ class Inputs:
         joined = {metric: np.concatenate(values) for metric, values in found.items()}
         return QueryValues(np.concatenate(folds), np.concatenate(qids), joined)
 
-    def fold(self, dataset: str, model: str, number: int) -> Path:
-        return self.results / dataset / model / f"fold{number}"
+    def method(self, dataset: str, model: str) -> Method:
+        return Results(self.results).dataset(dataset).method(model)
 
     def params(self, dataset: str, model: str) -> dict[str, Any]:
         """The parameters a model or variant was trained with, and its registered name as `model`."""
-        spec = read_json(self.fold(dataset, model, 1) / "spec.json")
+        spec = self.method(dataset, model).fold(1).spec()
         return spec["params"] | {"model": spec["model"]}
 
     def around(self, dataset: str, base: str, name: str) -> list[tuple[Any, str]]:
@@ -161,12 +161,6 @@ class Inputs:
             if {key: value for key, value in values.items() if key != name} == same
         )
 
-    def timings(self, dataset: str, model: str) -> list[dict[str, float]]:
-        """timing.json of every fold: `fit_seconds`, `seconds`, `peak_memory_mb`."""
-        return [
-            read_json(path) for path in sorted((self.results / dataset / model).glob("fold*/timing.json"))
-        ]
-
 
 def study_names() -> list[str]:
     """Every study, in alphabetical order."""
@@ -177,5 +171,5 @@ def study_names() -> list[str]:
 def get_study(name: str) -> ModuleType:
     """The module of a study. Raises GradrankError with the nearest name otherwise."""
     if name not in study_names():
-        raise GradrankError(f"unknown study {name!r}{nearest(name, study_names())}")
+        raise GradrankError(unknown("study", name, study_names()))
     return importlib.import_module(f"gradrank.studies.{name}")

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gradrank.files import atomic, read_json, write_json
+from gradrank.files import atomic, write_json
 from gradrank.report.tables.markdown import MARKS, markdown_table
-from gradrank.studies.kit.study import FOLDER, Column, Figure, Inputs, Section, Table, get_study
+from gradrank.results import StudyFolder
+from gradrank.studies.kit.study import Column, Figure, Inputs, Section, Table, get_study
 
 DIGITS = 6  # of the numbers in numbers.json
 
@@ -21,27 +22,18 @@ def write_study(name: str, inputs: Inputs) -> None:
 
     Raises GradrankError for an unknown study or results that are missing.
     """
-    study, folder = get_study(name), inputs.folder
+    study, folder = get_study(name), StudyFolder(inputs.folder)
     sections = study.build(inputs)
     tables = list(_tables(sections))
     for table in tables:
-        _write_csv(folder / "tables" / f"{table.id}.csv", table)
-    write_json(folder / "numbers.json", _numbers(sections))
-    with atomic(folder / "page.md") as partial:
+        _write_csv(folder.tables_path / f"{table.id}.csv", table)
+    write_json(folder.numbers_path, _numbers(sections))
+    with atomic(folder.markdown_path) as partial:
         partial.write_text(_markdown(study.TITLE, study.PUBLICATION, sections), encoding="utf-8")
     page: dict[str, Any] = {"name": name, "title": study.TITLE, "publication": study.PUBLICATION}
     page["models"] = inputs.models
     page["sections"] = [_section(section) for section in sections]
-    write_json(folder / "page.json", page)
-
-
-def read_pages(results: Path) -> list[dict[str, Any]]:
-    """Every finished study under `results`, by name; of one that is not its reduced form, where that is."""
-    pages = []
-    for folder in sorted((results / FOLDER).glob("*/")):
-        found = [path for path in (folder / "page.json", folder / "reduced" / "page.json") if path.is_file()]
-        pages += [read_json(path) for path in found[:1]]
-    return pages
+    write_json(folder.page_path, page)
 
 
 def _tables(sections: Sequence[Section]) -> Iterator[Table]:

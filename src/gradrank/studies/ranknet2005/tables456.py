@@ -102,10 +102,8 @@ def _order(rows: Sequence[Row]) -> str:
 
 def _times(inputs: Inputs, dataset: str, models: Sequence[str]) -> Table:
     fastest = _theirs(METHODS["prank"][1])
-    ours = {
-        model: float(np.mean([time["fit_seconds"] for time in inputs.timings(dataset, model)]))
-        for model in models
-    }
+    costs = {model: inputs.method(dataset, model).cost() for model in models}
+    ours = {model: cost.mean_fit_seconds if cost else np.nan for model, cost in costs.items()}
     rows = []
     for model in sorted(models, key=ours.get):
         theirs = _theirs(METHODS[model][1])

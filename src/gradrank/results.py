@@ -1,0 +1,261 @@
+"""What lies in results/: the one module that knows the names of its files, and reads them.
+
+    provenance.json, tracked.json       what all was made of; which runs of MLflow hold it
+    report.html, report/                the report, and its tables
+    per_query.parquet, methods.csv      every method's test queries, and its means: for DVC
+    snapshot/                           what is finished, once more: for DVC
+    studies/<study>/[reduced/]          page.json, page.md, numbers.json, tables/, and what jobs of its own leave
+    <dataset>/                          summary.json, summary.md, tables/
+    <dataset>/<method>/                 per_query.parquet
+    <dataset>/<method>/fold<k>/         model/, scores.parquet, history.parquet, timing.json, spec.json
+
+Trained with several seeds, a method has its fold's files in fold<k>/seed<s>/. A path is a name, whether anything
+lies there or not; a reader raises FileNotFoundError where nothing does, and GradrankError for damaged JSON.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gradrank.files import read_json
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+
+STUDIES, SNAPSHOT = "studies", "snapshot"  # of results/: what no data set may be called
+PROVENANCE, SUMMARY, PER_QUERY = "provenance.json", "summary.json", "per_query.parquet"
+MODEL, MEMBERS = "model", "members"
+SCORES, HISTORY, TIMING, SPEC = "scores.parquet", "history.parquet", "timing.json", "spec.json"
+FOLD_FILES = (MODEL, SCORES, HISTORY, TIMING, SPEC)  # as they come: the last says that all are there
+_FOLD, _SEED = re.compile(r"fold(\d+)"), re.compile(r"seed(\d+)")
+
+
+class Below:
+    """A path in the `folder` of its owner."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, kind: type) -> Path:
+        return owner.folder / self.name
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of results/, whether it is there or not."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a method's training jobs took. jobs: how many. Seconds are sums over them, but of the slowest one's fit.
+
+    fit_seconds: of training with the search for hyper-parameters; `seconds` adds reading, scoring and writing.
+    peak_memory_mb: of the largest job.
+    """
+
+    jobs: float
+    fit_seconds: float
+    slowest_fit_seconds: float
+    seconds: float
+    peak_memory_mb: float
+
+    @classmethod
+    def of(cls, timings: Iterable[Mapping[str, float]]) -> "Cost | None":
+        """Of each job's timing.json; None without any."""
+        timings = list(timings)
+        if not timings:
+            return None
+        fits = [timing["fit_seconds"] for timing in timings]
+        return cls(
+            jobs=len(timings),
+            fit_seconds=sum(fits),
+            slowest_fit_seconds=max(fits),
+            seconds=sum(timing["seconds"] for timing in timings),
+            peak_memory_mb=max(timing["peak_memory_mb"] for timing in timings),
+        )
+
+    @property
+    def mean_fit_seconds(self) -> float:
+        return self.fit_seconds / self.jobs
+
+
+class Fold(Folder):
+    """What one training job leaves: fold<k>/, or fold<k>/seed<s>/; of a model alone any folder with its files."""
+
+    model_path = Below(MODEL)  # a folder, written and read by the model
+    scores_path = Below(SCORES)
+    history_path = Below(HISTORY)
+    timing_path = Below(TIMING)
+    spec_path = Below(SPEC)
+
+    @classmethod
+    def holding(cls, path: Path | str) -> "Fold | None":
+        """The fold that a file of results/ belongs to; None for one beside the folds."""
+        named = (cls(folder) for folder in Path(path).parents)
+        return next((fold for fold in named if _FOLD.fullmatch(fold._numbered.name)), None)
+
+    @property
+    def seed(self) -> int | None:
+        """s of fold<k>/seed<s>/; None of fold<k>/."""
+        found = _SEED.fullmatch(self.folder.name)
+        return int(found[1]) if found else None
+
+    @property
+    def number(self) -> int:
+        return int(_FOLD.fullmatch(self._numbered.name)[1])
+
+    @property
+    def method(self) -> "Method":
+        return Method(self._numbered.parent)
+
+    @property
+    def _numbered(self) -> Path:
+        return self.folder if self.seed is None else self.folder.parent
+
+    @property
+    def finished(self) -> bool:
+        return self.spec_path.is_file()
+
+    def spec(self) -> dict[str, Any]:
+        """`model`, `dataset`, `fold`, `params`, `features`, `seed`, `job_seed`, `data_sha256` and `versions`."""
+        return read_json(self.spec_path)
+
+    def timing(self) -> dict[str, float]:
+        """`seconds`, `fit_seconds` and `peak_memory_mb`."""
+        return read_json(self.timing_path)
+
+    def history(self) -> "pl.DataFrame":
+        """A row a step: `step`, and what the model reported, null where it did not."""
+        import polars as pl
+
+        return pl.read_parquet(self.history_path)
+
+    def scores(self, split: str) -> "np.ndarray":
+        """(n,) float64 scores of a part (`train`, `vali` or `test`), in the order of its rows."""
+        import polars as pl
+
+        return pl.read_parquet(self.scores_path).filter(split=split)["score"].to_numpy()
+
+    def member(self, number: int) -> "Fold":
+        """One of the folds, from 1, whose scores this fold's model is made of: it is kept in the model's folder."""
+        return Fold(self.model_path / MEMBERS / str(number))
+
+
+class Method(Folder):
+    """results/<dataset>/<method>/: a model, or a variant of one, on one data set."""
+
+    per_query_path = Below(PER_QUERY)
+
+    @property
+    def dataset(self) -> str:
+        return self.folder.parent.name
+
+    @property
+    def evaluated(self) -> bool:
+        return self.per_query_path.is_file()
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything of it is here."""
+        return self.evaluated or any(self.folder.glob("fold*"))
+
+    def fold(self, number: int, seed: int | None = None) -> Fold:
+        folder = self.folder / f"fold{number}"
+        return Fold(folder if seed is None else folder / f"seed{seed}")
+
+    def folds(self) -> list[Fold]:
+        """The finished ones, by number and seed."""
+        folders = [path for path in self.folder.glob("fold*") if _FOLD.fullmatch(path.name)]
+        folders += [path for folder in folders for path in folder.glob("seed*") if _SEED.fullmatch(path.name)]
+        found = [fold for fold in map(Fold, folders) if fold.finished]
+        return sorted(found, key=lambda fold: (fold.number, -1 if fold.seed is None else fold.seed))
+
+    def cost(self) -> Cost | None:
+        """None where no finished fold's timing.json is here."""
+        return Cost.of(fold.timing() for fold in self.folds() if fold.timing_path.is_file())
+
+
+class DataSet(Folder):
+    """results/<dataset>/: its methods, and their summary."""
+
+    summary_path = Below(SUMMARY)
+    summary_page_path = Below("summary.md")
+    tables_path = Below("tables")
+
+    @property
+    def summarised(self) -> bool:
+        return self.summary_path.is_file()
+
+    def summary(self) -> dict[str, dict[str, float | None]]:
+        """Means by method and metric under the primary convention, to four decimals; null where undefined."""
+        return read_json(self.summary_path)
+
+    def method(self, name: str) -> Method:
+        return Method(self.folder / name)
+
+    def methods(self) -> list[Method]:
+        """Those of which anything is here, by name."""
+        inside = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
+        return [method for method in map(Method, inside) if method.begun]
+
+
+class StudyFolder(Folder):
+    """results/studies/<study>/ or its reduced form: page.json for the report, and what is in git beside it."""
+
+    page_path = Below("page.json")
+    markdown_path = Below("page.md")
+    numbers_path = Below("numbers.json")
+    tables_path = Below("tables")
+
+    @property
+    def reduced(self) -> "StudyFolder":
+        """The study on little, which every run builds."""
+        return StudyFolder(self.folder / "reduced")
+
+
+@dataclass(frozen=True)
+class Results(Folder):
+    """results/, or a snapshot of it."""
+
+    folder: Path = Path("results")
+
+    provenance_path = Below(PROVENANCE)
+    tracked_path = Below("tracked.json")
+    report_path = Below("report.html")
+    per_query_path = Below(PER_QUERY)
+
+    @property
+    def project(self) -> Path:
+        """The folder around it, with params.yaml and the code."""
+        return self.folder.resolve().parent
+
+    @property
+    def snapshot(self) -> "Results":
+        return Results(self.folder / SNAPSHOT)
+
+    def dataset(self, name: str) -> DataSet:
+        return DataSet(self.folder / name)
+
+    def datasets(self) -> list[DataSet]:
+        """Those with a summary or anything of a method, by name."""
+        inside = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
+        return [each for each in map(DataSet, inside) if each.summarised or each.methods()]
+
+    def study(self, name: str) -> StudyFolder:
+        return StudyFolder(self.folder / STUDIES / name)
+
+    def pages(self) -> list[dict[str, Any]]:
+        """page.json of every finished study, by name; of one that is not its reduced form's, where that is."""
+        studies = [StudyFolder(folder) for folder in sorted((self.folder / STUDIES).glob("*/"))]
+        forms = ([study.page_path, study.reduced.page_path] for study in studies)
+        found = ([path for path in paths if path.is_file()] for paths in forms)
+        return [read_json(paths[0]) for paths in found if paths]
