@@ -1,4 +1,4 @@
-"""`python tests/emulated.py OUT MODELS...` makes a small run in one process: data, models, metrics, summary, statistics.
+"""`python tests/emulated.py OUT MODELS...` makes a small run in one process: data, models, metrics and statistics.
 
 What it writes below OUT, timing.json aside, is to be the same on every processor. Steps are few and collections small,
 since an emulated processor is ten to fifty times as slow; layers and features are as wide as in a study, since it is
@@ -19,17 +19,17 @@ from gradrank.learning.job import train
 from gradrank.learning.model import models
 from gradrank.report.tables.summary import summarise
 
-SEED, QUERIES, DOCUMENTS = 2005, 40, 15
+SEED, QUERIES, DOCUMENTS = 2005, 100, 20
 FEW = {
-    "epochs": 2,
-    "rounds": 8,
-    "patience": 8,
+    "epochs": 4,
+    "rounds": 15,
+    "patience": 15,
     "passes": 1,
     "starts": 1,
-    "landmarks": 40,
+    "landmarks": 100,
     "members": 2,
     "min_data_in_leaf": 5,
-    "pairs_per_epoch": 500,
+    "pairs_per_epoch": 2000,
 }
 METRICS = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10", "err@10")
 

@@ -19,7 +19,8 @@ X86_64_V3 = "x86-64-v3"
 PINS = {
     "OPENBLAS_CORETYPE": "Haswell",  # products and LAPACK of NumPy and of SciPy, which bring a copy each
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",  # NumPy's own exp, log, sums: all above v3
-    "MKL_CBWR": "AVX2",  # torch's products
+    # torch's products. MKL heeds AVX2 on Intel's processors alone, and takes another way on AMD's.
+    "MKL_CBWR": "COMPATIBLE",
     "ATEN_CPU_CAPABILITY": "avx2",  # torch's other kernels
     "ONEDNN_MAX_CPU_ISA": "AVX2",  # torch's linear layers
     "NUMBA_CPU_NAME": "haswell",

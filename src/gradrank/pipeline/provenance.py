@@ -6,6 +6,7 @@
 - data: `source_sha256` (of the text) and the SHA-256 of the Parquet files, by path;
 - code: a digest a stage, and the SHA-256 of every file that one of them depends on;
 - versions: of the packages that trained the models, from their spec.json;
+- processors: the instruction sets that trained them, likewise;
 - git_revision: of the checkout, `-dirty` where files differed from it; null outside a repository;
 - results: the SHA-256 of every score file, model, specification, history, per_query.parquet and summary.
 
@@ -25,6 +26,7 @@ from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import PACKAGE, sources
+from gradrank.processor import refusal
 
 DATA_STAGES = ("fetch", "generate", "parse", "pairs")
 SUMMARIES = ("summary.json", "summary.md", "tables/*")
@@ -135,19 +137,25 @@ def _describe(dataset: str, values: dict[str, Any], results: Path, data: Path) -
         "data": {"source_sha256": read_json(data / f"{dataset}.json")["source_sha256"], "files": hashes},
         "code": {"stages": stages, "files": files},
         "versions": {name: " and ".join(sorted(map(str, found))) for name, found in sorted(versions.items())},
+        "processors": sorted({spec.get("processor", "not recorded") for spec in specs}),
         "git_revision": git_revision(folder),
         "results": {str(path): sha256(path) for path in result_files(folder, values["models"])},
     }
 
 
 def _specs(folder: Path, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Each fold's spec.json. Raises GradrankError for one that was trained with other parameters."""
+    """Each fold's spec.json. Raises GradrankError for one of other parameters or another instruction set."""
     for path in sorted(folder.glob("fold*/spec.json")):
         spec, wanted = read_json(path), values["models"][folder.name] | {"seed": values["seed"]}
         if differing := [key for key in wanted if spec[key] != wanted[key]]:
             raise GradrankError(
                 f"{path}: was trained with other values of {', '.join(differing)} than are in force; delete "
                 f"{path.parent} and {folder / 'per_query.parquet'}, then the same command trains it again"
+            )
+        if reason := refusal(spec.get("processor")):
+            raise GradrankError(
+                f"{path}: {reason}; delete {path.parent} and {folder / 'per_query.parquet'}, then the same command "
+                "trains it again; or set GRADRANK_CPU=native to keep what no other processor can make again"
             )
         yield spec
 

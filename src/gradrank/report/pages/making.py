@@ -15,6 +15,7 @@ def pages(study: Study) -> list[Page]:
         study=study,
         versions=package_versions(study),
         seeds=sorted({fold.spec["seed"] for fold in jobs}),
+        processors=sorted({fold.spec.get("processor", "not recorded") for fold in jobs}),
         params=_params(study),
         revision=git_revision(study.root),
     )
