@@ -6,11 +6,13 @@ CPU seconds of one thread, which a busy machine does not lengthen; compilation i
 query once, in batches of 50. The plain version draws every swap's levels anew for all documents, in NumPy.
 """
 
+from fold import TIMES, head, line, more_rows, read_fold, seconds  # before numpy
+
+# isort: split
 import time
 from collections.abc import Iterator
 
 import numpy as np
-from fold import TIMES, head, line, more_rows, read_fold, seconds  # first: it sets the number of threads
 
 from gradrank.data.collection import Collection
 from gradrank.learning.adam import Adam

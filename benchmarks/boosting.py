@@ -8,10 +8,12 @@ NumPy. For scale, RankLib (Java) on MQ2007 fold 1 and a similar core took 40 s f
 and 108 s for coordinate ascent.
 """
 
+from fold import first_queries, growth, read_fold, seconds  # before numpy
+
+# isort: split
 import time
 
 import numpy as np
-from fold import first_queries, growth, read_fold, seconds  # first: it sets the number of threads
 
 from gradrank.data.collection import Collection
 from gradrank.data.pairs import crucial_pairs

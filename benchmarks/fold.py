@@ -1,20 +1,19 @@
 """What the benchmarks of training share: one fold of a collection, CPU seconds, and how they grow.
 
-Import it before numpy: it sets the number of threads to one, as in a job of the study.
+Import it before numpy: it sets the instruction set and one thread, as in a job of the study.
 """
 
+from gradrank.data.collection import Collection  # before numpy
+
+# isort: split
 import argparse
 import dataclasses
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-
 import numpy as np
 
-from gradrank.data.collection import Collection
 from gradrank.files import read_json
 from gradrank.learning.model import get_model
 

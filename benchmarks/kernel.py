@@ -7,11 +7,13 @@ scikit-learn's Nystroem with the same landmarks and gamma: its map alone, before
 For scale, an RBF-Nystroem RankSVM by Newton's method took 13 s a fold with 2000 landmarks on a similar core.
 """
 
+from fold import first_queries, head, line, more_features, read_fold, seconds  # before numpy
+
+# isort: split
 import time
 from collections.abc import Callable
 
 import numpy as np
-from fold import first_queries, head, line, more_features, read_fold, seconds  # first: it sets the threads
 
 from gradrank.data.collection import Collection
 from gradrank.data.pairs import Pairs

@@ -9,6 +9,7 @@ and scores as Parquet, checks them, and writes the values. The large run is to t
 that are not installed are left out: pip install pytrec-eval-terrier ir-measures ranx.
 """
 
+# isort: split
 import argparse
 import json
 import resource
@@ -170,6 +171,7 @@ def measure(tool: str, source: str) -> None:
 
 def table(title: str, source: str, tools: Iterable[str] = TOOLS) -> None:
     """A line a tool; "times" is its processor time over that of gradrank with the same metrics."""
+    print(f"instruction set: {processor.form()}")
     print(
         f"\n{title}\n{'':24}{'prepare s':>10}{'evaluate s':>11}{'cpu s':>8}{'times':>8}{'peak MB':>9}  NDCG@10",
         flush=True,

@@ -7,6 +7,9 @@ left out of the time. The plain version is what one writes first: a comparison o
 NumPy, a query at a time, and everything kept until it is written.
 """
 
+from gradrank.data.pairs import crucial_pairs, write_pairs  # before numpy
+
+# isort: split
 import json
 import resource
 import subprocess
@@ -17,8 +20,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-
-from gradrank.data.pairs import crucial_pairs, write_pairs
 
 QUERIES, DOCUMENTS, GRADES = 1692, 41, (0.742, 0.203, 0.055)  # MQ2007: 69,623 rows, its share of each grade
 

@@ -12,6 +12,7 @@ checks every token. LightGBM reads neither qid nor comments and CatBoost no comm
 their MB/s are of those, and LightGBM's include its binning.
 """
 
+# isort: split
 import argparse
 import importlib.util
 import json
@@ -135,7 +136,7 @@ def main() -> None:
 
 
 def compare(file: Path, small: Path, repeats: int) -> None:
-    print(f"\n{file.stat().st_size / 1e6:.1f} MB of text")
+    print(f"\n{file.stat().st_size / 1e6:.1f} MB of text; instruction set: {processor.form()}")
     print(f"{'reader':14}{'MB/s':>8}{'gradrank is':>14}{'MB/CPU s':>11}{'gradrank is':>14}{'peak MB':>10}")
     own = None
     for name in (reader.__name__ for reader in READERS):

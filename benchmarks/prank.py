@@ -7,10 +7,12 @@ compilation is not. "support documents" is kernel PRank in its dual form, by Num
 all documents that an error was made on before.
 """
 
+from fold import first_queries, growth, read_fold, seconds  # before numpy
+
+# isort: split
 import time
 
 import numpy as np
-from fold import first_queries, growth, read_fold, seconds  # first: it sets the number of threads
 
 from gradrank.data.collection import Collection
 from gradrank.learning.perceptron import move_thresholds, prank_epoch

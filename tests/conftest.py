@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import gradrank  # noqa: F401  # before numpy, which every test imports: it sets the instruction set
+
 
 @pytest.fixture
 def plain_install(monkeypatch) -> None:

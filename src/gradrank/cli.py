@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from gradrank import processor
 from gradrank.errors import GradrankError
 from gradrank.files import atomic, write_json
 
@@ -27,6 +28,11 @@ Form = Literal["letor", "trec"]
 Convention = Annotated[
     str, typer.Option(help="Metric convention: letor4, letor3, standard, trec, lightgbm, ranklib.")
 ]
+
+
+@app.callback()
+def _before_any_command() -> None:
+    processor.check()
 
 
 @app.command()
@@ -393,9 +399,8 @@ def _study_settings(name: str, text: str | None) -> dict:
 
 
 def _one_thread() -> None:
-    """One thread a job unless the environment says otherwise: `--cores` parallelises over jobs."""
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
-        os.environ.setdefault(variable, "1")
+    """Polars, too, has one thread in a job unless the environment says otherwise: `--cores` parallelises over jobs."""
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 
 def main() -> None:

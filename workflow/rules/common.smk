@@ -3,9 +3,13 @@ import json
 import os
 import shlex
 import sys
+import warnings
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+
+# Snakemake has imported NumPy, but this process computes nothing: every command sets its own instruction set.
+warnings.filterwarnings("ignore", "numpy imported before gradrank", RuntimeWarning)
 
 from gradrank.pipeline import params as parameters
 from gradrank.data.catalogue import catalogue

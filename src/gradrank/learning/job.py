@@ -18,6 +18,7 @@ from gradrank.files import read_json, write_json
 from gradrank.learning.members import keep_members, trained_members, with_member_scores
 from gradrank.learning.model import Model, get_model, missing_packages
 from gradrank.learning.seeds import job_seed
+from gradrank.processor import form
 from gradrank.results import FOLD_FILES, Fold
 from gradrank.validation import validate
 
@@ -76,6 +77,7 @@ def train(
         "job_seed": own_seed,
         "data_sha256": meta["source_sha256"],
         "versions": _versions(),
+        "processor": form(),
     }
 
     names = cls.members(resolved)

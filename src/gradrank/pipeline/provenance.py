@@ -6,6 +6,7 @@
 - data: `source_sha256` (of the text) and the SHA-256 of the Parquet files, by path;
 - code: a digest a stage, and the SHA-256 of every file that one of them depends on;
 - versions: of the packages that trained the models, from their spec.json;
+- processors: the instruction sets that trained them, likewise;
 - git_revision: of the checkout, `-dirty` where code or parameters differed from it; null outside a repository;
 - results: the SHA-256 of every score file, model, specification, history, per_query.parquet and summary.
 
@@ -25,6 +26,7 @@ from gradrank.files import read_json, sha256, write_json
 from gradrank.git import revision
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import PACKAGE, sources
+from gradrank.processor import refusal
 from gradrank.results import MEMBERS, MODEL, PER_QUERY, SPEC, TIMING, DataSet, Fold, Method, Results
 
 Hashes = dict[str, str]  # SHA-256 by path
@@ -124,19 +126,25 @@ def _describe(dataset: str, values: dict[str, Any], results: Results, data: Path
         "data": {"source_sha256": read_json(data / f"{dataset}.json")["source_sha256"], "files": hashes},
         "code": {"stages": stages, "files": files},
         "versions": {name: " and ".join(sorted(map(str, found))) for name, found in sorted(versions.items())},
+        "processors": sorted({spec.get("processor", "not recorded") for spec in specs}),
         "git_revision": revision(results.project),
         "results": {str(path): sha256(path) for path in result_files(own, values["models"])},
     }
 
 
 def _specs(method: Method, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Of each fold. Raises GradrankError for one that was trained with other parameters."""
+    """Of each fold. Raises GradrankError for one of other parameters or of another instruction set."""
     for fold in method.folds():
         spec, wanted = fold.spec(), values["models"][method.name] | {"seed": values["seed"]}
         if differing := [key for key in wanted if spec[key] != wanted[key]]:
             raise GradrankError(
                 f"{fold.spec_path}: was trained with other values of {', '.join(differing)} than are in force; "
                 f"delete {fold.folder} and {method.per_query_path}, then the same command trains it again"
+            )
+        if reason := refusal(spec.get("processor")):
+            raise GradrankError(
+                f"{fold.spec_path}: {reason}; delete {fold.folder} and {method.per_query_path}, then the same command "
+                "trains it again; or set GRADRANK_CPU=native to keep what no other processor can make again"
             )
         yield spec
 

@@ -14,6 +14,7 @@ from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import PACKAGE
 from gradrank.pipeline.params import Params
 from gradrank.pipeline.provenance import code_digests, code_files, in_force
+from gradrank.processor import form, refusal
 from gradrank.results import PER_QUERY, DataSet, Fold, Results
 from gradrank.validation import flat
 
@@ -44,6 +45,7 @@ def verify(study: Params, results: Path, data: Path) -> Iterator[Check]:
         yield from _code(dataset, entry)
         yield from _data(study, dataset, entry["data"], data)
         yield from _results(dataset, entry["results"])
+        yield from _processors(dataset, entry["processors"])
         yield from _versions(dataset, entry)
     for dataset in study.study.datasets:
         if dataset not in recorded:
@@ -144,6 +146,17 @@ def _files(dataset: str, recorded: dict[str, str], remedy: Callable[[Path], str]
             yield Check(False, f"{dataset}: {path}: deleted", remedy(Path(path)))
         elif sha256(path) != digest:
             yield Check(False, f"{dataset}: {path}: edited or replaced", remedy(Path(path)))
+
+
+def _processors(dataset: str, recorded: list[str]) -> Iterator[Check]:
+    for made in recorded:
+        if reason := refusal(made):
+            again = f"rm -rf results/{dataset} && snakemake --cores 2 {dataset}"
+            yield Check(False, f"{dataset}: instruction set: {reason}", again)
+        elif made != form():
+            yield Check(None, f"{dataset}: trained with {made}, here is {form()}: last digits may differ")
+        else:
+            yield Check(True, f"{dataset}: instruction set: {made}")
 
 
 def _versions(dataset: str, entry: dict[str, Any]) -> Iterator[Check]:

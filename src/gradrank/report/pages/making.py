@@ -13,6 +13,7 @@ def pages(contents: Contents) -> list[Page]:
         contents=contents,
         versions=package_versions(contents),
         seeds=sorted({fold.spec["seed"] for fold in jobs}),
+        processors=sorted({fold.spec.get("processor", "not recorded") for fold in jobs}),
         params=_params(contents),
     )
     return [Page("provenance", "Provenance", body)]

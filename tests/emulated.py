@@ -1,0 +1,77 @@
+"""`python tests/emulated.py OUT MODELS...` makes a small run in one process: data, models, metrics and statistics.
+
+What it writes below OUT, timing.json aside, is to be the same on every processor. Steps are few and collections small,
+since an emulated processor is ten to fifty times as slow; layers and features are as wide as in a study, since it is
+the width that chooses a kernel.
+"""
+
+import sys
+from pathlib import Path
+
+from gradrank.data.pairs import write_pairs
+from gradrank.data.parse import parse
+from gradrank.data.synthetic import generate
+from gradrank.evaluation.evaluate import evaluate_model
+from gradrank.evaluation.per_query import read_test_queries
+from gradrank.evaluation.statistics import bootstrap_interval, friedman_nemenyi, mean_interval
+from gradrank.files import read_json, write_json
+from gradrank.learning.job import train
+from gradrank.learning.model import models
+from gradrank.report.tables.summary import summarise
+
+SEED, QUERIES, DOCUMENTS = 2005, 100, 20
+FEW = {
+    "epochs": 4,
+    "rounds": 15,
+    "patience": 15,
+    "passes": 1,
+    "starts": 1,
+    "landmarks": 100,
+    "members": 2,
+    "min_data_in_leaf": 5,
+    "pairs_per_epoch": 2000,
+}
+METRICS = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10", "err@10")
+
+
+def main(out: Path, names: list[str]) -> None:
+    parquet, pairs = _data(out)
+    folder = out / "results" / parquet.stem
+    # What is made of other models' scores comes after them.
+    for name in sorted(names, key=lambda name: bool(models()[name].members(models()[name].Params()))):
+        own = {key: value for key, value in FEW.items() if key in models()[name].Params.model_fields}
+        train(name, parquet, 1, own, SEED, folder / name / "fold1", pairs, folder)
+        spec = {key: read_json(folder / name / "fold1/spec.json")[key] for key in ("model", "params")}
+        evaluate_model(folder / name, parquet, spec, ["letor4", "standard"], METRICS)
+    summarise(folder, names, "letor4", METRICS)
+    write_json(out / "statistics.json", _statistics(folder, names))
+
+
+def _data(out: Path) -> tuple[Path, Path]:
+    """The Parquet collection of one fold, and its pairs."""
+    generate("net", QUERIES, DOCUMENTS, SEED, out / "parts")
+    text, parquet, pairs = out / "text", out / "parquet/small.parquet", out / "pairs/small.parquet"
+    text.mkdir()
+    for part, name in {"S1": "train", "S2": "vali", "S3": "test"}.items():
+        (out / f"parts/{part}.txt").rename(text / f"{name}.txt")
+    parse(text, parquet, SEED, "small")
+    write_pairs(parquet, pairs)
+    return parquet, pairs
+
+
+def _statistics(folder: Path, names: list[str]) -> dict:
+    """What the summary's tables show of their tests, to the last digit."""
+    values = {
+        name: read_test_queries(folder / name / "per_query.parquet", METRICS)["letor4"].values["map"]
+        for name in names
+    }
+    first, *rest = values.values()
+    return {
+        "intervals": {name: mean_interval(each) for name, each in values.items()},
+        "bootstrap": [bootstrap_interval(first, each, SEED) for each in rest],
+        "ranks": friedman_nemenyi(values),
+    }
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

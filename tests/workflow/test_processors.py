@@ -1,0 +1,57 @@
+"""The same bytes on every processor: a small run natively, and under two that qemu emulates.
+
+Emulated are one of Intel's and one of AMD's, neither with AVX-512; where this machine has it, the native run is the
+one that must not use it. Compiled code is made natively, and the emulated processes find it in the cache: they would
+take minutes to make it. `make test` has one model of each numeric family, continuous integration (CI=true) all.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from gradrank.learning.model import missing_packages, models
+from gradrank.processor import X86_64_V3, form
+
+SCRIPT = Path(__file__).parents[1] / "emulated.py"
+QEMU = shutil.which("qemu-x86_64")
+IN_CI = bool(os.environ.get("CI"))
+# NumPy, Numba with NumPy, torch, LightGBM, SciPy's L-BFGS
+FAMILIES = ["regression", "arsm", "ranknet_two_layer", "lambdamart", "ranknet_linear"]
+ALL = [name for name, cls in models().items() if not missing_packages(cls)]
+
+pytestmark = [
+    pytest.mark.skipif(form() != X86_64_V3, reason=f"promised for {X86_64_V3}; this is {form()}"),
+    pytest.mark.skipif(QEMU is None, reason="needs qemu-x86_64: apt-get install qemu-user"),
+]
+
+
+def made(out: Path, *command: str) -> dict[str, str]:
+    """The SHA-256 of every file of a small run that `command` starts, but its times."""
+    names = ALL if IN_CI else FAMILIES
+    done = subprocess.run([*command, str(SCRIPT), str(out), *names], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return {
+        str(path.relative_to(out)): sha256(path.read_bytes()).hexdigest()
+        for path in sorted(out.rglob("*"))
+        if path.is_file() and path.name != "timing.json"
+    }
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory) -> dict[str, str]:
+    return made(tmp_path_factory.mktemp("native"), sys.executable)
+
+
+def differing(a: dict[str, str], b: dict[str, str]) -> list[str]:
+    return sorted(path for path in a.keys() | b.keys() if a.get(path) != b.get(path))
+
+
+@pytest.mark.parametrize("cpu", ["Haswell", "EPYC"] if IN_CI else ["Haswell"])
+def test_emulated_processor_makes_the_same_bytes(cpu, native, tmp_path):
+    assert differing(native, made(tmp_path, QEMU, "-cpu", cpu, sys.executable)) == []
+    assert len(native) > 10 + 5 * len(FAMILIES)
