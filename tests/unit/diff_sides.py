@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gradrank.diff.side import Cost, Method, Side
+from gradrank.diff.side import Method, Side
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.summary import summarise
+from gradrank.results import Cost
 from made_results import make_results
 
 SIZES = (20, 30, 45)  # test queries of each fold, unequal
@@ -30,7 +31,8 @@ def values(seed: int = 0, **shifts: np.ndarray | float) -> QueryValues:
 
 
 def method(found: QueryValues, seconds: float = 1.0) -> Method:
-    return Method({metric: found.mean(metric) for metric in found.values}, found, Cost(seconds, 100.0))
+    means = {metric: found.mean(metric) for metric in found.values}
+    return Method(means, found, Cost(1, seconds, seconds, seconds, 100.0))
 
 
 def side(name: str, methods: dict[str, dict[str, QueryValues | Method]], **known) -> Side:

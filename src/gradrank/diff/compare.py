@@ -15,11 +15,12 @@ import numpy as np
 
 from gradrank.data.catalogue import catalogue
 from gradrank.diff.changes import Changes, changes
-from gradrank.diff.side import Cost, Method, Side
+from gradrank.diff.side import Method, Side
 from gradrank.errors import GradrankError
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import bootstrap_interval, holm, paired_t, wilcoxon, win_tie_loss
 from gradrank.report.tables.rows import BOOTSTRAP_SEED, LEVEL, PAIRED_METRICS
+from gradrank.results import Cost
 
 Verdict = Literal["better", "worse", "no evidence", "unchanged", "untested"]
 MOST_MOVED = 10

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from gradrank.diff.results import (
-    costs_of,
     faults,
     measured,
     methods_of,
@@ -15,8 +14,9 @@ from gradrank.diff.results import (
 )
 from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
-from gradrank.evaluation.per_query import gather
+from gradrank.evaluation.per_query import join_test_queries
 from gradrank.files import read_json
+from gradrank.results import PER_QUERY, SUMMARY, DataSet, Method, Results
 from gradrank.validation import flat
 
 if TYPE_CHECKING:
@@ -26,65 +26,66 @@ if TYPE_CHECKING:
 def read_folder(path: Path) -> Side:
     """Raises GradrankError where there are no results."""
     root, only = _located(path)
-    summaries = {file.parent.name: read_json(file) for file in sorted(root.glob(f"{only}/summary.json"))}
-    frame = _values(root, only)
-    names = sorted({*summaries, *([] if frame is None else frame["dataset"].unique())})
-    names = [name for name in names if only in ("*", name)]
+    datasets = [root.dataset(only)] if only else root.datasets()
+    summaries = {each.name: each.summary() for each in datasets if each.summarised}
+    methods = [method for each in datasets for method in each.methods()]
+    frame = _values(root, methods)
+    names = {*summaries, *([] if frame is None else frame["dataset"].unique())}
+    names = sorted(names & {only} if only else names)
     if not names:
         raise GradrankError(
-            f"{path}: no results; expected <dataset>/summary.json or <dataset>/<model>/per_query.parquet below it"
+            f"{path}: no results; expected <dataset>/{SUMMARY} or <dataset>/<model>/{PER_QUERY} below it"
         )
     known = _known(root, names)
     values = measured(frame, known["conventions"]) if frame is not None else {}
     values = {dataset: own for dataset, own in values.items() if dataset in names}
+    costs = {(method.dataset, method.name): method.cost() for method in methods}
     cure = "run `dvc pull`, or the workflow, in its checkout"
     return Side(
         name=str(path),
         kind="results folder",
         revision=None,
-        methods=methods_of(
-            summaries,
-            values,
-            costs_of({str(file): file.read_bytes() for file in root.glob(f"{only}/*/fold*/timing.json")}),
-        ),
+        methods=methods_of(summaries, values, costs),
         notices=tuple(faults(summaries, values, cure)),
         **known,
     )
 
 
-def _located(path: Path) -> tuple[Path, str]:
-    """The folder of all data sets, and the name of the one that is meant (`*`: all)."""
+def _located(path: Path) -> tuple[Results, str | None]:
+    """The folder of all data sets, and the name of the one that is meant (None: all)."""
     if (path / "results").is_dir():
-        return path / "results", "*"
-    if (path / "summary.json").is_file() or any(path.glob("*/fold*/spec.json")):
-        return path.resolve().parent, path.resolve().name
-    return path, "*"
+        return Results(path / "results"), None
+    own = DataSet(path.resolve())
+    if own.summarised or any(method.folds() for method in own.methods()):
+        return Results(own.folder.parent), own.name
+    return Results(path), None
 
 
-def _values(root: Path, only: str) -> "pl.DataFrame | None":
+def _values(root: Results, methods: list[Method]) -> "pl.DataFrame | None":
     """Each method's own file; where they are not here, what `dvc pull` brings: all of them in one."""
     import polars as pl
 
-    if any(root.glob(f"{only}/*/fold*/spec.json")) and any(root.glob(f"{only}/*/per_query.parquet")):
-        return gather(root, only)
-    collected = root / "per_query.parquet"
-    return pl.read_parquet(collected) if collected.is_file() else None
+    evaluated = [method for method in methods if method.evaluated]
+    if evaluated and any(method.folds() for method in methods):
+        return join_test_queries(evaluated)
+    return pl.read_parquet(root.per_query_path) if root.per_query_path.is_file() else None
 
 
-def _known(root: Path, names: list[str]) -> dict[str, Any]:
+def _known(root: Results, names: list[str]) -> dict[str, Any]:
     """How the results were made: what provenance.json says, and of the methods what their spec.json says."""
-    beside = root.parent / "params.yaml"
+    beside = root.project / "params.yaml"
     study = yaml.safe_load(beside.read_text(encoding="utf-8")) if beside.is_file() else None
     convention = primary_convention(study or {})
     known: dict[str, Any] = {"params": {}, "data": {}, "code": {}, "versions": {}}
-    if (root / "provenance.json").is_file():
-        known = of_provenance(read_json(root / "provenance.json"))
+    if root.provenance_path.is_file():
+        known = of_provenance(read_json(root.provenance_path))
     known["conventions"] = dict.fromkeys(names, convention) | known.get("conventions", {})
     for dataset in names:
-        for file in sorted(root.glob(f"{dataset}/*/fold1/spec.json")):
-            spec = read_json(file)
-            params = known["params"].setdefault(dataset, {})
-            params |= {"": {"seed": spec["seed"]}, f"models.{file.parts[-3]}": flat(spec["params"])}
-            known["data"].setdefault(dataset, {})["source"] = spec["data_sha256"]
-            known["versions"].setdefault(dataset, spec["versions"])
+        for method in root.dataset(dataset).methods():
+            for fold in method.folds()[:1]:
+                spec = fold.spec()
+                params = known["params"].setdefault(dataset, {})
+                params |= {"": {"seed": spec["seed"]}, f"models.{method.name}": flat(spec["params"])}
+                known["data"].setdefault(dataset, {})["source"] = spec["data_sha256"]
+                known["versions"].setdefault(dataset, spec["versions"])
     return {part: {name: each[name] for name in names if name in each} for part, each in known.items()}

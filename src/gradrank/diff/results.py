@@ -1,15 +1,14 @@
 """What results have in common, wherever they lie: summary.json, values a query and provenance.json."""
 
-import json
 from collections.abc import Mapping
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradrank.diff.side import Cost, Method
+from gradrank.diff.side import Method
 from gradrank.evaluation.per_query import QueryValues, query_values
 from gradrank.report.tables.rows import RECALL_LEVELS
+from gradrank.results import SUMMARY, Cost
 from gradrank.validation import flat
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def primary_convention(study: Mapping[str, Any]) -> str:
 
 
 def measured(frame: "pl.DataFrame", conventions: Mapping[str, str]) -> dict[str, dict[str, QueryValues]]:
-    """By data set and method: the values, under the data set's convention, of rows as `per_query.gather`'s."""
+    """By data set and method: the values, under the data set's convention, of rows as of `join_test_queries`."""
     found: dict[str, dict[str, QueryValues]] = {}
     methods = frame.group_by("dataset", "model", "convention", maintain_order=True)
     for (dataset, model, convention), rows in methods:
@@ -65,18 +64,6 @@ def _method(summary: Mapping[str, float | None], values: QueryValues | None, cos
     return Method({metric: None if np.isnan(mean) else mean for metric, mean in means.items()}, values, cost)
 
 
-def costs_of(timings: Mapping[str, bytes]) -> dict[tuple[str, str], Cost]:
-    """By data set and method, from timing.json by its path, which ends in <dataset>/<model>/fold<k>/timing.json."""
-    jobs: dict[tuple[str, str], list[dict[str, float]]] = {}
-    for path, text in timings.items():
-        dataset, model = PurePath(path).parts[-4:-2]
-        jobs.setdefault((dataset, model), []).append(json.loads(text))
-    return {
-        key: Cost(sum(job["seconds"] for job in own), max(job["peak_memory_mb"] for job in own))
-        for key, own in jobs.items()
-    }
-
-
 def faults(summaries: Summaries, values: Values, cure: str) -> list[str]:
     """What to know of data sets without values a query, and of those whose summary.json is not their mean."""
     without = [dataset for dataset in summaries if dataset not in values]
@@ -93,12 +80,12 @@ def faults(summaries: Summaries, values: Values, cure: str) -> list[str]:
     found = []
     if without:
         found.append(
-            f"{', '.join(without)}: only the means of summary.json are known. Significance needs the values a "
+            f"{', '.join(without)}: only the means of {SUMMARY} are known. Significance needs the values a "
             f"query: {cure}"
         )
     if unlike:
         found.append(
-            f"{', '.join(unlike)}: summary.json is not the mean of the values a query, which are what is compared: "
+            f"{', '.join(unlike)}: {SUMMARY} is not the mean of the values a query, which are what is compared: "
             "the two are of different runs or conventions"
         )
     return found

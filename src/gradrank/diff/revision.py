@@ -14,7 +14,6 @@ from typing import Any
 import yaml
 
 from gradrank.diff.results import (
-    costs_of,
     faults,
     measured,
     methods_of,
@@ -25,31 +24,13 @@ from gradrank.diff.results import (
 from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
 from gradrank.learning.model import models
-from gradrank.pipeline.committed import Committed, git
+from gradrank.pipeline.committed import Committed
 from gradrank.pipeline.provenance import code_files
+from gradrank.results import SUMMARY, TIMING, Cost, Fold, Results
 from gradrank.validation import flat
 
-_EXPERIMENT = re.compile(r"refs/exps/[0-9a-f]{2}/[0-9a-f]{38}/(?P<name>.+)")
 _CODE = re.compile(r"src/.*\.py|workflow/rules/.*\.smk")
-_SNAPSHOT = "results/snapshot"
-
-
-def find_commit(name: str) -> tuple[str, str] | None:
-    """The commit that a git revision or a DVC experiment is called by, and which of them it is."""
-    if found := git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"):
-        return found.decode().strip(), "git revision"
-    listed = git("for-each-ref", "--format=%(objectname) %(refname)", "refs/exps") or b""
-    commits = {
-        commit
-        for commit, ref in (line.split(" ", 1) for line in listed.decode().splitlines())
-        if (match := _EXPERIMENT.fullmatch(ref)) and match["name"] == name
-    }
-    if len(commits) > 1:
-        raise GradrankError(
-            f"{name}: {len(commits)} experiments have this name, on different revisions; give the commit of one "
-            f"of them: {', '.join(sorted(commits))}"
-        )
-    return (commits.pop(), "DVC experiment") if commits else None
+_RESULTS = Results()
 
 
 def read_revision(name: str, kind: str, commit: str) -> Side:
@@ -58,32 +39,38 @@ def read_revision(name: str, kind: str, commit: str) -> Side:
 
     committed = Committed(commit)
     summaries = {
-        path.split("/")[1]: json.loads(text)
+        own.name: json.loads(text)
         for path, text in sorted(committed.files.items())
-        if re.fullmatch(r"results/[^/]+/summary\.json", path)
+        if (own := _RESULTS.dataset(Path(path).parent.name)).summary_path == Path(path)
     }
     frame, cure = None, "run the workflow for it"
     try:
-        frame = pl.read_parquet(io.BytesIO(committed.read("results/per_query.parquet")))
+        frame = pl.read_parquet(io.BytesIO(committed.read(str(_RESULTS.per_query_path))))
     except GradrankError as error:
         cure = str(error)
     datasets = sorted({*summaries, *([] if frame is None else frame["dataset"].unique())})
     if not datasets:
-        raise GradrankError(
-            f"{name}: no results/<dataset>/summary.json there; run in the project's own folder"
-        )
+        raise GradrankError(f"{name}: no results/<dataset>/{SUMMARY} there; run in the project's own folder")
     methods = {dataset: summaries.get(dataset, {}) for dataset in datasets}
     known, notices = _known(committed, methods)
     values = measured(frame, known["conventions"]) if frame is not None else {}
-    timings = committed.find(_SNAPSHOT, "timing.json")
     return Side(
         name=name,
         kind=kind,
         revision=commit,
-        methods=methods_of(summaries, values, costs_of({path: committed.read(path) for path in timings})),
+        methods=methods_of(summaries, values, _costs(committed)),
         notices=(*notices, *faults(summaries, values, cure)),
         **known,
     )
+
+
+def _costs(committed: Committed) -> dict[tuple[str, str], Cost | None]:
+    """By data set and method."""
+    jobs: dict[tuple[str, str], list[dict[str, float]]] = {}
+    for path in committed.find(str(_RESULTS.snapshot.folder), TIMING):
+        method = Fold(Path(path).parent).method
+        jobs.setdefault((method.dataset, method.name), []).append(json.loads(committed.read(path)))
+    return {key: Cost.of(own) for key, own in jobs.items()}
 
 
 def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[dict[str, Any], list[str]]:
@@ -107,9 +94,9 @@ def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[
 
 
 def _provenance(committed: Committed) -> dict[str, Any]:
-    for path in ("results/provenance.json", f"{_SNAPSHOT}/provenance.json"):
+    for path in (_RESULTS.provenance_path, _RESULTS.snapshot.provenance_path):
         try:
-            return of_provenance(json.loads(committed.read(path)))
+            return of_provenance(json.loads(committed.read(str(path))))
         except GradrankError:
             continue
     return {}

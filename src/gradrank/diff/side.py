@@ -5,16 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradrank.evaluation.per_query import QueryValues
+from gradrank.results import Cost
 
 Known = Mapping[str, Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Of a method's training jobs: seconds, summed over folds, and the largest one's peak memory in MB."""
-
-    seconds: float
-    peak_memory_mb: float
 
 
 @dataclass(frozen=True)

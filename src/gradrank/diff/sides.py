@@ -14,7 +14,8 @@ def resolve(name: str) -> Side:
     """
     from gradrank.diff.folder import read_folder
     from gradrank.diff.mlflow_run import read_run
-    from gradrank.diff.revision import find_commit, read_revision
+    from gradrank.diff.revision import read_revision
+    from gradrank.pipeline.committed import find_commit
 
     if Path(name).is_dir():
         return read_folder(Path(name))

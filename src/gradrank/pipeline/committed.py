@@ -1,7 +1,10 @@
-"""The files of a commit, in git or, by the hashes in its dvc.lock, in DVC. Nothing is checked out."""
+"""A commit by any of its names, DVC's experiments among them, and its files, in git or, by its dvc.lock, in DVC.
+
+Nothing is checked out.
+"""
 
 import io
-import subprocess
+import re
 import tarfile
 from collections.abc import Callable
 from functools import cached_property
@@ -11,11 +14,16 @@ from typing import TYPE_CHECKING, TypeVar
 import yaml
 
 from gradrank.errors import GradrankError
+from gradrank.git import git
 
 if TYPE_CHECKING:
     from dvc.api import DVCFileSystem
 
 T = TypeVar("T")
+
+# A DVC experiment is a commit under a ref that names the commit it began from, cut in two, and itself.
+EXPERIMENTS = "refs/exps"
+EXPERIMENT = re.compile(rf"{EXPERIMENTS}/[0-9a-f]{{2}}/[0-9a-f]{{38}}/(?P<name>.+)")
 
 
 class Committed:
@@ -73,10 +81,19 @@ class Committed:
         return DVCFileSystem(".", rev=self.commit)
 
 
-def git(*arguments: str) -> bytes | None:
-    """What git prints; None where it fails or is not there."""
-    try:
-        done = subprocess.run(["git", *arguments], capture_output=True)
-    except OSError:
-        return None
-    return done.stdout if done.returncode == 0 else None
+def find_commit(name: str) -> tuple[str, str] | None:
+    """The commit that a git revision or a DVC experiment is called by, and which of them it is."""
+    if found := git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"):
+        return found.decode().strip(), "git revision"
+    listed = git("for-each-ref", "--format=%(objectname) %(refname)", EXPERIMENTS) or b""
+    commits = {
+        commit
+        for commit, ref in (line.split(" ", 1) for line in listed.decode().splitlines())
+        if (match := EXPERIMENT.fullmatch(ref)) and match["name"] == name
+    }
+    if len(commits) > 1:
+        raise GradrankError(
+            f"{name}: {len(commits)} experiments have this name, on different revisions; give the commit of one "
+            f"of them: {', '.join(sorted(commits))}"
+        )
+    return (commits.pop(), "DVC experiment") if commits else None

@@ -12,8 +12,9 @@ from diff_sides import make_study
 from gradrank.diff.compare import compare
 from gradrank.diff.sides import resolve
 from gradrank.errors import GradrankError
-from gradrank.evaluation.per_query import collect
+from gradrank.evaluation.per_query import write_all_test_queries
 from gradrank.pipeline.mlflow_import import track
+from gradrank.results import Results
 
 ROOT = Path(__file__).resolve().parents[3]
 PARAMS = (ROOT / "params.yaml").read_text()
@@ -58,7 +59,7 @@ def project(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("diff") / "my project"
     for rate in ("0.05", "0.1"):
         results = make_study(root / "made" / rate, shift=float(rate))
-        collect(results, results / "per_query.parquet")
+        write_all_test_queries(Results(results), results / "per_query.parquet")
     (root / "results/mq2007").mkdir(parents=True)
     shutil.copy(root / "made/0.05/results/mq2007/summary.json", root / "results/mq2007")
     (root / "params.yaml").write_text(PARAMS)
@@ -175,7 +176,7 @@ def test_revision_whose_parameters_are_refused_today(here, tmp_path, monkeypatch
 def test_mlflow_parent_and_child(here, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'a b.db'}")
     monkeypatch.setattr(
-        "gradrank.pipeline.mlflow_import._save_pyfunc", lambda fold, spec, out: out.mkdir(parents=True)
+        "gradrank.pipeline.mlflow_import.save_pyfunc", lambda fold, out: out.mkdir(parents=True)
     )
     from mlflow import MlflowClient
 

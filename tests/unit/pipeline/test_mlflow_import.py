@@ -285,7 +285,7 @@ def test_killed_import_is_completed_by_the_same_call(study, tmp_path, monkeypatc
 def test_two_studies_imported_at_once_into_a_fresh_store(tmp_path):
     for dataset in ("toy", "other"):
         make_results(tmp_path / dataset / "results", dataset)
-    script = "import sys; from pathlib import Path; from gradrank.tracking import track; "
+    script = "import sys; from pathlib import Path; from gradrank.pipeline.mlflow_import import track; "
     script += f"track(Path(sys.argv[1], 'results'), [sys.argv[1]], {MODELS}, {PARAMS})"
     command = [sys.executable, "-c", script]
     imports = [

@@ -1,0 +1,97 @@
+"""What an MLflow run of ours holds: parameters, metrics by name, and trained folds as MLflow models.
+
+The names are `gradrank.pipeline.mlflow_import`'s to explain and `gradrank.pipeline.mlflow_runs`'s to read back.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gradrank.results import Fold, Method
+from gradrank.validation import flat
+
+if TYPE_CHECKING:
+    import polars as pl
+    from mlflow.entities import Metric
+
+COST = "cost"  # the group of a method's whole cost
+DATA = "data."  # begins the name of a parameter of the data set
+SEED, CONVENTION = "seed", "convention"  # parameters that are no model's
+_VALUE_LENGTH = 6000  # MLflow's limit
+
+
+def parameters(spec: Mapping[str, Any], convention: str, data: Mapping[str, Any]) -> dict[str, str]:
+    """Of a job's specification and its data set's settings, by name, as text that MLflow takes."""
+    values = flat(spec["params"]) | {SEED: spec["seed"], CONVENTION: convention} | flat(data, DATA)
+    return {key: _text(value)[:_VALUE_LENGTH] for key, value in values.items()}
+
+
+def metrics(method: Method, convention: str, timestamp: int) -> Iterator["Metric"]:
+    """Means, fold means, costs and curves under their names in MLflow."""
+    import polars as pl
+
+    per_query = pl.read_parquet(method.per_query_path)
+    rows = per_query.filter(pl.col("convention") == convention).drop("convention", "qid")
+    # Polars' mean skips nulls: queries that the convention leaves out.
+    means = rows.group_by("split", "fold").mean().sort("split", "fold")
+    for (split,), folds in means.group_by("split", maintain_order=True):
+        yield from _curves(f"{split}_by_fold", folds.drop("split"), timestamp)
+        yield from _curves(split, folds.select(pl.lit(0), pl.exclude("split", "fold").mean()), timestamp)
+    folds = method.folds()
+    costs = pl.DataFrame([{"fold": fold.number} | fold.timing() for fold in folds])
+    yield from _curves("cost_by_fold", costs, timestamp)
+    yield from _curves(COST, pl.DataFrame({"step": 0} | asdict(method.cost())), timestamp)
+    for fold in folds:
+        yield from _curves(f"fold{fold.number}", fold.history(), timestamp)
+
+
+def _curves(group: str, table: "pl.DataFrame", timestamp: int) -> Iterator["Metric"]:
+    """A metric `group/column` a column after the first, which is the step; null is left out."""
+    from mlflow.entities import Metric
+
+    step, *names = table.columns
+    for name in names:
+        key = f"{group}/{name.replace('@', '_at_')}"
+        for at, value in table.select(step, name).drop_nulls().iter_rows():
+            yield Metric(key, float(value), timestamp, at)
+
+
+def save_pyfunc(fold: Fold, out: Path) -> None:
+    """The trained fold as an MLflow model that `gradrank.predict` loads: its own files, no pickle.
+
+    The input example is made up; rows of a licensed collection must not travel with a model.
+    """
+    import mlflow.pyfunc
+    import numpy as np
+    import pandas as pd
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, Schema
+
+    spec = fold.spec()
+    names = [f"f{i}" for i in range(1, spec["features"] + 1)]
+    columns = [ColSpec("long", "qid", required=False), *(ColSpec("float", name) for name in names)]
+    # Links, so that MLflow copies the model and its spec but not the scores beside them.
+    staged = out.with_name("fold")
+    staged.mkdir(parents=True)
+    for path in (fold.model_path, fold.spec_path):
+        (staged / path.name).symlink_to(path.absolute())
+    mlflow.pyfunc.save_model(
+        out,
+        loader_module="gradrank.predict",
+        data_path=staged,
+        signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
+        input_example=pd.DataFrame(np.eye(2, len(names), dtype=np.float32), columns=names),
+        pip_requirements=[  # without a build's own label, as in torch 2.13.0+cpu: indexes do not carry those
+            f"{name}=={number.partition('+')[0]}"
+            for name, number in spec["versions"].items()
+            if name != "python"
+        ],
+    )
+    shutil.rmtree(staged)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
