@@ -26,6 +26,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from gradrank import processor  # isort: skip  # before anything numeric
+
 import numpy as np
 
 
