@@ -160,9 +160,9 @@ def compare(
     convention: Convention = "letor4",
 ) -> None:
     """Compare a data set's models: summary.json, summary.md and tables with paired tests."""
-    from gradrank.report.tables.summary import summarise
+    from gradrank.report.tables.summary import summary
 
-    summarise(folder, models.split(","), convention)
+    summary(folder, models.split(","), convention)
     typer.echo((folder / "summary.md").read_text(encoding="utf-8"))
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from gradrank.diff.side import Cost, Method, Side
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.summary import summarise
+from gradrank.report.tables.summary import summary
 from made_results import make_results
 
 SIZES = (20, 30, 45)  # test queries of each fold, unequal
@@ -52,5 +52,5 @@ def make_study(root: Path, shift: float = 0.0) -> Path:
         path.write_text(json.dumps(spec))
     table = pl.read_parquet(folder / "lambdamart/per_query.parquet")
     table.with_columns(pl.col("ndcg@10") + shift).write_parquet(folder / "lambdamart/per_query.parquet")
-    summarise(folder, ["lambdamart", "ranksvm"], "letor4")
+    summary(folder, ["lambdamart", "ranksvm"], "letor4")
     return root / "results"

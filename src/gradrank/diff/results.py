@@ -9,7 +9,7 @@ import numpy as np
 
 from gradrank.diff.side import Cost, Method
 from gradrank.evaluation.per_query import QueryValues, query_values
-from gradrank.report.tables.rows import RECALL_LEVELS
+from gradrank.report.tables.summary_tables import RECALL_LEVELS
 from gradrank.validation import flat
 
 if TYPE_CHECKING:

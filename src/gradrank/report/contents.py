@@ -12,8 +12,8 @@ from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.files import read_json
-from gradrank.report.tables.files import read_table
-from gradrank.report.tables.rows import COLUMNS, Row, means
+from gradrank.report.tables.summary_tables import means, read_tables
+from gradrank.report.tables.table import Row
 from gradrank.studies.kit.study import FOLDER
 from gradrank.studies.kit.writing import read_pages
 
@@ -115,7 +115,7 @@ def _read_dataset(folder: Path, title: str, convention: str, data: Path, on_page
     summary = _json(folder / "summary.json")
     tables, notices = {}, []
     if (folder / "tables" / "main.csv").is_file():
-        tables = {name: read_table(folder / "tables", name) for name in COLUMNS}
+        tables = read_tables(folder / "tables")
         if means(tables["main"], convention) != summary:
             notices.append(
                 f"summary.json and the tables differ under {convention}: they are of different runs or "

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from markupsafe import Markup
 
 from gradrank.evaluation.conventions import Convention
+from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.published import metric_label
-from gradrank.report.pages.page import setting
 from gradrank.report.plots.chart import Series, line_chart
-from gradrank.studies.kit.paired import COLUMNS, NOTE, paired_rows
-from gradrank.studies.kit.study import Column, Inputs, Row, Table
+from gradrank.report.tables.numbers import setting
+from gradrank.report.tables.table import Column, Row, Table
+from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests
+from gradrank.studies.kit.study import Inputs
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,11 @@ class Ablation:
             if self.only is None or value in self.only
         ]
 
-    def questions(self) -> list[tuple[Row, np.ndarray, np.ndarray]]:
-        """For `paired_rows`: each metric of every other value against the base's."""
+    def questions(self) -> list[Question]:
+        """Each metric of every other value against the base's."""
         own = next(values for _, model, values in self.measured if model == self.base)
         return [
-            (
-                {"parameter": self.title, "value": setting(value), "metric": metric_label(metric)},
-                values.values[metric],
-                own.values[metric],
-            )
+            Question({"parameter": self.title, "value": setting(value)}, metric, values, own)
             for metric in self.metrics
             for value, model, values in self.measured
             if model != self.base
@@ -109,4 +105,4 @@ def tests_table(id: str, title: str, ablations: Sequence[Ablation]) -> Table:
         Column("metric", "metric"),
         *COLUMNS,
     ]
-    return Table(id, title, columns, paired_rows([q for each in ablations for q in each.questions()]), NOTE)
+    return Table(id, title, columns, paired_tests([q for each in ablations for q in each.questions()]), NOTE)
