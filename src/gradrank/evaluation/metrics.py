@@ -1,6 +1,7 @@
 """Ranking metrics, one function each: `metric(scores, labels, offsets, *, ...)` -> one value a query.
 
-A metric is written over a `Ranking` and registered under the pattern of its name; nothing else names it.
+A metric is written over a `Ranking` and registered under the pattern of its name, with what the literature calls
+it; nothing else names it.
 What several metrics need (the sort, running hits, DCG) is a property of the Ranking and computed once. As
 functions of scores they take the numbers in their name (`k`, `beta`, `recall`), a convention, and changes
 of its fields: `ndcg_at(scores, labels, offsets, k=10, convention="letor4", short="truncate")`.

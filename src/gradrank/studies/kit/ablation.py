@@ -12,9 +12,12 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.numbers import setting
-from gradrank.report.tables.table import Column, Row, Table
+from gradrank.report.tables.table import Column, Table
+from gradrank.studies.kit.means import mean_columns
 from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests
 from gradrank.studies.kit.study import Inputs
+
+VARIED = (Column("parameter"), Column("value"))
 
 
 @dataclass(frozen=True)
@@ -83,26 +86,15 @@ class Ablation:
 
 def means_table(id: str, title: str, ablations: Sequence[Ablation]) -> Table:
     """A row a parameter and value: the mean of each metric and half its interval."""
-    metrics = ablations[0].metrics
-    columns = [Column("parameter", "parameter"), Column("value", "value")]
-    for metric in metrics:
-        columns += [Column(metric, metric_label(metric), ".4f"), Column(f"{metric} half", "± 95%", ".4f")]
-    rows = []
-    for each in ablations:
-        for value, _, values in each.measured:
-            row: Row = {"parameter": each.title, "value": setting(value)}
-            for metric in metrics:
-                row |= {metric: values.mean(metric), f"{metric} half": values.half_width(metric)}
-            rows.append(row)
-    return Table(id, title, columns, rows)
+    rows = [
+        {"parameter": each.title, "value": setting(value), "values": values}
+        for each in ablations
+        for value, _, values in each.measured
+    ]
+    return Table(id, title, [*VARIED, *mean_columns(ablations[0].metrics)], rows)
 
 
 def tests_table(id: str, title: str, ablations: Sequence[Ablation]) -> Table:
     """Every other value against the base's, metric by metric."""
-    columns = [
-        Column("parameter", "parameter"),
-        Column("value", "value"),
-        Column("metric", "metric"),
-        *COLUMNS,
-    ]
+    columns = [*VARIED, Column("metric"), *COLUMNS]
     return Table(id, title, columns, paired_tests([q for each in ablations for q in each.questions()]), NOTE)

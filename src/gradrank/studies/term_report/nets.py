@@ -2,10 +2,10 @@
 
 from markupsafe import Markup
 
-from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.kit.ablation import Ablation, means_table, tests_table
+from gradrank.studies.kit.means import mean_columns
 from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
 from gradrank.studies.kit.study import Figure, Inputs, Section
 
@@ -51,15 +51,12 @@ def _nets(inputs: Inputs, dataset: str) -> dict[Net, QueryValues]:
 
 def _means(dataset: str, nets: dict[Net, QueryValues]) -> Table:
     columns = [Column("reading", "reading"), Column("scoring", "scored by"), Column("l2", "L2", "g")]
-    for metric in METRICS:
-        columns += [Column(metric, metric_label(metric), ".4f"), Column(f"{metric} half", "± 95%", ".4f")]
-    rows = []
-    for net, values in nets.items():
-        row = dict(zip(CHOICES, net, strict=True)) | {"scoring": net[1].replace("_", " ")}
-        for metric in METRICS:
-            row |= {metric: values.mean(metric), f"{metric} half": values.half_width(metric)}
-        rows.append(row)
-    return Table(f"scoring_{dataset}", f"{dataset}: the report's RankNet, read and scored", columns, rows)
+    rows = [
+        {"reading": reading, "scoring": scoring.replace("_", " "), "l2": l2, "values": values}
+        for (reading, scoring, l2), values in nets.items()
+    ]
+    title = f"{dataset}: the report's RankNet, read and scored"
+    return Table(f"scoring_{dataset}", title, [*columns, *mean_columns(METRICS)], rows)
 
 
 def _tests(dataset: str, nets: dict[Net, QueryValues]) -> Table:

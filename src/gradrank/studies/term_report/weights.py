@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from gradrank.evaluation.metrics import compute, metric_label
+from gradrank.evaluation.metrics import compute
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Table
+from gradrank.studies.kit.means import mean_columns
 from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
 from gradrank.studies.kit.study import Figure, Inputs, Section
 
@@ -65,15 +66,11 @@ def weights(inputs: Inputs) -> Section:
         for pair in PAIRS
         for model in reversed(pair)
     }
-    columns = [Column("dataset", "data set"), Column("method", "method")]
-    for metric in METRICS:
-        columns += [Column(metric, metric_label(metric), ".4f"), Column(f"{metric} half", "± 95%", ".4f")]
-    rows = []
-    for (dataset, model), values in measured.items():
-        row = {"dataset": dataset, "method": model}
-        for metric in METRICS:
-            row |= {metric: values.mean(metric), f"{metric} half": values.half_width(metric)}
-        rows.append(row)
+    columns = [Column("dataset", "data set"), Column("method"), *mean_columns(METRICS)]
+    rows = [
+        {"dataset": dataset, "method": model, "values": values}
+        for (dataset, model), values in measured.items()
+    ]
     tests = paired_tests(
         [
             Question(
