@@ -17,7 +17,7 @@ from gradrank.evaluation.statistics import bootstrap_interval, friedman_nemenyi,
 from gradrank.files import read_json, write_json
 from gradrank.learning.job import train
 from gradrank.learning.model import models
-from gradrank.report.tables.summary import summarise
+from gradrank.report.tables.summary import summary
 
 SEED, QUERIES, DOCUMENTS = 2005, 100, 20
 FEW = {
@@ -43,7 +43,7 @@ def main(out: Path, names: list[str]) -> None:
         train(name, parquet, 1, own, SEED, folder / name / "fold1", pairs, folder)
         spec = {key: read_json(folder / name / "fold1/spec.json")[key] for key in ("model", "params")}
         evaluate_model(folder / name, parquet, spec, ["letor4", "standard"], METRICS)
-    summarise(folder, names, "letor4", METRICS)
+    summary(folder, names, "letor4", METRICS)
     write_json(out / "statistics.json", _statistics(folder, names))
 
 

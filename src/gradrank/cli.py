@@ -166,10 +166,10 @@ def compare(
     convention: Convention = "letor4",
 ) -> None:
     """Compare a data set's models: summary.json, summary.md and tables with paired tests."""
-    from gradrank.report.tables.summary import summarise
+    from gradrank.report.tables.summary import summary
     from gradrank.results import DataSet
 
-    summarise(folder, models.split(","), convention)
+    summary(folder, models.split(","), convention)
     typer.echo(DataSet(folder).summary_page_path.read_text(encoding="utf-8"))
 
 

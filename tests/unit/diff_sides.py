@@ -8,7 +8,7 @@ import polars as pl
 
 from gradrank.diff.side import Method, Side
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.summary import summarise
+from gradrank.report.tables.summary import summary
 from gradrank.results import Cost
 from made_results import make_results
 
@@ -54,5 +54,5 @@ def make_study(root: Path, shift: float = 0.0) -> Path:
         path.write_text(json.dumps(spec))
     table = pl.read_parquet(folder / "lambdamart/per_query.parquet")
     table.with_columns(pl.col("ndcg@10") + shift).write_parquet(folder / "lambdamart/per_query.parquet")
-    summarise(folder, ["lambdamart", "ranksvm"], "letor4")
+    summary(folder, ["lambdamart", "ranksvm"], "letor4")
     return root / "results"

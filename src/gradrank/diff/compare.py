@@ -1,7 +1,6 @@
 """Two sides compared over the same queries: differences with intervals, paired tests, verdicts, queries, costs.
 
-A difference is B minus A. A method's mean is the mean over folds of their means, so each query's values are
-weighted by what its fold counts; the interval is the bootstrap's over queries (Efron 1979). The family of Holm's
+A difference is B minus A, of means over folds, with the bootstrap's interval over queries. The family of Holm's
 correction is every method, of all data sets, that moved at all under one metric: a method with equal values
 on every query is no test. Better or worse: the corrected Wilcoxon test gives p < LEVEL and the interval lies on
 that side of 0.
@@ -18,8 +17,8 @@ from gradrank.diff.changes import Changes, changes
 from gradrank.diff.side import Method, Side
 from gradrank.errors import GradrankError
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.statistics import bootstrap_interval, holm, paired_t, wilcoxon, win_tie_loss
-from gradrank.report.tables.rows import BOOTSTRAP_SEED, LEVEL, PAIRED_METRICS
+from gradrank.evaluation.statistics import LEVEL, holm, paired_test, win_tie_loss
+from gradrank.report.tables.summary_tables import PAIRED_METRICS
 from gradrank.results import Cost
 
 Verdict = Literal["better", "worse", "no evidence", "unchanged", "untested"]
@@ -27,7 +26,7 @@ MOST_MOVED = 10
 
 
 @dataclass(frozen=True)
-class Row:
+class MeanDifference:
     """One metric of one method: the means of A and B (None: undefined), B minus A and its 95% interval.
 
     queries, wins (of B), ties, losses, and p: plain, and corrected by Holm. All nan or 0 where only the means
@@ -99,7 +98,7 @@ class Comparison:
     a: Side
     b: Side
     changes: Changes
-    rows: list[Row]
+    rows: list[MeanDifference]
     moved: list[Moved]
     costs: list[CostPair]
     only_a: list[tuple[str, str]]
@@ -188,42 +187,33 @@ def _unlike(one: QueryValues, two: QueryValues) -> str | None:
     return None
 
 
-def _rows(dataset: str, model: str, one: Method, two: Method) -> Iterator[Row]:
+def _rows(dataset: str, model: str, one: Method, two: Method) -> Iterator[MeanDifference]:
     for metric in one.means:
         if metric not in two.means:
             continue
         a, b = one.means[metric], two.means[metric]
         if one.values and two.values:
-            yield _tested(Row(dataset, model, metric, a, b, np.nan, "no evidence"), one.values, two.values)
+            yield _tested(
+                MeanDifference(dataset, model, metric, a, b, np.nan, "no evidence"), one.values, two.values
+            )
         else:  # to summary.json's four decimals, as one of them may have more
             gap = np.nan if None in (a, b) else round(round(b, 4) - round(a, 4), 4)
-            yield Row(dataset, model, metric, a, b, gap, "untested")
+            yield MeanDifference(dataset, model, metric, a, b, gap, "untested")
 
 
-def _tested(row: Row, one: QueryValues, two: QueryValues) -> Row:
+def _tested(row: MeanDifference, one: QueryValues, two: QueryValues) -> MeanDifference:
     """Everything but the correction and what follows from it."""
     a, b = one.values[row.metric], two.values[row.metric]
     wins, ties, losses = win_tie_loss(b, a)
-    counts = {"queries": wins + ties + losses, "wins": wins, "ties": ties, "losses": losses}
     if wins + losses == 0:
+        counts = {"queries": ties, "ties": ties}
         none = {"low": 0.0, "high": 0.0, "t": 1.0, "wilcoxon": 1.0, "t_holm": 1.0, "wilcoxon_holm": 1.0}
         return replace(row, difference=0.0, verdict="unchanged", **counts, **none)
-    weights = _weights(one, row.metric)
-    difference, low, high = bootstrap_interval(weights * b, weights * a, BOOTSTRAP_SEED)
-    tests = {"t": paired_t(b, a), "wilcoxon": wilcoxon(b, a)}
-    return replace(row, difference=difference, low=low, high=high, verdict="no evidence", **counts, **tests)
+    test = paired_test(b, a, one.folds)
+    return replace(row, verdict="no evidence", **test._asdict())
 
 
-def _weights(values: QueryValues, metric: str) -> np.ndarray:
-    """(q,) weights under which the mean over queries is the mean over folds; all 1 where folds are equal."""
-    counts = {fold: queries for fold, (_, queries) in values.fold_means(metric).items()}
-    total = sum(counts.values())
-    return np.array(
-        [total / (len(counts) * counts[fold]) if fold in counts else np.nan for fold in values.folds]
-    )
-
-
-def _corrected(rows: list[Row]) -> list[Row]:
+def _corrected(rows: list[MeanDifference]) -> list[MeanDifference]:
     """Holm's correction, and with it the verdicts, a metric at a time."""
     found = list(rows)
     for metric in {row.metric for row in rows}:
@@ -234,7 +224,7 @@ def _corrected(rows: list[Row]) -> list[Row]:
     return found
 
 
-def _verdict(row: Row, p: float) -> Verdict:
+def _verdict(row: MeanDifference, p: float) -> Verdict:
     if p < LEVEL and row.low > 0:
         return "better"
     return "worse" if p < LEVEL and row.high < 0 else "no evidence"

@@ -27,7 +27,10 @@ def _overview(comparison: Comparison) -> Markup:
         ],
         lacking=list(wording.lacking(comparison)),
         verdicts=[
-            table for dataset in comparison.datasets() for table in wording.tables(comparison, dataset)
+            row
+            for dataset in comparison.datasets()
+            for rows in wording.moved(comparison, dataset).values()
+            for row in rows
         ],
         changed=list(wording.changed(comparison)),
         costs=[(pair, wording.cost(pair)) for pair in comparison.costs],
@@ -41,11 +44,10 @@ def _dataset(comparison: Comparison, dataset: str) -> Markup:
         dataset=dataset,
         convention=comparison.a.conventions[dataset],
         method=wording.METHOD,
-        plots=[(table, differences(table.rows)) for table in wording.tables(comparison, dataset)],
+        plots=[(metric, differences(rows)) for metric, rows in wording.moved(comparison, dataset).items()],
         rows=[row for row in comparison.rows if row.dataset == dataset and row.moved],
         level=list(wording.level(comparison, dataset)),
         moved=[(moved, queries(moved)) for moved in comparison.moved if moved.dataset == dataset],
         interval=wording.interval,
-        probability=wording.probability,
         marks=wording.MARKS,
     )

@@ -2,9 +2,9 @@
 
 from gradrank.diff import wording
 from gradrank.diff.compare import Comparison, Moved
-from gradrank.evaluation.published import metric_label
-from gradrank.report.pages.page import number
-from gradrank.report.tables.markdown import markdown_table
+from gradrank.evaluation.metrics import metric_label
+from gradrank.report.tables.numbers import MINUS
+from gradrank.report.tables.table import Column, Table, pipe_table
 
 MOST_ROWS = 10  # of a table that is not folded away
 
@@ -24,9 +24,8 @@ def page(comparison: Comparison) -> str:
     for dataset in comparison.datasets():
         parts += _dataset(comparison, dataset)
     if comparison.costs:
-        rows = [[f"`{pair.dataset}/{pair.model}`", *wording.cost(pair)] for pair in comparison.costs]
-        head = ["method", "time A", "time B", "memory A", "memory B"]
-        parts += _folded("Time of all jobs and peak memory", markdown_table(head, rows))
+        costs = wording.costs_table(comparison)
+        parts += _folded(costs.title, _pipe_table(costs))
     return "\n\n".join(parts) + "\n"
 
 
@@ -34,32 +33,23 @@ def _changes(changed: wording.Changed) -> list[str]:
     if not changed.rows:
         return [f"**{changed.title}**: {changed.note}"]
     rows = [[f"`{name}`", f"`{a}`", f"`{b}`"] for name, a, b in changed.rows]
-    table = markdown_table([changed.title, "A", "B"], rows)
+    table = pipe_table([changed.title, "A", "B"], rows)
     return _folded(f"{changed.title}: {len(rows)} changes", table) if len(rows) > MOST_ROWS else [table]
 
 
 def _dataset(comparison: Comparison, dataset: str) -> list[str]:
     parts = [f"### {dataset} (`{comparison.a.conventions[dataset]}`)"]
-    head = ["method", "metric", "A", "B", "difference", "95% interval", "Wilcoxon p", "t p", "verdict"]
-    rows = [
-        [
-            f"`{row.model}`",
-            metric_label(table.metric),
-            number(row.a),
-            number(row.b),
-            wording.signed(row.difference),
-            wording.interval(row),
-            wording.probability(row.wilcoxon_holm),
-            wording.probability(row.t_holm),
-            f"{row.verdict} {wording.MARKS[row.verdict]}".strip(),
-        ]
-        for table in wording.tables(comparison, dataset)
-        for row in table.rows
-    ]
-    parts += [markdown_table(head, rows)] if rows else []
+    metric = Column("metric", of=lambda row: metric_label(row.metric))
+    rows = [row for own in wording.moved(comparison, dataset).values() for row in own]
+    parts += [_pipe_table(wording.differences_table(rows, metric))] if rows else []
     parts += [f"{sentence}." for sentence in wording.level(comparison, dataset)]
     moved = [each for each in comparison.moved if each.dataset == dataset]
     return parts + (_folded("Queries that moved most", "\n\n".join(map(_moved, moved))) if moved else [])
+
+
+def _pipe_table(table: Table) -> str:
+    """The first column, of methods, as code."""
+    return pipe_table(table.head, [[f"`{method}`", *cells] for method, *cells in table.cells(MINUS)])
 
 
 def _moved(moved: Moved) -> str:

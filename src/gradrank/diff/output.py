@@ -10,7 +10,7 @@ from gradrank.diff.compare import Comparison, compare
 from gradrank.diff.regression import EXIT_CODE, limit, regressions
 from gradrank.diff.sides import resolve
 from gradrank.errors import GradrankError
-from gradrank.evaluation.published import metric_label
+from gradrank.evaluation.metrics import metric_label
 from gradrank.files import atomic
 
 PIPE_WIDTH = 120  # of text that goes to a file or another program
@@ -42,7 +42,7 @@ def run(
 
 def _print(comparison: Comparison, markdown: bool, as_json: bool) -> None:
     if as_json:
-        from gradrank.diff.data import plain
+        from gradrank.diff.as_json import plain
 
         print(json.dumps(plain(comparison), indent=2, ensure_ascii=False))
     elif markdown:

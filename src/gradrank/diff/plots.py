@@ -5,32 +5,34 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from gradrank.diff.compare import Moved, Row
-from gradrank.evaluation.published import metric_label
-from gradrank.report.pages.page import number
+from gradrank.diff.compare import MeanDifference, Moved
+from gradrank.evaluation.metrics import metric_label
 from gradrank.report.plots import svg
+from gradrank.report.plots.frame import Frame
 from gradrank.report.plots.strips import axis, bar, strip, upright
+from gradrank.report.tables.numbers import number
 
-WIDTH, TOP, BOTTOM, LEFT, RIGHT = 300, 8, 116, 42, 292  # of a panel, on paper
+WIDTH = 300
+FRAME = Frame(left=42, right=292, top=8, bottom=116)
 MOST_POINTS = 250
 
 
 @dataclass(frozen=True)
-class Difference:
+class DifferenceStrip:
     """One method's row: its difference and drawing."""
 
-    row: Row
+    row: MeanDifference
     drawing: Markup
 
 
-def differences(rows: Sequence[Row]) -> tuple[list[Difference], Markup]:
+def differences(rows: Sequence[MeanDifference]) -> tuple[list[DifferenceStrip], Markup]:
     """A strip a method on one axis, which comes last: difference (line), 95% interval (bar), zero (line)."""
     ends = [0.0] + [end for row in rows for end in (row.low, row.high, row.difference) if end == end]
     scale = svg.padded(ends, 0, 100)
-    return [Difference(row, _strip(scale, row)) for row in rows], axis(scale)
+    return [DifferenceStrip(row, _strip(scale, row)) for row in rows], axis(scale)
 
 
-def _strip(scale: svg.Scale, row: Row) -> Markup:
+def _strip(scale: svg.Scale, row: MeanDifference) -> Markup:
     parts = [upright(scale, 0.0, "zero")]
     label = f"{row.model}: {number(row.difference, '+.4f')}, {row.verdict}"
     if row.low == row.low:
@@ -44,17 +46,13 @@ def _strip(scale: svg.Scale, row: Row) -> Markup:
 def queries(moved: Moved) -> Markup:
     """Every query's gap, from the largest gain to the largest loss."""
     count = len(moved.gaps)
-    across = svg.Scale(0, max(count - 1, 1), LEFT, RIGHT)
-    up = svg.padded([0.0, *moved.gaps], BOTTOM, TOP)
-    parts = []
-    for value, text in up.ticks(4):
-        parts.append(svg.element("line", x1=LEFT, x2=RIGHT, y1=up(value), y2=up(value), class_="grid"))
-        parts.append(svg.element("text", text, x=LEFT - 4, y=up(value) + 3, class_="tick end"))
-    parts.append(svg.element("line", x1=LEFT, x2=RIGHT, y1=up(0.0), y2=up(0.0), class_="zero"))
+    across = svg.Scale(0, max(count - 1, 1), FRAME.left, FRAME.right)
+    up = svg.padded([0.0, *moved.gaps], FRAME.bottom, FRAME.top)
+    parts = [*FRAME.levels(up, up.ticks(4)), FRAME.level(up, 0.0, "zero")]
     kept = svg.thin(count, MOST_POINTS)
     parts.append(svg.line([across(i) for i in kept], [up(moved.gaps[i]) for i in kept], "mean"))
     gained, lost = int((moved.gaps > 0).sum()), int((moved.gaps < 0).sum())
     words = f"{gained:,} queries gained, {count - gained - lost:,} are level, {lost:,} lost"
-    parts.append(svg.element("text", words, x=LEFT, y=BOTTOM + 16, class_="tick"))
+    parts.append(svg.element("text", words, x=FRAME.left, y=FRAME.bottom + 16, class_="tick"))
     label = f"{moved.model}, {metric_label(moved.metric)}: {words}"
-    return svg.drawing(parts, WIDTH, BOTTOM + 22, label, "moved")
+    return svg.drawing(parts, WIDTH, FRAME.bottom + 22, label, "moved")

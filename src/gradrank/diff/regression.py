@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from gradrank.diff.compare import Comparison, Row
+from gradrank.diff.compare import Comparison, MeanDifference
 from gradrank.errors import GradrankError, nearest
 
 EXIT_CODE = 3  # 1 is an error, 2 a wrong command line
@@ -27,7 +27,7 @@ def limit(text: str) -> Limit:
     return Limit(metric, delta)
 
 
-def regressions(comparison: Comparison, limit: Limit) -> list[Row]:
+def regressions(comparison: Comparison, limit: Limit) -> list[MeanDifference]:
     """The methods whose mean fell by more than the limit, significant or not: equal seeds give equal bytes, so
     a fall is no noise of the run, and few queries must not hide a large one. Only methods of both sides count.
 

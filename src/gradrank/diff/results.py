@@ -7,7 +7,7 @@ import numpy as np
 
 from gradrank.diff.side import Method
 from gradrank.evaluation.per_query import QueryValues, query_values
-from gradrank.report.tables.rows import RECALL_LEVELS
+from gradrank.report.tables.summary_tables import RECALL_LEVELS
 from gradrank.results import SUMMARY, Cost
 from gradrank.validation import flat
 

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from gradrank.diff import wording
 from gradrank.diff.compare import Comparison
-from gradrank.evaluation.published import metric_label
-from gradrank.report.pages.page import number
+from gradrank.evaluation.metrics import metric_label
+from gradrank.report.tables.numbers import MINUS
 
 STYLES = {"better": "bold green", "worse": "bold red", "untested": "yellow"}
 MOST_CHANGES = 20  # of one kind
@@ -48,20 +48,17 @@ def _changes(changed: wording.Changed, console: Console) -> None:
 
 def _dataset(comparison: Comparison, dataset: str, console: Console) -> None:
     convention = comparison.a.conventions[dataset]
-    for metric, rows in ((each.metric, each.rows) for each in wording.tables(comparison, dataset)):
+    for metric, rows in wording.moved(comparison, dataset).items():
         queries = max(row.queries for row in rows)
         _heading(
             f"{dataset}: {metric_label(metric)} ({convention}"
             + (f", {queries:,} queries)" if queries else ")"),
             console,
         )
-        table = _table("method", "A", "B", "difference", "95% interval", "Wilcoxon p", "t p", "verdict")
-        for row in rows:
-            style = STYLES.get(row.verdict, "")
-            cells = [number(row.a), number(row.b), wording.signed(row.difference), wording.interval(row)]
-            cells += [wording.probability(row.wilcoxon_holm), wording.probability(row.t_holm)]
-            verdict = f"{row.verdict} {wording.MARKS[row.verdict]}".strip()
-            table.add_row(Text(row.model), *map(Text, cells), Text(verdict, style))
+        made = wording.differences_table(rows)
+        table = _table(*made.head)
+        for row, (*cells, verdict) in zip(rows, made.cells(MINUS), strict=True):
+            table.add_row(*map(Text, cells), Text(verdict, STYLES.get(row.verdict, "")))
         console.print(Padding(table, (0, 2), expand=False))
     for sentence in wording.level(comparison, dataset):
         console.print(Text.assemble((f"\n{dataset}: ", "bold"), sentence))
@@ -77,10 +74,11 @@ def _dataset(comparison: Comparison, dataset: str, console: Console) -> None:
 
 def _costs(comparison: Comparison, console: Console) -> None:
     if comparison.costs:
-        _heading("Time of all jobs and peak memory", console)
-        table = _table("method", "time A", "time B", "memory A", "memory B")
-        for pair in comparison.costs:
-            table.add_row(Text(f"{pair.dataset}/{pair.model}"), *map(Text, wording.cost(pair)))
+        made = wording.costs_table(comparison)
+        _heading(made.title, console)
+        table = _table(*made.head)
+        for cells in made.cells():
+            table.add_row(*map(Text, cells))
         console.print(Padding(table, (0, 2), expand=False))
 
 

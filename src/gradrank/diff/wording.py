@@ -1,30 +1,24 @@
 """What the terminal, Markdown and HTML say alike: numbers, hashes and sentences."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gradrank.diff.changes import Change
-from gradrank.diff.compare import Comparison, CostPair, Query, Row, headline
+from gradrank.diff.compare import Comparison, CostPair, MeanDifference, Query, headline
 from gradrank.diff.side import Side
-from gradrank.report.pages.page import number, seconds
+from gradrank.report.tables.numbers import NONE, P, number, seconds
+from gradrank.report.tables.table import Column, Table
 
 MARKS = {"better": "▲", "worse": "▼", "no evidence": "", "unchanged": "", "untested": ""}
 TITLES = {"params": "Parameters", "data": "Data", "code": "Code", "versions": "Packages"}
 METHOD = (
-    "B minus A over the same queries, with the 95% bootstrap interval. Better or worse: a Wilcoxon signed-rank "
-    "test, Holm-corrected over every method of the diff that moved, gives p < .05, and the interval excludes 0."
+    "Means over folds, B minus A, of the same queries, with the 95% bootstrap interval over queries. Better or worse: "
+    "a Wilcoxon signed-rank test, Holm-corrected over every method of the diff that moved, gives p < .05, and the "
+    "interval excludes 0."
 )
 
 NAMED = 8  # methods that did not move, at most: of more their number is said
-
-
-class Table(NamedTuple):
-    """The rows of one data set and metric whose means moved."""
-
-    dataset: str
-    metric: str
-    rows: list[Row]
 
 
 class Changed(NamedTuple):
@@ -35,24 +29,48 @@ class Changed(NamedTuple):
     note: str
 
 
-def tables(comparison: Comparison, dataset: str) -> list[Table]:
-    """One a headline metric."""
+def moved(comparison: Comparison, dataset: str) -> dict[str, list[MeanDifference]]:
+    """By headline metric the methods whose mean moved; no metric under which none did."""
     own = [row for row in comparison.rows if row.dataset == dataset]
     metrics = headline(list(dict.fromkeys(row.metric for row in own)))
     rows = {metric: [row for row in own if row.metric == metric and row.moved] for metric in metrics}
-    return [Table(dataset, metric, rows[metric]) for metric in metrics if rows[metric]]
+    return {metric: rows[metric] for metric in metrics if rows[metric]}
+
+
+def differences_table(rows: Sequence[MeanDifference], *more: Column) -> Table:
+    """Methods and their differences; more: columns after the method's."""
+    columns = (
+        Column("model", "method"),
+        *more,
+        Column("a", "A", ".4f"),
+        Column("b", "B", ".4f"),
+        Column("difference", "difference", "+.4f"),
+        Column("interval", "95% interval", of=interval),
+        Column("wilcoxon_holm", "Wilcoxon p", P),
+        Column("t_holm", "t p", P),
+        Column("verdict", "verdict", of=lambda row: f"{row.verdict} {MARKS[row.verdict]}".strip()),
+    )
+    return Table("differences", "B minus A", columns, rows)
+
+
+def costs_table(comparison: Comparison) -> Table:
+    """Seconds and memory of A and B."""
+    heads = ("time A", "time B", "memory A", "memory B")
+    columns = [Column("method", of=lambda pair: f"{pair.dataset}/{pair.model}")]
+    columns += [Column(head, of=lambda pair, i=i: cost(pair)[i]) for i, head in enumerate(heads)]
+    return Table("costs", "Time of all jobs and peak memory", columns, comparison.costs, timed=True)
 
 
 def level(comparison: Comparison, dataset: str) -> Iterator[str]:
     """Sentences on the methods that did not move under any metric."""
     own = [row for row in comparison.rows if row.dataset == dataset]
-    moved = {row.model for row in own if row.moved}
+    changed = {row.model for row in own if row.moved}
     words = {
         "unchanged": "Unchanged on every query",
         "untested": "Equal means to four decimals, queries not known",
     }
     for verdict, sentence in words.items():
-        still = dict.fromkeys(row.model for row in own if row.verdict == verdict and row.model not in moved)
+        still = dict.fromkeys(row.model for row in own if row.verdict == verdict and row.model not in changed)
         if still:
             total = len({row.model for row in own})
             named = ", ".join(still) if len(still) <= NAMED else f"{len(still)} of {total} methods"
@@ -80,11 +98,11 @@ def _change(change: Change, comparison: Comparison, hashes: bool) -> tuple[str, 
 
 
 def _text(value: Any) -> str:
-    return "–" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return NONE if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
 def _hash(value: str | None) -> str:
-    return value[:12] if value else "–"
+    return value[:12] if value else NONE
 
 
 def source(side: Side) -> str:
@@ -103,13 +121,8 @@ def signed(value: float) -> str:
     return number(value, "+.4f")
 
 
-def interval(row: Row) -> str:
-    return f"[{signed(row.low)}, {signed(row.high)}]" if row.low == row.low else "–"
-
-
-def probability(p: float) -> str:
-    """`.012`, `<.001`, a dash for none."""
-    return "<.001" if p < 0.001 else number(p, ".3f").removeprefix("0")
+def interval(row: MeanDifference) -> str:
+    return f"[{signed(row.low)}, {signed(row.high)}]" if row.low == row.low else NONE
 
 
 def query(found: Query) -> str:

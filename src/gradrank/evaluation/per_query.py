@@ -41,6 +41,16 @@ class QueryValues:
                 means[int(fold)] = float(np.mean(chosen)), len(chosen)
         return means
 
+    def of_fold(self, fold: int) -> "QueryValues":
+        """The queries of one fold."""
+        own = self.folds == fold
+        values = {metric: each[own] for metric, each in self.values.items()}
+        return QueryValues(self.folds[own], self.qids[own], values)
+
+    def queries(self, metric: str) -> int:
+        """How many have a value."""
+        return int(np.count_nonzero(~np.isnan(self.values[metric])))
+
     def mean(self, metric: str) -> float:
         """The mean over folds of their means; nan without any value."""
         means = [mean for mean, _ in self.fold_means(metric).values()]

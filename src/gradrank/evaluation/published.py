@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from gradrank.evaluation.metrics import metric_label
+
 
 class Published(NamedTuple):
     """One published mean over folds on the test parts."""
@@ -19,17 +21,6 @@ class Published(NamedTuple):
     source: str
     method: str
     note: str  # how the published method differs from ours, where it does
-
-
-def metric_label(metric: str) -> str:
-    """A metric as the literature writes it: `ndcg@10` -> `NDCG@10`, `mean_ndcg` -> `MeanNDCG`, NDCG_beta so."""
-    if metric.startswith("mean_"):
-        return "Mean" + metric_label(metric.removeprefix("mean_"))
-    if "@" in metric or len(metric) <= 4:
-        return metric.upper()
-    if metric == "ndcg_beta":
-        return "NDCG_beta"
-    return metric.replace("_", " ").capitalize()
 
 
 def lookup(dataset: str, model: str, metric: str) -> list[Published]:
@@ -54,6 +45,13 @@ def by_fold(dataset: str, method: str, metric: str) -> dict[int, float]:
         and (row["dataset"], row["method"], row["split"], row["metric"])
         == (dataset.upper(), method, "test", metric_label(metric))
     }
+
+
+def verdict(ours: float, half_width: float, published: float) -> str:
+    """`inside` if the published value lies inside our 95% interval, else `above` or `below`: where we are."""
+    if abs(ours - published) <= half_width:
+        return "inside"
+    return "above" if ours > published else "below"
 
 
 @cache

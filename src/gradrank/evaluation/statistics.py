@@ -2,6 +2,10 @@
 
 Methods share their queries, and how hard a query is moves a value far more than the method does: only paired
 tests separate methods that differ by a few thousandths. A query without a value (nan) is left out.
+
+A mean is everywhere the mean over folds of the mean over a fold's queries, and a mean difference that of two such
+means: folds count alike, whatever their size, so each query counts by the size of its fold. The tests (Student's,
+Wilcoxon's, wins and losses) are over queries, each of which counts once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +17,8 @@ import numpy as np
 from gradrank.errors import GradrankError
 
 RESAMPLES = 2000
+BOOTSTRAP_SEED = 0
+LEVEL = 0.05  # of significance, after correction
 
 
 class Interval(NamedTuple):
@@ -21,29 +27,58 @@ class Interval(NamedTuple):
     high: float
 
 
+class PairedTest(NamedTuple):
+    """a against b over the same queries: the mean difference a - b with its bootstrap interval; tests over queries.
+
+    queries: those with a value of both. wins, ties, losses: of a. t, wilcoxon: two-sided p.
+    """
+
+    queries: int
+    difference: float
+    low: float
+    high: float
+    wins: int
+    ties: int
+    losses: int
+    t: float
+    wilcoxon: float
+
+
 def mean_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
     """Mean of (q,) values and its interval, by the standard error and Student's t; one value: nan bounds."""
+    values = values[~np.isnan(values)]
+    return _t_interval(values, np.sqrt(1 / max(len(values), 1)), confidence)
+
+
+def prediction_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
+    """Mean of (n,) values and where one more of them would lie: t s sqrt(1 + 1/n) to either side; one: nan bounds."""
+    values = values[~np.isnan(values)]
+    return _t_interval(values, np.sqrt(1 + 1 / max(len(values), 1)), confidence)
+
+
+def _t_interval(values: np.ndarray, share: float, confidence: float) -> Interval:
+    """Student's, of `share` standard deviations to a unit of t."""
     from scipy.stats import t
 
-    values = values[~np.isnan(values)]
     if len(values) < 2:
         return Interval(float(values[0]) if len(values) else np.nan, np.nan, np.nan)
-    mean, error = float(np.mean(values)), float(np.std(values, ddof=1)) / np.sqrt(len(values))
-    half = float(t.ppf((1 + confidence) / 2, len(values) - 1)) * error
-    return Interval(mean, mean - half, mean + half)
+    mean, scale = float(np.mean(values)), float(np.std(values, ddof=1)) * share
+    if scale == 0:  # no distribution of this width
+        return Interval(mean, mean, mean)
+    low, high = t.interval(confidence, len(values) - 1, loc=mean, scale=scale)
+    return Interval(mean, float(low), float(high))
 
 
 def paired_t(a: np.ndarray, b: np.ndarray) -> float:
     """Two-sided p of Student's paired t test; 1 where a and b are equal, nan for fewer than two queries."""
-    from scipy.stats import t
+    from scipy.stats import ttest_1samp
 
     gaps = _differences(a, b)
     if len(gaps) < 2:
         return np.nan
-    mean, error = float(np.mean(gaps)), float(np.std(gaps, ddof=1)) / np.sqrt(len(gaps))
-    if error == 0:
-        return 1.0 if mean == 0 else 0.0
-    return float(2 * t.sf(abs(mean / error), len(gaps) - 1))
+    if np.all(gaps == gaps[0]):  # t is 0/0 or infinite
+        return 1.0 if gaps[0] == 0 else 0.0
+    return float(ttest_1samp(gaps, 0.0).pvalue)
 
 
 def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
@@ -67,11 +102,27 @@ def win_tie_loss(a: np.ndarray, b: np.ndarray) -> tuple[int, int, int]:
     return int(np.sum(gaps > 0)), int(np.sum(gaps == 0)), int(np.sum(gaps < 0))
 
 
-def bootstrap_interval(a: np.ndarray, b: np.ndarray, seed: int, confidence: float = 0.95) -> Interval:
-    """Mean of a - b and its percentile interval over queries drawn with replacement (Efron 1979)."""
-    gaps = _differences(a, b)
-    low, high = _percentiles(_resampled_means(gaps[:, None], seed)[:, 0], confidence)
-    return Interval(float(np.mean(gaps)), low, high)
+def mean_difference(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOOTSTRAP_SEED) -> Interval:
+    """Mean over (q,) folds of a - b, and its percentile interval over queries drawn with replacement (Efron 1979).
+
+    It is the mean of a minus the mean of b, each over folds, where both have values of the same queries. A query
+    that is drawn keeps the weight that its fold's size gives it.
+    """
+    known = ~np.isnan(a - b)
+    gaps, weights = _differences(a, b), _fold_weights(folds[known])
+    if not len(gaps):
+        return Interval(np.nan, np.nan, np.nan)
+    low, high = _percentiles(_resampled_means(gaps[:, None], weights, seed)[:, 0], 0.95)
+    return Interval(_weighted_mean(gaps, weights), low, high)
+
+
+def paired_test(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOOTSTRAP_SEED) -> PairedTest:
+    """(q,) values of a against those of b, the queries being the same and in one order, each of its (q,) fold."""
+    wins, ties, losses = win_tie_loss(a, b)
+    gap = mean_difference(a, b, folds, seed)
+    return PairedTest(
+        wins + ties + losses, *gap, wins, ties, losses, t=paired_t(a, b), wilcoxon=wilcoxon(a, b)
+    )
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
@@ -88,38 +139,27 @@ def holm(p: Sequence[float]) -> np.ndarray:
     return corrected
 
 
-def compare_all(per_query: Mapping[str, np.ndarray], seed: int) -> list[dict[str, Any]]:
+def compare_all(
+    per_query: Mapping[str, np.ndarray], folds: np.ndarray, seed: int = BOOTSTRAP_SEED
+) -> list[dict[str, Any]]:
     """A row for every two methods of {method: (q,) values}, the queries being the same and in one order.
 
-    Keys: `model_a`, `model_b`, `queries` (those with a value of every method), `difference` (mean of a - b),
-    `low` and `high` (its bootstrap interval), `wins`, `ties`, `losses` (of a), `t` and `wilcoxon` (p),
-    `t_holm` and `wilcoxon_holm` (corrected for the number of rows). Raises GradrankError where the methods
-    have different numbers of queries.
+    folds: (q,) of the queries. Keys: `model_a`, `model_b`, those of PairedTest, `t_holm` and `wilcoxon_holm`
+    (corrected for the number of rows); the queries are those with a value of every method. The resamples are the
+    same for all pairs. Raises GradrankError where the methods have different numbers of queries.
     """
-    names, values = _matrix(per_query)
+    names, values, known = _matrix(per_query)
     if len(values) == 0:
         return []
-    means = _resampled_means(values, seed)
+    weights = _fold_weights(np.asarray(folds)[known])
+    means = _resampled_means(values, weights, seed)
     rows = []
     for i, j in combinations(range(len(names)), 2):
         a, b = values[:, i], values[:, j]
         low, high = _percentiles(means[:, i] - means[:, j], 0.95)
-        wins, ties, losses = win_tie_loss(a, b)
-        rows.append(
-            {
-                "model_a": names[i],
-                "model_b": names[j],
-                "queries": len(values),
-                "difference": float(np.mean(a - b)),
-                "low": low,
-                "high": high,
-                "wins": wins,
-                "ties": ties,
-                "losses": losses,
-                "t": paired_t(a, b),
-                "wilcoxon": wilcoxon(a, b),
-            }
-        )
+        gap = _weighted_mean(_differences(a, b), weights)
+        test = PairedTest(len(values), gap, low, high, *win_tie_loss(a, b), paired_t(a, b), wilcoxon(a, b))
+        rows.append({"model_a": names[i], "model_b": names[j]} | test._asdict())
     for test in ("t", "wilcoxon"):
         for row, p in zip(rows, holm([row[test] for row in rows]), strict=True):
             row[f"{test}_holm"] = float(p)
@@ -142,7 +182,7 @@ def friedman_nemenyi(per_query: Mapping[str, np.ndarray], level: float = 0.05) -
     """Ranks of {method: (q,) values}, ties sharing theirs. Raises GradrankError for fewer than 3 methods."""
     from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-    names, values = _matrix(per_query)
+    names, values, _ = _matrix(per_query)
     count = len(names)
     if count < 3 or len(values) < 2:
         raise GradrankError(f"ranks need 3 methods and 2 queries; there are {count} and {len(values)}")
@@ -161,20 +201,35 @@ def _differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.round(gaps[~np.isnan(gaps)], 12)
 
 
-def _matrix(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray]:
-    """Method names and (q, m) values of the queries that have a value of every method."""
+def _matrix(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Method names, (k, m) values of the queries that have one of every method, and (q,) which these are."""
     sizes = {name: len(values) for name, values in per_query.items()}
     if len(set(sizes.values())) > 1:
         raise GradrankError(f"methods measured on different numbers of queries: {sizes}")
     values = np.column_stack([np.asarray(each, dtype=np.float64) for each in per_query.values()])
-    return list(per_query), values[~np.isnan(values).any(axis=1)]
+    known = ~np.isnan(values).any(axis=1)
+    return list(per_query), values[known], known
 
 
-def _resampled_means(values: np.ndarray, seed: int) -> np.ndarray:
-    """(RESAMPLES, m) means of (q, m) values over q rows drawn with replacement, the same for all columns."""
+def _fold_weights(folds: np.ndarray) -> np.ndarray:
+    """(q,) weights under which the mean over queries is the mean over their folds; all 1 where folds are equal."""
+    _, fold, sizes = np.unique(folds, return_inverse=True, return_counts=True)
+    return len(folds) / (len(sizes) * sizes[fold])
+
+
+def _weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
+    return float(np.sum(weights * values) / np.sum(weights)) if len(values) else np.nan
+
+
+def _resampled_means(values: np.ndarray, weights: np.ndarray, seed: int) -> np.ndarray:
+    """(RESAMPLES, m) weighted means of (q, m) values over q rows drawn with replacement, the same for all columns."""
     draw = np.random.default_rng(seed)
-    queries = len(values)
-    return np.array([values[draw.integers(queries, size=queries)].mean(axis=0) for _ in range(RESAMPLES)])
+    queries, weighted = len(values), values * weights[:, None]
+    means = np.empty((RESAMPLES, values.shape[1]))
+    for mean in means:
+        drawn = draw.integers(queries, size=queries)
+        mean[:] = weighted[drawn].sum(axis=0) / weights[drawn].sum()
+    return means
 
 
 def _percentiles(means: np.ndarray, confidence: float) -> tuple[float, float]:

@@ -13,8 +13,8 @@ from gradrank.errors import GradrankError
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.files import read_json
 from gradrank.git import revision
-from gradrank.report.tables.files import read_table
-from gradrank.report.tables.rows import COLUMNS, Row, means
+from gradrank.report.tables.summary_tables import means, read_tables
+from gradrank.report.tables.table import Row
 from gradrank.results import SUMMARY, Cost, Results
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _read_dataset(
 ) -> DataSet:
     """on_pages: models, beside those of the summary, that a study's page is about."""
     summary = own.summary()
-    tables, notices = {name: read_table(own.tables_path, name) for name in COLUMNS}, []
+    tables, notices = read_tables(own.tables_path), []
     if tables["main"]:
         if means(tables["main"], convention) != summary:
             notices.append(

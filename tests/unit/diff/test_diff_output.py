@@ -11,8 +11,8 @@ from rich.console import Console
 
 from diff_sides import make_study, side, values
 from gradrank.diff import html, markdown, text
+from gradrank.diff.as_json import plain
 from gradrank.diff.compare import compare
-from gradrank.diff.data import plain
 from gradrank.diff.side import Method
 
 VOID = {"meta", "link", "input", "br"}

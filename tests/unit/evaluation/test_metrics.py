@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gradrank.errors import GradrankError
 from gradrank.evaluation import metrics
 from gradrank.evaluation.conventions import CONVENTIONS, resolve
-from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.metrics import compute, metric_label
 from gradrank.learning.selection import measure
 
 NAMES = [
@@ -384,3 +384,22 @@ def test_unknown_convention_names_the_nearest():
         resolve("letor")
     with pytest.raises(GradrankError, match="discount 'log' is none of"):
         resolve("standard", discount="log")
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("ndcg@10", "NDCG@10"),
+        ("ndcg", "NDCG"),
+        ("mean_ndcg", "MeanNDCG"),
+        ("map", "MAP"),
+        ("p@10", "P@10"),
+        ("mrr", "MRR"),
+        ("ndcg_beta", "NDCG_beta"),
+        ("f0.5@3", "F0.5@3"),
+        ("iprec@0.1", "Precision at recall 0.1"),
+        ("own_measure", "own_measure"),
+    ],
+)
+def test_labels_are_those_of_the_definitions(name, label):
+    assert metric_label(name) == label

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from gradrank.evaluation.published import lookup, metric_label
+from gradrank.evaluation.published import lookup
 
 
 def test_ranksvm_on_mq2007_has_both_sources():
@@ -62,18 +62,3 @@ def test_every_mapped_method_is_published():
     mapped = {row["method"] for row in csv.DictReader(base.joinpath("methods.csv").open())}
     assert mapped <= published
     assert published <= mapped, "a published method that no model answers to"
-
-
-@pytest.mark.parametrize(
-    ("metric", "label"),
-    [
-        ("ndcg@10", "NDCG@10"),
-        ("mean_ndcg", "MeanNDCG"),
-        ("map", "MAP"),
-        ("p@10", "P@10"),
-        ("mrr", "MRR"),
-        ("ndcg_beta", "NDCG_beta"),
-    ],
-)
-def test_metric_label(metric, label):
-    assert metric_label(metric) == label

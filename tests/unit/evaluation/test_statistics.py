@@ -1,20 +1,24 @@
 """Intervals and paired tests against enumerations, tables and by-hand corrections."""
 
 from itertools import product
+from statistics import fmean
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.statistics import (
-    bootstrap_interval,
     compare_all,
     friedman_nemenyi,
     holm,
+    mean_difference,
     mean_interval,
     paired_t,
+    paired_test,
+    prediction_interval,
     wilcoxon,
     win_tie_loss,
 )
@@ -39,6 +43,28 @@ def test_mean_interval_of_one_or_no_value():
     assert mean_interval(np.array([0.5])).mean == 0.5
     assert np.isnan(mean_interval(np.array([0.5])).low)
     assert np.isnan(mean_interval(np.array([np.nan])).mean)
+
+
+def test_prediction_interval_by_hand():
+    # As above; one more value varies by itself too: sqrt(1 + 1/3) in place of sqrt(1/3).
+    half = 0.95 / np.sqrt(2 * 0.975 * 0.025) * np.sqrt(4 / 3)
+    assert prediction_interval(np.array([1.0, 2.0, 3.0])) == pytest.approx((2, 2 - half, 2 + half), abs=1e-9)
+    assert np.isnan(prediction_interval(np.array([1.0])).high)
+
+
+def test_intervals_of_equal_values_have_no_width():
+    assert mean_interval(np.ones(4)) == prediction_interval(np.ones(4)) == (1.0, 1.0, 1.0)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=9, unique=True))
+def test_paired_t_is_the_formula(gaps):
+    gaps = np.round(gaps, 6)
+    if np.std(gaps) < 1e-6:
+        return
+    statistic = np.mean(gaps) / (np.std(gaps, ddof=1) / np.sqrt(len(gaps)))
+    assert paired_t(gaps, np.zeros(len(gaps))) == pytest.approx(
+        2 * t.sf(abs(statistic), len(gaps) - 1), rel=1e-9
+    )
 
 
 def test_paired_t_of_students_sleep_data():
@@ -111,12 +137,12 @@ def test_holm_rejects_what_the_step_down_procedure_rejects(p):
     assert {i for i, value in enumerate(holm(p)) if value <= 0.05} == rejected
 
 
-def test_bootstrap_interval_is_seeded_and_near_the_normal_one():
+def test_mean_difference_is_seeded_and_its_interval_near_the_normal_one():
     draw = np.random.default_rng(1)
-    a, b = draw.normal(0.45, 0.3, 1500), draw.normal(0.44, 0.3, 1500)
-    one = bootstrap_interval(a, b, seed=7)
-    assert one == bootstrap_interval(a, b, seed=7)
-    assert one != bootstrap_interval(a, b, seed=8)
+    a, b, folds = draw.normal(0.45, 0.3, 1500), draw.normal(0.44, 0.3, 1500), np.repeat([1, 2, 3], 500)
+    one = mean_difference(a, b, folds, seed=7)
+    assert one == mean_difference(a, b, folds, seed=7)
+    assert one != mean_difference(a, b, folds, seed=8)
     error = np.std(a - b, ddof=1) / np.sqrt(1500)
     assert one.mean == pytest.approx(np.mean(a - b), abs=1e-12)
     # The standard error of a 2.5% quantile of 2000 resamples is .06 of the mean's.
@@ -124,28 +150,76 @@ def test_bootstrap_interval_is_seeded_and_near_the_normal_one():
     assert one.high == pytest.approx(one.mean + 1.96 * error, abs=0.2 * error)
 
 
+def over_folds(values, folds):
+    """The mean over folds of their means, by plain Python."""
+    own = {}
+    for value, fold in zip(values, folds, strict=True):
+        if value == value:
+            own.setdefault(fold, []).append(value)
+    return fmean(map(fmean, own.values()))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 4), st.floats(0, 1), st.floats(0, 1), st.booleans()), min_size=1))
+def test_mean_difference_is_that_of_the_means_over_unequal_folds(queries):
+    folds, a, b, dropped = map(np.array, zip(*queries, strict=True))
+    if dropped.all():
+        return
+    a, b = np.where(dropped, np.nan, a), np.where(dropped, np.nan, b)
+    assert mean_difference(a, b, folds).mean == pytest.approx(
+        over_folds(a, folds) - over_folds(b, folds), abs=1e-9
+    )
+
+
+def test_bootstrap_is_the_enumeration_of_resamples():
+    """Three queries in folds of two and one: all 27 resamples, weights 3/4, 3/4, 3/2."""
+    gaps, folds = np.array([0.1, 0.5, 0.3]), np.array([1, 1, 2])
+    weights = np.array([0.75, 0.75, 1.5])
+    means = []
+    for drawn in map(list, product(range(3), repeat=3)):
+        means.append(np.dot(weights[drawn], gaps[drawn]) / weights[drawn].sum())
+    interval = mean_difference(gaps, np.zeros(3), folds, seed=1)
+    # Of 27 equal shares the least, .1 alone, and the greatest, .5 alone, have 3.7%: more than the tails' 2.5%.
+    assert interval == pytest.approx((0.3, min(means), max(means)), abs=1e-12)
+
+
+def test_a_constant_difference_has_an_interval_of_no_width():
+    """However the folds' sizes vary from resample to resample."""
+    a = np.random.default_rng(0).random(40)
+    assert mean_difference(a + 0.25, a, np.repeat([1, 2], [5, 35])) == pytest.approx(
+        (0.25, 0.25, 0.25), abs=1e-9
+    )
+
+
+def test_without_queries_there_is_no_difference():
+    assert np.isnan(mean_difference(np.array([np.nan]), np.ones(1), np.ones(1))).all()
+
+
 def test_compare_all_has_every_pair_with_its_own_tests():
     draw = np.random.default_rng(2)
-    base = draw.uniform(size=200)
+    base, folds = draw.uniform(size=200), np.repeat([1, 2, 3], [20, 80, 100])
     methods = {name: base + draw.normal(shift, 0.1, 200) for name, shift in (("a", 0), ("b", 0.1), ("c", 0))}
     methods["c"][5] = np.nan
-    rows = compare_all(methods, seed=3)
+    rows = compare_all(methods, folds, seed=3)
     assert [(row["model_a"], row["model_b"]) for row in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
     keep = np.arange(200) != 5
     for row in rows:
         a, b = methods[row["model_a"]][keep], methods[row["model_b"]][keep]
+        expected = paired_test(a, b, folds[keep], seed=3)
+        assert {key: row[key] for key in expected._fields} == pytest.approx(expected._asdict(), abs=1e-11)
         assert row["queries"] == 199
-        assert row["difference"] == pytest.approx(np.mean(a - b), abs=1e-15)
+        assert row["difference"] == pytest.approx(
+            over_folds(a, folds[keep]) - over_folds(b, folds[keep]), abs=1e-11
+        )
         assert (row["t"], row["wilcoxon"]) == (paired_t(a, b), wilcoxon(a, b))
         assert (row["wins"], row["ties"], row["losses"]) == win_tie_loss(a, b)
-        assert (row["low"], row["high"]) == pytest.approx(bootstrap_interval(a, b, seed=3)[1:], abs=1e-12)
     assert [row["t_holm"] for row in rows] == list(holm([row["t"] for row in rows]))
     assert [row["wilcoxon_holm"] < 0.05 for row in rows] == [True, False, True]
 
 
 def test_compare_all_refuses_different_queries():
     with pytest.raises(GradrankError, match="different numbers of queries"):
-        compare_all({"a": np.zeros(3), "b": np.zeros(4)}, seed=0)
+        compare_all({"a": np.zeros(3), "b": np.zeros(4)}, np.ones(3))
 
 
 def test_friedman_nemenyi_by_hand():

@@ -12,9 +12,9 @@ from gradrank.errors import GradrankError
 from gradrank.files import write_json
 from gradrank.report.contents import Fold
 from gradrank.report.document import render
-from gradrank.report.pages.page import number, seconds
 from gradrank.report.plots.svg import Scale, padded, thin
-from gradrank.report.tables.summary import summarise
+from gradrank.report.tables.numbers import number, seconds
+from gradrank.report.tables.summary import summary
 from made_results import CONVENTIONS, METRICS, make_results
 
 MODELS = ("lambdamart", "ranksvm")
@@ -60,7 +60,7 @@ class Document(HTMLParser):
 def study(tmp_path_factory):
     root = tmp_path_factory.mktemp("study")
     for dataset in ("mq2007", "synthetic_net"):
-        summarise(make_results(root, dataset, MODELS), MODELS, "letor4")
+        summary(make_results(root, dataset, MODELS), MODELS, "letor4")
     (root / "params.yaml").write_text("seed: 2005 # <b>not markup</b>\n")
     return root
 
@@ -206,7 +206,7 @@ def test_only_the_committed_summary(root):
 def test_own_data_are_called_what_params_say(root):
     (root / "params.yaml").write_text("datasets: {mine: {path: x, title: My & own}}\n")
     make_results(root, "mine", MODELS)
-    summarise(root / "results" / "mine", MODELS, "letor4")
+    summary(root / "results" / "mine", MODELS, "letor4")
     assert '<h1 id="data-mine-title">My &amp; own</h1>' in rendered(root)
 
 
@@ -223,7 +223,7 @@ def test_stale_summary_is_marked(root):
 
 
 def test_models_left_out_of_the_summary_are_named(root):
-    summarise(root / "results" / "mq2007", ["ranksvm"], "letor4")
+    summary(root / "results" / "mq2007", ["ranksvm"], "letor4")
     assert "not part of this summary: lambdamart." in rendered(root)
     about = {"name": "mine", "title": "Mine", "publication": "", "models": ["lambdamart"], "sections": []}
     write_json(root / "results" / "studies" / "mine" / "page.json", about)  # named on a page of its own

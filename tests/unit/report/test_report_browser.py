@@ -10,7 +10,7 @@ import pytest
 
 from gradrank.report.document import render
 from gradrank.report.plots.two_methods import difference_plot
-from gradrank.report.tables.summary import summarise
+from gradrank.report.tables.summary import summary
 from made_results import make_results
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm")
@@ -39,7 +39,7 @@ def seen(tmp_path_factory):
     """
     root = tmp_path_factory.mktemp("browser")
     for dataset in ("mq2007", "synthetic_net"):
-        summarise(make_results(root, dataset, MODELS), MODELS, "letor4")
+        summary(make_results(root, dataset, MODELS), MODELS, "letor4")
     out = root / "report.html"
     render(root / "results", out, data=root / "data" / "parquet", params=root / "params.yaml")
     actions = """<script>
@@ -120,11 +120,11 @@ def test_no_page_is_wider_than_a_phone(seen):
 
 def test_switch_shows_the_other_convention(seen):
     observed, root = seen
-    summarise(root / "results" / "mq2007", MODELS, "standard")
-    summary = json.loads((root / "results" / "mq2007" / "summary.json").read_text())
+    summary(root / "results" / "mq2007", MODELS, "standard")
+    written = json.loads((root / "results" / "mq2007" / "summary.json").read_text())
     assert observed["heading"] == "standard"
     assert {row["model"]: float(row["map"]) for row in observed["rows"]} == {
-        model: means["map"] for model, means in summary.items()
+        model: means["map"] for model, means in written.items()
     }
 
 

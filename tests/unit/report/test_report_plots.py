@@ -10,13 +10,13 @@ import pytest
 
 from gradrank.evaluation.statistics import compare_all
 from gradrank.report.contents import DataSet, read_contents
-from gradrank.report.plots import two_methods as pairs_module
+from gradrank.report.plots import two_methods as two_methods_module
 from gradrank.report.plots.heat_map import matrices
 from gradrank.report.plots.pr_curves import pr_curves
 from gradrank.report.plots.ranks import mean_ranks
 from gradrank.report.plots.sweeps import sweeps, swept
-from gradrank.report.plots.two_methods import MOST_VALUES, difference_plot, paired_tests, pairs
-from gradrank.report.tables.summary import summarise
+from gradrank.report.plots.two_methods import MOST_VALUES, difference_plot, paired_tests, two_methods
+from gradrank.report.tables.summary import summary
 from gradrank.results import Results
 from made_results import RECALL, make_results
 
@@ -26,7 +26,7 @@ MODELS = ("lambdamart", "ranknet_linear", "ranksvm", "single_feature")
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory):
     root = tmp_path_factory.mktemp("plots")
-    summarise(make_results(root, models=MODELS), MODELS, "letor4")
+    summary(make_results(root, models=MODELS), MODELS, "letor4")
     found = Results(root / "results")
     return read_contents(found, "letor4", root / "params.yaml", root / "data" / "parquet").datasets[0]
 
@@ -62,7 +62,7 @@ def test_difference_plot_leaves_undefined_queries_out():
 
 
 def test_embedded_values_are_those_of_the_test_queries(dataset):
-    found = pairs(dataset)
+    found = two_methods(dataset)
     assert found.chosen == tuple(dataset.ranked()[:2])
     assert found.every == 1
     for model, values in zip(found.models, found.data["values"], strict=True):
@@ -71,22 +71,22 @@ def test_embedded_values_are_those_of_the_test_queries(dataset):
 
 def test_forty_methods_on_mq2007_take_less_than_a_megabyte():
     rng = np.random.default_rng(0)
-    found = pairs(dataset_of({f"m{i}": rng.random(1692) for i in range(40)}))
+    found = two_methods(dataset_of({f"m{i}": rng.random(1692) for i in range(40)}))
     assert found.every == 1
     assert len(json.dumps(found.data)) < 500_000
 
 
 def test_large_collections_are_thinned(monkeypatch):
     values = {"a": np.linspace(0, 1, 84_600), "b": np.zeros(84_600), "c": np.ones(84_600)}
-    found = pairs(dataset_of(values))
+    found = two_methods(dataset_of(values))
     assert found.every == 2
     assert sum(map(len, found.data["values"])) <= MOST_VALUES
-    monkeypatch.setattr(pairs_module, "MOST_VALUES", 10)
-    assert sum(map(len, pairs(dataset_of(values)).data["values"])) <= 10
+    monkeypatch.setattr(two_methods_module, "MOST_VALUES", 10)
+    assert sum(map(len, two_methods(dataset_of(values)).data["values"])) <= 10
 
 
 def test_undefined_values_are_marked():
-    found = pairs(dataset_of({"a": np.array([0.5, np.nan]), "b": np.array([0.25, 1.0])}))
+    found = two_methods(dataset_of({"a": np.array([0.5, np.nan]), "b": np.array([0.25, 1.0])}))
     assert dict(zip(found.models, found.data["values"], strict=True)) == {
         "a": [5000, -1],
         "b": [2500, 10_000],
@@ -94,7 +94,7 @@ def test_undefined_values_are_marked():
 
 
 def test_one_method_has_no_pair():
-    assert pairs(dataset_of({"a": np.ones(3)})) is None
+    assert two_methods(dataset_of({"a": np.ones(3)})) is None
 
 
 def test_stored_tests_are_those_of_the_two_methods_in_that_order(dataset):
@@ -102,7 +102,8 @@ def test_stored_tests_are_those_of_the_two_methods_in_that_order(dataset):
     stored = paired_tests(dataset, models)
     assert set(stored) == {"ndcg@10", "map"}
     assert set(stored["ndcg@10"]) == {f"{i},{j}" for i, j in combinations(range(4), 2)}
-    rows = compare_all({model: dataset.queries[model] for model in models}, 0)
+    folds = np.repeat(np.arange(1, 6), [7, 8, 9, 10, 11])  # of made_results
+    rows = compare_all({model: dataset.queries[model] for model in models}, folds)
     for row in rows:
         i, j = models.index(row["model_a"]), models.index(row["model_b"])
         got = stored["ndcg@10"][f"{i},{j}"]
@@ -193,7 +194,7 @@ def test_ranks_of_a_summary_add_up(dataset):
 
 def test_two_methods_have_no_critical_difference(tmp_path):
     made = make_results(tmp_path, models=MODELS[:2])
-    summarise(made, MODELS[:2], "letor4")
+    summary(made, MODELS[:2], "letor4")
     assert (made / "tables" / "ranks.csv").read_text().count("\n") == 1
 
 
@@ -227,7 +228,7 @@ def sweep_of(tmp_path, values, name="rate"):
     for model, value in zip(models, values, strict=True):
         for path in made.glob(f"{model}/fold*/spec.json"):
             path.write_text(json.dumps(json.loads(path.read_text()) | {"params": {name: value}}))
-    summarise(made, models, "letor4")
+    summary(made, models, "letor4")
     contents = read_contents(
         Results(tmp_path / "results"), "letor4", tmp_path / "params.yaml", tmp_path / "data"
     )

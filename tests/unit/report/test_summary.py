@@ -11,9 +11,11 @@ import pytest
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.per_query import write_all_test_queries
-from gradrank.evaluation.published import lookup
-from gradrank.report.tables.rows import best, verdict
-from gradrank.report.tables.summary import summarise
+from gradrank.evaluation.published import lookup, verdict
+from gradrank.report.tables.numbers import best
+from gradrank.report.tables.summary import summary
+from gradrank.report.tables.summary_tables import DEFINITIONS, read_tables
+from gradrank.report.tables.table import Column
 from gradrank.results import Results
 from made_results import CONVENTIONS, METRICS, make_results
 
@@ -23,7 +25,7 @@ MODELS = ("lambdamart", "ranksvm")
 @pytest.fixture(scope="module")
 def summarised(tmp_path_factory):
     made = make_results(tmp_path_factory.mktemp("study"))
-    summarise(made, MODELS, "letor4")
+    summary(made, MODELS, "letor4")
     return made
 
 
@@ -67,12 +69,12 @@ def test_main_table_is_the_mean_of_fold_means(folder, convention, metric):
 
 
 def test_summary_json_has_four_decimals_of_the_primary_convention(folder):
-    summary = json.loads((folder / "summary.json").read_text())
-    assert list(summary) == sorted(MODELS)
+    written = json.loads((folder / "summary.json").read_text())
+    assert list(written) == sorted(MODELS)
     rows = [row for row in table(folder, "main") if row["convention"] == "letor4"]
     assert len(rows) == len(MODELS) * len(METRICS)
     for row in rows:
-        assert summary[row["model"]][row["metric"]] == round(float(row["mean"]), 4)
+        assert written[row["model"]][row["metric"]] == round(float(row["mean"]), 4)
 
 
 def test_fold_table_averages_to_the_main_table(folder):
@@ -91,7 +93,7 @@ def test_pairwise_table_tests_every_pair_of_the_primary_convention(tmp_path):
     folder = make_results(tmp_path, models=models)
     better = pl.read_parquet(folder / "ranksvm" / "per_query.parquet").with_columns(pl.col("map") + 2)
     better.write_parquet(folder / "ranknet_linear" / "per_query.parquet")
-    summarise(folder, models, "letor4")
+    summary(folder, models, "letor4")
     rows = table(folder, "pairwise")
     pairs = [("lambdamart", "ranknet_linear"), ("lambdamart", "ranksvm"), ("ranknet_linear", "ranksvm")]
     assert [(row["metric"], row["model_a"], row["model_b"]) for row in rows] == [
@@ -106,15 +108,52 @@ def test_pairwise_table_tests_every_pair_of_the_primary_convention(tmp_path):
     assert "best by MAP (`ranknet_linear`;" in text and "p ≥ 0.05): no other method." in text
 
 
+def test_pairwise_difference_is_that_of_the_two_printed_means(folder):
+    """Folds differ in size: the mean over queries would be another number."""
+    means = {
+        (r["model"], r["metric"]): float(r["mean"])
+        for r in table(folder, "main")
+        if r["convention"] == "letor4"
+    }
+    for row in table(folder, "pairwise"):
+        gap = means[row["model_a"], row["metric"]] - means[row["model_b"], row["metric"]]
+        assert float(row["difference"]) == pytest.approx(gap, abs=1e-12)
+        assert float(row["low"]) < gap < float(row["high"])
+        sides = [queries_by_fold(folder, row[key], metric=row["metric"]) for key in ("model_a", "model_b")]
+        over_queries = [statistics.fmean(v for values in folds.values() for v in values) for folds in sides]
+        assert abs(over_queries[0] - over_queries[1] - gap) > 1e-4
+
+
+def test_a_column_is_added_in_one_place(folder, monkeypatch):
+    """A line in the definition: it is written, printed and read."""
+    folds = DEFINITIONS["folds"]
+    spread = Column("half_width", form=".4f")
+    monkeypatch.setitem(DEFINITIONS, "folds", folds._replace(columns=(*folds.columns, spread), wide=None))
+    summary(folder, MODELS, "letor4")
+    rows = table(folder, "folds")
+    own = queries_by_fold(folder, rows[0]["model"])[1]
+    (row,) = [
+        r
+        for r in rows
+        if (r["convention"], r["metric"], r["fold"], r["model"]) == ("letor4", "ndcg@10", "1", MODELS[0])
+    ]
+    half = 1.96 * statistics.stdev(own) / sqrt(len(own))
+    assert float(row["half_width"]) == pytest.approx(half, rel=1e-12)
+    assert f"{half:.4f}" in (folder / "tables/folds.md").read_text()
+    assert read_tables(folder / "tables")["folds"][3]["half_width"] == pytest.approx(
+        float(rows[3]["half_width"])
+    )
+
+
 def test_published_numbers_stand_beside_ours(folder):
-    summary = json.loads((folder / "summary.json").read_text())
+    written = json.loads((folder / "summary.json").read_text())
     rows = [row for row in table(folder, "published") if row["metric"] == "ndcg@10"]
     assert [(row["method"], float(row["published"])) for row in rows] == [
         (there.method, there.value) for there in lookup("mq2007", "ranksvm", "ndcg@10")
     ]
     for row in rows:
         ours, half_width = float(row["ours"]), float(row["half_width"])
-        assert round(ours, 4) == summary["ranksvm"]["ndcg@10"]
+        assert round(ours, 4) == written["ranksvm"]["ndcg@10"]
         assert float(row["difference"]) == pytest.approx(ours - float(row["published"]), abs=1e-15)
         inside = ours - half_width <= float(row["published"]) <= ours + half_width
         assert (row["verdict"] == "inside") == inside
@@ -129,14 +168,14 @@ def test_markdown_names_the_convention_and_prints_every_mean(folder):
 
 
 def test_markdown_bold_is_best_of_each_column(folder):
-    summary = json.loads((folder / "summary.json").read_text())
+    written = json.loads((folder / "summary.json").read_text())
     text = (folder / "summary.md").read_text()
     for line in text.split("## Published")[0].splitlines():
         if line.startswith("| `"):
             model, *cells = (cell.strip() for cell in line.strip("|").split("|"))
             for metric, cell in zip(METRICS, cells, strict=True):
-                highest = max(means[metric] for means in summary.values())
-                assert cell.startswith("**") == (summary[model.strip("`")][metric] == highest)
+                highest = max(means[metric] for means in written.values())
+                assert cell.startswith("**") == (written[model.strip("`")][metric] == highest)
 
 
 def test_nothing_that_varies_is_in_git(folder):
@@ -144,12 +183,12 @@ def test_nothing_that_varies_is_in_git(folder):
     before = {name: (folder / name).read_bytes() for name in ("summary.json", "summary.md")}
     for timing in folder.glob("*/*/timing.json"):
         timing.write_text('{"seconds": 99, "fit_seconds": 98, "peak_memory_mb": 97}')
-    summarise(folder, MODELS[::-1], "letor4")
+    summary(folder, MODELS[::-1], "letor4")
     assert before == {name: (folder / name).read_bytes() for name in before}
 
 
 def test_another_primary_convention(folder):
-    summarise(folder, MODELS, "standard")
+    summary(folder, MODELS, "standard")
     mean = statistics.fmean(map(statistics.fmean, queries_by_fold(folder, convention="standard").values()))
     assert json.loads((folder / "summary.json").read_text())["ranksvm"]["ndcg@10"] == round(mean, 4)
     assert "`standard`" in (folder / "summary.md").read_text().splitlines()[0]
@@ -160,7 +199,7 @@ def test_dropped_queries_do_not_count(folder):
     path = folder / "ranksvm" / "per_query.parquet"
     dropped = pl.when(pl.col("qid") % 3 > 0).then(pl.col("ndcg@10")).otherwise(float("nan")).alias("ndcg@10")
     pl.read_parquet(path).with_columns(dropped).write_parquet(path)
-    summarise(folder, MODELS, "letor4")
+    summary(folder, MODELS, "letor4")
     folds = queries_by_fold(folder).values()
     kept = [[value for value in fold if value == value] for fold in folds]
     (row,) = [
@@ -176,18 +215,18 @@ def test_one_query_has_no_interval(tmp_path):
     folder = make_results(tmp_path, models=("ranksvm",))
     path = folder / "ranksvm" / "per_query.parquet"
     pl.read_parquet(path).filter((pl.col("fold") == 1) & (pl.col("qid") == 100)).write_parquet(path)
-    summarise(folder, ["ranksvm"], "letor4")
+    summary(folder, ["ranksvm"], "letor4")
     assert {row["half_width"] for row in table(folder, "main")} == {""}
 
 
 def test_missing_evaluation_is_named(folder):
     with pytest.raises(GradrankError, match=r"lambdarank/per_query\.parquet: missing"):
-        summarise(folder, [*MODELS, "lambdarank"], "letor4")
+        summary(folder, [*MODELS, "lambdarank"], "letor4")
 
 
 def test_unmeasured_convention_is_refused_with_the_nearest(folder):
     with pytest.raises(GradrankError, match=r"not evaluated under convention 'letor3'.*letor4"):
-        summarise(folder, MODELS, "letor3")
+        summary(folder, MODELS, "letor3")
 
 
 def test_models_of_different_queries_are_refused(folder):
@@ -196,18 +235,18 @@ def test_models_of_different_queries_are_refused(folder):
     with pytest.raises(
         GradrankError, match="lambdamart and ranksvm were evaluated on different test queries"
     ):
-        summarise(folder, MODELS, "letor4")
+        summary(folder, MODELS, "letor4")
 
 
 def test_no_known_metric_is_refused(folder):
     with pytest.raises(GradrankError, match="none of the metrics err@10"):
-        summarise(folder, MODELS, "letor4", ["err@10"])
+        summary(folder, MODELS, "letor4", ["err@10"])
 
 
 def test_best_is_by_what_is_printed():
     assert best({"a": 0.44391, "b": 0.44394, "c": 0.4438}) == {"a", "b"}
     assert best({"a": float("nan"), "b": 0.1}) == {"b"}
-    assert best({"a": float("nan")}) == set()
+    assert best({"a": float("nan"), "b": None}) == set()
 
 
 def test_verdict():

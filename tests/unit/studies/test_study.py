@@ -13,7 +13,7 @@ from test_report import Document, rendered
 from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_model
 from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.summary import summarise
+from gradrank.report.tables.summary import summary
 from gradrank.results import Results
 from gradrank.studies.kit import writing as study_files
 from gradrank.studies.kit.study import (
@@ -97,7 +97,7 @@ def test_times_change_neither_numbers_nor_markdown(written):
 
 def test_report_has_a_page_of_it(written, tmp_path):
     written()
-    summarise(make_results(tmp_path), ["lambdamart", "ranksvm"], "letor4")
+    summary(make_results(tmp_path), ["lambdamart", "ranksvm"], "letor4")
     (tmp_path / "params.yaml").write_text("seed: 1\n")
     text = rendered(tmp_path)
     page = Document(

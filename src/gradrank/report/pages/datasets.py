@@ -5,15 +5,16 @@ from typing import Any
 from gradrank.data.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.report.contents import Contents, DataSet
-from gradrank.report.pages.page import Page, number, render_page
+from gradrank.report.pages.page import Page, render_page
 from gradrank.report.plots.curves import learning_curves
 from gradrank.report.plots.heat_map import matrices
 from gradrank.report.plots.pr_curves import pr_curves
 from gradrank.report.plots.ranks import mean_ranks
 from gradrank.report.plots.spread import spread
 from gradrank.report.plots.sweeps import sweeps
-from gradrank.report.plots.two_methods import pairs
-from gradrank.report.tables.rows import Row, best
+from gradrank.report.plots.two_methods import two_methods
+from gradrank.report.tables.numbers import best, number
+from gradrank.report.tables.table import Row
 from gradrank.results import Cost
 
 
@@ -27,7 +28,7 @@ def pages(contents: Contents) -> list[Page]:
 def _values(dataset: DataSet, contents: Contents) -> dict[str, Any]:
     """What dataset.html shows."""
     curves = [learning_curves(model, folds) for model, folds in dataset.folds.items()]
-    two = pairs(dataset)
+    two = two_methods(dataset)
     return {
         "dataset": dataset,
         "convention": contents.convention,
@@ -39,7 +40,7 @@ def _values(dataset: DataSet, contents: Contents) -> dict[str, Any]:
         "spread": spread(dataset, contents.convention) if dataset.tables else None,
         "curves": [panel for panel in curves if panel is not None],
         "without_curves": [m for m, panel in zip(dataset.folds, curves, strict=True) if panel is None],
-        "pairs": two,
+        "two": two,
         "pr": pr_curves(dataset, contents.convention, two.chosen if two else tuple(dataset.ranked()[:1])),
         "matrices": matrices(dataset),
         "ranks": mean_ranks(dataset),
@@ -70,9 +71,9 @@ def main_table(dataset: DataSet, primary: str) -> dict[str, dict[str, list[tuple
     return made
 
 
-def _mean(cells: dict, convention: str, model: str, metric: str) -> float:
+def _mean(cells: dict, convention: str, model: str, metric: str) -> float | None:
     row = cells.get((convention, model, metric))
-    return row["mean"] if row and row["mean"] is not None else float("nan")
+    return row["mean"] if row else None
 
 
 def _cell(row: Row | None, is_best: bool) -> tuple[str, str, bool]:

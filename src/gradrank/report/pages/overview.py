@@ -1,10 +1,10 @@
 """The first page: what was run, one table of all methods on all data sets, and how to read the rest."""
 
 from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.evaluation.published import metric_label
+from gradrank.evaluation.metrics import metric_label
 from gradrank.report.contents import Contents
 from gradrank.report.pages.page import Page, render_page
-from gradrank.report.tables.rows import best
+from gradrank.report.tables.numbers import best
 
 
 def pages(contents: Contents) -> list[Page]:
@@ -13,10 +13,7 @@ def pages(contents: Contents) -> list[Page]:
         dataset.name: {model: means.get(dataset.headline) for model, means in dataset.summary.items()}
         for dataset in contents.datasets
     }
-    winners = {
-        name: best({model: mean for model, mean in column.items() if mean is not None})
-        for name, column in means.items()
-    }
+    winners = {name: best(column) for name, column in means.items()}
     costs = [cost for dataset in contents.datasets for cost in dataset.costs.values()]
     body = render_page(
         "overview.html",

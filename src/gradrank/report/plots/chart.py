@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from gradrank.report.plots import svg
+from gradrank.report.plots.frame import Frame
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 460, 46, 450, 22, 240
+WIDTH = 460
+FRAME = Frame(left=46, right=450, top=22, bottom=240)
 KEY_LINE = 16  # height of a series' line in the key
 
 
@@ -43,10 +45,11 @@ def line_chart(
         for y, half in zip(each.y, each.half_widths or [0.0] * len(each.y), strict=True)
         for sign in (-1, 1)
     ]
-    across = svg.padded(xs, LEFT, RIGHT, 0.02 if labels is None else 0.15)
-    up = svg.padded(ends, BOTTOM, TOP)
-    key_top = BOTTOM + 44
-    parts = [_y_axis(up, y_title), _x_axis(series, across, x_title, log_x, labels)]
+    across = svg.padded(xs, FRAME.left, FRAME.right, 0.02 if labels is None else 0.15)
+    up = svg.padded(ends, FRAME.bottom, FRAME.top)
+    key_top = FRAME.bottom + 44
+    parts = FRAME.levels(up, up.ticks(6), y_title)
+    parts += FRAME.feet(across, _places(series, across, log_x, labels), x_title)
     for number, each in enumerate(series):
         parts.append(_drawn(each, number, [across(place(x)) for x in each.x], up))
         parts.append(_key(each.name, number, key_top + number * KEY_LINE))
@@ -54,28 +57,15 @@ def line_chart(
     return svg.drawing(parts, WIDTH, height, alt, "chart")
 
 
-def _y_axis(up: svg.Scale, title: str) -> Markup:
-    parts = [svg.element("text", title, x=0, y=TOP - 12, class_="tick")]
-    for value, text in up.ticks(6):
-        parts.append(svg.element("line", x1=LEFT, x2=RIGHT, y1=up(value), y2=up(value), class_="grid"))
-        parts.append(svg.element("text", text, x=LEFT - 4, y=up(value) + 3, class_="tick end"))
-    return Markup("").join(parts)
-
-
-def _x_axis(
-    series: Sequence[Series], across: svg.Scale, title: str, log_x: bool, labels: Sequence[str] | None
-) -> Markup:
-    ticks = across.ticks(6)
+def _places(
+    series: Sequence[Series], across: svg.Scale, log_x: bool, labels: Sequence[str] | None
+) -> list[tuple[float, str]]:
+    """What stands below the chart: labels, every x on a logarithmic axis, else round numbers."""
     if labels is not None:
-        ticks = list(enumerate(labels))
-    elif log_x:
-        ticks = [(math.log10(x), f"{x:,g}") for x in sorted({x for each in series for x in each.x})]
-    parts = [
-        svg.element("text", text, x=across(value), y=BOTTOM + 13, class_="tick middle")
-        for value, text in ticks
-    ]
-    parts.append(svg.element("text", title, x=(LEFT + RIGHT) / 2, y=BOTTOM + 28, class_="tick middle"))
-    return Markup("").join(parts)
+        return list(enumerate(labels))
+    if log_x:
+        return [(math.log10(x), f"{x:,g}") for x in sorted({x for each in series for x in each.x})]
+    return across.ticks(6)
 
 
 def _drawn(series: Series, number: int, xs: Sequence[float], up: svg.Scale) -> Markup:
@@ -92,5 +82,7 @@ def _drawn(series: Series, number: int, xs: Sequence[float], up: svg.Scale) -> M
 
 
 def _key(name: str, number: int, y: float) -> Markup:
-    sample = svg.element("line", x1=LEFT, x2=LEFT + 26, y1=y, y2=y, class_=f"series s{number % 5 + 1}")
-    return sample + svg.element("text", name, x=LEFT + 32, y=y + 3.5, class_="tick")
+    sample = svg.element(
+        "line", x1=FRAME.left, x2=FRAME.left + 26, y1=y, y2=y, class_=f"series s{number % 5 + 1}"
+    )
+    return sample + svg.element("text", name, x=FRAME.left + 32, y=y + 3.5, class_="tick")

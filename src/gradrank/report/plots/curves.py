@@ -5,11 +5,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from gradrank.evaluation.published import metric_label
+from gradrank.evaluation.metrics import metric_label
 from gradrank.report.contents import Fold
 from gradrank.report.plots import svg
+from gradrank.report.plots.frame import Frame
 
 WIDTH, LEFT, RIGHT = 280, 40, 272
+MEASURE = Frame(LEFT, RIGHT, top=8, bottom=104)
+LOSS = Frame(LEFT, RIGHT, top=118, bottom=158)  # below it, where there is one
 PREFERRED = (
     "vali_ndcg@10",
     "vali_map",
@@ -43,34 +46,27 @@ def learning_curves(model: str, folds: list[Fold]) -> Curves | None:
     loss = "train_loss" if "train_loss" in names and shown != "train_loss" else None
     steps = [step for history in lines.values() for step in history["step"]]
     across = svg.Scale(min(steps), max(steps), LEFT, RIGHT)
-    bottom = 176 if loss else 122
-    parts = [_panel(lines, shown, across, 8, 104, mark_best=shown in valid)]
+    parts = [_panel(lines, shown, across, MEASURE, mark_best=shown in valid)]
     if loss:
-        parts.append(_panel(lines, loss, across, 118, 158, mark_best=False))
-    base = bottom - 18
-    parts += [
-        svg.element("text", text, x=across(value), y=base + 13, class_="tick middle")
-        for value, text in across.ticks(5, least=1)
-    ]
-    parts.append(svg.element("text", "step", x=0, y=base + 13, class_="tick"))
+        parts.append(_panel(lines, loss, across, LOSS, mark_best=False))
+    lowest = LOSS if loss else MEASURE
+    parts += lowest.feet(across, across.ticks(5, least=1))
+    parts.append(svg.element("text", "step", x=0, y=lowest.bottom + 13, class_="tick"))
     measure = _words(shown) + (", and below it training loss" if loss else "")
     values = _mean(lines, shown)
     label = f"{model}: {measure} over {len(steps):,} steps of {len(lines)} folds"
     if values:
         label += f"; the mean goes from {values[0][1]:.4f} to {values[-1][1]:.4f}"
-    return Curves(model, measure, svg.drawing(parts, WIDTH, bottom, label, "curves"))
+    return Curves(model, measure, svg.drawing(parts, WIDTH, lowest.bottom + 18, label, "curves"))
 
 
-def _panel(lines: dict, name: str, across: svg.Scale, top: float, bottom: float, mark_best: bool) -> Markup:
+def _panel(lines: dict, name: str, across: svg.Scale, frame: Frame, mark_best: bool) -> Markup:
     """Grid, folds, mean and best steps of one column of the histories."""
     values = [v for history in lines.values() for v in history.get(name, []) if v is not None]
     if not values:
         return Markup("")
-    up = svg.padded(values, bottom, top)
-    parts = []
-    for value, text in up.ticks(4 if bottom - top > 60 else 3):
-        parts.append(svg.element("line", x1=LEFT, x2=RIGHT, y1=up(value), y2=up(value), class_="grid"))
-        parts.append(svg.element("text", text, x=LEFT - 4, y=up(value) + 3, class_="tick end"))
+    up = svg.padded(values, frame.bottom, frame.top)
+    parts = frame.levels(up, up.ticks(4 if frame is MEASURE else 3))
     for number, history in lines.items():
         points = [
             (s, v) for s, v in zip(history["step"], history.get(name, []), strict=False) if v is not None

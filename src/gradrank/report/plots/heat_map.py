@@ -3,8 +3,9 @@
 import math
 from dataclasses import dataclass
 
+from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.contents import DataSet
-from gradrank.report.tables.rows import LEVEL, Row
+from gradrank.report.tables.table import Row
 
 
 @dataclass(frozen=True)

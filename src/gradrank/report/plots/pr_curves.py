@@ -6,8 +6,10 @@ from markupsafe import Markup
 
 from gradrank.report.contents import DataSet
 from gradrank.report.plots import svg
+from gradrank.report.plots.frame import Frame
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 360, 34, 350, 20, 224
+WIDTH = 360
+FRAME = Frame(left=34, right=350, top=20, bottom=224)
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,8 @@ def pr_curves(dataset: DataSet, convention: str, marked: tuple[str, ...]) -> Cur
     precisions = {model: values for model, values in found.items() if len(values) == len(levels)}
     if not levels or not precisions:
         return None
-    across = svg.Scale(0, 1, LEFT, RIGHT)
-    up = svg.padded([y for values in precisions.values() for y in values], BOTTOM, TOP)
+    across = svg.Scale(0, 1, FRAME.left, FRAME.right)
+    up = svg.padded([y for values in precisions.values() for y in values], FRAME.bottom, FRAME.top)
     curves = {}
     for model, values in precisions.items():
         place = f" {('one', 'two')[marked.index(model)]}" if model in marked else ""
@@ -44,17 +46,7 @@ def pr_curves(dataset: DataSet, convention: str, marked: tuple[str, ...]) -> Cur
     label = (
         f"Interpolated precision at recall 0 to 1 of {len(curves)} methods; the table below has its values"
     )
-    parts = [_axes(across, up), *(curves[model] for model in drawn)]
-    drawing = svg.drawing(parts, WIDTH, BOTTOM + 32, label, "pr-curves")
+    axes = FRAME.levels(up, up.ticks(6), "precision") + FRAME.feet(across, across.ticks(5), "recall")
+    parts = [*axes, *(curves[model] for model in drawn)]
+    drawing = svg.drawing(parts, WIDTH, FRAME.bottom + 32, label, "pr-curves")
     return Curves(drawing, levels, precisions)
-
-
-def _axes(across: svg.Scale, up: svg.Scale) -> Markup:
-    parts = [svg.element("text", "precision", x=0, y=9, class_="tick")]
-    for value, text in up.ticks(6):
-        parts.append(svg.element("line", x1=LEFT, x2=RIGHT, y1=up(value), y2=up(value), class_="grid"))
-        parts.append(svg.element("text", text, x=LEFT - 4, y=up(value) + 3, class_="tick end"))
-    for value, text in across.ticks(5):
-        parts.append(svg.element("text", text, x=across(value), y=BOTTOM + 13, class_="tick middle"))
-    parts.append(svg.element("text", "recall", x=(LEFT + RIGHT) / 2, y=BOTTOM + 28, class_="tick middle"))
-    return Markup("").join(parts)

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from gradrank.report.contents import DataSet
 from gradrank.report.plots import svg
 from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, strip, upright
-from gradrank.report.tables.rows import Row
+from gradrank.report.tables.table import Row
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ def spread(dataset: DataSet, convention: str) -> Spread:
     main = {
         row["model"]: row
         for row in dataset.tables["main"]
-        if row["metric"] == metric and row["convention"] == convention and row["mean"] == row["mean"]
+        if row["metric"] == metric and row["convention"] == convention and row["mean"] is not None
     }
     folds: dict[str, list[Row]] = {model: [] for model in main}
     for row in dataset.tables["folds"]:
@@ -46,19 +46,19 @@ def spread(dataset: DataSet, convention: str) -> Spread:
         for model in dataset.ranked()
         if model in main
     ]
-    numbers = sorted({int(row["fold"]) for rows in folds.values() for row in rows})
+    numbers = sorted({row["fold"] for rows in folds.values() for row in rows})
     return Spread(metric, numbers, strips, axis(scale))
 
 
 def _half(row: Row) -> float:
-    return row["half_width"] if row["half_width"] == row["half_width"] else 0.0
+    return row["half_width"] or 0.0
 
 
 def _strip(scale: svg.Scale, row: Row, folds: Sequence[Row], published: Sequence[Row]) -> Markup:
     mean, half = row["mean"], _half(row)
     parts = [bar(scale, mean - half, mean + half)]
     for fold in folds:
-        number = int(fold["fold"])
+        number = fold["fold"]
         title = svg.element("title", f"fold {number}: {fold['mean']:.4f}")
         at = percent(scale, fold["mean"])
         parts.append(svg.element("circle", title, cx=at, cy=MIDDLE, r=3.5, class_=f"dot f{number}"))

@@ -6,11 +6,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gradrank.evaluation.published import metric_label
+from gradrank.evaluation.metrics import metric_label
 from gradrank.report.contents import DataSet
-from gradrank.report.pages.page import setting
 from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.rows import Row
+from gradrank.report.tables.numbers import setting
+from gradrank.report.tables.table import Row
 
 LOG_FROM = 20.0  # largest over smallest value: from here on a logarithmic axis
 
@@ -39,9 +39,7 @@ def sweeps(dataset: DataSet, convention: str) -> list[Sweep]:
     rows = {
         row["model"]: row
         for row in dataset.tables.get("main", [])
-        if row["convention"] == convention
-        and row["metric"] == dataset.headline
-        and row["mean"] == row["mean"]
+        if row["convention"] == convention and row["metric"] == dataset.headline and row["mean"] is not None
     }
     params = {model: folds[0].spec["params"] for model, folds in dataset.folds.items() if folds}
     return [
@@ -91,7 +89,7 @@ def _drawing(entry: str, param: str, points: list[Point], rows: dict[str, Row], 
                 name=others or entry,
                 x=[labels.index(setting(point.value)) if labels else point.value for point in line],
                 y=[row["mean"] for row in means],
-                half_widths=[row["half_width"] if row["half_width"] > 0 else 0.0 for row in means],
+                half_widths=[row["half_width"] or 0.0 for row in means],
                 points=True,
             )
         )

@@ -6,10 +6,11 @@ The table lies between two markers; a test fails where README and results disagr
 from pathlib import Path
 
 from gradrank.errors import GradrankError
-from gradrank.evaluation.published import lookup, metric_label
+from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.published import lookup
 from gradrank.files import atomic
-from gradrank.report.tables.markdown import markdown_table
-from gradrank.report.tables.rows import best
+from gradrank.report.tables.numbers import best
+from gradrank.report.tables.table import pipe_table
 from gradrank.results import Results
 
 BEGIN, END = "<!-- results: made by `make readme` -->", "<!-- /results -->"
@@ -28,7 +29,7 @@ def result_table(summary: dict[str, dict[str, float]], dataset: str) -> str:
         ]
         published = {f"{there.value:.4f}": None for there in lookup(dataset, model, "ndcg@10")}
         rows.append([f"`{model}`", *cells, ", ".join(published)])
-    return markdown_table(["method", *map(metric_label, METRICS), "published NDCG@10"], rows)
+    return pipe_table(["method", *map(metric_label, METRICS), "published NDCG@10"], rows)
 
 
 def with_table(text: str, table: str) -> str:

@@ -6,7 +6,7 @@ from gradrank.evaluation.per_query import QueryValues
 from gradrank.studies.arsm.tables import METRICS, convention_of, disagreements, official, paper, update
 from gradrank.studies.arsm.variance import variance
 from gradrank.studies.kit.ablation import Ablation, means_table, tests_table
-from gradrank.studies.kit.paired import found
+from gradrank.studies.kit.paired_tests import significant
 from gradrank.studies.kit.study import Figure, Inputs, Section
 
 TITLE = "ARSM-L2R"
@@ -65,5 +65,5 @@ def _ablation(
         tests = tests_table(f"{id}_tests", f"{heading}, each against the paper's", [varied])
         figure = Figure(f"{id}_figure", f"{heading}, drawn", varied.chart(), varied.summary(), means)
         content += [figure, means, tests]
-        paragraphs.append(f"{dataset}: {found(tests.rows, 'value')}")
+        paragraphs.append(f"{dataset}: {significant(tests.rows, 'value')}")
     return Section(parameter, title, paragraphs, content)

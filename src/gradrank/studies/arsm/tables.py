@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.published import Published, by_fold, lookup, metric_label
-from gradrank.studies.kit.paired import COLUMNS, NOTE, found, paired_rows
-from gradrank.studies.kit.study import Column, Row, Section, Table, beside, comparison
+from gradrank.evaluation.published import Published, by_fold, lookup
+from gradrank.report.tables.table import Column, Row, Table
+from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.kit.study import Section, beside, comparison
 
 Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set, then by model
 
@@ -34,13 +36,9 @@ def paper(measured: Measured) -> Section:
         "against",
         "ARSM-L2R against the others, ours against ours",
         [Column("dataset", "data set"), Column("other", "other"), Column("metric", "metric"), *COLUMNS],
-        paired_rows(
+        paired_tests(
             [
-                (
-                    {"dataset": dataset, "other": model, "metric": metric_label(metric)},
-                    models["arsm"].values[metric],
-                    values.values[metric],
-                )
+                Question({"dataset": dataset, "other": model}, metric, models["arsm"], values)
                 for dataset, models in measured.items()
                 for model, values in models.items()
                 for metric in ("ndcg@10", "map")
@@ -57,7 +55,7 @@ def paper(measured: Measured) -> Section:
             "conventions of the collections' own evaluation programs (`letor4` for MQ2007, `letor3` for OHSUMED).",
             _count([row for table in tables for row in table.rows]),
             "Is ARSM-L2R better than the others? Query by query, ours against ours, "
-            + found(tests.rows, "dataset", "other"),
+            + significant(tests.rows, "dataset", "other"),
         ],
         [*tables, tests],
     )
@@ -103,14 +101,9 @@ def _fold_rows(dataset: str, models: Mapping[str, QueryValues], metric: str) -> 
     for model, values in models.items():
         for method in dict.fromkeys(there.method for there in lookup(dataset, model, metric)):
             for fold, value in by_fold(dataset, method, metric).items():
-                own = _fold(values, metric, fold)
-                rows.append({"method": method, "fold": str(fold)} | _beside(value, own, metric))
+                row = {"method": method, "fold": str(fold)}
+                rows.append(row | _beside(value, values.of_fold(fold), metric))
     return rows
-
-
-def _fold(values: QueryValues, metric: str, fold: int) -> QueryValues:
-    own = values.folds == fold
-    return QueryValues(values.folds[own], values.qids[own], {metric: values.values[metric][own]})
 
 
 def disagreements(measured: Measured) -> Section:
@@ -170,16 +163,10 @@ def update(measured: Measured) -> Section:
         for there in lookup(dataset, "arsm", metric)
         for name, values in updates.items()
     ]
-    tests = paired_rows(
+    tests = paired_tests(
         [
-            (
-                {"dataset": dataset, "metric": metric_label(metric)},
-                ours.values[metric],
-                paper.values[metric],
-            )
-            for dataset, (ours, paper) in (
-                (dataset, updates.values()) for dataset, updates in measured.items()
-            )
+            Question({"dataset": dataset}, metric, *updates.values())
+            for dataset, updates in measured.items()
             for metric in ("ndcg@10", "map")
         ]
     )
@@ -192,7 +179,7 @@ def update(measured: Measured) -> Section:
             "and averaged weights (`gradrank models arsm`). Beside it the estimator alone, without these: one draw a "
             "step, the last weights, the best epoch on validation. Both use ten times the paper's learning rate and "
             "end when validation stands still, not after 2,000 epochs.",
-            f"Ours minus the paper's update, query by query: {found(tests, 'dataset')}",
+            f"Ours minus the paper's update, query by query: {significant(tests, 'dataset')}",
         ],
         [
             Table("update", "ARSM-L2R with and without our additions", [*heads, *comparison()], rows),

@@ -6,7 +6,8 @@ import numpy as np
 
 from gradrank.learning.arsm_gradient import arsm_gradient, expected_value, measure_of
 from gradrank.report.plots.chart import Series, line_chart
-from gradrank.studies.kit.study import Column, Figure, Row, Section, Table
+from gradrank.report.tables.table import Column, Row, Table
+from gradrank.studies.kit.study import Figure, Section
 
 LEVELS = (3, 5, 10, 20, 40)
 GRADES = np.repeat([0, 1, 2], [14, 4, 2]).astype(np.int32)  # 20 documents, of MQ2007's shares

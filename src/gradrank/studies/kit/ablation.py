@@ -5,16 +5,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from markupsafe import Markup
 
 from gradrank.evaluation.conventions import Convention
+from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.published import metric_label
-from gradrank.report.pages.page import setting
 from gradrank.report.plots.chart import Series, line_chart
-from gradrank.studies.kit.paired import COLUMNS, NOTE, paired_rows
-from gradrank.studies.kit.study import Column, Inputs, Row, Table
+from gradrank.report.tables.numbers import setting
+from gradrank.report.tables.table import Column, Table
+from gradrank.studies.kit.means import mean_columns
+from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests
+from gradrank.studies.kit.study import Inputs
+
+VARIED = (Column("parameter"), Column("value"))
 
 
 @dataclass(frozen=True)
@@ -42,15 +45,11 @@ class Ablation:
             if self.only is None or value in self.only
         ]
 
-    def questions(self) -> list[tuple[Row, np.ndarray, np.ndarray]]:
-        """For `paired_rows`: each metric of every other value against the base's."""
+    def questions(self) -> list[Question]:
+        """Each metric of every other value against the base's."""
         own = next(values for _, model, values in self.measured if model == self.base)
         return [
-            (
-                {"parameter": self.title, "value": setting(value), "metric": metric_label(metric)},
-                values.values[metric],
-                own.values[metric],
-            )
+            Question({"parameter": self.title, "value": setting(value)}, metric, values, own)
             for metric in self.metrics
             for value, model, values in self.measured
             if model != self.base
@@ -87,26 +86,15 @@ class Ablation:
 
 def means_table(id: str, title: str, ablations: Sequence[Ablation]) -> Table:
     """A row a parameter and value: the mean of each metric and half its interval."""
-    metrics = ablations[0].metrics
-    columns = [Column("parameter", "parameter"), Column("value", "value")]
-    for metric in metrics:
-        columns += [Column(metric, metric_label(metric), ".4f"), Column(f"{metric} half", "± 95%", ".4f")]
-    rows = []
-    for each in ablations:
-        for value, _, values in each.measured:
-            row: Row = {"parameter": each.title, "value": setting(value)}
-            for metric in metrics:
-                row |= {metric: values.mean(metric), f"{metric} half": values.half_width(metric)}
-            rows.append(row)
-    return Table(id, title, columns, rows)
+    rows = [
+        {"parameter": each.title, "value": setting(value), "values": values}
+        for each in ablations
+        for value, _, values in each.measured
+    ]
+    return Table(id, title, [*VARIED, *mean_columns(ablations[0].metrics)], rows)
 
 
 def tests_table(id: str, title: str, ablations: Sequence[Ablation]) -> Table:
     """Every other value against the base's, metric by metric."""
-    columns = [
-        Column("parameter", "parameter"),
-        Column("value", "value"),
-        Column("metric", "metric"),
-        *COLUMNS,
-    ]
-    return Table(id, title, columns, paired_rows([q for each in ablations for q in each.questions()]), NOTE)
+    columns = [*VARIED, Column("metric"), *COLUMNS]
+    return Table(id, title, columns, paired_tests([q for each in ablations for q in each.questions()]), NOTE)

@@ -18,36 +18,11 @@ import numpy as np
 from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.conventions import Convention
 from gradrank.evaluation.per_query import QueryValues
+from gradrank.evaluation.published import verdict
 from gradrank.files import read_json
-from gradrank.report.tables.rows import verdict
+from gradrank.report.tables.numbers import VERDICT
+from gradrank.report.tables.table import Column, Row, Table
 from gradrank.results import Method, Results
-
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Column:
-    """`key` of the rows; `title` heads it; `form`: how its numbers are printed (`.4f`), empty for text."""
-
-    key: str
-    title: str
-    form: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows by column; None and nan print as a dash. `id` names its CSV file and its entry in numbers.json.
-
-    timed: it holds measured times, which differ from run to run: shown on the page and written as CSV, but
-    kept out of page.md and numbers.json, which equal results make equal.
-    """
-
-    id: str
-    title: str
-    columns: Sequence[Column]
-    rows: Sequence[Row]
-    note: str = ""
-    timed: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,7 +54,7 @@ def comparison(form: str = ".4f") -> tuple[Column, ...]:
         Column("ours", "ours", form),
         Column("half_width", "± 95%", form),
         Column("difference", "difference", f"+{form}"),
-        Column("verdict", "verdict"),
+        Column("verdict", "verdict", VERDICT),
     )
 
 

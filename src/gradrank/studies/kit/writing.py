@@ -3,16 +3,13 @@
 numbers.json and page.md hold no times: equal results give equal bytes, and they are in git.
 """
 
-import csv
-import dataclasses
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from gradrank.files import atomic, write_json
-from gradrank.report.tables.markdown import MARKS, markdown_table
+from gradrank.report.tables.table import Table, markdown, write_csv
 from gradrank.results import StudyFolder
-from gradrank.studies.kit.study import Column, Figure, Inputs, Section, Table, get_study
+from gradrank.studies.kit.study import Figure, Inputs, Section, get_study
 
 DIGITS = 6  # of the numbers in numbers.json
 
@@ -26,7 +23,7 @@ def write_study(name: str, inputs: Inputs) -> None:
     sections = study.build(inputs)
     tables = list(_tables(sections))
     for table in tables:
-        _write_csv(folder.tables_path / f"{table.id}.csv", table)
+        write_csv(table, folder.tables_path)
     write_json(folder.numbers_path, _numbers(sections))
     with atomic(folder.markdown_path) as partial:
         partial.write_text(_markdown(study.TITLE, study.PUBLICATION, sections), encoding="utf-8")
@@ -43,50 +40,32 @@ def _tables(sections: Sequence[Section]) -> Iterator[Table]:
 
 
 def _section(section: Section) -> dict[str, Any]:
-    """As plain data: a cell that is no finite number becomes null."""
-    content = [
-        dataclasses.asdict(item) | {"kind": "figure" if isinstance(item, Figure) else "table"}
-        for item in section.content
-    ]
-    for item in content:
-        table = item["table"] if item["kind"] == "figure" else item
-        table["rows"] = [{key: _finite(value) for key, value in row.items()} for row in table["rows"]]
+    """As plain data."""
     return {
         "id": section.id,
         "title": section.title,
         "paragraphs": list(section.paragraphs),
-        "content": content,
+        "content": [_item(item) for item in section.content],
     }
 
 
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and value != value else value
+def _item(item: Table | Figure) -> dict[str, Any]:
+    if isinstance(item, Table):
+        return item.plain() | {"kind": "table"}
+    return vars(item) | {"table": item.table.plain(), "kind": "figure"}
 
 
 def _numbers(sections: Sequence[Section]) -> dict[str, list[dict[str, Any]]]:
     """The rows of every table by its id; those behind figures are in their CSV files alone."""
     return {
         item.id: [
-            {
-                key: round(value, DIGITS) if isinstance(value, float) else value
-                for key, value in ((column.key, _finite(row.get(column.key))) for column in item.columns)
-            }
+            {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in row.items()}
             for row in item.rows
         ]
         for section in sections
         for item in section.content
         if isinstance(item, Table) and not item.timed
     }
-
-
-def _write_csv(path: Path, table: Table) -> None:
-    with atomic(path) as partial, partial.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(
-            stream, [column.key for column in table.columns], lineterminator="\n", extrasaction="ignore"
-        )
-        writer.writeheader()
-        for row in table.rows:
-            writer.writerow({key: _finite(value) for key, value in row.items()})
 
 
 def _markdown(title: str, publication: str, sections: Sequence[Section]) -> str:
@@ -100,18 +79,5 @@ def _markdown(title: str, publication: str, sections: Sequence[Section]) -> str:
                     f"{item.alt} (drawn in the report; values: tables/{item.table.id}.csv)",
                 ]
             elif not item.timed:
-                parts += [f"### {item.title}", *([item.note] if item.note else []), _table(item)]
+                parts += [f"### {item.title}", *([item.note] if item.note else []), markdown(item)]
     return "\n\n".join(parts) + "\n"
-
-
-def _table(table: Table) -> str:
-    rows = [[_cell(row.get(column.key), column) for column in table.columns] for row in table.rows]
-    return markdown_table([column.title for column in table.columns], rows)
-
-
-def _cell(value: Any, column: Column) -> str:
-    if _finite(value) is None:
-        return "–"
-    if column.key == "verdict":
-        return f"{MARKS[value]} {value}" if value else ""
-    return format(value, column.form)

@@ -1,7 +1,8 @@
 """Figure 1: RankNet's cost of a pair, and what two probabilities say together."""
 
 from gradrank.report.plots.chart import Series, line_chart
-from gradrank.studies.kit.study import Column, Figure, Section, Table
+from gradrank.report.tables.table import Column, Table
+from gradrank.studies.kit.study import Figure, Section
 from gradrank.studies.ranknet2005.posteriors import figure1_combination, figure1_cost
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
 
-from gradrank.evaluation.statistics import mean_interval
+from gradrank.evaluation.statistics import mean_interval, prediction_interval
 from gradrank.report.plots.chart import Series, line_chart
-from gradrank.studies.kit.study import Column, Figure, Row, Section, Table, beside, comparison
+from gradrank.report.tables.table import Column, Row, Table
+from gradrank.studies.kit.study import Figure, Section, beside, comparison
 from gradrank.studies.ranknet2005.published import published, value
 
 TARGETS = {"net": "random net", "poly": "random polynomial"}
@@ -33,11 +33,10 @@ Run = dict[str, Any]
 
 
 def over_draws(there: float | None, values: Sequence[float]) -> Row:
-    """A published draw beside the mean of ours; half the 95% prediction interval: t s sqrt(1 + 1/n)."""
-    n = len(values)
+    """A published draw beside the mean of ours; half the 95% prediction interval."""
+    n, interval = len(values), prediction_interval(np.array(values))
     spread = float(np.std(values, ddof=1)) if n > 1 else np.nan
-    half = float(t.ppf(0.975, n - 1)) * spread * np.sqrt(1 + 1 / n) if n > 1 else np.nan
-    row = beside(there, float(np.mean(values)), float(half))
+    row = beside(there, interval.mean, interval.high - interval.mean)
     return row | {"spread": spread, "least": min(values), "most": max(values), "draws": n}
 
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.studies.kit.paired import COLUMNS, NOTE, paired_rows
-from gradrank.studies.kit.study import Column, Inputs, Row, Section, Table, beside, comparison
+from gradrank.report.tables.table import Column, Row, Table
+from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests
+from gradrank.studies.kit.study import Inputs, Section, beside, comparison
 from gradrank.studies.ranknet2005.published import published, value
 
 METRIC, CONVENTION = "ndcg@15", "standard"  # section 6: 2^r - 1 over log(1 + j), cut at 15
@@ -33,10 +34,9 @@ def web_search(inputs: Inputs, dataset: str) -> Section:
         for split in SPLITS
     }
     rows = [_row(model, split, measured[model, split]) for model in models for split in SPLITS]
-    test = {model: measured[model, "test"].values[METRIC] for model in models}
     best = NETS[0]
     paired = [
-        ({"first": best, "second": other}, test[best], test[other])
+        Question({"first": best, "second": other}, METRIC, measured[best, "test"], measured[other, "test"])
         for other in models
         if best in models and other != best
     ]
@@ -65,7 +65,7 @@ def web_search(inputs: Inputs, dataset: str) -> Section:
                 f"nets_{dataset}",
                 "The two-layer net against the others, test queries",
                 (Column("first", "first"), Column("second", "second"), *COLUMNS),
-                paired_rows(paired),
+                paired_tests(paired),
                 NOTE,
             ),
             _times(inputs, dataset, models),

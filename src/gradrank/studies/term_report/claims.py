@@ -7,9 +7,10 @@ from itertools import product
 
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.pages.page import number
-from gradrank.studies.kit.paired import COLUMNS, NOTE, paired_rows
-from gradrank.studies.kit.study import Column, Inputs, Row, Section, Table, beside, comparison
+from gradrank.report.tables.numbers import number
+from gradrank.report.tables.table import Column, Row, Table
+from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests
+from gradrank.studies.kit.study import Inputs, Section, beside, comparison
 
 METRIC = "ndcg@15"
 HIGH, LOW = 0.5619, 0.5214
@@ -68,12 +69,13 @@ def _values(dataset: str, measured: Measured) -> Table:
 
 def _gaps(dataset: str, measured: Measured) -> Table:
     """How far the two methods of each attribution lie apart, against the claimed distance."""
-    rows = paired_rows(
+    rows = paired_tests(
         [
-            (
+            Question(
                 {"attribution": attribution, "convention": convention, "claimed": HIGH - LOW},
-                measured[first, convention].values[METRIC],
-                measured[second, convention].values[METRIC],
+                METRIC,
+                measured[first, convention],
+                measured[second, convention],
             )
             for attribution, (first, second) in ATTRIBUTIONS.items()
             for convention in MEASURED

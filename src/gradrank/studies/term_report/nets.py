@@ -3,10 +3,11 @@
 from markupsafe import Markup
 
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.published import metric_label
+from gradrank.report.tables.table import Column, Table
 from gradrank.studies.kit.ablation import Ablation, means_table, tests_table
-from gradrank.studies.kit.paired import COLUMNS, NOTE, found, paired_rows
-from gradrank.studies.kit.study import Column, Figure, Inputs, Section, Table
+from gradrank.studies.kit.means import mean_columns
+from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.kit.study import Figure, Inputs, Section
 
 METRICS = ("ndcg@10", "ndcg@15", "map")
 BASE = "ranknet_report"
@@ -29,7 +30,7 @@ def scoring(inputs: Inputs) -> Section:
         nets = _nets(inputs, dataset)
         tests = _tests(dataset, nets)
         content += [_means(dataset, nets), tests]
-        paragraphs.append(f"{dataset}: {found(tests.rows, 'question', 'net')}")
+        paragraphs.append(f"{dataset}: {significant(tests.rows, 'question', 'net')}")
     return Section("scoring", "With and without L2, row sums and plain scores", paragraphs, content)
 
 
@@ -50,26 +51,19 @@ def _nets(inputs: Inputs, dataset: str) -> dict[Net, QueryValues]:
 
 def _means(dataset: str, nets: dict[Net, QueryValues]) -> Table:
     columns = [Column("reading", "reading"), Column("scoring", "scored by"), Column("l2", "L2", "g")]
-    for metric in METRICS:
-        columns += [Column(metric, metric_label(metric), ".4f"), Column(f"{metric} half", "± 95%", ".4f")]
-    rows = []
-    for net, values in nets.items():
-        row = dict(zip(CHOICES, net, strict=True)) | {"scoring": net[1].replace("_", " ")}
-        for metric in METRICS:
-            row |= {metric: values.mean(metric), f"{metric} half": values.half_width(metric)}
-        rows.append(row)
-    return Table(f"scoring_{dataset}", f"{dataset}: the report's RankNet, read and scored", columns, rows)
+    rows = [
+        {"reading": reading, "scoring": scoring.replace("_", " "), "l2": l2, "values": values}
+        for (reading, scoring, l2), values in nets.items()
+    ]
+    title = f"{dataset}: the report's RankNet, read and scored"
+    return Table(f"scoring_{dataset}", title, [*columns, *mean_columns(METRICS)], rows)
 
 
 def _tests(dataset: str, nets: dict[Net, QueryValues]) -> Table:
     """Each net against that with one of its choices changed."""
-    rows = paired_rows(
+    rows = paired_tests(
         [
-            (
-                {"question": question, "net": _called(net), "metric": metric_label(metric)},
-                values.values[metric],
-                nets[other].values[metric],
-            )
+            Question({"question": question, "net": _called(net)}, metric, values, nets[other])
             for question, (place, second) in CHANGES.items()
             for net, values in nets.items()
             if (other := (*net[:place], second, *net[place + 1 :])) in nets and other != net
@@ -100,7 +94,7 @@ def variation(inputs: Inputs) -> Section:
         panels = Markup(PANELS).format(Markup("").join(each.chart() for each in ablations))
         alt = ". ".join(each.summary() for each in ablations)
         content += [Figure(f"{id}_figure", f"{heading}, drawn", panels, alt, means), means, tests]
-        paragraphs.append(f"{dataset}: {found(tests.rows, 'parameter', 'value')}")
+        paragraphs.append(f"{dataset}: {significant(tests.rows, 'parameter', 'value')}")
     return Section("variation", "Size, batch and epochs", paragraphs, content)
 
 

@@ -3,10 +3,11 @@
 import numpy as np
 
 from gradrank.evaluation.metrics import compute
-from gradrank.evaluation.published import metric_label
 from gradrank.report.plots.chart import Series, line_chart
-from gradrank.studies.kit.paired import COLUMNS, NOTE, found, paired_rows
-from gradrank.studies.kit.study import Column, Figure, Inputs, Section, Table
+from gradrank.report.tables.table import Column, Table
+from gradrank.studies.kit.means import mean_columns
+from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.kit.study import Figure, Inputs, Section
 
 DOCUMENTS = 11  # one of them relevant
 PAIRS = (("ranksvm_ndcg", "ranksvm"), ("rankboost_ndcg", "rankboost"))  # weighted, plain
@@ -65,21 +66,18 @@ def weights(inputs: Inputs) -> Section:
         for pair in PAIRS
         for model in reversed(pair)
     }
-    columns = [Column("dataset", "data set"), Column("method", "method")]
-    for metric in METRICS:
-        columns += [Column(metric, metric_label(metric), ".4f"), Column(f"{metric} half", "± 95%", ".4f")]
-    rows = []
-    for (dataset, model), values in measured.items():
-        row = {"dataset": dataset, "method": model}
-        for metric in METRICS:
-            row |= {metric: values.mean(metric), f"{metric} half": values.half_width(metric)}
-        rows.append(row)
-    tests = paired_rows(
+    columns = [Column("dataset", "data set"), Column("method"), *mean_columns(METRICS)]
+    rows = [
+        {"dataset": dataset, "method": model, "values": values}
+        for (dataset, model), values in measured.items()
+    ]
+    tests = paired_tests(
         [
-            (
-                {"dataset": dataset, "pair": f"{weighted} − {plain}", "metric": metric_label(metric)},
-                measured[dataset, weighted].values[metric],
-                measured[dataset, plain].values[metric],
+            Question(
+                {"dataset": dataset, "pair": f"{weighted} − {plain}"},
+                metric,
+                measured[dataset, weighted],
+                measured[dataset, plain],
             )
             for dataset in inputs.datasets
             for weighted, plain in PAIRS
@@ -93,7 +91,7 @@ def weights(inputs: Inputs) -> Section:
         [
             "Both methods with every pair alike and with pairs weighted by NDCG_beta, under `letor4`; everything "
             "else, the search on the validation part included, is the same.",
-            f"Query by query, {found(tests, 'dataset', 'pair')}",
+            f"Query by query, {significant(tests, 'dataset', 'pair')}",
         ],
         [
             Table("weights", "Means over folds", columns, rows),

@@ -1,5 +1,5 @@
 // Any two methods: the selects redraw the difference of each query, the paired tests and the marked curves.
-// The first drawing is the report's own; this one follows the arithmetic of pairs.py.
+// The first drawing is the report's own; this one follows the arithmetic of two_methods.py.
 const FRAME = { left: 34, right: 350, top: 14, bottom: 224, points: 240 };
 
 const signed = (x) => (x === null ? "–" : (x < 0 ? "\u2212" : "+") + Math.abs(x).toFixed(4));

@@ -1,31 +1,25 @@
 """summary.md: the main table and the published numbers beside ours, as GitHub shows them."""
 
-from gradrank.evaluation.published import metric_label
-from gradrank.report.tables.rows import LEVEL, Row, best
-
-MARKS = {"inside": "✓", "above": "▲", "below": "▼"}
-
-
-def markdown_table(head: list[str], rows: list[list[str]]) -> str:
-    """A pipe table: the first column left, the others right."""
-    lines = [head, [":--", *["--:"] * (len(head) - 1)], *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.statistics import LEVEL
+from gradrank.report.tables.numbers import MARKS, best, shown
+from gradrank.report.tables.table import Row, Table, pipe_table
 
 
-def summary_page(dataset: str, convention: str, made: dict[str, list[Row]]) -> str:
-    """The text of summary.md from the tables that `summary.summarise` made."""
-    main = [row for row in made["main"] if row["convention"] == convention]
-    folds = {row["fold"] for row in made["folds"]}
-    over = "one split" if len(folds) == 1 else f"{len(folds)} folds"
+def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str:
+    """The text of summary.md from `summary_tables`."""
+    main = [row for row in tables["main"].rows if row["convention"] == convention]
+    folds = tables["folds"].frame["fold"].n_unique()
+    over = "one split" if folds == 1 else f"{folds} folds"
     parts = [
         f"# {dataset}: test results under the `{convention}` convention",
         f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
         "all), ± half the 95% interval (1.96 standard errors over all test queries). Best in bold.",
         _main_table(main),
-        *_level_with_best(main, made["pairwise"]),
+        *_level_with_best(main, tables["pairwise"].rows),
     ]
-    if made["published"]:
-        parts += ["## Published numbers beside ours", *_published(made["published"])]
+    if published := tables["published"].rows:
+        parts += ["## Published numbers beside ours", *_published(published)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -38,17 +32,19 @@ def _main_table(main: list[Row]) -> str:
     for model in models:
         row = [f"`{model}`"]
         for metric in metrics:
-            mean, half_width = (f"{value:.4f}" for value in cells[model, metric])
+            mean, half_width = (shown(value, ".4f") for value in cells[model, metric])
             row.append(f"**{mean}** ± {half_width}" if model in bold[metric] else f"{mean} ± {half_width}")
         rows.append(row)
-    return markdown_table(["method", *map(metric_label, metrics)], rows)
+    return pipe_table(["method", *map(metric_label, metrics)], rows)
 
 
 def _level_with_best(main: list[Row], pairwise: list[Row]) -> list[str]:
     """A sentence a tested metric: the methods that paired tests do not tell from the best mean."""
     sentences = []
     for metric in dict.fromkeys(row["metric"] for row in pairwise):
-        means = {row["model"]: row["mean"] for row in main if row["metric"] == metric}
+        means = {
+            row["model"]: row["mean"] for row in main if row["metric"] == metric and row["mean"] is not None
+        }
         winner = max(means, key=lambda model: (means[model], model))
         pairs = [
             row for row in pairwise if row["metric"] == metric and winner in (row["model_a"], row["model_b"])
@@ -83,6 +79,6 @@ def _published(rows: list[Row]) -> list[str]:
         table.append([f"`{model}`", name, under, *(cells.get(metric, "") for metric in metrics)])
     return [
         "Published value (ours minus it; ✓ it lies inside our 95% interval, ▲ we are above it, ▼ below).",
-        markdown_table(["method", "published as", "convention", *map(metric_label, metrics)], table),
+        pipe_table(["method", "published as", "convention", *map(metric_label, metrics)], table),
         "\n".join(f"{number}. {source}" for number, source in enumerate(sources, 1)),
     ]

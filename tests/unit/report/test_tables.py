@@ -1,0 +1,144 @@
+"""Tables as CSV and Markdown, and read again."""
+
+import csv
+
+import pytest
+
+from gradrank.report.document import render
+from gradrank.report.tables.numbers import VERDICT, P, number, p_value
+from gradrank.report.tables.summary import summary
+from gradrank.report.tables.summary_tables import DEFINITIONS, read_tables
+from gradrank.report.tables.table import Column, Table, markdown, read_csv, write_csv
+from made_results import CONVENTIONS, METRICS, make_results
+
+MODELS = ("lambdamart", "ranknet_linear", "ranksvm")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    root = tmp_path_factory.mktemp("study")
+    summary(make_results(root, models=MODELS), MODELS, "letor4")
+    render(
+        root / "results",
+        root / "results/report.html",
+        params=root / "params.yaml",
+        data=root / "data/parquet",
+    )
+    return root
+
+
+def read_markdown(path):
+    """Head and lines of a pipe table as lists of cells."""
+    lines = [
+        [cell.strip() for cell in line.strip("| \n").split(" | ")] for line in path.open(encoding="utf-8")
+    ]
+    head, rule, *rows = lines
+    assert set("".join(rule)) <= set(":-| ")
+    assert all(len(row) == len(head) for row in rows)
+    return head, rows
+
+
+def test_every_table_of_a_data_set_and_of_the_report_has_both_forms(root):
+    for folder, names in (
+        (root / "results/mq2007/tables", set(DEFINITIONS)),
+        (root / "results/report", {"overview", "data", "costs", "versions"}),
+    ):
+        for suffix in ("csv", "md"):
+            assert {path.stem for path in folder.glob(f"*.{suffix}")} == names
+
+
+def test_main_table_reads_as_in_the_report(root):
+    folder = root / "results/mq2007/tables"
+    head, rows = read_markdown(folder / "main.md")
+    assert head == ["convention", "model", *METRICS]
+    assert [row[:2] for row in rows] == [[each, model] for model in MODELS for each in CONVENTIONS]
+    numbers = {(row["convention"], row["model"], row["metric"]): row for row in read_tables(folder)["main"]}
+    for convention, model, *cells in rows:
+        for metric, cell in zip(METRICS, cells, strict=True):
+            row = numbers[convention, model, metric]
+            assert cell == f"{row['mean']:.4f} ± {row['half_width']:.4f}"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "numbers"),
+    [("folds", 42, 5), ("ranks", 3, 2), ("pr_curve", 6, 11), ("pairwise", 6, 11)],
+)
+def test_other_tables_hold_every_row(root, name, lines, numbers):
+    head, rows = read_markdown(root / f"results/mq2007/tables/{name}.md")
+    assert len(rows) == lines
+    text = {"convention", "model", "metric", "model_a", "model_b"}
+    assert len([column for column in head if column not in text]) == numbers
+    assert all(all(cell for cell in row) for row in rows)
+
+
+def test_overview_and_costs_of_the_report(root):
+    head, rows = read_markdown(root / "results/report/overview.md")
+    assert head == ["model", "mq2007"]
+    means = {
+        row["model"]: row
+        for row in read_tables(root / "results/mq2007/tables")["main"]
+        if row["metric"] == "ndcg@10" and row["convention"] == "letor4"
+    }
+    assert dict(rows) == {m: f"{row['mean']:.4f}" for m, row in means.items()}
+    with (root / "results/report/costs.csv").open(newline="") as stream:
+        costs = list(csv.DictReader(stream))
+    assert {row["model"]: float(row["fit_seconds"]) for row in costs} == dict.fromkeys(MODELS, 4.0)
+    assert {float(row["job_seconds"]) for row in costs} == {25.0}
+
+
+COLUMNS = (
+    Column("name", "a name"),
+    Column("count", form=",d"),
+    Column("value", "value", "+.2f"),
+    Column("p", form=P),
+    Column("side", form=VERDICT),
+)
+ROWS = [
+    {"name": "a|b", "count": 1200, "value": -1 / 3, "p": 1e-5, "side": "above"},
+    {"name": "7", "count": None, "value": float("nan"), "p": 0.05, "side": ""},
+    {"name": "", "count": 0, "value": 2, "p": None, "side": None},
+]
+
+
+def test_what_is_written_is_read_again_with_its_types(tmp_path):
+    """Every digit; nan is null; what looks like a number stays text."""
+    table = Table("made", "Made", COLUMNS, ROWS)
+    write_csv(table, tmp_path)
+    again = read_csv(tmp_path / "made.csv", COLUMNS)
+    assert again == table.rows
+    assert again[0]["value"] == -1 / 3 and type(again[2]["value"]) is float
+    assert again[1] == {"name": "7", "count": None, "value": None, "p": 0.05, "side": ""}
+
+
+def test_markdown_prints_each_column_in_its_form():
+    head, rule, *rows = markdown(Table("made", "Made", COLUMNS, ROWS)).splitlines()
+    assert head == "| a name | count | value | p | side |" and rule == "| :-- | --: | --: | --: | --: |"
+    assert rows == [
+        "| a\\|b | 1,200 | -0.33 | <0.0001 | ▲ above |",
+        "| 7 | – | – | 0.0500 |  |",
+        "|  | 0 | +2.00 | – | – |",
+    ]
+
+
+def test_a_column_takes_its_value_where_it_says():
+    columns = (Column("real"), Column("twice", form="d", of=lambda x: int(2 * x.real)))
+    with pytest.raises(TypeError, match="String"):
+        Table("wrong", "Wrong", columns, [1.0])
+    made = Table("made", "Made", (Column("real", form=".1f"), columns[1]), [1.5, 2.0])
+    assert made.rows == [{"real": 1.5, "twice": 3}, {"real": 2.0, "twice": 4}]
+
+
+def test_a_whole_number_is_not_cut_from_a_fraction():
+    with pytest.raises(TypeError, match="Int64"):
+        Table("wrong", "Wrong", (Column("n", form="d"),), [{"n": 1}, {"n": 1.5}])
+
+
+def test_a_p_value_has_one_form():
+    assert [p_value(p) for p in (0.04321, 1.0, 1e-4, 9e-5, 0.0, float("nan"), None)] == [
+        "0.0432", "1.0000", "0.0001", "<0.0001", "<0.0001", "–", "–",
+    ]  # fmt: skip
+    assert number(0.5, P) == "0.5000"
+
+
+def test_a_table_that_was_not_written_has_no_rows(tmp_path):
+    assert set(map(len, read_tables(tmp_path).values())) == {0}
