@@ -13,6 +13,7 @@ import typer
 from gradrank import processor
 from gradrank.errors import GradrankError
 from gradrank.files import atomic, write_json
+from gradrank.results import Results
 
 app = typer.Typer(
     help="A reproducible learning-to-rank benchmark, from PRank to LambdaMART.",
@@ -22,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+REPORT = Results().report_path
 Seed = Annotated[int, typer.Option(help="The study's seed; a job's own is derived from it.")]
 Data = Annotated[Path, typer.Option(help="Parquet collection, with its .json beside it.")]
 Form = Literal["letor", "trec"]
@@ -203,7 +205,7 @@ def study(
     out: Annotated[Path | None, typer.Option(help="By default RESULTS/studies/NAME.")] = None,
 ) -> None:
     """Re-create a publication's tables and figures from finished results: page, CSV files, numbers.json."""
-    from gradrank.results import Results, StudyFolder
+    from gradrank.results import StudyFolder
     from gradrank.studies.kit.study import Inputs
     from gradrank.studies.kit.writing import write_study
 
@@ -243,9 +245,7 @@ def diff(
 @app.command()
 def report(
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
-    out: Annotated[Path, typer.Option(help="HTML file to write; it needs nothing beside it.")] = Path(
-        "results/report.html"
-    ),
+    out: Annotated[Path, typer.Option(help="HTML file to write; it needs nothing beside it.")] = REPORT,
     convention: Convention = "letor4",
     per_query: Annotated[
         Path | None, typer.Option(help="Also gather every test query's values in this Parquet file.")
@@ -254,7 +254,6 @@ def report(
     """Render every data set that has results as one HTML file that opens offline."""
     from gradrank.evaluation.per_query import write_all_test_queries
     from gradrank.report.document import render
-    from gradrank.results import Results
 
     render(results, out, convention)
     if per_query is not None:

@@ -106,8 +106,7 @@ class Fold(Folder):
     @property
     def seed(self) -> int | None:
         """s of fold<k>/seed<s>/; None of fold<k>/."""
-        found = _SEED.fullmatch(self.folder.name)
-        return int(found[1]) if found else None
+        return int(found[1]) if (found := _SEED.fullmatch(self.name)) else None
 
     @property
     def number(self) -> int:
@@ -234,8 +233,7 @@ class Results(Folder):
     per_query_path = Below(PER_QUERY)
 
     @property
-    def project(self) -> Path:
-        """The folder around it, with params.yaml and the code."""
+    def project(self) -> Path:  # with params.yaml and the code
         return self.folder.resolve().parent
 
     @property
@@ -256,6 +254,6 @@ class Results(Folder):
     def pages(self) -> list[dict[str, Any]]:
         """page.json of every finished study, by name; of one that is not its reduced form's, where that is."""
         studies = [StudyFolder(folder) for folder in sorted((self.folder / STUDIES).glob("*/"))]
-        forms = ([study.page_path, study.reduced.page_path] for study in studies)
-        found = ([path for path in paths if path.is_file()] for paths in forms)
-        return [read_json(paths[0]) for paths in found if paths]
+        forms = ((study.page_path, study.reduced.page_path) for study in studies)
+        found = (next(filter(Path.is_file, paths), None) for paths in forms)
+        return [read_json(path) for path in found if path]

@@ -291,8 +291,7 @@ def test_grids_refuse_negative_values(cls):
 
 def test_listing_the_models_imports_nothing_heavy():
     heavy = "{'torch', 'numba', 'lightgbm', 'sklearn', 'scipy', 'polars', 'catboost', 'xgboost'}"
-    code = (
-        f"import sys; from gradrank.model import models; models(); print(sorted({heavy} & set(sys.modules)))"
-    )
+    code = "import sys; from gradrank.learning.model import models; models(); "
+    code += f"print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -160,7 +160,8 @@ def test_metrics_are_the_means_of_the_primary_convention(study):
     }
     names = {
         f"{group}{part}/{name}" for group in measured for part in ("", "_by_fold") for name in measured[group]
-    }
+    } | {"cost/jobs", "cost/slowest_fit_seconds"}
+    assert run.data.metrics["cost/jobs"] == FOLDS and run.data.metrics["cost/slowest_fit_seconds"] == 1.5
     curves = {f"fold{fold}/vali_{name}" for fold in (1, 2, 3) for name in ("map", "ndcg_at_10")}
     assert set(run.data.metrics) == names | curves
 

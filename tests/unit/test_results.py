@@ -1,0 +1,151 @@
+"""results/: every path has its name and reader in results.py, and nobody else spells one."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import gradrank
+from gradrank.errors import GradrankError
+from gradrank.pipeline.params import RESERVED
+from gradrank.results import SNAPSHOT, STUDIES, Below, Cost, Fold, Folder, Method, Results
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = Path(gradrank.__file__).parent
+NAMES = re.compile(
+    r"(^|/)((summary|spec|timing|page|provenance|tracked)\.json|(per_query|scores|history)\.parquet|summary\.md"
+    r"|page\.md|report\.html)$|(^|/)fold\*"
+)
+
+
+def finish(fold: Fold, **timing: float) -> Fold:
+    fold.folder.mkdir(parents=True)
+    fold.spec_path.write_text(json.dumps({"fold": fold.number}))
+    if timing:
+        fold.timing_path.write_text(json.dumps(timing))
+    return fold
+
+
+def paths_of(folder: Folder) -> set[str]:
+    """All files and folders that results.py gives a name in a folder of this kind."""
+    kinds = type(folder).__mro__
+    names = [name for kind in kinds for name, value in vars(kind).items() if isinstance(value, Below)]
+    return {str(getattr(folder, name)) for name in names}
+
+
+def outputs() -> set[str]:
+    """What the rules write into results/, as it stands there."""
+    found = set()
+    for path in (ROOT / "workflow/rules").glob("*.smk"):
+        for block in re.findall(r"^    output:\n((?:^        .*\n)+)", path.read_text(), re.MULTILINE):
+            found |= set(re.findall(r'"(results/[^"]*)"', block))
+    return found
+
+
+def test_every_output_of_the_rules_is_one_that_results_names():
+    results = Results()
+    dataset = results.dataset("{dataset}")
+    study = results.study("{study}")
+    folders = [
+        results,
+        dataset,
+        dataset.method("{model}"),
+        Fold(dataset.method("{model}").folder / "fold{fold}"),
+        study,
+    ]
+    named = set().union(*map(paths_of, folders)) | {str(results.report_path.with_suffix(""))}
+    written = outputs()
+    assert len(written) > 10 and "results/{dataset}/{model}/fold{fold}/spec.json" in written
+    # A study's own jobs leave what only the study reads.
+    own = {path for path in written if path.startswith(f"{study.folder}/artificial/")}
+    assert written - named - own == set()
+
+
+def test_nobody_else_spells_a_name_of_a_result_file():
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE) == Path("results.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            if NAMES.search(text) and not re.search(r"\s", text):  # with a blank it is prose
+                found[f"{path.relative_to(PACKAGE)}:{node.lineno}"] = text
+    assert found == {}
+
+
+def test_no_data_set_may_be_called_as_a_folder_of_results():
+    assert {STUDIES, SNAPSHOT, Results().report_path.stem} <= set(RESERVED)
+
+
+def test_folds_are_the_finished_ones_by_number_and_seed(tmp_path):
+    method = Results(tmp_path).dataset("toy").method("m")
+    for number in (10, 2):
+        finish(method.fold(number))
+    finish(method.fold(2, seed=3))
+    method.fold(4).folder.mkdir()
+    (method.folder / "fold_of_old").mkdir()
+    assert [(fold.number, fold.seed) for fold in method.folds()] == [(2, None), (2, 3), (10, None)]
+    seeded = method.fold(2, seed=3)
+    assert seeded.spec_path == tmp_path / "toy/m/fold2/seed3/spec.json"
+    assert (seeded.method, seeded.number, seeded.method.dataset) == (method, 2, "toy")
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("results/toy/m/fold3/scores.parquet", "results/toy/m/fold3"),
+        ("results/toy/m/fold3/seed12/model/net.safetensors", "results/toy/m/fold3/seed12"),
+        ("results/toy/m/fold3/model/members/1/spec.json", "results/toy/m/fold3"),
+        ("results/toy/m/per_query.parquet", None),
+        ("results/toy/fold_changes/per_query.parquet", None),
+    ],
+)
+def test_fold_that_a_file_belongs_to(path, folder):
+    assert Fold.holding(path) == (Fold(Path(folder)) if folder else None)
+
+
+def test_data_sets_and_methods_are_those_of_which_something_is_here(tmp_path):
+    results = Results(tmp_path)
+    finish(results.dataset("trained").method("m").fold(1))
+    for folder in (
+        "summarised",
+        "evaluated/m",
+        "report",
+        "studies/arsm",
+        "snapshot/toy/m/fold1",
+        ".partial/m",
+    ):
+        (tmp_path / folder).mkdir(parents=True)
+    results.dataset("summarised").summary_path.write_text('{"m": {"map": 0.5}}')
+    results.dataset("evaluated").method("m").per_query_path.touch()
+    (results.dataset("evaluated").tables_path).mkdir()
+    assert [each.name for each in results.datasets()] == ["evaluated", "summarised", "trained"]
+    assert results.dataset("evaluated").methods() == [Method(tmp_path / "evaluated/m")]
+    assert results.dataset("summarised").summary() == {"m": {"map": 0.5}}
+    assert Results(tmp_path / "none").datasets() == []
+
+
+def test_cost_is_of_all_jobs_whose_times_are_here(tmp_path):
+    method = Results(tmp_path).dataset("toy").method("m")
+    assert method.cost() is None
+    finish(method.fold(1), seconds=3.0, fit_seconds=1.0, peak_memory_mb=300)
+    finish(method.fold(2), seconds=5.0, fit_seconds=4.0, peak_memory_mb=200)
+    finish(method.fold(3))
+    assert method.cost() == Cost(2, 5.0, 4.0, 8.0, 300) and method.cost().mean_fit_seconds == 2.5
+
+
+def test_damaged_json_names_file_and_remedy(tmp_path):
+    fold = finish(Results(tmp_path).dataset("toy").method("m").fold(1))
+    fold.spec_path.write_bytes(b'{"fold": 1, "par\x00\xff')
+    with pytest.raises(GradrankError, match=r"fold1/spec\.json: not JSON .*delete it and run again"):
+        fold.spec()
+
+
+def test_scores_are_those_of_a_part_in_their_order(tmp_path):
+    pl.DataFrame({"split": ["train", "test", "test"], "score": [1.0, 3.0, 2.0]}).write_parquet(
+        Fold(tmp_path).scores_path
+    )
+    assert Fold(tmp_path).scores("test").tolist() == [3.0, 2.0]
