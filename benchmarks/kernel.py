@@ -14,10 +14,11 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from scipy.special import expit
 
 from gradrank.data.collection import Collection
 from gradrank.data.pairs import Pairs
-from gradrank.learning.losses import pair_slope, ranknet
+from gradrank.learning.losses import ranknet
 from gradrank.learning.nets import standardisation, standardised
 from gradrank.learning.nystroem import Kernel, independent
 from gradrank.models.ranknet_kernel import RankNetKernelParams
@@ -37,7 +38,7 @@ def timed(call: Callable[[], object]) -> tuple[float, object]:
 
 def pairwise_gradient(scores: np.ndarray, train: Collection, pairs: Pairs) -> np.ndarray:
     """What the factored gradient saves: one slope a pair, over an explicit list of pairs."""
-    slope = pair_slope(scores[pairs.better] - scores[pairs.worse])
+    slope = expit(scores[pairs.better] - scores[pairs.worse]) - 1.0
     return np.bincount(pairs.better, slope, train.rows) - np.bincount(pairs.worse, slope, train.rows)
 
 

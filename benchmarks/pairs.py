@@ -39,17 +39,13 @@ def plain(parquet: Path, out: Path) -> None:
     for query, start in enumerate(range(0, len(labels), DOCUMENTS)):
         y = labels[start : start + DOCUMENTS]
         better, worse = np.nonzero(y[:, None] > y[None, :])
-        ideal = np.sort(y) @ np.arange(len(y))
-        gap = y[better] - y[worse]
         where = (
-            np.full(len(gap), query, np.int32),
+            np.full(len(better), query, np.int32),
             (better + start).astype(np.int32),
             (worse + start).astype(np.int32),
         )
-        columns.append(
-            (rows[start + better], *where, gap.astype(np.int16), gap / ideal if ideal else gap * 0.0)
-        )
-    names = ("part", "query", "better", "worse", "grade_gap", "tau")
+        columns.append((rows[start + better], *where))
+    names = ("part", "query", "better", "worse")
     pl.DataFrame(
         dict(zip(names, map(np.concatenate, zip(*columns, strict=True)), strict=True))
     ).write_parquet(out)

@@ -9,7 +9,7 @@ import numpy as np
 from gradrank.compiled import compiled
 from gradrank.files import atomic
 
-BATCH = 1_000_000  # pairs held at once while writing: about 23 MB of columns
+BATCH = 1_000_000  # pairs held at once while writing: about 13 MB of columns
 
 
 @dataclass(frozen=True)
@@ -18,13 +18,11 @@ class Pairs:
 
     better, worse: (p,) int32 row numbers within the Collection that holds them.
     query: (p,) int32 position of the query in that Collection.
-    tau: (p,) float64 NDCG_beta weight, (grade gap) / DCG_beta(ideal) (Jin et al. 2018).
     """
 
     better: np.ndarray
     worse: np.ndarray
     query: np.ndarray
-    tau: np.ndarray
 
     def __len__(self) -> int:
         return len(self.better)
@@ -33,15 +31,11 @@ class Pairs:
 def crucial_pairs(labels: np.ndarray, offsets: np.ndarray, ties: bool = False) -> Pairs:
     """All crucial pairs, by query, then better, then worse document in file order.
 
-    labels: (n,) grades >= 0. offsets: (q+1,). A pair's tau is (y_better - y_worse) / DCG_beta of the
-    query's ideal ranking, DCG_beta(g) = sum_i y_i (n - i) with i the 1-based rank, so that the tau of the
-    pairs that a ranking inverts sum to 1 - NDCG_beta (Jin et al. 2018).
-
-    With `ties` the pairs of equal grade come too, once each, in file order and with tau 0: RankNet may train
-    on them with target probability 1/2 (Burges et al. 2005).
+    labels: (n,) grades >= 0. offsets: (q+1,). With `ties` the pairs of equal grade come too, once each and in
+    file order: RankNet may train on them with target probability 1/2 (Burges et al. 2005).
     """
     labels, offsets = np.ascontiguousarray(labels, np.int32), np.ascontiguousarray(offsets, np.int64)
-    counts = _counts(labels, offsets, ties)
+    counts = pair_counts(labels, offsets, ties)
     return _pairs(labels, offsets, counts, 0, len(counts), ties)
 
 
@@ -49,13 +43,12 @@ def _pairs(labels, offsets, counts, start: int, stop: int, ties: bool) -> Pairs:
     """The pairs of queries start..stop-1, whose numbers are in `counts`."""
     first = np.r_[0, np.cumsum(counts[start:stop])]
     better, worse = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
-    tau = np.empty(first[-1], np.float64)
-    _fill(labels, offsets[start : stop + 1], first, ties, better, worse, tau)
-    return Pairs(better, worse, np.repeat(np.arange(start, stop, dtype=np.int32), counts[start:stop]), tau)
+    _fill(labels, offsets[start : stop + 1], first, ties, better, worse)
+    return Pairs(better, worse, np.repeat(np.arange(start, stop, dtype=np.int32), counts[start:stop]))
 
 
 @compiled
-def _counts(labels, offsets, ties):
+def pair_counts(labels, offsets, ties):
     """(q,) int64: pairs of each query, n(n-1)/2 less (unless `ties`) those within a grade."""
     counts = np.zeros(len(offsets) - 1, np.int64)
     for q in range(len(counts)):
@@ -68,52 +61,37 @@ def _counts(labels, offsets, ties):
 
 
 @compiled
-def _fill(labels, offsets, first, ties, better, worse, tau):
+def _fill(labels, offsets, first, ties, better, worse):
     for q in range(len(offsets) - 1):
         a, b, p = offsets[q], offsets[q + 1], first[q]
-        if p == first[q + 1]:
-            continue
-        ideal = _ideal_dcg_beta(labels[a:b])
         for i in range(a, b):
             for j in range(a, b):
                 gap = labels[i] - labels[j]
                 if gap > 0 or (ties and gap == 0 and i < j):
                     better[p], worse[p] = i, j
-                    tau[p] = gap / ideal if gap > 0 else 0.0
                     p += 1
 
 
-@compiled
-def _ideal_dcg_beta(labels):
-    """sum_i y_i (n - i) over grades in descending order; as grades ascend, document k of n counts k times."""
-    ordered = np.sort(labels)
-    total = 0.0
-    for k in range(len(ordered)):
-        total += ordered[k] * float(k)
-    return total
-
-
-def write_pairs(parquet: Path | str, out: Path | str, ties: bool = False) -> None:
+def write_pairs(parquet: Path | str, out: Path | str) -> None:
     """Write the pairs of a Parquet collection in batches of queries: memory does not grow with their number.
 
-    Columns `part`, `query` (position in the collection), `better`, `worse` (row numbers), `grade_gap`,
-    `tau`; rows sorted by part and query.
+    Columns `part`, `query` (position in the collection), `better`, `worse` (row numbers); rows sorted by part
+    and query.
     """
     import polars as pl
     from polars.io.plugins import register_io_source
 
     schema = {"part": pl.Int8, "query": pl.Int32, "better": pl.Int32, "worse": pl.Int32}
-    schema |= {"grade_gap": pl.Int16, "tau": pl.Float64}
 
     def source(with_columns, predicate, n_rows, batch_size):
-        for columns in _batches(parquet, ties):
+        for columns in _batches(parquet):
             yield pl.DataFrame(columns, schema=schema)
 
     with atomic(out) as partial:
         register_io_source(source, schema=schema).sink_parquet(partial, maintain_order=True)
 
 
-def _batches(parquet: Path | str, ties: bool) -> Iterator[dict[str, np.ndarray]]:
+def _batches(parquet: Path | str) -> Iterator[dict[str, np.ndarray]]:
     import polars as pl
 
     frame = pl.scan_parquet(parquet).select("part", "qid", "label").collect()
@@ -121,19 +99,17 @@ def _batches(parquet: Path | str, ties: bool) -> Iterator[dict[str, np.ndarray]]
     labels = frame["label"].to_numpy().astype(np.int32)
     new = (part[1:] != part[:-1]) | (qid[1:] != qid[:-1])
     offsets = np.r_[0, np.flatnonzero(new) + 1, len(labels)].astype(np.int64)
-    counts = _counts(labels, offsets, ties)
+    counts = pair_counts(labels, offsets, False)
     total, start = np.cumsum(counts), 0
     while start < len(counts):
         done = total[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(total, done + BATCH, side="right")))
-        pairs = _pairs(labels, offsets, counts, start, stop, ties)
+        pairs = _pairs(labels, offsets, counts, start, stop, ties=False)
         yield {
             "part": part[pairs.better],
             "query": pairs.query,
             "better": pairs.better,
             "worse": pairs.worse,
-            "grade_gap": (labels[pairs.better] - labels[pairs.worse]).astype(np.int16),
-            "tau": pairs.tau,
         }
         start = stop
 
@@ -158,9 +134,8 @@ def read_pairs(path: Path | str, parquet: Path | str, parts: Sequence[int]) -> P
             .select(
                 pl.col("better", "worse") + pl.lit(row - own["rows_before"], pl.Int32),
                 pl.col("query") + pl.lit(query - own["queries_before"], pl.Int32),
-                pl.col("tau"),
             )
         )
         row, query = row + own["rows"], query + own["queries"]
     table = pl.concat(pieces).collect()
-    return Pairs(*(table[name].to_numpy(writable=True) for name in ("better", "worse", "query", "tau")))
+    return Pairs(*(table[name].to_numpy(writable=True) for name in ("better", "worse", "query")))

@@ -80,14 +80,6 @@ def _matched(name: str) -> tuple[str | None, dict[str, str]]:
     return None, {}
 
 
-def is_metric(name: str) -> bool:
-    """Whether `find` knows the name."""
-    try:
-        return find(name) is not None
-    except GradrankError:
-        return False
-
-
 def compute(
     names: Sequence[str], scores, labels, offsets, convention: str | Convention, ids=None
 ) -> dict[str, np.ndarray]:
@@ -125,6 +117,7 @@ def ndcg_beta(r: Ranking) -> np.ndarray:
 
     1 - NDCG_beta is the sum of (grade gap) / ideal over the inverted pairs.
     """
+    # The ideal is not learning's ideal_dcg_beta: this definition is what that one is held against.
     weight = np.repeat(r.sizes, r.sizes) - r.position
     ideal = r.total(r.ideal_grades * weight)
     return r.total(r.grades * weight) / np.where(ideal > 0, ideal, np.nan)

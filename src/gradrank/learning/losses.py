@@ -32,12 +32,6 @@ def pair_cost(difference: np.ndarray, target: np.ndarray | float = 1.0, sigma: f
     return np.logaddexp(0.0, o) - target * o
 
 
-def pair_slope(difference: np.ndarray, target: np.ndarray | float = 1.0, sigma: float = 1.0) -> np.ndarray:
-    """dC/d(s_i - s_j) = sigma * (P - target), P = 1 / (1 + e^-o) (Burges et al. 2005)."""
-    o = sigma * np.asarray(difference, dtype=np.float64)
-    return sigma * (np.exp(-np.logaddexp(0.0, -o)) - target)
-
-
 def ranknet(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, sigma: float = 1.0, ties: bool = False
 ) -> tuple[float, np.ndarray]:

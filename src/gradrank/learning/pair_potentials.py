@@ -8,20 +8,18 @@ potentials, and with a histogram a feature the strongest stump, cost O(n d) and 
 import numpy as np
 
 from gradrank.compiled import compiled
+from gradrank.learning.ndcg_beta import ideal_dcg_beta
 
 
 def pair_weighting(labels: np.ndarray, offsets: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """(q,) base and slope of tau = base + slope * (grade gap); labels descend within each query.
+    """(q,) base and slope of tau = base + slope * (grade gap); every query has two different grades.
 
-    `uniform`: tau = 1. `ndcg_beta`: tau = gap / DCG_beta(ideal), DCG_beta(ideal) = sum_i y_i (n - i) over
-    1-based positions i (Jin et al. 2018); it is positive wherever two grades differ.
+    `uniform`: tau = 1. `ndcg_beta`: tau = gap / DCG_beta(ideal) (Jin et al. 2018).
     """
     queries = len(offsets) - 1
     if kind == "uniform":
         return np.ones(queries), np.zeros(queries)
-    below = np.repeat(offsets[1:], np.diff(offsets)) - 1 - np.arange(len(labels))
-    ideal = np.add.reduceat(labels * below.astype(np.float64), offsets[:-1])
-    return np.zeros(queries), 1.0 / ideal
+    return np.zeros(queries), 1.0 / ideal_dcg_beta(labels, offsets)
 
 
 @compiled

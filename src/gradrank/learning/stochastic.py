@@ -9,6 +9,7 @@ import numpy as np
 
 from gradrank.compiled import compiled
 from gradrank.data.collection import Collection
+from gradrank.data.pairs import crucial_pairs, pair_counts
 from gradrank.errors import GradrankError
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.losses import factored, ndcg_swap
@@ -44,7 +45,7 @@ def train_stochastic(
     rows, offsets = np.arange(train.rows), train.offsets
     pairs = pair_counts(train.labels, offsets, ties)
     if by_pair:
-        rows = pair_rows(train.labels, offsets, ties, pairs.sum())
+        rows = pair_rows(train.labels, offsets, ties)
         offsets = np.arange(0, len(rows) + 1, 2)
         pairs = np.ones(len(offsets) - 1, np.int64)
     shares = np.ones_like(pairs) if by_ndcg else pairs
@@ -71,6 +72,13 @@ def train_stochastic(
     return best_of(candidates(), vali, select_by, callback).kept
 
 
+def pair_rows(labels: np.ndarray, offsets: np.ndarray, ties: bool) -> np.ndarray:
+    """(2p,) int64 row numbers of the pairs, two to a pair, both within a pair and from pair to pair in file order."""
+    pairs = crucial_pairs(labels, offsets, ties)
+    rows = np.sort(np.stack([pairs.better, pairs.worse], axis=1).astype(np.int64), axis=1)
+    return rows[np.lexsort((rows[:, 1], rows[:, 0]))].ravel()
+
+
 def initial_layers(features: int, hidden: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
     """(d, h) and (h,) zeros of the first layer, (h,) output weights from U[-.1, .1]; linear: (d,) zeros last.
 
@@ -85,31 +93,6 @@ def _net(layers: tuple[np.ndarray, ...], mean: np.ndarray, scale: np.ndarray) ->
     if not len(biases):
         return Net([output[:, None]], [np.zeros(1)], mean, scale, "tanh")
     return Net([weights, output[:, None]], [biases, np.zeros(1)], mean, scale, "tanh")
-
-
-@compiled
-def pair_counts(labels, offsets, ties):
-    """(q,) pairs of unequal grades of each query; with `ties` all its pairs."""
-    out = np.zeros(len(offsets) - 1, np.int64)
-    for q in range(len(out)):
-        for i in range(offsets[q], offsets[q + 1]):
-            for j in range(i + 1, offsets[q + 1]):
-                out[q] += labels[i] != labels[j] or ties
-    return out
-
-
-@compiled
-def pair_rows(labels, offsets, ties, count):
-    """(2 count,) row numbers of the pairs that `pair_counts` counts, two to a pair."""
-    out = np.empty(2 * count, np.int64)
-    at = 0
-    for q in range(len(offsets) - 1):
-        for i in range(offsets[q], offsets[q + 1]):
-            for j in range(i + 1, offsets[q + 1]):
-                if labels[i] != labels[j] or ties:
-                    out[at], out[at + 1] = i, j
-                    at += 2
-    return out
 
 
 @compiled

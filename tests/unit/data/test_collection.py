@@ -71,7 +71,6 @@ def test_stored_pairs_are_those_of_the_rows_as_read(parquet, tmp_path, order):
     for name in ("better", "worse", "query"):
         assert getattr(stored, name).dtype == np.int32
         assert getattr(stored, name).tolist() == getattr(fresh, name).tolist()
-    assert stored.tau.tolist() == fresh.tau.tolist()
     assert (plain.labels[stored.better] > plain.labels[stored.worse]).all()
     assert (plain.query_of_row[stored.better] == stored.query).all()
 

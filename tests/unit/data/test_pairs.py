@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gradrank.data.collection import Collection
 from gradrank.data import pairs as module
-from gradrank.data.pairs import crucial_pairs, write_pairs
+from gradrank.data.pairs import crucial_pairs, pair_counts, write_pairs
 
 queries = st.lists(st.lists(st.integers(0, 5), max_size=9), max_size=6)
 
@@ -19,11 +19,6 @@ def flat(graded: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     return labels, np.cumsum([0, *map(len, graded)])
 
 
-def dcg_beta(ranked) -> float:
-    """DCG_beta as printed: sum over 1-based positions i of y_i (n - i)."""
-    return sum(y * (len(ranked) - i) for i, y in enumerate(ranked, start=1))
-
-
 def brute_force(graded: list[list[int]], ties: bool) -> list[tuple]:
     found, start = [], 0
     for q, grades in enumerate(graded):
@@ -31,9 +26,7 @@ def brute_force(graded: list[list[int]], ties: bool) -> list[tuple]:
             if grades[i] == grades[j] and not ties:
                 continue
             better, worse = (i, j) if grades[i] >= grades[j] else (j, i)
-            gap = grades[better] - grades[worse]
-            tau = gap / dcg_beta(sorted(grades, reverse=True)) if gap else 0.0
-            found.append((q, start + better, start + worse, tau))
+            found.append((q, start + better, start + worse))
         start += len(grades)
     return sorted(found)
 
@@ -41,23 +34,11 @@ def brute_force(graded: list[list[int]], ties: bool) -> list[tuple]:
 @given(queries, st.booleans())
 def test_pairs_are_those_of_plain_enumeration(graded, ties):
     pairs = crucial_pairs(*flat(graded), ties=ties)
-    found = list(
-        zip(*(getattr(pairs, name).tolist() for name in ("query", "better", "worse", "tau")), strict=True)
-    )
-    assert found == brute_force(graded, ties)
+    columns = (getattr(pairs, name).tolist() for name in ("query", "better", "worse"))
+    assert list(zip(*columns, strict=True)) == brute_force(graded, ties)
+    counts = pair_counts(*flat(graded), ties)
+    assert counts.tolist() == np.bincount(pairs.query, minlength=len(graded)).tolist()
     assert (pairs.better.dtype, pairs.worse.dtype, pairs.query.dtype) == (np.int32,) * 3
-
-
-@given(st.lists(st.integers(0, 5), min_size=2, max_size=12).filter(any), st.randoms(use_true_random=False))
-def test_tau_of_the_inverted_pairs_sums_to_the_loss_in_ndcg_beta(grades, random):
-    """1 - NDCG_beta = sum of tau over the pairs that a ranking inverts (Jin et al. 2018)."""
-    ranks = list(range(len(grades)))
-    random.shuffle(ranks)
-    ranked = [grade for _, grade in sorted(zip(ranks, grades, strict=True))]
-    pairs = crucial_pairs(*flat([grades]))
-    inverted = np.array(ranks)[pairs.better] > np.array(ranks)[pairs.worse]
-    loss = 1 - dcg_beta(ranked) / dcg_beta(sorted(grades, reverse=True))
-    assert pairs.tau[inverted].sum() == pytest.approx(loss, abs=1e-12)
 
 
 def test_queries_without_pairs_leave_none():
@@ -80,27 +61,20 @@ def parquet(path, graded_by_part: dict[int, list[list[int]]]):
     return path
 
 
-@pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("batch", [1, 4, 1_000_000])
-def test_the_file_has_the_pairs_of_the_whole_collection_whatever_the_batch(
-    tmp_path, monkeypatch, batch, ties
-):
+def test_the_file_has_the_pairs_of_the_whole_collection_whatever_the_batch(tmp_path, monkeypatch, batch):
     parts = {1: [[0, 1, 2], [1, 1]], 2: [[2, 0]], 5: [[0, 0, 1, 2, 2], [0, 1]]}
     monkeypatch.setattr(module, "BATCH", batch)
-    write_pairs(parquet(tmp_path / "c.parquet", parts), tmp_path / "pairs.parquet", ties=ties)
+    write_pairs(parquet(tmp_path / "c.parquet", parts), tmp_path / "pairs.parquet")
     frame = pl.read_parquet(tmp_path / "pairs.parquet")
     assert frame.schema == {
         "part": pl.Int8,
         "query": pl.Int32,
         "better": pl.Int32,
         "worse": pl.Int32,
-        "grade_gap": pl.Int16,
-        "tau": pl.Float64,
     }
     graded = [query for part in parts.values() for query in part]
-    assert frame.select("query", "better", "worse", "tau").rows() == brute_force(graded, ties)
-    labels = flat(graded)[0]
-    assert frame["grade_gap"].to_list() == [labels[b] - labels[w] for b, w in frame["better", "worse"].rows()]
+    assert frame.select("query", "better", "worse").rows() == brute_force(graded, ties=False)
     assert frame["part"].to_list() == [[1, 1, 2, 5, 5][q] for q in frame["query"]]
 
 
@@ -110,7 +84,7 @@ def test_a_collection_reads_back_the_pairs_of_the_parts_it_asks_for(tmp_path):
     write_pairs(path, tmp_path / "pairs.parquet")
     stored = Collection.read(path, [3, 1], tmp_path / "pairs.parquet").pairs
     direct = Collection.read(path, [3, 1]).pairs
-    for name in ("better", "worse", "query", "tau"):
+    for name in ("better", "worse", "query"):
         assert np.array_equal(getattr(stored, name), getattr(direct, name))
 
 
@@ -120,7 +94,7 @@ def test_a_failed_write_leaves_the_older_file(tmp_path, monkeypatch):
     older = (tmp_path / "pairs.parquet").read_bytes()
 
     def broken(*_):
-        yield {"part": [1], "query": [0], "better": [1], "worse": [0], "grade_gap": [1], "tau": [1.0]}
+        yield {"part": [1], "query": [0], "better": [1], "worse": [0]}
         raise OSError("disk full")
 
     monkeypatch.setattr(module, "_batches", broken)
@@ -138,16 +112,11 @@ def test_mq2007_has_the_pairs_that_its_grade_histograms_imply(mq2007, tmp_path):
         .agg(*((pl.col("label") == grade).sum().cast(pl.Int64).alias(f"n{grade}") for grade in range(3)))
     )
     n0, n1, n2 = pl.col("n0"), pl.col("n1"), pl.col("n2")
-    expected = (
-        histograms.group_by("part")
-        .agg(gap1=(n0 * n1 + n1 * n2).sum(), gap2=(n0 * n2).sum())
-        .sort("part")
-        .collect()
-    )
+    expected = histograms.group_by("part").agg(pairs=(n0 * n1 + n1 * n2 + n0 * n2).sum()).sort("part").collect()
     found = (
         pl.scan_parquet(tmp_path / "pairs.parquet")
         .group_by("part")
-        .agg(gap1=(pl.col("grade_gap") == 1).sum(), gap2=(pl.col("grade_gap") == 2).sum())
+        .agg(pairs=pl.len().cast(pl.Int64))
         .sort("part")
         .collect()
     )

@@ -1,5 +1,7 @@
 """RankBoost's O(n d) round against its definition over explicit pairs, its bound, and its edges."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -33,7 +35,10 @@ def collection(seed: int, queries=8, documents=9, features=3, grades=4, values=6
 def first_weights(data: Collection, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(better, worse, D_1) over the explicit pairs."""
     pairs = crucial_pairs(data.labels, data.offsets)
-    weights = pairs.tau if kind == "ndcg_beta" else np.ones(len(pairs))
+    weights = np.ones(len(pairs))
+    if kind == "ndcg_beta":
+        ideal = [np.sort(data.labels[a:b]) @ np.arange(b - a) for a, b in pairwise(data.offsets)]
+        weights = (data.labels[pairs.better] - data.labels[pairs.worse]) / np.array(ideal)[pairs.query]
     return pairs.better, pairs.worse, weights / weights.sum()
 
 

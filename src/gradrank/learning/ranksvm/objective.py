@@ -11,6 +11,7 @@ import numpy as np
 
 from gradrank.compiled import compiled
 from gradrank.data.collection import Collection
+from gradrank.learning.ndcg_beta import ideal_dcg_beta
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def group_by_grade(collection: Collection, weighting: str) -> Grades:
     documents = np.bincount(of_group, sizes, queries)
     pairs = (documents**2 - np.bincount(of_group, sizes**2, queries)) / 2
     if weighting == "ndcg":
-        total = np.count_nonzero(pairs) * _ideal_dcg_beta(collection)
+        total = np.count_nonzero(pairs) * ideal_dcg_beta(labels, collection.offsets)
     else:
         total = pairs if weighting == "query" else np.ones(queries)
     return Grades(
@@ -57,13 +58,6 @@ def group_by_grade(collection: Collection, weighting: str) -> Grades:
         weight=np.divide(1.0, total, out=np.zeros(queries), where=pairs > 0),
         by_gap=weighting == "ndcg",
     )
-
-
-def _ideal_dcg_beta(collection: Collection) -> np.ndarray:
-    """(q,) sum_i y_i (n - i) over the 1-based positions i of the ideal order."""
-    descending = collection.labels[np.lexsort((-collection.labels, collection.query_of_row))]
-    below = collection.offsets[collection.query_of_row + 1] - 1 - np.arange(collection.rows)
-    return np.bincount(collection.query_of_row, descending * below, collection.queries)
 
 
 def sort_groups(grades: Grades, scores: np.ndarray) -> np.ndarray:

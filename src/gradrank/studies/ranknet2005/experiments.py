@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from gradrank.data.order import order
+from gradrank.data.pairs import pair_counts as training_pairs
 from gradrank.data.synthetic import Scaling, Target, draw
 from gradrank.errors import GradrankError
 from gradrank.evaluation.query_loops import pair_counts
 from gradrank.learning.seeds import job_seed
 from gradrank.learning.stochastic import descend, initial_layers
-from gradrank.learning.stochastic import pair_counts as training_pairs
 
 FILES, FILE = 1000, 50
 PARTS = {"train": slice(0, 40_000), "vali": slice(40_000, 45_000), "test": slice(45_000, 50_000)}
