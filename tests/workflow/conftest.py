@@ -63,6 +63,11 @@ class Project:
         assert (done.returncode == 0) == ok, output
         return output
 
+    def gradrank(self, *arguments: str) -> str:
+        """What a command of this checkout prints, whatever it thinks of it."""
+        command = [sys.executable, "-m", "gradrank", *arguments]
+        return subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True).stdout
+
     def planned(self, *targets: str) -> Counter:
         """What a call would run, by a dry run: {(rule, data set, model): jobs}."""
         output = self.snakemake("--cores", "2", "--dry-run", *targets)

@@ -1,6 +1,7 @@
 """Who reruns what, on the real DAG."""
 
 import os
+import re
 from collections import Counter
 
 DATASETS = ("synthetic_net", "synthetic_poly")
@@ -40,6 +41,21 @@ def test_model_source_reruns_its_model_alone(rerun):
     source = rerun.root / "src/gradrank/models/lambdamart.py"
     source.write_text(source.read_text() + "# edited\n")
     assert rerun.planned() == retraining("lambdamart")
+    assert re.search(r"Params have changed.* before: 'code=\w+' now: 'code=\w+'", rerun.snakemake("--dry-run"))
+    assert "src/gradrank/models/lambdamart.py: changed, concerns train lambdamart" in rerun.gradrank("verify")
+
+
+def test_ancestor_package_is_code_of_what_lies_below_it(rerun):
+    package = rerun.root / "src/gradrank/models/__init__.py"
+    package.write_text(package.read_text() + "# edited\n")
+    assert rerun.planned() == retraining("lambdamart", "ranknet_linear", "single_feature")
+
+
+def test_queries_and_documents_that_change_places_are_another_size(rerun):
+    rerun.params(datasets={"synthetic_net": {"queries": 12, "documents": 10}})
+    rerun.snakemake("--cores", "2", "data/raw/synthetic_net/fetched.json")
+    rerun.params(datasets={"synthetic_net": {"queries": 10, "documents": 12}})
+    assert rerun.planned()["generate", "synthetic_net", None] == 1
 
 
 def test_metric_retrains_nothing(rerun):

@@ -4,9 +4,7 @@
 rule evaluate:
     input:
         data="data/parquet/{dataset}.parquet",
-        scores=of_folds("scores.parquet"),
-        specs=of_folds("spec.json"),
-        code=sources("gradrank.evaluation.evaluate"),
+        trained=trained,
     output:
         "results/{dataset}/{model}/per_query.parquet",
     log:
@@ -16,18 +14,17 @@ rule evaluate:
     conda:
         "../envs/gradrank.yaml"
     params:
-        folder=subpath(output[0], parent=True),
-        model=lambda wc: study.models[wc.model].model,
-        values=lambda wc: as_json(study.models[wc.model].params),
+        code=code("evaluate"),
+        folder="results/{dataset}/{model}",
+        model=lambda wc: model_options(wc.model),
         seed=study.seed,
         conventions=",".join(study.evaluation.conventions),
         metrics=",".join(study.evaluation.metrics),
     shell:
         """
         gradrank evaluate-folds {params.folder} \
-            --model {params.model} \
+            {params.model} \
             --data {input.data} \
-            --params {params.values:q} \
             --seed {params.seed} \
             --conventions {params.conventions} \
             --metrics {params.metrics} \

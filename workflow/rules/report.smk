@@ -6,8 +6,6 @@
 rule summary:
     input:
         per_query=lambda wc: expand("results/{dataset}/{model}/per_query.parquet", model=MODELS, **wc),
-        code=sources("gradrank.report.tables.summary"),
-        published=package_files("evaluation/literature/*.csv"),
     output:
         json="results/{dataset}/summary.json",
         markdown=report(
@@ -22,6 +20,7 @@ rule summary:
     conda:
         "../envs/gradrank.yaml"
     params:
+        code=code("summary"),
         folder=subpath(output.json, parent=True),
         models=",".join(MODELS),
         convention=study.evaluation.convention,
@@ -39,8 +38,6 @@ rule report_html:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
         studies=lambda _: expand("results/studies/{study}/page.json", study=requested_studies()),
         study="params.yaml",
-        code=sources("gradrank.report"),
-        templates=package_files("report/pages/*.[!p]*"),
     output:
         html=report("results/report.html", caption="../report/report.rst", category="Report"),
         tables=directory("results/report"),
@@ -51,6 +48,7 @@ rule report_html:
     conda:
         "../envs/gradrank.yaml"
     params:
+        code=code("report"),
         convention=study.evaluation.convention,
     shell:
         """

@@ -4,8 +4,6 @@
 
 
 rule artificial:
-    input:
-        code=sources("gradrank.studies.ranknet2005.experiments"),
     output:
         "results/studies/{study}/artificial/{target}-{draw}.json",
     log:
@@ -16,6 +14,7 @@ rule artificial:
     conda:
         "../envs/gradrank.yaml"
     params:
+        code=code("study", "gradrank.studies.ranknet2005.experiments"),
         sizes=lambda wc: ",".join(map(str, settings_of(wc.study)["artificial"]["sizes"])),
         tie_sizes=lambda wc: ",".join(map(str, settings_of(wc.study)["artificial"]["tie_sizes"])),
         seed=study.seed,
@@ -36,8 +35,6 @@ rule study:
     input:
         per_query=measured_for,
         experiments=experiments_for,
-        code=lambda wc: sources("gradrank.studies.kit.writing", f"gradrank.studies.{wc.study.split('/')[0]}"),
-        published=package_files("evaluation/literature/*.csv") + package_files("studies/*/*.csv"),
     output:
         page="results/studies/{study}/page.json",
         numbers="results/studies/{study}/numbers.json",
@@ -53,6 +50,7 @@ rule study:
     conda:
         "../envs/gradrank.yaml"
     params:
+        code=lambda wc: code("study", f"gradrank.studies.{wc.study.split('/')[0]}"),
         name=lambda wc: wc.study.split("/")[0],
         settings=lambda wc: as_json(settings_of(wc.study)),
         out=subpath(output.page, parent=True),

@@ -5,7 +5,6 @@
 rule track_mlflow:
     input:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
-        code=sources("gradrank.pipeline.mlflow_import", "gradrank.predict"),
     output:
         "results/tracked.json",
     log:
@@ -14,6 +13,7 @@ rule track_mlflow:
     conda:
         "../envs/gradrank.yaml"
     params:
+        code=code("track"),
         datasets=lambda _: ",".join(requested()),
         models=",".join(MODELS),
     shell:

@@ -24,18 +24,11 @@ from typing import Any
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
 from gradrank.learning.model import models
-from gradrank.pipeline.code_closure import PACKAGE, sources
+from gradrank.pipeline.code_closure import stage_files
 
 DATA_STAGES = ("fetch", "generate", "parse", "pairs")
 SUMMARIES = ("summary.json", "summary.md", "tables/*")
-STAGES = {
-    "fetch": "gradrank.data.fetch",
-    "generate": "gradrank.data.synthetic",
-    "parse": "gradrank.data.parse",
-    "pairs": "gradrank.data.pairs",
-    "evaluate": "gradrank.evaluation.evaluate",
-    "summary": "gradrank.report.tables.summary",
-}
+STAGES = (*DATA_STAGES, "evaluate", "summary")
 
 
 def record(params: Mapping[str, Any], results: Path, data: Path, out: Path) -> None:
@@ -75,11 +68,9 @@ def in_force(study: Any, datasets: Iterable[str], names: Iterable[str]) -> dict[
 
 def code_files(names: Iterable[str]) -> dict[str, list[str]]:
     """The files that each stage depends on, with a stage `train <model>` for each of these registered models."""
-    stages = {stage: sources(module) for stage, module in STAGES.items()}
-    published = sorted(map(os.path.relpath, PACKAGE.glob("evaluation/literature/*.csv")))
-    stages["summary"] = sorted({*stages["summary"], *published})
+    stages = {stage: stage_files(stage) for stage in STAGES}
     for name in sorted(set(names)):
-        stages[f"train {name}"] = sources("gradrank.learning.job", models()[name].__module__)
+        stages[f"train {name}"] = stage_files("train", models()[name].__module__)
     stages["workflow"] = ["workflow/Snakefile", *sorted(map(str, Path("workflow/rules").glob("*.smk")))]
     return stages
 
