@@ -41,7 +41,9 @@ def test_model_source_reruns_its_model_alone(rerun):
     source = rerun.root / "src/gradrank/models/lambdamart.py"
     source.write_text(source.read_text() + "# edited\n")
     assert rerun.planned() == retraining("lambdamart")
-    assert re.search(r"Params have changed.* before: 'code=\w+' now: 'code=\w+'", rerun.snakemake("--dry-run"))
+    assert re.search(
+        r"Params have changed.* before: 'code=\w+' now: 'code=\w+'", rerun.snakemake("--dry-run")
+    )
     assert "src/gradrank/models/lambdamart.py: changed, concerns train lambdamart" in rerun.gradrank("verify")
 
 

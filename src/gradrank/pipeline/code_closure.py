@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Iterable
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from gradrank.errors import GradrankError
@@ -62,7 +63,7 @@ def stage_files(stage: str, *modules: str) -> list[str]:
     read = {pattern: sorted(map(os.path.relpath, PACKAGE.glob(pattern))) for pattern in patterns}
     if missing := [pattern for pattern, paths in read.items() if not paths]:
         raise GradrankError(f"{', '.join(missing)}: no such file in {PACKAGE}; was it moved?")
-    return sorted({*sources(*set(STAGES[stage]) - set(patterns), *modules), *sum(read.values(), [])})
+    return sorted({*sources(*set(STAGES[stage]) - set(patterns), *modules), *chain(*read.values())})
 
 
 def sources(*modules: str) -> list[str]:

@@ -15,7 +15,6 @@ which hold times, are left out.
 
 import hashlib
 import json
-import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
