@@ -1,4 +1,4 @@
-"""Seconds to plan a study of 10,000 training jobs: 40 systems, 50 variants of each, five folds.
+"""Seconds to plan a run of 10,000 training jobs: 40 systems, 50 variants of each, five folds.
 
     python benchmarks/dag.py [--variants 50] [--systems 40] [--profile FILE]
 
@@ -35,7 +35,7 @@ def copy_workflow(folder: Path, systems: int, variants: int) -> None:
     measures = ["map", *(f"ndcg@{k}" for k in range(1, variants))]
     swept = [name for name, cls in models().items() if "select_by" in cls.Params.model_fields][:systems]
     params["models"] = {name: {"select_by": measures} for name in swept}
-    params["study"] = {"datasets": ["synthetic_net"], "models": swept}
+    params["run"] = {"datasets": ["synthetic_net"], "models": swept}
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
 
 

@@ -21,7 +21,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Seed = Annotated[int, typer.Option(help="The study's seed; a job's own is derived from it.")]
+Seed = Annotated[int, typer.Option(help="The run's seed; a job's own is derived from it.")]
 Data = Annotated[Path, typer.Option(help="Parquet collection, with its .json beside it.")]
 Form = Literal["letor", "trec"]
 Convention = Annotated[
@@ -258,7 +258,7 @@ def track(
     datasets: Annotated[str, typer.Option(help="As in 'mq2007,ohsumed'.")],
     models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
-    params: Annotated[Path, typer.Option(help="The study's parameters.")] = Path("params.yaml"),
+    params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); twice adds nothing."""
@@ -266,8 +266,8 @@ def track(
 
     from gradrank.pipeline.mlflow_import import track as run
 
-    study = yaml.safe_load(params.read_text(encoding="utf-8"))
-    runs = run(results, datasets.split(","), models.split(","), study)
+    values = yaml.safe_load(params.read_text(encoding="utf-8"))
+    runs = run(results, datasets.split(","), models.split(","), values)
     typer.echo(f"{len(runs)} runs, {sum(each.new for each in runs)} of them new")
     if out is not None:
         write_json(out, {f"{each.dataset}/{each.model}": each.run_id for each in runs})
@@ -275,7 +275,7 @@ def track(
 
 @app.command()
 def provenance(
-    params: Annotated[str, typer.Option(help="What params.yaml says of the study: JSON object, or @FILE.")],
+    params: Annotated[str, typer.Option(help="What params.yaml says of the run: JSON object, or @FILE.")],
     out: Annotated[Path, typer.Option(help="File to write; other data sets' entries in it stay.")],
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
     data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
@@ -291,7 +291,7 @@ def provenance(
 def verify(
     results: Annotated[Path, typer.Option(help="Folder with provenance.json.")] = Path("results"),
     data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
-    params: Annotated[Path, typer.Option(help="The study's parameters.")] = Path("params.yaml"),
+    params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
 ) -> None:
     """Say whether results belong to this checkout: its data, code and parameters; exit code 1 if not."""
     from gradrank.pipeline.params import load
@@ -314,7 +314,7 @@ def snapshot(
         Path | None, typer.Option(help="Also write every method's means as CSV, which DVC can plot.")
     ] = None,
 ) -> None:
-    """Copy the finished study to results/snapshot, which DVC versions (the last step of its stage)."""
+    """Copy the finished run to results/snapshot, which DVC versions (the last step of its stage)."""
     from gradrank.pipeline.snapshot import SNAPSHOT, keep, write_means
 
     typer.echo(f"{SNAPSHOT}: {keep()} outputs")

@@ -100,7 +100,7 @@ def test_each_change_is_named(rerun, change):
 
 
 def test_changed_parameters_are_named(rerun):
-    rerun.params(models={"lambdamart": {"rounds": 6}}, study={"models": ["lambdamart", "single_feature"]})
+    rerun.params(models={"lambdamart": {"rounds": 6}}, run={"models": ["lambdamart", "single_feature"]})
     output = verify(rerun, ok=False)
     assert "DIFFERS  synthetic_net: models.lambdamart.rounds: 5 then, 6 now" in output
     assert "DIFFERS  synthetic_poly: models.ranknet_linear: no longer there" in output

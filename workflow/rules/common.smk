@@ -9,7 +9,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from gradrank.pipeline import params as parameters
+from gradrank.pipeline.params import check
 from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
@@ -28,7 +28,7 @@ interpreter = sys.executable
 sys.executable = shlex.quote(interpreter)
 
 try:
-    study = parameters.check(config)
+    params = check(config)
 except GradrankError as error:
     raise WorkflowError(str(error)) from None
 
@@ -52,9 +52,9 @@ onstart:
             os.execv(interpreter, sys.orig_argv)
 
 
-MODELS = study.model_names()  # of the study; a publication's are study.publication_models(name)
-DATASETS = study.dataset_names()
-STUDIES = list(study.studies)
+MODELS = params.model_names()  # of the run; a study's are params.study_models(name)
+DATASETS = params.dataset_names()
+STUDIES = list(params.studies)
 
 
 wildcard_constraints:
@@ -64,15 +64,15 @@ wildcard_constraints:
 
 
 def requested():
-    """The data sets this call is about: those named as targets; none for a publication; else the study's."""
+    """The data sets this call is about: those named as targets; none for a study; else the run's."""
     targets = workflow.dag_settings.targets
     named = [name for name in DATASETS if name in targets]
-    return named or ([] if set(STUDIES) & set(targets) else list(study.study.datasets))
+    return named or ([] if set(STUDIES) & set(targets) else list(params.run.datasets))
 
 
 def own_path(dataset):
     """The folder or file of a user's data set, else None."""
-    return getattr(study.datasets.get(dataset), "path", None)
+    return getattr(params.datasets.get(dataset), "path", None)
 
 
 @cache
@@ -89,7 +89,7 @@ def as_json(value):
 
 def size_options(dataset):
     """An artificial data set's size. One text: of two numbers Snakemake would not see that they changed places."""
-    size = study.datasets[dataset]
+    size = params.datasets[dataset]
     return f"--queries {size.queries} --documents {size.documents}"
 
 
@@ -103,7 +103,7 @@ def text_of(wildcards):
 @cache
 def needs_of_model(model):
     """Whether a model needs the pairs file, and the models whose scores it is made of."""
-    return study.model(model).needs_pairs, study.members(model)
+    return params.model(model).needs_pairs, params.members(model)
 
 
 def needs_of(wildcards):
@@ -136,17 +136,17 @@ def scores_and_specs(folders):
 @cache
 def model_options(name):
     """A model's registered name and the values in force, as options."""
-    variant = study.models[name]
+    variant = params.models[name]
     return f"--model {variant.model} --params {shlex.quote(as_json(variant.params))}"
 
 
 @cache
 def training_code(name):
-    return code("train", study.model(name).__module__)
+    return code("train", params.model(name).__module__)
 
 
 def width(dataset):
     """Declared number of features, for sparse rows that need not show it; empty if the rows are to tell."""
     if own_path(dataset):
-        return study.datasets[dataset].features or ""
+        return params.datasets[dataset].features or ""
     return catalogue()[dataset].features if catalogue()[dataset].sparse else ""

@@ -1,5 +1,5 @@
 # What the studies' rules share: which ones a call is about, their settings, what each is made from.
-REDUCED = [f"{name}/reduced" for name, values in study.studies.items() if values.reduced]
+REDUCED = [f"{name}/reduced" for name, values in params.studies.items() if values.reduced]
 
 
 wildcard_constraints:
@@ -16,7 +16,7 @@ def requested_studies():
 def settings_of(name):
     """`studies.<name>`; of a reduced form, which needs no data set, the artificial part alone."""
     name, _, reduced = name.partition("/")
-    settings = study.publication(name)
+    settings = params.publication(name)
     small = settings.pop("reduced", None)
     return {"artificial": small, "datasets": [], "models": []} if reduced else settings
 

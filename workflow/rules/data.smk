@@ -41,7 +41,7 @@ rule generate:
         code=code("generate"),
         target=lambda wc: catalogue()[wc.dataset].generator,
         size=lambda wc: size_options(wc.dataset),
-        seed=study.seed,
+        seed=params.seed,
         out=subpath(output[0], parent=True),
     shell:
         """
@@ -68,7 +68,7 @@ rule parse:
         code=code("parse"),
         path=lambda wc: own_path(wc.dataset) or f"data/raw/{wc.dataset}",
         features=lambda wc: width(wc.dataset),
-        seed=study.seed,
+        seed=params.seed,
     shell:
         """
         gradrank parse {params.path:q} \

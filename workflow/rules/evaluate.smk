@@ -17,9 +17,9 @@ rule evaluate:
         code=code("evaluate"),
         folder="results/{dataset}/{model}",
         model=lambda wc: model_options(wc.model),
-        seed=study.seed,
-        conventions=",".join(study.evaluation.conventions),
-        metrics=",".join(study.evaluation.metrics),
+        seed=params.seed,
+        conventions=",".join(params.evaluation.conventions),
+        metrics=",".join(params.evaluation.metrics),
     shell:
         """
         gradrank evaluate-folds {params.folder} \

@@ -28,10 +28,10 @@ rule provenance:
         code=digest(
             chain(
                 stage_files("provenance"),
-                *provenance.code_files(study.models[name].model for name in MODELS).values(),
+                *provenance.code_files(params.models[name].model for name in MODELS).values(),
             )
         ),
-        values=lambda _: as_json(provenance.in_force(study, requested(), MODELS)),
+        values=lambda _: as_json(provenance.in_force(params, requested(), MODELS)),
     shell:
         """
         gradrank provenance \

@@ -23,7 +23,7 @@ rule summary:
         code=code("summary"),
         folder=subpath(output.json, parent=True),
         models=",".join(MODELS),
-        convention=study.evaluation.convention,
+        convention=params.evaluation.convention,
     shell:
         """
         gradrank compare {params.folder} \
@@ -49,7 +49,7 @@ rule report_html:
         "../envs/gradrank.yaml"
     params:
         code=code("report"),
-        convention=study.evaluation.convention,
+        convention=params.evaluation.convention,
     shell:
         """
         gradrank report \

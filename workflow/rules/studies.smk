@@ -17,7 +17,7 @@ rule artificial:
         code=code("study", "gradrank.studies.ranknet2005.experiments"),
         sizes=lambda wc: ",".join(map(str, settings_of(wc.study)["artificial"]["sizes"])),
         tie_sizes=lambda wc: ",".join(map(str, settings_of(wc.study)["artificial"]["tie_sizes"])),
-        seed=study.seed,
+        seed=params.seed,
     shell:
         """
         gradrank artificial \

@@ -24,7 +24,7 @@ rule train:
         code=lambda wc: training_code(wc.model),
         out="results/{dataset}/{model}/fold{fold}",
         model=lambda wc: model_options(wc.model) + needs_options(wc.model, wc.dataset),
-        seed=study.seed,
+        seed=params.seed,
     shell:
         """
         gradrank train \

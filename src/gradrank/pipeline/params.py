@@ -27,7 +27,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class StudyParams(Section):
+class RunParams(Section):
     """What plain `snakemake` builds."""
 
     datasets: tuple[str, ...] = Field(min_length=1)
@@ -87,20 +87,20 @@ class Params(Section):
     """The whole of params.yaml, resolved: defaults filled in and names checked."""
 
     seed: int = Field(ge=0, lt=2**31)
-    study: StudyParams
+    run: RunParams
     studies: dict[str, PublicationParams] = {}
     datasets: dict[str, SyntheticParams | OwnDataParams]
     models: dict[str, Variant]  # by the name of its results folder; the studies' own among them
     evaluation: EvaluationParams
 
     def model_names(self) -> list[str]:
-        """What the study trains: the entries listed, or all that this installation can run; sweeps expanded."""
-        if self.study.models == "all":
+        """What the run trains: the entries listed, or all that this installation can run; sweeps expanded."""
+        if self.run.models == "all":
             own = {name for study in self.studies.values() for name in self.variants(study.variants)}
             return sorted(
                 name for name in self.models if name not in own and not missing_packages(self.model(name))
             )
-        return self.variants(self.study.models)
+        return self.variants(self.run.models)
 
     def publication_models(self, study: str) -> list[str]:
         """What the study of a publication trains, sweeps expanded."""
@@ -149,14 +149,16 @@ def check(raw: Mapping[str, Any], where: str = "params.yaml") -> Params:
     """Params from the parsed file. Raises GradrankError listing every fault with its path."""
     faults: list[str] = []
     raw = dict(raw)
+    if "study" in raw:
+        raise GradrankError(f"{where}: `study` is now called `run`; rename the key")
     studies = raw.get("studies") or {}
     raw["models"] = _check_models(raw.get("models") or {}, studies, faults)
     raw["datasets"] = _check_datasets(raw.get("datasets") or {}, studies, faults)
     params = validate(Params, raw, "", faults)
     if params is not None:
-        faults += _check_datasets_known("study.datasets", params.study.datasets, params)
-        if params.study.models != "all":
-            faults += _check_entries("study.models", params.study.models, params)
+        faults += _check_datasets_known("run.datasets", params.run.datasets, params)
+        if params.run.models != "all":
+            faults += _check_entries("run.models", params.run.models, params)
         for name, study in params.studies.items():
             faults += _check_datasets_known(f"studies.{name}.datasets", study.datasets, params)
             faults += _check_entries(f"studies.{name}.models", study.models, params)

@@ -33,7 +33,7 @@ STAGES = (*DATA_STAGES, "evaluate", "summary")
 def record(params: Mapping[str, Any], results: Path, data: Path, out: Path) -> None:
     """Write the entries of `params["datasets"]` to `out`; those of other data sets stay as they are.
 
-    params: `in_force` of the study. data: the folder of the Parquet collections. Raises GradrankError where a
+    params: `in_force` of params.yaml. data: the folder of the Parquet collections. Raises GradrankError where a
     file is missing, and where one changed since the last record though nothing that it is made of did.
     """
     try:
@@ -54,14 +54,14 @@ def record(params: Mapping[str, Any], results: Path, data: Path, out: Path) -> N
     write_json(out, {"datasets": dict(sorted(described.items()))})
 
 
-def in_force(study: Any, datasets: Iterable[str], names: Iterable[str]) -> dict[str, Any]:
+def in_force(params: Any, datasets: Iterable[str], names: Iterable[str]) -> dict[str, Any]:
     """What a `gradrank.pipeline.params.Params` says of these data sets and models, as plain data."""
-    settings = {dataset: study.datasets.get(dataset) for dataset in datasets}
+    settings = {dataset: params.datasets.get(dataset) for dataset in datasets}
     return {
-        "seed": study.seed,
+        "seed": params.seed,
         "datasets": {name: own.model_dump(mode="json") if own else {} for name, own in settings.items()},
-        "models": {name: study.models[name].model_dump(include={"model", "params"}) for name in names},
-        "evaluation": study.evaluation.model_dump(mode="json"),
+        "models": {name: params.models[name].model_dump(include={"model", "params"}) for name in names},
+        "evaluation": params.evaluation.model_dump(mode="json"),
     }
 
 

@@ -22,7 +22,7 @@ def expanded(section):
 
 def study(models, listed="all", studies=None):
     own = {"datasets": ["mq2007"], "models": listed}
-    return check(SHIPPED | {"models": models, "study": own, "studies": studies or {}})
+    return check(SHIPPED | {"models": models, "run": own, "studies": studies or {}})
 
 
 def test_a_list_for_a_single_value_is_a_sweep():
