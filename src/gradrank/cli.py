@@ -5,13 +5,17 @@ Everything heavy is imported inside its command: `gradrank --help` answers at on
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gradrank.errors import GradrankError
+from gradrank.errors import GradrankError, nearest
 from gradrank.files import atomic, write_json
+
+if TYPE_CHECKING:
+    from gradrank.pipeline.params import Params
 
 app = typer.Typer(
     help="A reproducible learning-to-rank benchmark, from PRank to LambdaMART.",
@@ -167,27 +171,8 @@ def compare(
 
 
 @app.command()
-def artificial(
-    target: Annotated[
-        Literal["net", "poly"], typer.Option(help="The two targets of the 2005 RankNet paper.")
-    ],
-    draw: Annotated[int, typer.Option(help="Which random target: 1, 2, ...")],
-    sizes: Annotated[str, typer.Option(help="Training vectors of Table 1, as in '100,500'.")],
-    seed: Seed,
-    out: Annotated[Path, typer.Option(help="JSON file to write.")],
-    tie_sizes: Annotated[str, typer.Option(help="Those of Table 2: with ties and without.")] = "",
-) -> None:
-    """Run the 2005 RankNet paper's experiments on one draw of its artificial data."""
-    _one_thread()
-    from gradrank.studies.ranknet2005.experiments import experiments
-
-    numbers = [[int(size) for size in text.split(",") if size] for text in (sizes, tie_sizes)]
-    write_json(out, experiments(target, draw, *numbers, seed))
-
-
-@app.command()
 def study(
-    name: Annotated[str, typer.Argument(help="As in 'arsm': a file of gradrank/studies.")],
+    name: Annotated[str, typer.Argument(help="As in 'arsm': a folder of gradrank/studies.")],
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
     data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
     settings: Annotated[
@@ -196,12 +181,42 @@ def study(
     out: Annotated[Path | None, typer.Option(help="By default RESULTS/studies/NAME.")] = None,
 ) -> None:
     """Re-create a publication's tables and figures from finished results: page, CSV files, numbers.json."""
+    from gradrank.learning.job import read_params
     from gradrank.studies.kit.study import FOLDER, Inputs
     from gradrank.studies.kit.writing import write_study
 
     folder = out or results / FOLDER / name
-    write_study(name, Inputs(results, data, folder, _study_settings(name, settings)))
+    values = (
+        read_params(settings) if settings else _of_study(name, lambda params: params.study_settings(name))
+    )
+    write_study(name, Inputs(results, data, folder, values))
     typer.echo(folder / "page.md")
+
+
+@app.command()
+def study_job(
+    name: Annotated[str, typer.Argument(help="As in 'ranknet2005': a folder of gradrank/studies.")],
+    job: Annotated[str, typer.Argument(help="As in 'net-1': one of the jobs that the study declares.")],
+    seed: Seed,
+    out: Annotated[Path, typer.Option(help="JSON file to write.")],
+    settings: Annotated[
+        str | None,
+        typer.Option(help="What the job is told: JSON object, or @FILE; by default as params.yaml has it."),
+    ] = None,
+) -> None:
+    """Run one of the jobs of a study's own, such as experiments on data that it makes."""
+    _one_thread()
+    from gradrank.learning.job import read_params
+    from gradrank.pipeline.studies import get_study
+
+    told = (
+        _of_study(name, lambda params: params.study_jobs(name))
+        if settings is None
+        else {job: read_params(settings)}
+    )
+    if job not in told:
+        raise GradrankError(f"{name} has no job {job!r}{nearest(job, list(told))}")
+    write_json(out, get_study(name, "experiments").run_job(told[job], seed))
 
 
 @app.command()
@@ -377,16 +392,14 @@ def models(
     list_models(name)
 
 
-def _study_settings(name: str, text: str | None) -> dict:
-    from gradrank.learning.job import read_params
+def _of_study(name: str, found: Callable[["Params"], dict]) -> dict:
+    """What params.yaml says of a study."""
     from gradrank.pipeline.params import load
 
-    if text is not None:
-        return read_params(text)
     params = load()
     if name not in params.studies:
         raise GradrankError(f"params.yaml: no `studies.{name}`; add it, or give --settings")
-    return params.publication(name)
+    return found(params)
 
 
 def _one_thread() -> None:

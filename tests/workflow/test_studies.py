@@ -1,14 +1,14 @@
-"""Publications on the real DAG: their targets, the reduced form of plain `snakemake`, and what reruns."""
+"""Studies on the real DAG: their targets, the reduced form of plain `snakemake`, and what reruns."""
 
 import json
 
 from gradrank.pipeline.params import load
 
 
-def test_publications_are_targets_that_train_their_models_and_end_in_the_report(project):
+def test_studies_are_targets_that_train_their_models_and_end_in_the_report(project):
     for name in ("ranknet2005", "arsm", "term_report"):
         jobs = project.planned(name)
-        settings = load(project.root / "params.yaml").publication(name)
+        settings = load(project.root / "params.yaml").study_settings(name)
         trained = {(dataset, model) for rule, dataset, model in jobs if rule == "train"}
         assert trained == {
             (dataset, model) for dataset in settings["datasets"] for model in settings["models"]
@@ -18,15 +18,17 @@ def test_publications_are_targets_that_train_their_models_and_end_in_the_report(
 
 
 def test_each_draw_is_a_job(project):
-    settings = load(project.root / "params.yaml").publication("ranknet2005")
-    assert project.planned("ranknet2005")["artificial", None, None] == 2 * settings["artificial"]["draws"]
+    settings = load(project.root / "params.yaml").study_settings("ranknet2005")
+    assert project.planned("ranknet2005")["study_job", None, None] == 2 * settings["artificial"]["draws"]
 
 
 def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
-    rerun.params(studies={"ranknet2005": {"reduced": {"draws": 1, "sizes": [50], "tie_sizes": [50]}}})
+    rerun.params(
+        studies={"ranknet2005": {"reduced": {"artificial": {"draws": 1, "sizes": [50], "tie_sizes": [50]}}}}
+    )
     jobs = rerun.planned()
-    assert jobs["artificial", None, None] == 2 and jobs["study", None, None] == 1
-    assert {rule for rule, _, _ in jobs} == {"artificial", "study", "report_html", "all"}
+    assert jobs["study_job", None, None] == 2 and jobs["study", None, None] == 1
+    assert {rule for rule, _, _ in jobs} == {"study_job", "study", "report_html", "all"}
     rerun.snakemake("--cores", "2")
     folder = rerun.root / "results/studies/ranknet2005/reduced"
     numbers = json.loads((folder / "numbers.json").read_text())
@@ -38,6 +40,6 @@ def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
     chart = rerun.root / "src/gradrank/report/plots/chart.py"
     chart.write_text(chart.read_text() + "# edited\n")
     jobs = rerun.planned()
-    assert jobs["study", None, None] == 1 and not [job for job in jobs if job[0] in ("artificial", "train")]
-    rerun.snakemake("--cores", "2", "--forcerun", "artificial")
+    assert jobs["study", None, None] == 1 and not [job for job in jobs if job[0] in ("study_job", "train")]
+    rerun.snakemake("--cores", "2", "--forcerun", "study_job")
     assert {path: path.read_bytes() for path in folder.rglob("*.json")} == before

@@ -54,7 +54,7 @@ onstart:
 
 MODELS = params.model_names()  # of the run; a study's are params.study_models(name)
 DATASETS = params.dataset_names()
-STUDIES = list(params.studies)
+STUDIES = [name for name in params.studies if "/" not in name]  # their reduced forms are no targets
 
 
 wildcard_constraints:

@@ -19,7 +19,7 @@ from gradrank.files import sha256
 PACKAGE = Path(__file__).parents[1]
 
 # What each stage runs, and files that it reads which are no Python. Rule, command and stage have one name; `train` has
-# its model's module besides, the studies' stages their study's.
+# its model's module besides; the studies' stages have their study's page, or its experiments.
 PUBLISHED = "evaluation/literature/*.csv"
 STAGES: dict[str, tuple[str, ...]] = {
     "fetch": ("gradrank.data.fetch",),
@@ -30,6 +30,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "evaluate": ("gradrank.evaluation.evaluate",),
     "summary": ("gradrank.report.tables.summary", PUBLISHED),
     "study": ("gradrank.studies.kit.writing", PUBLISHED, "studies/*/*.csv"),
+    "study_job": (),
     "report": ("gradrank.report", "report/pages/*.[!p]*"),
     "provenance": ("gradrank.pipeline.provenance",),
     "track": ("gradrank.pipeline.mlflow_import", "gradrank.predict"),

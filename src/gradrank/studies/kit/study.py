@@ -1,21 +1,17 @@
 """What a study is: one publication re-created, every published number beside ours.
 
-A study is one file in `gradrank/studies/`: `TITLE`, `PUBLICATION` (its citation) and `build(inputs)`, which
-returns the sections of its page. Nothing else names it: the command `gradrank study NAME`, the target of that
-name and its page in the report find the file by themselves. What it needs stands in params.yaml, `studies.NAME`.
+A study is a folder of `gradrank/studies/`, found by its name; `gradrank.pipeline.studies` says what lies in it.
+Nothing else names it: the command `gradrank study NAME`, the target of that name and its page in the report find it by
+themselves. What it needs stands in params.yaml, `studies.NAME`.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from gradrank.errors import GradrankError, nearest
 from gradrank.evaluation.conventions import Convention
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.files import read_json
@@ -95,9 +91,9 @@ def beside(published: float | None, ours: float, half_width: float) -> Row:
 class Inputs:
     """What a study is made from: finished results, and what params.yaml says of it.
 
-    results, data: as everywhere, results/ and data/parquet/. folder: results/studies/<name>, where jobs of its
-    own leave their files. settings: `studies.<name>` of params.yaml, resolved: `datasets`, `models`, and keys
-    of its own.
+    results, data: as everywhere, results/ and data/parquet/. folder: results/studies/<name>; jobs of its own leave
+    their files in `jobs/` there. settings: `studies.<name>` of params.yaml, resolved: `datasets`, `models`, and
+    keys of its own.
     """
 
     results: Path
@@ -113,6 +109,10 @@ class Inputs:
     def models(self) -> list[str]:
         """Models and variants: the folders of results/<dataset>."""
         return list(self.settings.get("models", ()))
+
+    def found(self) -> list[dict[str, Any]]:
+        """What each of the study's own jobs found, in the order of their names."""
+        return [read_json(path) for path in sorted((self.folder / "jobs").glob("*.json"))]
 
     def measure(
         self,
@@ -166,16 +166,3 @@ class Inputs:
         return [
             read_json(path) for path in sorted((self.results / dataset / model).glob("fold*/timing.json"))
         ]
-
-
-def study_names() -> list[str]:
-    """Every study, in alphabetical order."""
-    package = importlib.import_module("gradrank.studies")
-    return sorted(info.name for info in pkgutil.iter_modules(package.__path__) if info.name != "kit")
-
-
-def get_study(name: str) -> ModuleType:
-    """The module of a study. Raises GradrankError with the nearest name otherwise."""
-    if name not in study_names():
-        raise GradrankError(f"unknown study {name!r}{nearest(name, study_names())}")
-    return importlib.import_module(f"gradrank.studies.{name}")

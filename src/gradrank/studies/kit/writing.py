@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from gradrank.files import atomic, read_json, write_json
+from gradrank.pipeline.studies import get_study
 from gradrank.report.tables.markdown import MARKS, markdown_table
-from gradrank.studies.kit.study import FOLDER, Column, Figure, Inputs, Section, Table, get_study
+from gradrank.studies.kit.study import FOLDER, Column, Figure, Inputs, Section, Table
 
 DIGITS = 6  # of the numbers in numbers.json
 
@@ -22,7 +23,7 @@ def write_study(name: str, inputs: Inputs) -> None:
     Raises GradrankError for an unknown study or results that are missing.
     """
     study, folder = get_study(name), inputs.folder
-    sections = study.build(inputs)
+    sections = get_study(name, "page").build(inputs)
     tables = list(_tables(sections))
     for table in tables:
         _write_csv(folder / "tables" / f"{table.id}.csv", table)
