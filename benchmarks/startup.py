@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 
 IMPORTS = {
-    "evaluate": "gradrank.evaluation.evaluate",
+    "evaluate_folds": "gradrank.evaluation.evaluate",
     "summary": "gradrank.report.tables.summary",
-    "report_html": "gradrank.report",
-    "track_mlflow": "gradrank.pipeline.mlflow_import, mlflow",
+    "report": "gradrank.report",
+    "track": "gradrank.pipeline.mlflow_import, mlflow",
     "parse": "gradrank.data.parse",
     "pairs": "gradrank.data.pairs",
     "fetch": "gradrank.data.fetch",

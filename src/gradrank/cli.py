@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gradrank.errors import GradrankError, nearest
+from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.files import atomic, write_json
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ app = typer.Typer(
 Seed = Annotated[int, typer.Option(help="The run's seed; a job's own is derived from it.")]
 Data = Annotated[Path, typer.Option(help="Parquet collection, with its .json beside it.")]
 Form = Literal["letor", "trec"]
-Convention = Annotated[
-    str, typer.Option(help="Metric convention: letor4, letor3, standard, trec, lightgbm, ranklib.")
-]
+Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CONVENTIONS)}.")]
 
 
 @app.command()
@@ -158,7 +157,7 @@ def evaluate_folds(
 
 
 @app.command()
-def compare(
+def summary(
     folder: Annotated[Path, typer.Argument(help="results/<dataset>")],
     models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
     convention: Convention = "letor4",

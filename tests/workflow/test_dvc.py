@@ -152,7 +152,7 @@ def test_pulled_into_a_fresh_clone_only_mlflow_is_told(reproduced, tmp_path):
     clone = Repository(tmp_path / "another clone")
     clone.give_environment()
     clone.dvc("pull")
-    assert clone.planned() == {("track_mlflow", None, None): 1, ("all", None, None): 1}
+    assert clone.planned() == {("track", None, None): 1, ("all", None, None): 1}
     assert clone.results() == reproduced.results()
     assert "DIFFERS" not in clone.gradrank("verify")
     clone.params(models={"lambdamart": {"learning_rate": 0.5}})

@@ -9,11 +9,11 @@ DATASETS = ("synthetic_net", "synthetic_poly")
 
 def after_training(*models: str) -> Counter:
     """The jobs that follow when these models' evaluations change."""
-    jobs = Counter({(rule, None, None): 1 for rule in ("report_html", "provenance", "track_mlflow", "all")})
+    jobs = Counter({(rule, None, None): 1 for rule in ("report", "provenance", "track", "all")})
     for dataset in DATASETS:
         jobs["summary", dataset, None] = 1
         for model in models:
-            jobs["evaluate", dataset, model] = 1
+            jobs["evaluate_folds", dataset, model] = 1
     return jobs
 
 
@@ -69,8 +69,8 @@ def test_metric_retrains_nothing(rerun):
 def test_reported_convention_retrains_nothing(rerun):
     rerun.params(evaluation={"convention": "standard"})
     jobs = rerun.planned()
-    assert jobs["report_html", None, None] == 1
-    assert not [job for job in jobs if job[0] in ("train", "evaluate")]
+    assert jobs["report", None, None] == 1
+    assert not [job for job in jobs if job[0] in ("train", "evaluate_folds")]
 
 
 def test_size_of_one_data_set_reruns_that_data_set_alone(rerun):
@@ -93,10 +93,10 @@ def test_real_data_sets_are_targets_with_five_folds(project):
     for dataset in ("mq2007", "ohsumed"):
         assert jobs["fetch", dataset, None] == jobs["parse", dataset, None] == 1
         assert jobs["train", dataset, "ranksvm"] == jobs["train", dataset, "lambdamart"] == 5
-    assert jobs["report_html", None, None] == jobs["track_mlflow", None, None] == 1
+    assert jobs["report", None, None] == jobs["track", None, None] == 1
 
 
 def test_stages_are_targets(project):
     assert {rule for rule, _, _ in project.planned("data")} == {"data", "generate", "parse", "pairs"}
-    assert ("report_html", None, None) in project.planned("report")
-    assert ("report_html", None, None) not in project.planned("track")
+    assert ("report", None, None) in project.planned("report")
+    assert ("report", None, None) not in project.planned("track")

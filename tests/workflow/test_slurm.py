@@ -133,7 +133,7 @@ def of_one(project: Project) -> dict[str, bytes]:
 
 def test_bytes_of_a_local_run_in_few_submissions(cluster, on_slurm, finished):
     assert of_one(on_slurm) == of_one(finished)
-    groups = {f"rule_synthetic_net.{model}_evaluate_train" for model in SMALL_RUN["run"]["models"]}
+    groups = {f"rule_synthetic_net.{model}_evaluate_folds_train" for model in SMALL_RUN["run"]["models"]}
     rules = {f"rule_{rule}_wildcards_synthetic_net" for rule in ("parse", "pairs", "summary")}
     assert sorted(cluster.jobs("all").values()) == sorted(groups | rules)  # each once; the rest ran here
     assert "Nothing to be done" in on_slurm.snakemake(*SLURM, "synthetic_net")

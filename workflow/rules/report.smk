@@ -26,18 +26,18 @@ rule summary:
         convention=params.evaluation.convention,
     shell:
         """
-        gradrank compare {params.folder} \
+        gradrank summary {params.folder} \
             --models {params.models} \
             --convention {params.convention} \
             >{log} 2>&1
         """
 
 
-rule report_html:
+rule report:
     input:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
         studies=lambda _: expand("results/studies/{study}/page.json", study=requested_studies()),
-        study="params.yaml",
+        described="params.yaml",
     output:
         html=report("results/report.html", caption="../report/report.rst", category="Report"),
         tables=directory("results/report"),
@@ -59,8 +59,3 @@ rule report_html:
             --per-query {output.per_query} \
             >{log} 2>&1
         """
-
-
-rule report:
-    input:
-        rules.report_html.output,

@@ -2,7 +2,7 @@
 # is set) and results/tracked.json, which names them. One process: parallel first use of a fresh store crashes.
 
 
-rule track_mlflow:
+rule track:
     input:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
     output:
@@ -25,8 +25,3 @@ rule track_mlflow:
             --out {output} \
             >{log} 2>&1
         """
-
-
-rule track:
-    input:
-        rules.track_mlflow.output,

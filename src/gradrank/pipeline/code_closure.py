@@ -27,7 +27,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "parse": ("gradrank.data.parse",),
     "pairs": ("gradrank.data.pairs",),
     "train": ("gradrank.learning.job",),
-    "evaluate": ("gradrank.evaluation.evaluate",),
+    "evaluate_folds": ("gradrank.evaluation.evaluate",),
     "summary": ("gradrank.report.tables.summary", PUBLISHED),
     "study": ("gradrank.studies.kit.writing", PUBLISHED, "studies/*/*.csv"),
     "study_job": (),

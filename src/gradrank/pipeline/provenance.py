@@ -27,7 +27,7 @@ from gradrank.pipeline.code_closure import stage_files
 
 DATA_STAGES = ("fetch", "generate", "parse", "pairs")
 SUMMARIES = ("summary.json", "summary.md", "tables/*")
-STAGES = (*DATA_STAGES, "evaluate", "summary")
+STAGES = (*DATA_STAGES, "evaluate_folds", "summary")
 
 
 def record(params: Mapping[str, Any], results: Path, data: Path, out: Path) -> None:
@@ -179,7 +179,7 @@ def _made_of(entry: dict[str, Any]) -> dict[str, tuple[list[Any], dict[str, str]
         if any("/model/members/" in path for path in own):  # made of other models' scores
             causes.append({path: digest for path, digest in trained.items() if path not in own})
         steps[f"train {name}"] = causes, own
-        measuring = [params["evaluation"], data, stages["evaluate"], own]
+        measuring = [params["evaluation"], data, stages["evaluate_folds"], own]
         steps[f"evaluate {name}"] = measuring, among(f"/{name}/per_query.parquet")
     measured = trained | among("/per_query.parquet")
     summaries = {path: digest for path, digest in results.items() if path not in measured}

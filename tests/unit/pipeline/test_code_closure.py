@@ -1,5 +1,6 @@
 """The closure of imports that decides which jobs a source edit reruns."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from gradrank.errors import GradrankError
 from gradrank.learning.model import models
 from gradrank.pipeline import code_closure
 from gradrank.pipeline.code_closure import PACKAGE, STAGES, code, digest, sources, stage_files
+from gradrank.pipeline.params import RESERVED
 
 REPORTING = {"evaluation/metrics.py", "evaluation/evaluate.py", "report/tables/summary.py", "cli.py"}
 WORKFLOW = {"pipeline/mlflow_import.py", "pipeline/params.py", "pipeline/provenance.py"}
@@ -58,7 +60,7 @@ def test_a_module_that_does_not_exist_is_an_error_not_an_empty_closure():
 def test_a_stage_depends_on_the_tables_and_templates_that_it_reads():
     read = {Path(path).name for stage in ("summary", "report") for path in stage_files(stage)}
     assert {"letor_results.csv", "dataset.html", "report.css", "report.js"} <= read
-    assert "letor_results.csv" not in {Path(path).name for path in stage_files("evaluate")}
+    assert "letor_results.csv" not in {Path(path).name for path in stage_files("evaluate_folds")}
 
 
 def test_a_table_that_moved_is_an_error(monkeypatch):
@@ -90,3 +92,13 @@ def test_a_digest_follows_contents_and_names_and_not_the_checkout_s_place(tmp_pa
     (package / "data/one.py").write_text("x = 2\n")
     (moved / "data/two.py").rename(moved / "data/one.py")
     assert of(package) != of(moved)
+
+
+def test_every_rule_that_runs_a_command_is_a_stage_of_that_name():
+    rules = {}
+    for path in Path("workflow/rules").glob("*.smk"):
+        for name, body in re.findall(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", path.read_text(), re.M | re.S):
+            rules[name] = re.findall(r"gradrank ([\w-]+)", body.partition("shell:")[2])
+    assert {name for name, commands in rules.items() if commands} == STAGES.keys()
+    assert all(commands in ([], [name.replace("_", "-")]) for name, commands in rules.items())
+    assert rules.keys() | {"all"} <= set(RESERVED)

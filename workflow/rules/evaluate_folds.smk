@@ -1,20 +1,20 @@
 # Needs: the scores of a model's folds. Makes: results/<dataset>/<model>/per_query.parquet, from scores alone.
 
 
-rule evaluate:
+rule evaluate_folds:
     input:
         data="data/parquet/{dataset}.parquet",
         trained=trained,
     output:
         "results/{dataset}/{model}/per_query.parquet",
     log:
-        "logs/evaluate/{dataset}/{model}.log",
+        "logs/evaluate_folds/{dataset}/{model}.log",
     group:
         "{dataset}.{model}"
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("evaluate"),
+        code=code("evaluate_folds"),
         folder="results/{dataset}/{model}",
         model=lambda wc: model_options(wc.model),
         seed=params.seed,
