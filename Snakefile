@@ -10,7 +10,7 @@ rule all:
     default_target: True
     input:
         rules.data.input,
-        rules.report.input,
+        rules.report.output,
         rules.provenance.output,
-        rules.track.input,
+        rules.track.output,
     localrule: True

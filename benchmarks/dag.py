@@ -1,4 +1,4 @@
-"""Seconds to plan a study of 10,000 training jobs: 40 systems, 50 variants of each, five folds.
+"""Seconds to plan a run of 10,000 training jobs: 40 systems, 50 variants of each, five folds.
 
     python benchmarks/dag.py [--variants 50] [--systems 40] [--profile FILE]
 
@@ -22,20 +22,25 @@ import yaml
 from gradrank.learning.model import models
 
 ROOT = Path(__file__).resolve().parents[1]
-LIMIT = 60  # seconds
+LIMIT = 15  # seconds
 
 
-def copy_workflow(folder: Path, systems: int, variants: int) -> None:
-    """The checkout's workflow in `folder`, with a params.yaml of so many sweeps of so many variants."""
+def copy_workflow(folder: Path) -> None:
+    """The checkout's workflow in `folder`, without any result."""
     for name in ("workflow", "profiles"):
         shutil.copytree(ROOT / name, folder / name)
-    shutil.copy(ROOT / "Snakefile", folder)
+    for name in ("Snakefile", "params.yaml"):
+        shutil.copy(ROOT / name, folder)
     (folder / "src").symlink_to(ROOT / "src")
+
+
+def sweep(folder: Path, systems: int, variants: int) -> None:
+    """A params.yaml of so many sweeps of so many variants."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     measures = ["map", *(f"ndcg@{k}" for k in range(1, variants))]
     swept = [name for name, cls in models().items() if "select_by" in cls.Params.model_fields][:systems]
     params["models"] = {name: {"select_by": measures} for name in swept}
-    params["study"] = {"datasets": ["synthetic_net"], "models": swept}
+    params["run"] = {"datasets": ["synthetic_net"], "models": swept}
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
 
 
@@ -48,7 +53,8 @@ def main() -> None:
     profile = ["-m", "cProfile", "-o", str(options.profile.resolve())] if options.profile else []
     with tempfile.TemporaryDirectory(prefix="gradrank-dag-") as name:
         folder = Path(name)
-        copy_workflow(folder, options.systems, options.variants)
+        copy_workflow(folder)
+        sweep(folder, options.systems, options.variants)
         started = time.perf_counter()
         done = subprocess.run(
             [sys.executable, *profile, "-m", "snakemake", "--dry-run", "--quiet", "rules", "--cores", "1"],

@@ -79,7 +79,7 @@ def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
         "evaluate five folds, two conventions",
         run(gradrank, "evaluate-folds", model, "--data", data, *settings),
     )
-    yield "compare", run(gradrank, "compare", results, "--models", "single_feature")
+    yield "summary", run(gradrank, "summary", results, "--models", "single_feature")
 
 
 def generate(folder: Path, queries: int) -> None:

@@ -1,8 +1,9 @@
-"""Where the wall time of a finished run went: the jobs' own compute against wall time x cores.
+"""Where the wall time of a run went: the jobs' own compute against wall time x cores, and Snakemake's main process.
 
     python benchmarks/startup.py [FOLDER] --cores 2
 
-FOLDER is a checkout in which one `snakemake --cores N` call has just run from scratch. Snakemake's records
+FOLDER is a checkout in which one `snakemake --cores N` call has just run from scratch; without it the default run is
+made in a copy of this one, and the processor seconds of its main process are counted. Snakemake's records
 give each job's start and end; timing.json gives the compute of a training job. What a job takes beyond its
 compute is Python's start-up; of the other jobs it is measured, as the time of a call that imports the same
 modules and does nothing.
@@ -10,16 +11,20 @@ modules and does nothing.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
+from dag import copy_workflow
+
 IMPORTS = {
-    "evaluate": "gradrank.evaluation.evaluate",
+    "evaluate_folds": "gradrank.evaluation.evaluate",
     "summary": "gradrank.report.tables.summary",
-    "report_html": "gradrank.report",
-    "track_mlflow": "gradrank.pipeline.mlflow_import, mlflow",
+    "report": "gradrank.report",
+    "track": "gradrank.pipeline.mlflow_import, mlflow",
     "parse": "gradrank.data.parse",
     "pairs": "gradrank.data.pairs",
     "fetch": "gradrank.data.fetch",
@@ -57,16 +62,52 @@ def seconds(*command: str) -> float:
     return min(times)
 
 
+MAIN = """
+import resource, sys
+from snakemake.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    own, jobs = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(own.ru_utime + own.ru_stime, jobs.ru_utime + jobs.ru_stime)
+    raise
+"""
+LIMIT = 0.25  # processor seconds of the main process a job
+
+
+def run(folder: Path, cores: int) -> None:
+    """Make the default run in `folder` and say what Snakemake's main process took of it."""
+    copy_workflow(folder)
+    command = [sys.executable, "-c", MAIN, "--cores", str(cores), "--quiet", "all"]
+    environment = os.environ | {"PYTHONPATH": str(folder / "src")}
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    own, children = map(float, done.stdout.split()[-2:])
+    each = own / len(jobs(folder))
+    print(f"processor seconds: {own:.1f} of the main process, {each:.3f} a job; {children:.1f} of the jobs\n")
+    if each > LIMIT:
+        sys.exit(f"more than {LIMIT} a job")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path, nargs="?", default=Path())
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--cores", type=int, default=2)
     arguments = parser.parse_args()
-    found = jobs(arguments.folder)
+    if arguments.folder is not None:
+        tell(arguments.folder, arguments.cores)
+        return
+    with tempfile.TemporaryDirectory(prefix="gradrank-run-") as name:
+        run(Path(name), arguments.cores)
+        tell(Path(name), arguments.cores)
+
+
+def tell(folder: Path, cores: int) -> None:
+    """Print where the wall time of the run in `folder` went."""
+    found = jobs(folder)
     if not found:
-        sys.exit(f"{arguments.folder}: no finished run here; run `snakemake --cores 2` first")
+        sys.exit(f"{folder}: no finished run here; run `snakemake --cores 2` first")
     first, last = min(start for _, start, _ in found), max(end for *_, end in found)
     planning = seconds(
         sys.executable,
@@ -74,7 +115,7 @@ def main() -> None:
         "import snakemake.cli; from gradrank.pipeline.params import load; load()",
     )
     wall = last - first + planning
-    trained = training_seconds(arguments.folder / "results")
+    trained = training_seconds(folder / "results")
     compute = sum(trained.values())
     busy = dict.fromkeys(sorted({rule for rule, *_ in found}), 0.0)
     count = dict.fromkeys(busy, 0)
@@ -89,10 +130,10 @@ def main() -> None:
     for rule in busy:
         print(f"{rule:14}{count[rule]:6}{busy[rule]:10.1f}{startup.get(rule, 0):12.1f}")
     print("\ntraining, all folds:", ", ".join(f"{model} {took:.1f} s" for model, took in trained.items()))
-    capacity = wall * arguments.cores
+    capacity = wall * cores
     python = sum(startup.values())
     idle = capacity - sum(busy.values())
-    print(f"\nwall {wall:.1f} s x {arguments.cores} cores = {capacity:.1f} core seconds")
+    print(f"\nwall {wall:.1f} s x {cores} cores = {capacity:.1f} core seconds")
     own = capacity - python - idle
     print(f"  jobs' own compute        {own:8.1f}  {own / capacity:6.1%}")
     print(f"  Python's start-up        {python:8.1f}  {python / capacity:6.1%}")

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile(
-    "compiling", deadline=None
-)  # the first call after any change of compiled code compiles
-settings.load_profile("compiling")
+import gradrank  # noqa: F401  # isort: split  # before numpy, which every test imports: it sets the instruction set
 
-import gradrank  # noqa: F401  # before numpy, which every test imports: it sets the instruction set
+# The first call after any change of compiled code compiles.
+settings.register_profile("compiling", deadline=None)
+settings.load_profile("compiling")
 
 
 @pytest.fixture

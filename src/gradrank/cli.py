@@ -5,15 +5,20 @@ Everything heavy is imported inside its command: `gradrank --help` answers at on
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from gradrank import processor
-from gradrank.errors import GradrankError
+from gradrank.errors import GradrankError, unknown
+from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.files import atomic, write_json
 from gradrank.results import Results
+
+if TYPE_CHECKING:
+    from gradrank.pipeline.params import Params
 
 app = typer.Typer(
     help="A reproducible learning-to-rank benchmark, from PRank to LambdaMART.",
@@ -24,12 +29,10 @@ app = typer.Typer(
 )
 
 REPORT = Results().report_path
-Seed = Annotated[int, typer.Option(help="The study's seed; a job's own is derived from it.")]
+Seed = Annotated[int, typer.Option(help="The run's seed; a job's own is derived from it.")]
 Data = Annotated[Path, typer.Option(help="Parquet collection, with its .json beside it.")]
 Form = Literal["letor", "trec"]
-Convention = Annotated[
-    str, typer.Option(help="Metric convention: letor4, letor3, standard, trec, lightgbm, ranklib.")
-]
+Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CONVENTIONS)}.")]
 
 
 @app.callback()
@@ -162,7 +165,7 @@ def evaluate_folds(
 
 
 @app.command()
-def compare(
+def summary(
     folder: Annotated[Path, typer.Argument(help="results/<dataset>")],
     models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
     convention: Convention = "letor4",
@@ -176,27 +179,8 @@ def compare(
 
 
 @app.command()
-def artificial(
-    target: Annotated[
-        Literal["net", "poly"], typer.Option(help="The two targets of the 2005 RankNet paper.")
-    ],
-    draw: Annotated[int, typer.Option(help="Which random target: 1, 2, ...")],
-    sizes: Annotated[str, typer.Option(help="Training vectors of Table 1, as in '100,500'.")],
-    seed: Seed,
-    out: Annotated[Path, typer.Option(help="JSON file to write.")],
-    tie_sizes: Annotated[str, typer.Option(help="Those of Table 2: with ties and without.")] = "",
-) -> None:
-    """Run the 2005 RankNet paper's experiments on one draw of its artificial data."""
-    _one_thread()
-    from gradrank.studies.ranknet2005.experiments import experiments
-
-    numbers = [[int(size) for size in text.split(",") if size] for text in (sizes, tie_sizes)]
-    write_json(out, experiments(target, draw, *numbers, seed))
-
-
-@app.command()
 def study(
-    name: Annotated[str, typer.Argument(help="As in 'arsm': a file of gradrank/studies.")],
+    name: Annotated[str, typer.Argument(help="As in 'arsm': a folder of gradrank/studies.")],
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
     data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
     settings: Annotated[
@@ -205,13 +189,43 @@ def study(
     out: Annotated[Path | None, typer.Option(help="By default RESULTS/studies/NAME.")] = None,
 ) -> None:
     """Re-create a publication's tables and figures from finished results: page, CSV files, numbers.json."""
+    from gradrank.learning.job import read_params
     from gradrank.results import StudyFolder
     from gradrank.studies.kit.study import Inputs
     from gradrank.studies.kit.writing import write_study
 
     folder = out or Results(results).study(name).folder
-    write_study(name, Inputs(results, data, folder, _study_settings(name, settings)))
+    values = (
+        read_params(settings) if settings else _of_study(name, lambda params: params.study_settings(name))
+    )
+    write_study(name, Inputs(results, data, folder, values))
     typer.echo(StudyFolder(folder).markdown_path)
+
+
+@app.command()
+def study_job(
+    name: Annotated[str, typer.Argument(help="As in 'ranknet2005': a folder of gradrank/studies.")],
+    job: Annotated[str, typer.Argument(help="As in 'net-1': one of the jobs that the study declares.")],
+    seed: Seed,
+    out: Annotated[Path, typer.Option(help="JSON file to write.")],
+    settings: Annotated[
+        str | None,
+        typer.Option(help="What the job is told: JSON object, or @FILE; by default as params.yaml has it."),
+    ] = None,
+) -> None:
+    """Run one of the jobs of a study's own, such as experiments on data that it makes."""
+    _one_thread()
+    from gradrank.learning.job import read_params
+    from gradrank.pipeline.studies import get_study
+
+    told = (
+        _of_study(name, lambda params: params.study_jobs(name))
+        if settings is None
+        else {job: read_params(settings)}
+    )
+    if job not in told:
+        raise GradrankError(unknown(f"job of {name}", job, told))
+    write_json(out, get_study(name, "experiments").run_job(told[job], seed))
 
 
 @app.command()
@@ -266,7 +280,7 @@ def track(
     datasets: Annotated[str, typer.Option(help="As in 'mq2007,ohsumed'.")],
     models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
-    params: Annotated[Path, typer.Option(help="The study's parameters.")] = Path("params.yaml"),
+    params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); twice adds nothing."""
@@ -274,8 +288,8 @@ def track(
 
     from gradrank.pipeline.mlflow_import import track as run
 
-    study = yaml.safe_load(params.read_text(encoding="utf-8"))
-    runs = run(results, datasets.split(","), models.split(","), study)
+    values = yaml.safe_load(params.read_text(encoding="utf-8"))
+    runs = run(results, datasets.split(","), models.split(","), values)
     typer.echo(f"{len(runs)} runs, {sum(each.new for each in runs)} of them new")
     if out is not None:
         write_json(out, {f"{each.dataset}/{each.model}": each.run_id for each in runs})
@@ -283,7 +297,7 @@ def track(
 
 @app.command()
 def provenance(
-    params: Annotated[str, typer.Option(help="What params.yaml says of the study: JSON object, or @FILE.")],
+    params: Annotated[str, typer.Option(help="What params.yaml says of the run: JSON object, or @FILE.")],
     out: Annotated[Path, typer.Option(help="File to write; other data sets' entries in it stay.")],
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
     data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
@@ -299,7 +313,7 @@ def provenance(
 def verify(
     results: Annotated[Path, typer.Option(help="Folder with provenance.json.")] = Path("results"),
     data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
-    params: Annotated[Path, typer.Option(help="The study's parameters.")] = Path("params.yaml"),
+    params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
 ) -> None:
     """Say whether results belong to this checkout: its data, code and parameters; exit code 1 if not."""
     from gradrank.pipeline.params import load
@@ -322,7 +336,7 @@ def snapshot(
         Path | None, typer.Option(help="Also write every method's means as CSV, which DVC can plot.")
     ] = None,
 ) -> None:
-    """Copy the finished study to results/snapshot, which DVC versions (the last step of its stage)."""
+    """Copy the finished run to results/snapshot, which DVC versions (the last step of its stage)."""
     from gradrank.pipeline.snapshot import SNAPSHOT, keep, write_means
 
     typer.echo(f"{SNAPSHOT}: {keep()} outputs")
@@ -385,16 +399,14 @@ def models(
     list_models(name)
 
 
-def _study_settings(name: str, text: str | None) -> dict:
-    from gradrank.learning.job import read_params
+def _of_study(name: str, found: Callable[["Params"], dict]) -> dict:
+    """What params.yaml says of a study."""
     from gradrank.pipeline.params import load
 
-    if text is not None:
-        return read_params(text)
     params = load()
     if name not in params.studies:
         raise GradrankError(f"params.yaml: no `studies.{name}`; add it, or give --settings")
-    return params.publication(name)
+    return found(params)
 
 
 def _one_thread() -> None:

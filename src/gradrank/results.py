@@ -4,7 +4,7 @@
     report.html, report/                the report, and its tables
     per_query.parquet, methods.csv      every method's test queries, and its means: for DVC
     snapshot/                           what is finished, once more: for DVC
-    studies/<study>/[reduced/]          page.json, page.md, numbers.json, tables/, and what jobs of its own leave
+    studies/<study>/[reduced/]          page.json, page.md, numbers.json, tables/, jobs/<job>.json
     <dataset>/                          summary.json, summary.md, tables/
     <dataset>/<method>/                 per_query.parquet
     <dataset>/<method>/fold<k>/         model/, scores.parquet, history.parquet, timing.json, spec.json
@@ -214,6 +214,10 @@ class StudyFolder(Folder):
     markdown_path = Below("page.md")
     numbers_path = Below("numbers.json")
     tables_path = Below("tables")
+
+    def jobs(self) -> list[Any]:
+        """What each of the study's own jobs found, in the order of their names: jobs/<job>.json."""
+        return [read_json(path) for path in sorted((self.folder / "jobs").glob("*.json"))]
 
     @property
     def reduced(self) -> "StudyFolder":

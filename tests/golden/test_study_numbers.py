@@ -8,7 +8,7 @@ from gradrank.files import read_json
 from gradrank.pipeline.params import load
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = load(ROOT / "params.yaml").publication("ranknet2005")
+SETTINGS = load(ROOT / "params.yaml").study_settings("ranknet2005")
 SIZES = (100, 500, 2500, 12500)
 
 

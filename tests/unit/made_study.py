@@ -21,7 +21,7 @@ def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> 
     noise: its standard deviation by model, 1 where none is given. A model's noise is drawn with the same seed
     as any other's: equal deviations give equal scores.
     """
-    settings = PARAMS.publication(name)
+    settings = PARAMS.study_settings(name)
     for dataset in settings["datasets"]:
         labels = make_collection(root / "data" / "parquet" / f"{dataset}.parquet")
         for model in settings["models"]:

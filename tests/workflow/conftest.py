@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL_STUDY = {
-    "study": {
+SMALL_RUN = {
+    "run": {
         "datasets": ["synthetic_net", "synthetic_poly"],
         "models": ["lambdamart", "ranknet_linear", "single_feature"],
     },
@@ -63,6 +63,11 @@ class Project:
         assert (done.returncode == 0) == ok, output
         return output
 
+    def gradrank(self, *arguments: str) -> str:
+        """What a command of this checkout prints, whatever it thinks of it."""
+        command = [sys.executable, "-m", "gradrank", *arguments]
+        return subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True).stdout
+
     def planned(self, *targets: str) -> Counter:
         """What a call would run, by a dry run: {(rule, data set, model): jobs}."""
         output = self.snakemake("--cores", "2", "--dry-run", *targets)
@@ -100,20 +105,20 @@ def _merge(old: dict, new: dict) -> dict:
 
 @pytest.fixture
 def project(tmp_path) -> Project:
-    """A fresh checkout with a small study."""
+    """A fresh checkout with a small run."""
     (tmp_path / "my checkout").mkdir()
     fresh = Project.copy(tmp_path / "my checkout")
-    fresh.params(**SMALL_STUDY)
+    fresh.params(**SMALL_RUN)
     return fresh
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Project:
-    """A checkout whose small study was run from scratch with --cores 2; not to be changed."""
+    """A checkout whose small run was made from scratch with --cores 2; not to be changed."""
     root = tmp_path_factory.mktemp("finished") / "my checkout"
     root.mkdir()
     done = Project.copy(root)
-    done.params(**SMALL_STUDY)
+    done.params(**SMALL_RUN)
     done.snakemake("--cores", "2")
     return done
 

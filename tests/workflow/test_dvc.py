@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(shutil.which("dvc", path=BINARIES) is None, reas
 
 RATE = "models.lambdamart.learning_rate"
 SUMMARY = "results/synthetic_net/summary.json"
-STUDY = {
-    "study": {"datasets": ["synthetic_net"], "models": ["lambdamart", "single_feature"]},
+RUN = {
+    "run": {"datasets": ["synthetic_net"], "models": ["lambdamart", "single_feature"]},
     "studies": {"ranknet2005": {"reduced": None}},
     "datasets": {"synthetic_net": {"queries": 10, "documents": 10}},
     "models": {"lambdamart": {"learning_rate": 0.05, "rounds": 5, "min_data_in_leaf": 2}},
@@ -75,7 +75,7 @@ def reproduced(tmp_path_factory) -> Repository:
     """A repository after its first `dvc repro`, committed, with a remote; not to be changed."""
     root = tmp_path_factory.mktemp("dvc") / "my checkout"
     root.mkdir()
-    Project.copy(root).params(**STUDY)
+    Project.copy(root).params(**RUN)
     repository = Repository(root)
     repository.give_environment()
     for name in (".gitignore", ".dvcignore", "workflow/dvc-run.sh"):
@@ -90,7 +90,7 @@ def reproduced(tmp_path_factory) -> Repository:
     repository.dvc("remote", "add", "--quiet", "--default", "local", str(root.parent / "the remote"))
     repository.commit()
     first = repository.dvc("repro")
-    assert "Running stage 'data'" in first and "Running stage 'study'" in first
+    assert "Running stage 'data'" in first and "Running stage 'run'" in first
     repository.commit()
     return repository
 
@@ -109,7 +109,7 @@ def from_scratch(tmp_path_factory) -> dict:
     root = tmp_path_factory.mktemp("scratch") / "my checkout"
     root.mkdir()
     project = Project.copy(root)
-    project.params(**STUDY)
+    project.params(**RUN)
     project.params(models={"lambdamart": {"learning_rate": 0.5}})
     project.snakemake("--cores", "2")
     return json.loads((root / SUMMARY).read_text())
@@ -125,7 +125,7 @@ def test_a_second_repro_does_nothing_and_a_value_reruns_its_model_alone(reproduc
     assert "Data and pipelines are up to date" in repository.dvc("repro")
     repository.params(models={"lambdamart": {"learning_rate": 0.5}})
     again = repository.dvc("repro")
-    assert "Stage 'data' didn't change" in again and "Running stage 'study'" in again
+    assert "Stage 'data' didn't change" in again and "Running stage 'run'" in again
     assert trained(again) == {"lambdamart": 5}
     assert repository.summary() == from_scratch
     assert "Data and pipelines are up to date" in repository.dvc("repro")
@@ -152,7 +152,7 @@ def test_pulled_into_a_fresh_clone_only_mlflow_is_told(reproduced, tmp_path):
     clone = Repository(tmp_path / "another clone")
     clone.give_environment()
     clone.dvc("pull")
-    assert clone.planned() == {("track_mlflow", None, None): 1, ("all", None, None): 1}
+    assert clone.planned() == {("track", None, None): 1, ("all", None, None): 1}
     assert clone.results() == reproduced.results()
     assert "DIFFERS" not in clone.gradrank("verify")
     clone.params(models={"lambdamart": {"learning_rate": 0.5}})

@@ -37,7 +37,7 @@ def test_own_data_run_through_the_whole_chain(project, tmp_path, layout, folds):
     generate("net", 10, 8, 3, tmp_path / "text")
     parts = [(tmp_path / f"text/S{part}.txt").read_text() for part in range(1, 6)]
     path = layout(parts, tmp_path / "my own data")
-    project.params(datasets={"my_data": {"path": str(path)}}, study={"models": ["single_feature"]})
+    project.params(datasets={"my_data": {"path": str(path)}}, run={"models": ["single_feature"]})
     project.snakemake("--cores", "2", "my_data")
     meta = json.loads((project.root / "data/parquet/my_data.json").read_text())
     assert len(meta["folds"]) == folds
@@ -53,7 +53,7 @@ def test_damaged_line_is_named_and_nothing_is_trained(project, tmp_path):
     parts = [(tmp_path / f"text/S{part}.txt").read_text() for part in range(1, 6)]
     parts[1] = parts[1].replace(" 7:", " seven:", 1)
     path = five_folds(parts, tmp_path / "damaged")
-    project.params(datasets={"my_data": {"path": str(path)}}, study={"models": ["single_feature"]})
+    project.params(datasets={"my_data": {"path": str(path)}}, run={"models": ["single_feature"]})
     output = project.snakemake("--cores", "2", "my_data", ok=False)
     assert "Fold1/test.txt" in output or "Fold2/test.txt" in output
     assert "line 1" in output or ":1:" in output

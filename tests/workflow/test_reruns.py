@@ -1,6 +1,7 @@
 """Who reruns what, on the real DAG."""
 
 import os
+import re
 from collections import Counter
 
 DATASETS = ("synthetic_net", "synthetic_poly")
@@ -8,11 +9,11 @@ DATASETS = ("synthetic_net", "synthetic_poly")
 
 def after_training(*models: str) -> Counter:
     """The jobs that follow when these models' evaluations change."""
-    jobs = Counter({(rule, None, None): 1 for rule in ("report_html", "provenance", "track_mlflow", "all")})
+    jobs = Counter({(rule, None, None): 1 for rule in ("report", "provenance", "track", "all")})
     for dataset in DATASETS:
         jobs["summary", dataset, None] = 1
         for model in models:
-            jobs["evaluate", dataset, model] = 1
+            jobs["evaluate_folds", dataset, model] = 1
     return jobs
 
 
@@ -40,6 +41,23 @@ def test_model_source_reruns_its_model_alone(rerun):
     source = rerun.root / "src/gradrank/models/lambdamart.py"
     source.write_text(source.read_text() + "# edited\n")
     assert rerun.planned() == retraining("lambdamart")
+    assert re.search(
+        r"Params have changed.* before: 'code=\w+' now: 'code=\w+'", rerun.snakemake("--dry-run")
+    )
+    assert "src/gradrank/models/lambdamart.py: changed, concerns train lambdamart" in rerun.gradrank("verify")
+
+
+def test_ancestor_package_is_code_of_what_lies_below_it(rerun):
+    package = rerun.root / "src/gradrank/models/__init__.py"
+    package.write_text(package.read_text() + "# edited\n")
+    assert rerun.planned() == retraining("lambdamart", "ranknet_linear", "single_feature")
+
+
+def test_queries_and_documents_that_change_places_are_another_size(rerun):
+    rerun.params(datasets={"synthetic_net": {"queries": 12, "documents": 10}})
+    rerun.snakemake("--cores", "2", "data/raw/synthetic_net/fetched.json")
+    rerun.params(datasets={"synthetic_net": {"queries": 10, "documents": 12}})
+    assert rerun.planned()["generate", "synthetic_net", None] == 1
 
 
 def test_metric_retrains_nothing(rerun):
@@ -51,8 +69,8 @@ def test_metric_retrains_nothing(rerun):
 def test_reported_convention_retrains_nothing(rerun):
     rerun.params(evaluation={"convention": "standard"})
     jobs = rerun.planned()
-    assert jobs["report_html", None, None] == 1
-    assert not [job for job in jobs if job[0] in ("train", "evaluate")]
+    assert jobs["report", None, None] == 1
+    assert not [job for job in jobs if job[0] in ("train", "evaluate_folds")]
 
 
 def test_size_of_one_data_set_reruns_that_data_set_alone(rerun):
@@ -63,22 +81,22 @@ def test_size_of_one_data_set_reruns_that_data_set_alone(rerun):
 def test_new_model_is_one_file(rerun):
     source = (rerun.root / "src/gradrank/models/single_feature.py").read_text()
     (rerun.root / "src/gradrank/models/mine.py").write_text(source.replace('"single_feature"', '"mine"'))
-    rerun.params(study={"models": ["lambdamart", "mine", "ranknet_linear", "single_feature"]})
+    rerun.params(run={"models": ["lambdamart", "mine", "ranknet_linear", "single_feature"]})
     assert rerun.planned() == retraining("mine")
     rerun.snakemake("--cores", "2")
     assert '"mine"' in (rerun.root / "results/synthetic_net/summary.json").read_text()
 
 
 def test_real_data_sets_are_targets_with_five_folds(project):
-    project.params(study={"models": ["lambdamart", "ranksvm"]})
+    project.params(run={"models": ["lambdamart", "ranksvm"]})
     jobs = project.planned("mq2007", "ohsumed")
     for dataset in ("mq2007", "ohsumed"):
         assert jobs["fetch", dataset, None] == jobs["parse", dataset, None] == 1
         assert jobs["train", dataset, "ranksvm"] == jobs["train", dataset, "lambdamart"] == 5
-    assert jobs["report_html", None, None] == jobs["track_mlflow", None, None] == 1
+    assert jobs["report", None, None] == jobs["track", None, None] == 1
 
 
 def test_stages_are_targets(project):
     assert {rule for rule, _, _ in project.planned("data")} == {"data", "generate", "parse", "pairs"}
-    assert ("report_html", None, None) in project.planned("report")
-    assert ("report_html", None, None) not in project.planned("track")
+    assert ("report", None, None) in project.planned("report")
+    assert ("report", None, None) not in project.planned("track")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from slurm_cluster import Cluster, missing
 
-from conftest import SMALL_STUDY, Project
+from conftest import SMALL_RUN, Project
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -65,7 +65,7 @@ def on_slurm(cluster, tmp_path_factory) -> Project:
     root = tmp_path_factory.mktemp("on slurm") / "my checkout"
     root.mkdir()
     done = replace(Project.copy(root), environment=cluster.env | with_faults(root))
-    done.params(**SMALL_STUDY)
+    done.params(**SMALL_RUN)
     done.snakemake(*SLURM, "synthetic_net")
     return done
 
@@ -133,7 +133,7 @@ def of_one(project: Project) -> dict[str, bytes]:
 
 def test_bytes_of_a_local_run_in_few_submissions(cluster, on_slurm, finished):
     assert of_one(on_slurm) == of_one(finished)
-    groups = {f"rule_synthetic_net.{model}_evaluate_train" for model in SMALL_STUDY["study"]["models"]}
+    groups = {f"rule_synthetic_net.{model}_evaluate_folds_train" for model in SMALL_RUN["run"]["models"]}
     rules = {f"rule_{rule}_wildcards_synthetic_net" for rule in ("parse", "pairs", "summary")}
     assert sorted(cluster.jobs("all").values()) == sorted(groups | rules)  # each once; the rest ran here
     assert "Nothing to be done" in on_slurm.snakemake(*SLURM, "synthetic_net")

@@ -1,32 +1,34 @@
-"""Publications on the real DAG: their targets, the reduced form of plain `snakemake`, and what reruns."""
+"""Studies on the real DAG: their targets, the reduced form of plain `snakemake`, and what reruns."""
 
 import json
 
 from gradrank.pipeline.params import load
 
 
-def test_publications_are_targets_that_train_their_models_and_end_in_the_report(project):
+def test_studies_are_targets_that_train_their_models_and_end_in_the_report(project):
     for name in ("ranknet2005", "arsm", "term_report"):
         jobs = project.planned(name)
-        settings = load(project.root / "params.yaml").publication(name)
+        settings = load(project.root / "params.yaml").study_settings(name)
         trained = {(dataset, model) for rule, dataset, model in jobs if rule == "train"}
         assert trained == {
             (dataset, model) for dataset in settings["datasets"] for model in settings["models"]
         }
-        assert jobs["study", None, None] == jobs["report_html", None, None] == 1
+        assert jobs["study", None, None] == jobs["report", None, None] == 1
         assert jobs["summary", "mq2007", None] == 0, "its data sets' other models are not its business"
 
 
 def test_each_draw_is_a_job(project):
-    settings = load(project.root / "params.yaml").publication("ranknet2005")
-    assert project.planned("ranknet2005")["artificial", None, None] == 2 * settings["artificial"]["draws"]
+    settings = load(project.root / "params.yaml").study_settings("ranknet2005")
+    assert project.planned("ranknet2005")["study_job", None, None] == 2 * settings["artificial"]["draws"]
 
 
 def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
-    rerun.params(studies={"ranknet2005": {"reduced": {"draws": 1, "sizes": [50], "tie_sizes": [50]}}})
+    rerun.params(
+        studies={"ranknet2005": {"reduced": {"artificial": {"draws": 1, "sizes": [50], "tie_sizes": [50]}}}}
+    )
     jobs = rerun.planned()
-    assert jobs["artificial", None, None] == 2 and jobs["study", None, None] == 1
-    assert {rule for rule, _, _ in jobs} == {"artificial", "study", "report_html", "all"}
+    assert jobs["study_job", None, None] == 2 and jobs["study", None, None] == 1
+    assert {rule for rule, _, _ in jobs} == {"study_job", "study", "report", "all"}
     rerun.snakemake("--cores", "2")
     folder = rerun.root / "results/studies/ranknet2005/reduced"
     numbers = json.loads((folder / "numbers.json").read_text())
@@ -38,6 +40,37 @@ def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
     chart = rerun.root / "src/gradrank/report/plots/chart.py"
     chart.write_text(chart.read_text() + "# edited\n")
     jobs = rerun.planned()
-    assert jobs["study", None, None] == 1 and not [job for job in jobs if job[0] in ("artificial", "train")]
-    rerun.snakemake("--cores", "2", "--forcerun", "artificial")
+    assert jobs["study", None, None] == 1 and not [job for job in jobs if job[0] in ("study_job", "train")]
+    rerun.snakemake("--cores", "2", "--forcerun", "study_job")
     assert {path: path.read_bytes() for path in folder.rglob("*.json")} == before
+
+
+def test_a_study_with_jobs_and_settings_of_its_own_is_one_folder_and_its_lines_in_params(rerun):
+    folder = rerun.root / "src/gradrank/studies/mine"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(
+        '"""Mine."""\n\nfrom gradrank.pipeline.studies import StudySettings\n\nTITLE, PUBLICATION = "Mine", "Me"\n\n\n'
+        "class Settings(StudySettings):\n    numbers: tuple[int, ...]\n\n\n"
+        'def jobs(settings):\n    return {f"of-{each}": {"number": each} for each in settings.numbers}\n'
+    )
+    (folder / "experiments.py").write_text(
+        'def run_job(told, seed):\n    return {"square": told["number"] ** 2, "seed": seed}\n'
+    )
+    (folder / "page.py").write_text(
+        "from gradrank.studies.kit.study import Section\n\n\ndef build(inputs):\n"
+        '    squares = [job["square"] for job in inputs.jobs()]\n'
+        '    return [Section("squares", "Squares", [f"Found {squares}."])]\n'
+    )
+    rerun.params(studies={"mine": {"numbers": "x"}})
+    assert "studies.mine.numbers: Input should be a valid" in rerun.snakemake("--dry-run", ok=False)
+    rerun.params(studies={"mine": {"numbers": [3, 5]}})
+    assert rerun.planned("mine")["study_job", None, None] == 2
+    rerun.snakemake("--cores", "2", "mine")
+    assert "Found [9, 25]." in (rerun.root / "results/studies/mine/page.md").read_text()
+    assert 'id="study-mine"' in (rerun.root / "results/report.html").read_text()
+
+    page = folder / "page.py"
+    page.write_text(page.read_text() + "# edited\n")
+    rerun.params(studies={"mine": {"numbers": [3, 5, 7]}})
+    jobs = rerun.planned("mine")
+    assert jobs["study_job", None, None] == jobs["study", None, None] == 1

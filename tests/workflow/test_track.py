@@ -24,4 +24,4 @@ def test_server_down_fails_the_track_job_alone(rerun):
     verify = [sys.executable, "-m", "gradrank", "verify"]
     checked = subprocess.run(verify, cwd=rerun.root, env=rerun.env(), text=True, capture_output=True)
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert rerun.planned() == {("track_mlflow", None, None): 1, ("all", None, None): 1}
+    assert rerun.planned() == {("track", None, None): 1, ("all", None, None): 1}

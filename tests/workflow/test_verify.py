@@ -40,7 +40,9 @@ def test_the_record_has_every_file_and_no_time(finished):
         "data/parquet/synthetic_net.json",
         "data/pairs/synthetic_net.parquet",
     }
-    assert {"train lambdamart", "train ranknet_linear", "parse", "evaluate"} <= set(entry["code"]["stages"])
+    assert {"train lambdamart", "train ranknet_linear", "parse", "evaluate_folds"} <= set(
+        entry["code"]["stages"]
+    )
     assert entry["params"]["models"]["lambdamart"]["params"]["rounds"] == 5
     assert {"numpy", "torch", "lightgbm", "gradrank"} <= set(entry["versions"])
     assert "timing.json" not in " ".join(entry["results"])
@@ -83,7 +85,7 @@ CHANGES = {
     ),
     "edited metric": (
         append("src/gradrank/evaluation/metrics.py"),
-        "synthetic_poly: src/gradrank/evaluation/metrics.py: changed, concerns evaluate",
+        "synthetic_poly: src/gradrank/evaluation/metrics.py: changed, concerns evaluate_folds",
     ),
 }  # fmt: skip
 
@@ -100,7 +102,7 @@ def test_each_change_is_named(rerun, change):
 
 
 def test_changed_parameters_are_named(rerun):
-    rerun.params(models={"lambdamart": {"rounds": 6}}, study={"models": ["lambdamart", "single_feature"]})
+    rerun.params(models={"lambdamart": {"rounds": 6}}, run={"models": ["lambdamart", "single_feature"]})
     output = verify(rerun, ok=False)
     assert "DIFFERS  synthetic_net: models.lambdamart.rounds: 5 then, 6 now" in output
     assert "DIFFERS  synthetic_poly: models.ranknet_linear: no longer there" in output

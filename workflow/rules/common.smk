@@ -1,9 +1,11 @@
 # What every stage shares: the checked parameters, the code a stage depends on, which data sets a call is about.
+import gc
 import json
 import os
 import shlex
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -11,13 +13,17 @@ from snakemake.exceptions import WorkflowError
 # Snakemake has imported NumPy, but this process computes nothing: every command sets its own instruction set.
 warnings.filterwarnings("ignore", "numpy imported before gradrank", RuntimeWarning)
 
-from gradrank.pipeline import params as parameters
+from gradrank.pipeline.params import check
 from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
 from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
-from gradrank.pipeline.code_closure import PACKAGE, sources
+from gradrank.pipeline.code_closure import code, digest, stage_files
 from gradrank.pipeline.folder_lock import clear_stale_locks
+
+# Of ten thousand jobs Snakemake keeps millions of objects for good: searching them for garbage, as often as Python
+# does by default, took a quarter of the planning.
+gc.set_threshold(200_000, 50, 1000)
 
 # Rules call `gradrank`; it lies beside the Python that runs Snakemake, activated or not.
 shell.prefix(f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
@@ -26,7 +32,7 @@ interpreter = sys.executable
 sys.executable = shlex.quote(interpreter)
 
 try:
-    study = parameters.check(config)
+    params = check(config)
 except GradrankError as error:
     raise WorkflowError(str(error)) from None
 
@@ -50,9 +56,9 @@ onstart:
             os.execv(interpreter, sys.orig_argv)
 
 
-MODELS = study.model_names()  # of the study; a publication's are study.publication_models(name)
-DATASETS = study.dataset_names()
-STUDIES = list(study.studies)
+MODELS = params.model_names()  # of the run; a study's are params.study_models(name)
+DATASETS = params.dataset_names()
+STUDIES = [name for name in params.studies if "/" not in name]  # their reduced forms are no targets
 
 
 wildcard_constraints:
@@ -62,17 +68,18 @@ wildcard_constraints:
 
 
 def requested():
-    """The data sets this call is about: those named as targets; none for a publication; else the study's."""
+    """The data sets this call is about: those named as targets; none for a study; else the run's."""
     targets = workflow.dag_settings.targets
     named = [name for name in DATASETS if name in targets]
-    return named or ([] if set(STUDIES) & set(targets) else list(study.study.datasets))
+    return named or ([] if set(STUDIES) & set(targets) else list(params.run.datasets))
 
 
 def own_path(dataset):
     """The folder or file of a user's data set, else None."""
-    return getattr(study.datasets.get(dataset), "path", None)
+    return getattr(params.datasets.get(dataset), "path", None)
 
 
+@cache
 def folds(dataset):
     """Fold numbers: the catalogue's count, or what a user's folder shows."""
     if own_path(dataset):
@@ -84,9 +91,10 @@ def as_json(value):
     return json.dumps(value, sort_keys=True)
 
 
-def package_files(pattern):
-    """Files of the package that are no Python: templates, tables of published numbers."""
-    return sorted(map(os.path.relpath, PACKAGE.glob(pattern)))
+def size_options(dataset):
+    """An artificial data set's size. One text: of two numbers Snakemake would not see that they changed places."""
+    size = params.datasets[dataset]
+    return f"--queries {size.queries} --documents {size.documents}"
 
 
 def text_of(wildcards):
@@ -95,26 +103,54 @@ def text_of(wildcards):
     return find_layout(path).files if path else f"data/raw/{wildcards.dataset}/fetched.json"
 
 
-def pairs_of(wildcards):
-    """The pairs file, for models that declare that they need it."""
-    needed = study.model(wildcards.model).needs_pairs
-    return f"data/pairs/{wildcards.dataset}.parquet" if needed else []
+# Snakemake asks each function anew for every one of thousands of jobs, twice: the fewer and the shorter the better.
+@cache
+def needs_of_model(model):
+    """Whether a model needs the pairs file, and the models whose scores it is made of."""
+    return params.model(model).needs_pairs, params.members(model)
 
 
-def of_members(name):
-    """That file of the same fold, for each model whose scores this one is made of."""
-    return lambda wc: [
-        f"results/{wc.dataset}/{member}/fold{wc.fold}/{name}" for member in study.members(wc.model)
-    ]
+def needs_of(wildcards):
+    """What a model declares that it needs: the pairs file, other models' scores of the same fold."""
+    needs_pairs, members = needs_of_model(wildcards.model)
+    folders = [f"results/{wildcards.dataset}/{member}/fold{wildcards.fold}" for member in members]
+    pairs = {"pairs": f"data/pairs/{wildcards.dataset}.parquet"} if needs_pairs else {}
+    return pairs | {"scores": scores_and_specs(folders)} if members else pairs
 
 
-def of_folds(name):
-    """That file of every fold of a rule's data set and model."""
-    return lambda wc: [f"results/{wc.dataset}/{wc.model}/fold{fold}/{name}" for fold in folds(wc.dataset)]
+def needs_options(model, dataset):
+    """The same as options of `gradrank train`."""
+    needs_pairs, members = needs_of_model(model)
+    return (f" --pairs data/pairs/{dataset}.parquet" if needs_pairs else "") + (
+        f" --members results/{dataset}" if members else ""
+    )
+
+
+def trained(wildcards):
+    """What training leaves of every fold of a rule's data set and model, for who reads its scores."""
+    return scores_and_specs(
+        f"results/{wildcards.dataset}/{wildcards.model}/fold{fold}" for fold in folds(wildcards.dataset)
+    )
+
+
+def scores_and_specs(folders):
+    return [f"{folder}/{name}" for folder in folders for name in ("scores.parquet", "spec.json")]
+
+
+@cache
+def model_options(name):
+    """A model's registered name and the values in force, as options."""
+    variant = params.models[name]
+    return f"--model {variant.model} --params {shlex.quote(as_json(variant.params))}"
+
+
+@cache
+def training_code(name):
+    return code("train", params.model(name).__module__)
 
 
 def width(dataset):
     """Declared number of features, for sparse rows that need not show it; empty if the rows are to tell."""
     if own_path(dataset):
-        return study.datasets[dataset].features or ""
+        return params.datasets[dataset].features or ""
     return catalogue()[dataset].features if catalogue()[dataset].sparse else ""

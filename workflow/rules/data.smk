@@ -9,8 +9,6 @@ rule data:
 
 
 rule fetch:
-    input:
-        code=sources("gradrank.data.fetch"),
     output:
         "data/raw/{dataset}/fetched.json",
     log:
@@ -20,6 +18,7 @@ rule fetch:
     conda:
         "../envs/gradrank.yaml"
     params:
+        code=code("fetch"),
         out=subpath(output[0], parent=True),
     shell:
         """
@@ -30,8 +29,6 @@ rule fetch:
 
 
 rule generate:
-    input:
-        code=sources("gradrank.data.synthetic"),
     output:
         "data/raw/{dataset}/fetched.json",
     log:
@@ -41,16 +38,15 @@ rule generate:
     conda:
         "../envs/gradrank.yaml"
     params:
+        code=code("generate"),
         target=lambda wc: catalogue()[wc.dataset].generator,
-        queries=lambda wc: study.datasets[wc.dataset].queries,
-        documents=lambda wc: study.datasets[wc.dataset].documents,
-        seed=study.seed,
+        size=lambda wc: size_options(wc.dataset),
+        seed=params.seed,
         out=subpath(output[0], parent=True),
     shell:
         """
         gradrank generate {params.target} \
-            --queries {params.queries} \
-            --documents {params.documents} \
+            {params.size} \
             --seed {params.seed} \
             --out {params.out} \
             2>{log}
@@ -60,7 +56,6 @@ rule generate:
 rule parse:
     input:
         text=text_of,
-        code=sources("gradrank.data.parse"),
     output:
         parquet="data/parquet/{dataset}.parquet",
         meta="data/parquet/{dataset}.json",
@@ -70,9 +65,10 @@ rule parse:
         "../envs/gradrank.yaml"
     threads: 2
     params:
+        code=code("parse"),
         path=lambda wc: own_path(wc.dataset) or f"data/raw/{wc.dataset}",
         features=lambda wc: width(wc.dataset),
-        seed=study.seed,
+        seed=params.seed,
     shell:
         """
         gradrank parse {params.path:q} \

@@ -4,13 +4,14 @@
 rule pairs:
     input:
         data="data/parquet/{dataset}.parquet",
-        code=sources("gradrank.data.pairs"),
     output:
         "data/pairs/{dataset}.parquet",
     log:
         "logs/pairs/{dataset}.log",
     conda:
         "../envs/gradrank.yaml"
+    params:
+        code=code("pairs"),
     shell:
         """
         gradrank pairs \

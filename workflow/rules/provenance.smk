@@ -17,12 +17,6 @@ rule provenance:
             "results/{dataset}/{model}/per_query.parquet", dataset=requested(), model=MODELS
         ),
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
-        code=sorted(
-            {
-                *sources("gradrank.pipeline.provenance"),
-                *chain(*provenance.code_files(study.models[name].model for name in MODELS).values()),
-            }
-        ),
     output:
         update("results/provenance.json"),
     log:
@@ -31,7 +25,13 @@ rule provenance:
     conda:
         "../envs/gradrank.yaml"
     params:
-        values=lambda _: as_json(provenance.in_force(study, requested(), MODELS)),
+        code=digest(
+            chain(
+                stage_files("provenance"),
+                *provenance.code_files(params.models[name].model for name in MODELS).values(),
+            )
+        ),
+        values=lambda _: as_json(provenance.in_force(params, requested(), MODELS)),
     shell:
         """
         gradrank provenance \

@@ -6,8 +6,6 @@
 rule summary:
     input:
         per_query=lambda wc: expand("results/{dataset}/{model}/per_query.parquet", model=MODELS, **wc),
-        code=sources("gradrank.report.tables.summary"),
-        published=package_files("evaluation/literature/*.csv"),
     output:
         json="results/{dataset}/summary.json",
         markdown=report(
@@ -22,25 +20,24 @@ rule summary:
     conda:
         "../envs/gradrank.yaml"
     params:
+        code=code("summary"),
         folder=subpath(output.json, parent=True),
         models=",".join(MODELS),
-        convention=study.evaluation.convention,
+        convention=params.evaluation.convention,
     shell:
         """
-        gradrank compare {params.folder} \
+        gradrank summary {params.folder} \
             --models {params.models} \
             --convention {params.convention} \
             >{log} 2>&1
         """
 
 
-rule report_html:
+rule report:
     input:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
         studies=lambda _: expand("results/studies/{study}/page.json", study=requested_studies()),
-        study="params.yaml",
-        code=sources("gradrank.report"),
-        templates=package_files("report/pages/*.[!p]*"),
+        described="params.yaml",
     output:
         html=report("results/report.html", caption="../report/report.rst", category="Report"),
         tables=directory("results/report"),
@@ -51,7 +48,8 @@ rule report_html:
     conda:
         "../envs/gradrank.yaml"
     params:
-        convention=study.evaluation.convention,
+        code=code("report"),
+        convention=params.evaluation.convention,
     shell:
         """
         gradrank report \
@@ -61,8 +59,3 @@ rule report_html:
             --per-query {output.per_query} \
             >{log} 2>&1
         """
-
-
-rule report:
-    input:
-        rules.report_html.output,

@@ -3,29 +3,51 @@
 # with a reduced form the same in results/studies/<name>/reduced/. Each study's name is a target, report included.
 
 
-rule artificial:
-    input:
-        code=sources("gradrank.studies.ranknet2005.experiments"),
+wildcard_constraints:
+    study="|".join(params.studies),  # a reduced form's name is <study>/reduced
+    job=r"[\w.+=-]+",
+
+
+def requested_studies():
+    """The studies this call is about: those named as targets; of plain `snakemake` the reduced ones."""
+    targets = workflow.dag_settings.targets
+    named = [name for name in STUDIES if name in targets]
+    reduced = sorted(set(params.studies) - set(STUDIES))
+    return named or ([] if set(DATASETS) & set(targets) else reduced)
+
+
+@cache
+def jobs_of(study):
+    return params.study_jobs(study)
+
+
+def measured_for(wildcards):
+    settings = params.study_settings(wildcards.study)
+    return expand(
+        "results/{dataset}/{model}/per_query.parquet", dataset=settings["datasets"], model=settings["models"]
+    )
+
+
+def module_of(study, part):
+    return f"gradrank.studies.{study.partition('/')[0]}.{part}"
+
+
+rule study_job:
     output:
-        "results/studies/{study}/artificial/{target}-{draw}.json",
+        "results/studies/{study}/jobs/{job}.json",
     log:
-        "logs/artificial/{study}/{target}-{draw}.log",
-    wildcard_constraints:
-        target="net|poly",
-        draw=r"\d+",
+        "logs/study_job/{study}/{job}.log",
     conda:
         "../envs/gradrank.yaml"
     params:
-        sizes=lambda wc: ",".join(map(str, settings_of(wc.study)["artificial"]["sizes"])),
-        tie_sizes=lambda wc: ",".join(map(str, settings_of(wc.study)["artificial"]["tie_sizes"])),
-        seed=study.seed,
+        code=lambda wc: code("study_job", module_of(wc.study, "experiments")),
+        name=lambda wc: wc.study.partition("/")[0],
+        settings=lambda wc: as_json(jobs_of(wc.study)[wc.job]),
+        seed=params.seed,
     shell:
         """
-        gradrank artificial \
-            --target {wildcards.target} \
-            --draw {wildcards.draw} \
-            --sizes {params.sizes} \
-            --tie-sizes "{params.tie_sizes}" \
+        gradrank study-job {params.name} {wildcards.job} \
+            --settings {params.settings:q} \
             --seed {params.seed} \
             --out {output} \
             >{log} 2>&1
@@ -35,9 +57,9 @@ rule artificial:
 rule study:
     input:
         per_query=measured_for,
-        experiments=experiments_for,
-        code=lambda wc: sources("gradrank.studies.kit.writing", f"gradrank.studies.{wc.study.split('/')[0]}"),
-        published=package_files("evaluation/literature/*.csv") + package_files("studies/*/*.csv"),
+        jobs=lambda wc: expand(
+            "results/studies/{study}/jobs/{job}.json", study=wc.study, job=jobs_of(wc.study)
+        ),
     output:
         page="results/studies/{study}/page.json",
         numbers="results/studies/{study}/numbers.json",
@@ -53,9 +75,10 @@ rule study:
     conda:
         "../envs/gradrank.yaml"
     params:
-        name=lambda wc: wc.study.split("/")[0],
-        settings=lambda wc: as_json(settings_of(wc.study)),
-        out=subpath(output.page, parent=True),
+        code=lambda wc: code("study", module_of(wc.study, "page")),
+        name=lambda wc: wc.study.partition("/")[0],
+        settings=lambda wc: as_json(params.study_settings(wc.study)),
+        out="results/studies/{study}",
     shell:
         """
         gradrank study {params.name} \

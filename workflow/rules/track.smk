@@ -2,10 +2,9 @@
 # is set) and results/tracked.json, which names them. One process: parallel first use of a fresh store crashes.
 
 
-rule track_mlflow:
+rule track:
     input:
         summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
-        code=sources("gradrank.pipeline.mlflow_import", "gradrank.predict"),
     output:
         "results/tracked.json",
     log:
@@ -14,6 +13,7 @@ rule track_mlflow:
     conda:
         "../envs/gradrank.yaml"
     params:
+        code=code("track"),
         datasets=lambda _: ",".join(requested()),
         models=",".join(MODELS),
     shell:
@@ -25,8 +25,3 @@ rule track_mlflow:
             --out {output} \
             >{log} 2>&1
         """
-
-
-rule track:
-    input:
-        rules.track_mlflow.output,

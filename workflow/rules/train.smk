@@ -4,12 +4,9 @@
 
 rule train:
     input:
+        unpack(needs_of),
         data="data/parquet/{dataset}.parquet",
         meta="data/parquet/{dataset}.json",
-        pairs=pairs_of,
-        scores=of_members("scores.parquet"),
-        specs=of_members("spec.json"),
-        code=lambda wc: sources("gradrank.learning.job", study.model(wc.model).__module__),
     output:
         spec="results/{dataset}/{model}/fold{fold}/spec.json",
         scores="results/{dataset}/{model}/fold{fold}/scores.parquet",
@@ -24,19 +21,16 @@ rule train:
     conda:
         "../envs/gradrank.yaml"
     params:
-        out=subpath(output.spec, parent=True),
-        model=lambda wc: study.models[wc.model].model,
-        values=lambda wc: as_json(study.models[wc.model].params),
-        pairs=lambda wc, input: f"--pairs {input.pairs}" if input.pairs else "",
-        members=lambda wc, input: f"--members results/{wc.dataset}" if input.scores else "",
-        seed=study.seed,
+        code=lambda wc: training_code(wc.model),
+        out="results/{dataset}/{model}/fold{fold}",
+        model=lambda wc: model_options(wc.model) + needs_options(wc.model, wc.dataset),
+        seed=params.seed,
     shell:
         """
         gradrank train \
-            --model {params.model} \
-            --data {input.data} {params.pairs} {params.members} \
+            {params.model} \
+            --data {input.data} \
             --fold {wildcards.fold} \
-            --params {params.values:q} \
             --seed {params.seed} \
             --out {params.out} \
             >{log} 2>&1

@@ -1,18 +1,70 @@
-"""Which source files a stage's result depends on: the closure of its imports within the package.
+"""Which files of the package a stage's result depends on: the closure of its imports, and the tables it reads.
 
-Code behind a command line is invisible to Snakemake, so every rule lists these files as input. The imports
-are read from the syntax tree, in functions too, without importing anything; the package's own __init__ (its
-version number) is left out.
+Code behind a command line is invisible to Snakemake, so every rule has one digest of these files among its params:
+files as input would be hashed for every waiting job in each round of scheduling. The imports are read from the syntax
+tree, in functions too, without importing anything; the package's own __init__ (its version number) is left out.
 """
 
 import ast
+import hashlib
 import os
+from collections.abc import Iterable
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from gradrank.errors import GradrankError
+from gradrank.files import sha256
 
 PACKAGE = Path(__file__).parents[1]
+
+# What each stage runs, and files that it reads which are no Python. Rule, command and stage have one name; `train` has
+# its model's module besides; the studies' stages have their study's page, or its experiments.
+PUBLISHED = "evaluation/literature/*.csv"
+STAGES: dict[str, tuple[str, ...]] = {
+    "fetch": ("gradrank.data.fetch",),
+    "generate": ("gradrank.data.synthetic",),
+    "parse": ("gradrank.data.parse",),
+    "pairs": ("gradrank.data.pairs",),
+    "train": ("gradrank.learning.job",),
+    "evaluate_folds": ("gradrank.evaluation.evaluate",),
+    "summary": ("gradrank.report.tables.summary", PUBLISHED),
+    "study": ("gradrank.studies.kit.writing", PUBLISHED, "studies/*/*.csv"),
+    "study_job": (),
+    "report": ("gradrank.report.document", "report/pages/*.[!p]*"),
+    "provenance": ("gradrank.pipeline.provenance",),
+    "track": ("gradrank.pipeline.mlflow_import", "gradrank.predict"),
+}
+
+
+@cache
+def code(stage: str, *modules: str) -> str:
+    """`code=` and a digest of `stage_files`: what a rule has among its params, the same wherever a checkout lies."""
+    return digest(stage_files(stage, *modules))
+
+
+def digest(paths: Iterable[str]) -> str:
+    """`code=` and a digest of these files and their names within the checkout.
+
+    Snakemake gives a reason by values, not by names: so the value itself says that it is code.
+    """
+    lines = sorted(f"{os.path.relpath(path, PACKAGE)} {_sha256(path)}" for path in set(paths))
+    return f"code={hashlib.sha256(chr(10).join(lines).encode()).hexdigest()[:16]}"
+
+
+_sha256 = cache(sha256)  # a file is in the closures of dozens of models
+
+
+def stage_files(stage: str, *modules: str) -> list[str]:
+    """Sorted paths, from the working folder, of all that a stage and these modules depend on.
+
+    Raises GradrankError for a module that does not exist and a pattern that no file matches.
+    """
+    patterns = [part for part in STAGES[stage] if "/" in part]
+    read = {pattern: sorted(map(os.path.relpath, PACKAGE.glob(pattern))) for pattern in patterns}
+    if missing := [pattern for pattern, paths in read.items() if not paths]:
+        raise GradrankError(f"{', '.join(missing)}: no such file in {PACKAGE}; was it moved?")
+    return sorted({*sources(*set(STAGES[stage]) - set(patterns), *modules), *chain(*read.values())})
 
 
 def sources(*modules: str) -> list[str]:

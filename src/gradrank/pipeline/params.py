@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,11 +14,13 @@ from gradrank.errors import GradrankError, nearest, unknown
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.metrics import find
 from gradrank.learning.model import Model, get_model, missing_packages, models
+from gradrank.pipeline.code_closure import STAGES
+from gradrank.pipeline.studies import StudySettings, check_studies, jobs
 from gradrank.pipeline.variants import NAME, Variant, expand
 from gradrank.validation import validate
 
-# No data set's name: the stages' targets, and what else lies in results/.
-RESERVED = ("all", "data", "report", "snapshot", "studies", "track")
+# No data set's name: every rule is a target of that name, and what else lies in results/.
+RESERVED = sorted({*STAGES, "all", "data", "snapshot", "studies"})
 
 
 class Section(BaseModel):
@@ -27,37 +29,11 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class StudyParams(Section):
+class RunParams(Section):
     """What plain `snakemake` builds."""
 
     datasets: tuple[str, ...] = Field(min_length=1)
     models: Literal["all"] | tuple[str, ...] = "all"
-
-
-class ArtificialParams(Section):
-    """Experiments on the artificial data of the 2005 RankNet paper.
-
-    draws: random targets of each kind. sizes: training vectors, in files of 50; tie_sizes: those with and
-    without ties.
-    """
-
-    draws: int = Field(ge=1, le=1000)
-    sizes: tuple[Annotated[int, Field(ge=50, multiple_of=50)], ...] = Field(min_length=1)
-    tie_sizes: tuple[Annotated[int, Field(ge=50, multiple_of=50)], ...] = ()
-
-
-class PublicationParams(Section):
-    """A study that re-creates one publication: its target's data sets and models.
-
-    models: entries of the top-level `models`. variants: further ones, written as there, that only this study
-    trains. artificial: of studies that need no data set, complete and, for plain `snakemake`, reduced.
-    """
-
-    datasets: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    variants: dict[str, Any] = {}
-    artificial: ArtificialParams | None = None
-    reduced: ArtificialParams | None = None
 
 
 class SyntheticParams(Section):
@@ -87,29 +63,35 @@ class Params(Section):
     """The whole of params.yaml, resolved: defaults filled in and names checked."""
 
     seed: int = Field(ge=0, lt=2**31)
-    study: StudyParams
-    studies: dict[str, PublicationParams] = {}
+    run: RunParams
+    studies: dict[str, StudySettings] = {}  # by name; a reduced form: <study>/reduced
     datasets: dict[str, SyntheticParams | OwnDataParams]
     models: dict[str, Variant]  # by the name of its results folder; the studies' own among them
     evaluation: EvaluationParams
 
     def model_names(self) -> list[str]:
-        """What the study trains: the entries listed, or all that this installation can run; sweeps expanded."""
-        if self.study.models == "all":
+        """What the run trains: the entries listed, or all that this installation can run; sweeps expanded."""
+        if self.run.models == "all":
             own = {name for study in self.studies.values() for name in self.variants(study.variants)}
             return sorted(
                 name for name in self.models if name not in own and not missing_packages(self.model(name))
             )
-        return self.variants(self.study.models)
+        return self.variants(self.run.models)
 
-    def publication_models(self, study: str) -> list[str]:
-        """What the study of a publication trains, sweeps expanded."""
-        return self.variants([*self.studies[study].models, *self.studies[study].variants])
+    def study_models(self, form: str) -> list[str]:
+        """What a study, or its reduced form, trains; sweeps expanded."""
+        return self.variants([*self.studies[form].models, *self.studies[form].variants])
 
-    def publication(self, study: str) -> dict[str, Any]:
+    def study_settings(self, form: str) -> dict[str, Any]:
         """All that `studies.<study>` says, its models with sweeps expanded; what `gradrank study` is told."""
-        values = self.studies[study].model_dump(mode="json", exclude={"variants"}, exclude_none=True)
-        return values | {"models": self.publication_models(study)}
+        values = self.studies[form].model_dump(
+            mode="json", exclude={"variants", "reduced"}, exclude_none=True
+        )
+        return values | {"models": self.study_models(form)}
+
+    def study_jobs(self, form: str) -> dict[str, Any]:
+        """What each job of a study's own is told, by the job's name."""
+        return jobs(form.partition("/")[0], self.studies[form])
 
     def variants(self, entries: Iterable[str]) -> list[str]:
         """The names that entries of `models` or of a study's `variants` stand for, in alphabetical order."""
@@ -149,17 +131,21 @@ def check(raw: Mapping[str, Any], where: str = "params.yaml") -> Params:
     """Params from the parsed file. Raises GradrankError listing every fault with its path."""
     faults: list[str] = []
     raw = dict(raw)
+    if "study" in raw:
+        raise GradrankError(f"{where}: `study` is now called `run`; rename the key")
     studies = raw.get("studies") or {}
+    raw["studies"] = check_studies(studies, faults)
     raw["models"] = _check_models(raw.get("models") or {}, studies, faults)
     raw["datasets"] = _check_datasets(raw.get("datasets") or {}, studies, faults)
     params = validate(Params, raw, "", faults)
     if params is not None:
-        faults += _check_datasets_known("study.datasets", params.study.datasets, params)
-        if params.study.models != "all":
-            faults += _check_entries("study.models", params.study.models, params)
+        faults += _check_datasets_known("run.datasets", params.run.datasets, params)
+        if params.run.models != "all":
+            faults += _check_entries("run.models", params.run.models, params)
         for name, study in params.studies.items():
-            faults += _check_datasets_known(f"studies.{name}.datasets", study.datasets, params)
-            faults += _check_entries(f"studies.{name}.models", study.models, params)
+            where = f"studies.{name.replace('/', '.')}"
+            faults += _check_datasets_known(f"{where}.datasets", study.datasets, params)
+            faults += _check_entries(f"{where}.models", study.models, params)
         if not faults:
             faults += _check_members(params)
         faults += _check_evaluation(params.evaluation)
@@ -175,7 +161,7 @@ def _check_models(section: Any, studies: Any, faults: list[str]) -> dict[str, Va
         return {}
     found = expand(dict.fromkeys(models()) | dict(section), "models.", faults)
     for study, values in studies.items() if isinstance(studies, Mapping) else ():
-        own = (values or {}).get("variants") or {}
+        own = (values.get("variants") if isinstance(values, Mapping) else None) or {}
         path = f"studies.{study}.variants."
         for entry in own:
             if entry in models() or any(entry == variant.entry for variant in found.values()):
@@ -234,7 +220,7 @@ def _check_datasets(section: Any, studies: Any, faults: list[str]) -> dict[str, 
 def _check_members(params: Params) -> list[str]:
     """A model made of other models' scores needs them: they are trained for it where they are not yet."""
     faults = []
-    wanted = {*params.model_names(), *chain.from_iterable(map(params.publication_models, params.studies))}
+    wanted = {*params.model_names(), *chain.from_iterable(map(params.study_models, params.studies))}
     for name in sorted(wanted):
         for member in params.members(name):
             if member == name:

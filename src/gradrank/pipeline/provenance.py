@@ -16,7 +16,6 @@ which hold times, are left out.
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,26 +24,19 @@ from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
 from gradrank.git import revision
 from gradrank.learning.model import models
-from gradrank.pipeline.code_closure import PACKAGE, sources
+from gradrank.pipeline.code_closure import stage_files
 from gradrank.processor import refusal
 from gradrank.results import MEMBERS, MODEL, PER_QUERY, SPEC, TIMING, DataSet, Fold, Method, Results
 
 Hashes = dict[str, str]  # SHA-256 by path
 DATA_STAGES = ("fetch", "generate", "parse", "pairs")
-STAGES = {
-    "fetch": "gradrank.data.fetch",
-    "generate": "gradrank.data.synthetic",
-    "parse": "gradrank.data.parse",
-    "pairs": "gradrank.data.pairs",
-    "evaluate": "gradrank.evaluation.evaluate",
-    "summary": "gradrank.report.tables.summary",
-}
+STAGES = (*DATA_STAGES, "evaluate_folds", "summary")
 
 
 def record(params: Mapping[str, Any], results: Path, data: Path, out: Path) -> None:
     """Write the entries of `params["datasets"]` to `out`; those of other data sets stay as they are.
 
-    params: `in_force` of the study. data: the folder of the Parquet collections. Raises GradrankError where a
+    params: `in_force` of params.yaml. data: the folder of the Parquet collections. Raises GradrankError where a
     file is missing, and where one changed since the last record though nothing that it is made of did.
     """
     try:
@@ -65,24 +57,22 @@ def record(params: Mapping[str, Any], results: Path, data: Path, out: Path) -> N
     write_json(out, {"datasets": dict(sorted(described.items()))})
 
 
-def in_force(study: Any, datasets: Iterable[str], names: Iterable[str]) -> dict[str, Any]:
+def in_force(params: Any, datasets: Iterable[str], names: Iterable[str]) -> dict[str, Any]:
     """What a `gradrank.pipeline.params.Params` says of these data sets and models, as plain data."""
-    settings = {dataset: study.datasets.get(dataset) for dataset in datasets}
+    settings = {dataset: params.datasets.get(dataset) for dataset in datasets}
     return {
-        "seed": study.seed,
+        "seed": params.seed,
         "datasets": {name: own.model_dump(mode="json") if own else {} for name, own in settings.items()},
-        "models": {name: study.models[name].model_dump(include={"model", "params"}) for name in names},
-        "evaluation": study.evaluation.model_dump(mode="json"),
+        "models": {name: params.models[name].model_dump(include={"model", "params"}) for name in names},
+        "evaluation": params.evaluation.model_dump(mode="json"),
     }
 
 
 def code_files(names: Iterable[str]) -> dict[str, list[str]]:
     """The files that each stage depends on, with a stage `train <model>` for each of these registered models."""
-    stages = {stage: sources(module) for stage, module in STAGES.items()}
-    published = sorted(map(os.path.relpath, PACKAGE.glob("evaluation/literature/*.csv")))
-    stages["summary"] = sorted({*stages["summary"], *published})
+    stages = {stage: stage_files(stage) for stage in STAGES}
     for name in sorted(set(names)):
-        stages[f"train {name}"] = sources("gradrank.learning.job", models()[name].__module__)
+        stages[f"train {name}"] = stage_files("train", models()[name].__module__)
     stages["workflow"] = ["workflow/Snakefile", *sorted(map(str, Path("workflow/rules").glob("*.smk")))]
     return stages
 
@@ -181,7 +171,7 @@ def _made_of(entry: dict[str, Any]) -> dict[str, tuple[list[Any], dict[str, str]
         if any(f"/{MODEL}/{MEMBERS}/" in path for path in own):  # made of other models' scores
             causes.append({other: files for other, files in trained.items() if other != name})
         steps[f"train {name}"] = causes, own
-        measuring = [params["evaluation"], data, stages["evaluate"], own]
+        measuring = [params["evaluation"], data, stages["evaluate_folds"], own]
         steps[f"evaluate {name}"] = measuring, measured.get(name, {})
     steps["summary"] = [params, data, stages, trained, measured], summaries
     return steps

@@ -27,7 +27,7 @@ class Check(NamedTuple):
     todo: str = ""
 
 
-def verify(study: Params, results: Path, data: Path) -> Iterator[Check]:
+def verify(params: Params, results: Path, data: Path) -> Iterator[Check]:
     """Every recorded data set's parameters, code, data and results; `data`: data/parquet.
 
     Raises GradrankError where there is no record, or the package that runs is not this checkout's.
@@ -41,22 +41,22 @@ def verify(study: Params, results: Path, data: Path) -> Iterator[Check]:
         raise GradrankError(f"{path}: no such file; `snakemake --cores 2` writes it at its end")
     recorded = read_json(path)["datasets"]
     for dataset, entry in recorded.items():
-        yield from _parameters(study, dataset, entry["params"])
+        yield from _parameters(params, dataset, entry["params"])
         yield from _code(dataset, entry)
-        yield from _data(study, dataset, entry["data"], data)
+        yield from _data(params, dataset, entry["data"], data)
         yield from _results(dataset, entry["results"])
         yield from _processors(dataset, entry["processors"])
         yield from _versions(dataset, entry)
-    for dataset in study.study.datasets:
+    for dataset in params.run.datasets:
         if dataset not in recorded:
-            yield Check(False, f"{dataset}: in study.datasets, but never completed", "snakemake --cores 2")
+            yield Check(False, f"{dataset}: in run.datasets, but never completed", "snakemake --cores 2")
     for own in Results(results).datasets():
-        if own.summarised and own.name not in {*recorded, *study.study.datasets}:
+        if own.summarised and own.name not in {*recorded, *params.run.datasets}:
             yield Check(None, f"{own.name}: has no record here", f"snakemake --cores 2 {own.name}")
 
 
-def _parameters(study: Params, dataset: str, recorded: dict[str, Any]) -> Iterator[Check]:
-    now = in_force(study, [dataset], study.model_names())
+def _parameters(params: Params, dataset: str, recorded: dict[str, Any]) -> Iterator[Check]:
+    now = in_force(params, [dataset], params.model_names())
     now["dataset"] = now.pop("datasets")[dataset]
     now, again = json.loads(json.dumps(now)), f"snakemake --cores 2 {dataset}"
     trained, wanted = recorded["models"], now["models"]
@@ -99,8 +99,8 @@ def _code(dataset: str, entry: dict[str, Any]) -> Iterator[Check]:
         yield Check(True, f"{dataset}: code: {len(now)} files of {len(stages)} stages")
 
 
-def _data(study: Params, dataset: str, recorded: dict[str, Any], data: Path) -> Iterator[Check]:
-    own, parquet = getattr(study.datasets.get(dataset), "path", None), data / f"{dataset}.parquet"
+def _data(params: Params, dataset: str, recorded: dict[str, Any], data: Path) -> Iterator[Check]:
+    own, parquet = getattr(params.datasets.get(dataset), "path", None), data / f"{dataset}.parquet"
     again = f"snakemake --cores 2 {parquet} && snakemake --cores 2 {dataset}"
     checks = list(_files(dataset, recorded["files"], lambda path: f"rm -f {path} && {again}"))
     yield from checks or [Check(True, f"{dataset}: data: {len(recorded['files'])} files")]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from gradrank.files import atomic
 from gradrank.report.contents import read_contents
+from gradrank.report.own_tables import write_tables
 from gradrank.report.pages import datasets, overview, studies
 from gradrank.report.pages import making as provenance
 from gradrank.report.pages.page import render_page
-from gradrank.report.tables.report_tables import write_tables
 from gradrank.results import Results
 
 PAGES = (overview, studies, datasets, provenance)

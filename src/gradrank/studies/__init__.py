@@ -1,1 +1,1 @@
-"""One file a study; see gradrank.studies.kit.study."""
+"""One folder a study; see gradrank.pipeline.studies."""

@@ -45,7 +45,7 @@ def test_a_plain_install_says_which_extra_a_model_needs(
 def study(listed):
     sizes = {name: {"queries": 10, "documents": 10} for name in ("synthetic_net", "synthetic_poly")}
     chosen = {"datasets": ["mq2007"], "models": listed}
-    return params.check({"seed": 1, "study": chosen, "datasets": sizes, "evaluation": {"metrics": ["map"]}})
+    return params.check({"seed": 1, "run": chosen, "datasets": sizes, "evaluation": {"metrics": ["map"]}})
 
 
 def test_all_models_of_a_plain_install_are_without_extras(plain_install):

@@ -149,7 +149,7 @@ def checked(listed, members):
     return params.check(
         {
             "seed": 1,
-            "study": {"datasets": ["mq2007"], "models": listed},
+            "run": {"datasets": ["mq2007"], "models": listed},
             "datasets": {
                 name: {"queries": 10, "documents": 10} for name in ("synthetic_net", "synthetic_poly")
             },

@@ -1,12 +1,16 @@
 """The closure of imports that decides which jobs a source edit reruns."""
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from gradrank.errors import GradrankError
 from gradrank.learning.model import models
-from gradrank.pipeline.code_closure import PACKAGE, sources
+from gradrank.pipeline import code_closure
+from gradrank.pipeline.code_closure import PACKAGE, STAGES, code, digest, sources, stage_files
+from gradrank.pipeline.params import RESERVED
 
 REPORTING = {"evaluation/metrics.py", "evaluation/evaluate.py", "report/tables/summary.py", "cli.py"}
 WORKFLOW = {"pipeline/mlflow_import.py", "pipeline/params.py", "pipeline/provenance.py"}
@@ -51,3 +55,50 @@ def test_ancestor_packages_are_part_of_the_closure_but_not_the_package_itself():
 def test_a_module_that_does_not_exist_is_an_error_not_an_empty_closure():
     with pytest.raises(GradrankError, match="moved_away: no such module"):
         sources("gradrank.moved_away")
+
+
+def test_a_stage_depends_on_the_tables_and_templates_that_it_reads():
+    read = {Path(path).name for stage in ("summary", "report") for path in stage_files(stage)}
+    assert {"letor_results.csv", "dataset.html", "report.css", "report.js"} <= read
+    assert "letor_results.csv" not in {Path(path).name for path in stage_files("evaluate_folds")}
+
+
+def test_a_table_that_moved_is_an_error(monkeypatch):
+    monkeypatch.setitem(STAGES, "summary", ("gradrank.report.tables.summary", "moved/*.csv"))
+    with pytest.raises(GradrankError, match=r"moved/\*.csv: no such file"):
+        stage_files("summary")
+
+
+def test_every_stage_has_a_digest_of_its_own_that_says_it_is_code():
+    digests = [code(stage) for stage in STAGES]
+    assert len(set(digests)) == len(STAGES)
+    assert all(digest.startswith("code=") for digest in digests)
+
+
+def test_a_digest_follows_contents_and_names_and_not_the_checkout_s_place(tmp_path, monkeypatch):
+    package, moved = tmp_path / "here/gradrank", tmp_path / "moved/gradrank"
+    (package / "data").mkdir(parents=True)
+    (package / "data/one.py").write_text("x = 1\n")
+    shutil.copytree(package, moved)
+
+    def of(folder, name="one.py"):
+        monkeypatch.setattr(code_closure, "PACKAGE", folder)
+        code_closure._sha256.cache_clear()
+        return digest([str(folder / "data" / name)])
+
+    assert of(package) == of(moved)
+    (moved / "data/one.py").rename(moved / "data/two.py")
+    assert of(package) != of(moved, "two.py")
+    (package / "data/one.py").write_text("x = 2\n")
+    (moved / "data/two.py").rename(moved / "data/one.py")
+    assert of(package) != of(moved)
+
+
+def test_every_rule_that_runs_a_command_is_a_stage_of_that_name():
+    rules = {}
+    for path in Path("workflow/rules").glob("*.smk"):
+        for name, body in re.findall(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", path.read_text(), re.M | re.S):
+            rules[name] = re.findall(r"gradrank ([\w-]+)", body.partition("shell:")[2])
+    assert {name for name, commands in rules.items() if commands} == STAGES.keys()
+    assert all(commands in ([], [name.replace("_", "-")]) for name, commands in rules.items())
+    assert rules.keys() | {"all"} <= set(RESERVED)

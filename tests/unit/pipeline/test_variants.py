@@ -22,7 +22,7 @@ def expanded(section):
 
 def study(models, listed="all", studies=None):
     own = {"datasets": ["mq2007"], "models": listed}
-    return check(SHIPPED | {"models": models, "study": own, "studies": studies or {}})
+    return check(SHIPPED | {"models": models, "run": own, "studies": studies or {}})
 
 
 def test_a_list_for_a_single_value_is_a_sweep():
@@ -87,7 +87,11 @@ def test_one_fault_is_named_once_however_many_variants_have_it():
 
 def test_all_is_every_entry_of_models_and_no_study_s_variants():
     own = {
-        "term": {"datasets": ["mq2007"], "models": ["ranksvm"], "variants": {"deep": {"model": "ranksvm"}}}
+        "term_report": {
+            "datasets": ["mq2007"],
+            "models": ["ranksvm"],
+            "variants": {"deep": {"model": "ranksvm"}},
+        }
     }
     params = study({"lambdamart": {"num_leaves": [7, 15]}}, studies=own)
     names = params.model_names()
@@ -96,7 +100,7 @@ def test_all_is_every_entry_of_models_and_no_study_s_variants():
         "lambdamart-num_leaves=15",
         "lambdamart-num_leaves=7",
     ]
-    assert params.publication_models("term") == ["deep", "ranksvm"]
+    assert params.study_models("term_report") == ["deep", "ranksvm"]
     assert params.model("deep") is models()["ranksvm"]
 
 
@@ -110,13 +114,39 @@ def test_an_entry_or_one_of_its_variants_may_be_listed():
     ("studies", "message"),
     [
         (
-            {"term": {"models": ["ranksv"]}},
-            "studies.term.models: unknown model 'ranksv' .did you mean 'ranksvm'",
+            {"term_report": {"models": ["ranksv"]}},
+            "studies.term_report.models: unknown model 'ranksv' .did you mean 'ranksvm'",
         ),
-        ({"term": {"datasets": ["mq207"]}}, "studies.term.datasets: unknown data set 'mq207'"),
-        ({"term": {"variants": {"ranksvm": {}}}}, "studies.term.variants.ranksvm: the name is taken"),
-        ({"term": {"variants": {"deep": {"model": "x"}}}}, "studies.term.variants.deep.model: unknown model"),
-        ({"term": {"modles": []}}, "studies.term.modles: unknown key"),
+        ({"term_report": {"datasets": ["mq207"]}}, "studies.term_report.datasets: unknown data set 'mq207'"),
+        (
+            {"term_report": {"variants": {"ranksvm": {}}}},
+            "studies.term_report.variants.ranksvm: the name is taken",
+        ),
+        (
+            {"term_report": {"variants": {"deep": {"model": "x"}}}},
+            "studies.term_report.variants.deep.model: unknown model",
+        ),
+        ({"term_report": {"modles": []}}, "studies.term_report.modles: unknown key"),
+        ({"term_report": 3}, "studies.term_report: Input should be a valid dictionary"),
+        ({"term_reprot": {}}, "studies.term_reprot: unknown study .did you mean 'term_report'"),
+        ([1], "studies: expected a mapping"),
+        (
+            {"ranknet2005": {"artificial": {"draws": 0, "sizes": [100]}}},
+            "ranknet2005.artificial.draws: .*got 0",
+        ),
+        (
+            {"ranknet2005": {"artificial": {"draws": 1, "sizes": [99]}}},
+            "ranknet2005.artificial.sizes.0: .*got 99",
+        ),
+        (
+            {"ranknet2005": {"artficial": {}}},
+            "studies.ranknet2005.artficial: unknown key .did you mean 'artificial'",
+        ),
+        (
+            {"term_report": {"reduced": {"models": ["x"]}}},
+            "studies.term_report.reduced.models: unknown model 'x'",
+        ),
+        ({"term_report": {"reduced": {"draws": 1}}}, "studies.term_report.reduced.draws: unknown key"),
     ],
 )
 def test_faults_in_a_study(studies, message):

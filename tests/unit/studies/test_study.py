@@ -12,6 +12,7 @@ from test_report import Document, rendered
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_model
+from gradrank.pipeline.studies import get_study, study_names
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.summary import summary
 from gradrank.results import Results
@@ -24,8 +25,6 @@ from gradrank.studies.kit.study import (
     Table,
     beside,
     comparison,
-    get_study,
-    study_names,
 )
 from gradrank.studies.kit.writing import write_study
 from made_results import make_results
@@ -57,7 +56,7 @@ def made_study(seconds=1.5):
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     def write(seconds=1.5, folder="made"):
-        monkeypatch.setattr(study_files, "get_study", lambda name: made_study(seconds))
+        monkeypatch.setattr(study_files, "get_study", lambda name, part="": made_study(seconds))
         inputs = Inputs(
             tmp_path / "results", tmp_path / "data", tmp_path / "results" / "studies" / folder, {}
         )
@@ -172,7 +171,7 @@ def test_studies_are_found_by_their_files():
     assert {"ranknet2005", "arsm", "term_report"} <= set(study_names())
     for name in study_names():
         study = get_study(name)
-        assert study.TITLE and study.PUBLICATION and callable(study.build)
+        assert study.TITLE and study.PUBLICATION and callable(get_study(name, "page").build)
     with pytest.raises(GradrankError, match="did you mean 'ranknet2005'"):
         get_study("ranknet_2005")
 

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gradrank.studies.arsm import build
+from gradrank.studies.arsm.page import build
 from gradrank.studies.arsm.variance import GRADES, LEVELS, evaluations
 from gradrank.studies.kit.writing import write_study
 from made_study import PARTS, QUERIES, make_study

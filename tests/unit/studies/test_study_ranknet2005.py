@@ -12,20 +12,20 @@ from scipy.stats import t
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import wilcoxon
 from gradrank.studies.kit.study import Inputs, Table
-from gradrank.studies.ranknet2005 import build
+from gradrank.studies.ranknet2005.page import build
 from gradrank.studies.ranknet2005.tables123 import over_draws
 from gradrank.studies.ranknet2005.tables456 import METHODS, METRIC, _half_width
 from made_study import DOCUMENTS, PARAMS, PARTS, QUERIES, make_collection
 
 DRAWS = 4
-SETTINGS = PARAMS.publication("ranknet2005")
+SETTINGS = PARAMS.study_settings("ranknet2005")
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     root = tmp_path_factory.mktemp("ranknet2005")
     folder = root / "results" / "studies" / "ranknet2005"
-    make_runs(folder / "artificial")
+    make_runs(folder / "jobs")
     make_scores(root)
     inputs = Inputs(
         root / "results", root / "data" / "parquet", folder, SETTINGS | {"artificial": {"draws": DRAWS}}
@@ -122,7 +122,7 @@ def test_cells_are_means_over_the_draws_asked_for(made):
     for row in tables["table1"].rows:
         own = []
         for draw in range(1, DRAWS + 1):
-            job = json.loads((inputs.folder / "artificial" / f"{row['target']}-{draw}.json").read_text())
+            job = json.loads((inputs.folder / "jobs" / f"{row['target']}-{draw}.json").read_text())
             own += [
                 run["test"]
                 for run in job["runs"]

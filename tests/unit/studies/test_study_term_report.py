@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gradrank.studies.kit.writing import write_study
-from gradrank.studies.term_report import build
 from gradrank.studies.term_report.claims import ATTRIBUTIONS, HIGH, LOW, MEASURED
+from gradrank.studies.term_report.page import build
 from gradrank.studies.term_report.weights import positions
 from made_study import PARTS, QUERIES, make_study
 

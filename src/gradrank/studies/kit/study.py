@@ -1,28 +1,24 @@
 """What a study is: one publication re-created, every published number beside ours.
 
-A study is one file in `gradrank/studies/`: `TITLE`, `PUBLICATION` (its citation) and `build(inputs)`, which
-returns the sections of its page. Nothing else names it: the command `gradrank study NAME`, the target of that
-name and its page in the report find the file by themselves. What it needs stands in params.yaml, `studies.NAME`.
+A study is a folder of `gradrank/studies/`, found by its name; `gradrank.pipeline.studies` says what lies in it.
+Nothing else names it: the command `gradrank study NAME`, the target of that name and its page in the report find it by
+themselves. What it needs stands in params.yaml, `studies.NAME`.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.conventions import Convention
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.published import verdict
 from gradrank.files import read_json
 from gradrank.report.tables.numbers import VERDICT
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.results import Method, Results
+from gradrank.results import Method, Results, StudyFolder
 
 
 @dataclass(frozen=True)
@@ -70,9 +66,9 @@ def beside(published: float | None, ours: float, half_width: float) -> Row:
 class Inputs:
     """What a study is made from: finished results, and what params.yaml says of it.
 
-    results, data: as everywhere, results/ and data/parquet/. folder: results/studies/<name>, where jobs of its
-    own leave their files. settings: `studies.<name>` of params.yaml, resolved: `datasets`, `models`, and keys
-    of its own.
+    results, data: as everywhere, results/ and data/parquet/. folder: results/studies/<name>; jobs of its own leave
+    their files in `jobs/` there. settings: `studies.<name>` of params.yaml, resolved: `datasets`, `models`, and
+    keys of its own.
     """
 
     results: Path
@@ -88,6 +84,10 @@ class Inputs:
     def models(self) -> list[str]:
         """Models and variants: the folders of results/<dataset>."""
         return list(self.settings.get("models", ()))
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """What each of the study's own jobs found, in the order of their names."""
+        return StudyFolder(self.folder).jobs()
 
     def measure(
         self,
@@ -135,16 +135,3 @@ class Inputs:
             for model, values in params.items()
             if {key: value for key, value in values.items() if key != name} == same
         )
-
-
-def study_names() -> list[str]:
-    """Every study, in alphabetical order."""
-    package = importlib.import_module("gradrank.studies")
-    return sorted(info.name for info in pkgutil.iter_modules(package.__path__) if info.name != "kit")
-
-
-def get_study(name: str) -> ModuleType:
-    """The module of a study. Raises GradrankError with the nearest name otherwise."""
-    if name not in study_names():
-        raise GradrankError(unknown("study", name, study_names()))
-    return importlib.import_module(f"gradrank.studies.{name}")

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradrank.files import atomic, write_json
+from gradrank.pipeline.studies import get_study
 from gradrank.report.tables.table import Table, markdown, write_csv
 from gradrank.results import StudyFolder
-from gradrank.studies.kit.study import Figure, Inputs, Section, get_study
+from gradrank.studies.kit.study import Figure, Inputs, Section
 
 DIGITS = 6  # of the numbers in numbers.json
 
@@ -20,7 +21,7 @@ def write_study(name: str, inputs: Inputs) -> None:
     Raises GradrankError for an unknown study or results that are missing.
     """
     study, folder = get_study(name), StudyFolder(inputs.folder)
-    sections = study.build(inputs)
+    sections = get_study(name, "page").build(inputs)
     tables = list(_tables(sections))
     for table in tables:
         write_csv(table, folder.tables_path)

@@ -5,7 +5,7 @@ are trained on the first vectors, as many as asked for. A step is taken a file a
 pairs' gradients: to first order the paper's steps a pair at the same rate, and ten times as fast.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +133,11 @@ def experiments(
             for size in sizes:
                 run("by_variance", other, net, size)
     return {"target": target, "draw": number, "seed": own, "runs": runs}
+
+
+def run_job(told: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """One of the study's `jobs`."""
+    return experiments(told["target"], told["draw"], told["sizes"], told["tie_sizes"], seed)
 
 
 def vectors(target: Target, seed: int, scaling: Scaling = "deviation") -> Vectors:
