@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gradrank.data import scan
+from gradrank.data import scan, tokens
 from gradrank.data.text_file import BLOCK_BYTES, Source, mark_length
 
 
@@ -53,7 +53,7 @@ def read_rows(source: Source, queries: np.ndarray, width: int, sparse: bool) -> 
     Raises GradrankError at the first bad line.
     """
     text = source.read(queries)
-    buffer = text if text[-1] == scan.NEWLINE else np.append(text, np.uint8(scan.NEWLINE))
+    buffer = text if text[-1] == tokens.NEWLINE else np.append(text, np.uint8(tokens.NEWLINE))
     counts = source.rows[queries]
     n = counts.sum()
     features = np.zeros((width, n), np.float32) if sparse else np.empty((width, n), np.float32)
@@ -72,7 +72,7 @@ def read_rows(source: Source, queries: np.ndarray, width: int, sparse: bool) -> 
     for column, row, first, end in late[:late_count]:
         value = float(bytes(buffer[first:end]))
         if column < width:
-            features[column, row] = np.clip(value, -scan.LARGEST, scan.LARGEST)
+            features[column, row] = np.clip(value, -tokens.LARGEST, tokens.LARGEST)
         else:
             (inc, prob)[column - width][row] = value
     if nulls:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.data import scan
+from gradrank.data import scan, tokens
 from gradrank.errors import GradrankError
 
 BLOCK_BYTES = 4 << 20
@@ -86,7 +86,7 @@ def _lines(path: Path, digest: Any | None) -> Iterator[tuple[int, np.ndarray, np
             if digest:
                 digest.update(buffer[left : left + count])
             left += count
-            ends = np.flatnonzero(buffer[:left] == scan.NEWLINE)
+            ends = np.flatnonzero(buffer[:left] == tokens.NEWLINE)
             if len(ends):
                 used = ends[-1] + 1
                 yield offset, buffer[:used], np.r_[0, ends[:-1] + 1]
@@ -95,7 +95,7 @@ def _lines(path: Path, digest: Any | None) -> Iterator[tuple[int, np.ndarray, np
             elif left == BLOCK_BYTES:
                 raise bad_line(path, offset, f"text with lines shorter than {BLOCK_BYTES >> 20} MiB")
     if left:
-        buffer[left] = scan.NEWLINE
+        buffer[left] = tokens.NEWLINE
         yield offset, buffer[: left + 1], np.zeros(1, np.int64)
 
 

@@ -6,8 +6,7 @@ CPU's. Torch is imported inside the functions: every command that lists the mode
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -16,7 +15,7 @@ from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.device import TorchParams, prepare
-from gradrank.learning.model import Callback, Model, param
+from gradrank.learning.model import Callback, param
 from gradrank.learning.selection import CRITERION
 
 if TYPE_CHECKING:
@@ -54,25 +53,6 @@ class NetParams(TorchParams):
     select_by: str = param(
         "map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION
     )
-
-
-class NetRanker(Model):
-    """A model that is one trained net with one output, the score."""
-
-    def __init__(self, net: "Net") -> None:
-        self.net = net
-
-    def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        return self.net.scores(features)
-
-    def save(self, folder: Path) -> None:
-        self.net.save(folder / "net.safetensors")
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        from gradrank.learning.nets import Net
-
-        return cls(Net.load(folder / "net.safetensors"))
 
 
 def train_net(

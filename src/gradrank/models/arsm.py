@@ -5,21 +5,18 @@ The measure needs no derivative: ARSM estimates the gradient of its expectation 
 
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.model import Callback, Model, ModelParams, param, register
+from gradrank.learning.model import Callback, ModelParams, param, register
+from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
 from gradrank.learning.torch_net import rows_of
 from gradrank.learning.training_part import with_grades_to_order
-
-if TYPE_CHECKING:
-    from gradrank.learning.nets import Net
 
 
 class ARSMParams(ModelParams):
@@ -66,14 +63,11 @@ class ARSMParams(ModelParams):
 
 
 @register("arsm")
-class ARSM(Model):
+class ARSM(NetRanker):
     """score = sum_c c p_c, the expected level; p = softmax(phi(x)) over levels c = 1..C."""
 
     Params = ARSMParams
     summary = "ARSM-L2R: a tanh net trained on NDCG itself by the ARSM gradient (Dadaneh et al. 2020)"
-
-    def __init__(self, net: "Net") -> None:
-        self.net = net
 
     @classmethod
     def fit(
@@ -131,12 +125,3 @@ class ARSM(Model):
         phi = self.net.outputs(features).astype(np.float64)
         p = np.exp(phi - phi.max(axis=1, keepdims=True))
         return (p * np.arange(1, p.shape[1] + 1)).sum(axis=1) / p.sum(axis=1)
-
-    def save(self, folder: Path) -> None:
-        self.net.save(folder / "net.safetensors")
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        from gradrank.learning.nets import Net
-
-        return cls(Net.load(folder / "net.safetensors"))

@@ -6,7 +6,8 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.learning.model import Callback, param, register
-from gradrank.learning.torch_net import NetParams, NetRanker, train_net
+from gradrank.learning.net_ranker import NetRanker
+from gradrank.learning.torch_net import NetParams, train_net
 from gradrank.learning.training_part import with_grades_to_order
 
 

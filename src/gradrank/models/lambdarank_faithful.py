@@ -4,8 +4,8 @@ from typing import Self
 
 from gradrank.data.collection import Collection
 from gradrank.learning.model import Callback, ModelParams, param, register
+from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
-from gradrank.learning.torch_net import NetRanker
 from gradrank.learning.training_part import with_grades_to_order
 
 

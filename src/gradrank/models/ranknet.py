@@ -11,8 +11,9 @@ from pydantic import Field
 
 from gradrank.data.collection import Collection
 from gradrank.learning.model import Callback, ModelParams, param, register
+from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
-from gradrank.learning.torch_net import NetParams, NetRanker, train_net
+from gradrank.learning.torch_net import NetParams, train_net
 from gradrank.learning.training_part import with_grades_to_order
 
 

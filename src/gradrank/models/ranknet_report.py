@@ -20,7 +20,8 @@ from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
 from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.model import Callback, Model, ModelParams, param, register
+from gradrank.learning.model import Callback, ModelParams, param, register
+from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
 from gradrank.learning.training_part import with_grades_to_order
 
@@ -59,12 +60,13 @@ class RankNetReportL2Params(RankNetReportParams):
 
 
 @register("ranknet_report")
-class RankNetReport(Model):
+class RankNetReport(NetRanker):
     Params = RankNetReportParams
     summary = "RankNet of the term report: 64-32 ReLU net on pair differences, sorted by row sums"
 
     def __init__(self, net: "Net", reading: str, scoring: str = "row_sums") -> None:
-        self.net, self.reading, self.scoring = net, reading, scoring
+        super().__init__(net)
+        self.reading, self.scoring = reading, scoring
 
     @classmethod
     def fit(
@@ -121,7 +123,7 @@ class RankNetReport(Model):
         return difference_row_sums(h, tuple(further), tuple(self.net.biases), offsets)
 
     def save(self, folder: Path) -> None:
-        self.net.save(folder / "net.safetensors")
+        super().save(folder)
         write_json(folder / "scoring.json", {"reading": self.reading, "scoring": self.scoring})
 
     @classmethod

@@ -11,8 +11,9 @@ from gradrank.errors import GradrankError
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.device import TorchParams
 from gradrank.learning.model import Callback, param, register
+from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
-from gradrank.learning.torch_net import NetRanker, export, untrained
+from gradrank.learning.torch_net import export, untrained
 from gradrank.learning.training_part import with_grades_to_order
 
 

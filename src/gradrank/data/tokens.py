@@ -1,0 +1,206 @@
+"""The tokens of LETOR and SVMlight text, compiled: numbers, words, blanks.
+
+A buffer is a uint8 array that ends with a newline, so that no loop over a token can leave it.
+"""
+
+import numpy as np
+
+from gradrank.compiled import compiled
+
+TAB, NEWLINE, RETURN, SPACE, HASH, PLUS, MINUS, DOT, ZERO, NINE, COLON, EQUALS = b"\t\n\r #+-.09:="
+LOWER_E, UPPER_E, CAPITAL_N, CAPITAL_U, CAPITAL_L = b"eENUL"
+EXACT, NEAR, NOT_A_NUMBER = range(3)
+LARGEST = np.float32(np.finfo(np.float32).max)
+SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
+LEAST_POWER, GREATEST_POWER = -330, 308
+POWERS = np.array([float(f"1e{power}") for power in range(LEAST_POWER, GREATEST_POWER + 1)])
+
+
+@compiled(nogil=True)
+def six_places(buffer, i):
+    """The millionths of a value `d.dddddd` at i, LETOR's usual form; -1 if anything else stands there.
+
+    The eight bytes are checked and added up as one 64-bit word (Lemire 2021, Number parsing at a gigabyte
+    per second).
+    """
+    if i + 8 >= len(buffer):
+        return -1
+    at, word = np.uint64(i), np.uint64(0)  # unsigned: an index that may be negative costs a test a byte
+    for k in range(8):
+        word |= np.uint64(buffer[at + np.uint64(k)]) << np.uint64(8 * k)
+    point = (word >> np.uint64(8)) & np.uint64(0xFF)
+    digits = (word & ~np.uint64(0xFFFF)) | ((word & np.uint64(0xFF)) << np.uint64(8)) | np.uint64(ZERO)
+    threes, mask = np.uint64(0x3030303030303030), np.uint64(0xF0F0F0F0F0F0F0F0)
+    all_digits = digits & mask == threes and (digits + np.uint64(0x0606060606060606)) & mask == threes
+    after = buffer[at + np.uint64(8)]
+    if point != DOT or not all_digits or (after != SPACE and after != NEWLINE):
+        return -1
+    pairs = ((digits & np.uint64(0x0F0F0F0F0F0F0F0F)) * np.uint64(10 * 2**8 + 1)) >> np.uint64(8)
+    fours = ((pairs & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(100 * 2**16 + 1)) >> np.uint64(16)
+    eight = ((fours & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(10_000 * 2**32 + 1)) >> np.uint64(32)
+    return np.int64(eight)
+
+
+@compiled(nogil=True)
+def decimal(buffer, i):
+    """A decimal number at i: (float64, end, rounding).
+
+    EXACT is what float(text) gives: an integer up to 2^53 times or over a power of ten up to 10^22 rounds
+    once (Clinger 1990). NEAR is within 4 units in the last place of it. NOT_A_NUMBER is anything else.
+    """
+    negative = buffer[i] == MINUS
+    if negative or buffer[i] == PLUS:
+        i += 1
+    mantissa, power, digits, dropped = np.uint64(0), 0, 0, 0
+    point = False
+    while ZERO <= buffer[i] <= NINE or (buffer[i] == DOT and not point):
+        if buffer[i] == DOT:
+            point = True
+        else:
+            digits += 1
+            power -= point
+            if mantissa < np.uint64(10**18):  # 19 digits fit 64 bits; a float64 hardly sees the others
+                mantissa = mantissa * np.uint64(10) + np.uint64(buffer[i] - ZERO)
+            else:
+                dropped += 1
+        i += 1
+    power += dropped
+    known = digits > 0
+    if known and (buffer[i] == LOWER_E or buffer[i] == UPPER_E):
+        i += 1
+        down = buffer[i] == MINUS
+        if down or buffer[i] == PLUS:
+            i += 1
+        exponent, end = unsigned(buffer, i)
+        known = end > i
+        power += -exponent if down else exponent
+        i = end
+    if not known or not ends_token(buffer[i]):
+        return 0.0, i, NOT_A_NUMBER
+    rounding = EXACT
+    if mantissa == 0 or power < LEAST_POWER - 20:
+        value = 0.0
+    elif power > GREATEST_POWER:
+        value = np.inf
+    elif dropped == 0 and mantissa <= np.uint64(1 << 53) and abs(power) <= 22:
+        value = float(mantissa)
+        value = value * POWERS[power - LEAST_POWER] if power >= 0 else value / POWERS[-power - LEAST_POWER]
+    else:
+        value = float(mantissa) * POWERS[max(power - LEAST_POWER, 0)]
+        rounding = NEAR
+    return -value if negative else value, i, rounding
+
+
+@compiled(nogil=True)
+def may_round_otherwise(value):
+    """Whether a float64 a few units away could round to another float32.
+
+    float32 drops 29 bits: only half-way patterns matter; outside float32's normal range the answer is yes.
+    """
+    if not SMALLEST_NORMAL < abs(value) < LARGEST:
+        return True
+    low = np.array([value]).view(np.int64)[0] & ((1 << 29) - 1)
+    return abs(low - (1 << 28)) <= 16
+
+
+@compiled(nogil=True)
+def to_float32(value):
+    """The nearest finite float32: values beyond its range become the largest one, with their sign."""
+    if value > LARGEST:
+        return LARGEST
+    if value < -LARGEST:
+        return -LARGEST
+    return np.float32(value)
+
+
+@compiled(nogil=True)
+def unsigned(buffer, i):
+    """(value, end) of an unsigned integer, not more than 18 digits of it; end == i if there is none."""
+    value, most = 0, i + 18
+    while ZERO <= buffer[i] <= NINE and i < most:
+        value = value * 10 + (buffer[i] - ZERO)
+        i += 1
+    return value, i
+
+
+@compiled(nogil=True)
+def field(buffer, i, key):
+    """`key = token` at i, in a comment: (start and end of the token, or -1 and -1; where to read on)."""
+    at = past(buffer, skip_blanks(buffer, i), key)
+    if at < 0:
+        return -1, -1, i
+    at = skip_blanks(buffer, at)
+    if buffer[at] != EQUALS:
+        return -1, -1, i
+    start = skip_blanks(buffer, at + 1)
+    end = start
+    while not is_blank(buffer[end]) and buffer[end] != NEWLINE:
+        end += 1
+    return (start, end, end) if end > start else (-1, -1, i)
+
+
+@compiled(nogil=True)
+def last_number(buffer, i):
+    """The number of a row's last feature, 0 without any; `rows` checks them all later."""
+    colon = -1
+    while buffer[i] != NEWLINE and buffer[i] != HASH:
+        if buffer[i] == COLON:
+            colon = i
+        i += 1
+    if colon < 0:
+        return 0
+    start = colon
+    while ZERO <= buffer[start - 1] <= NINE:
+        start -= 1
+    return unsigned(buffer, start)[0]
+
+
+@compiled(nogil=True)
+def past(buffer, i, word):
+    """The position after `word` if it stands at i, else -1."""
+    for k in range(len(word)):
+        if buffer[i + k] != word[k]:
+            return -1
+    return i + len(word)
+
+
+@compiled(nogil=True)
+def is_null(buffer, i):
+    return (
+        buffer[i] == CAPITAL_N
+        and buffer[i + 1] == CAPITAL_U
+        and buffer[i + 2] == CAPITAL_L
+        and buffer[i + 3] == CAPITAL_L
+        and ends_token(buffer[i + 4])
+    )
+
+
+@compiled(nogil=True)
+def is_blank(byte):
+    return byte in (SPACE, TAB, RETURN)
+
+
+@compiled(nogil=True)
+def ends_token(byte):
+    return byte in (SPACE, NEWLINE, HASH, TAB, RETURN)
+
+
+@compiled(nogil=True)
+def skip_blanks(buffer, i):
+    while is_blank(buffer[i]):
+        i += 1
+    return i
+
+
+@compiled(nogil=True)
+def token_end(buffer, i):
+    while not ends_token(buffer[i]):
+        i += 1
+    return i
+
+
+@compiled(nogil=True)
+def line_end(buffer, i):
+    while buffer[i] != NEWLINE:
+        i += 1
+    return i
