@@ -9,6 +9,8 @@ and scores as Parquet, checks them, and writes the values. The large run is to t
 that are not installed are left out: pip install pytrec-eval-terrier ir-measures ranx.
 """
 
+from gradrank import processor  # before numpy
+
 # isort: split
 import argparse
 import json

@@ -12,6 +12,8 @@ checks every token. LightGBM reads neither qid nor comments and CatBoost no comm
 their MB/s are of those, and LightGBM's include its binning.
 """
 
+from gradrank import processor  # before numpy
+
 # isort: split
 import argparse
 import importlib.util

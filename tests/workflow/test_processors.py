@@ -24,10 +24,7 @@ IN_CI = bool(os.environ.get("CI"))
 FAMILIES = ["regression", "arsm", "ranknet_two_layer", "lambdamart", "ranknet_linear"]
 ALL = [name for name, cls in models().items() if not missing_packages(cls)]
 
-pytestmark = [
-    pytest.mark.skipif(form() != X86_64_V3, reason=f"promised for {X86_64_V3}; this is {form()}"),
-    pytest.mark.skipif(QEMU is None, reason="needs qemu-x86_64: apt-get install qemu-user"),
-]
+pytestmark = pytest.mark.skipif(form() != X86_64_V3, reason=f"promised for {X86_64_V3}; this is {form()}")
 
 
 def made(out: Path, *command: str) -> dict[str, str]:
@@ -51,7 +48,21 @@ def differing(a: dict[str, str], b: dict[str, str]) -> list[str]:
     return sorted(path for path in a.keys() | b.keys() if a.get(path) != b.get(path))
 
 
+@pytest.mark.skipif(QEMU is None, reason="needs qemu-x86_64: apt-get install qemu-user")
 @pytest.mark.parametrize("cpu", ["Haswell", "EPYC"] if IN_CI else ["Haswell"])
 def test_emulated_processor_makes_the_same_bytes(cpu, native, tmp_path):
     assert differing(native, made(tmp_path, QEMU, "-cpu", cpu, sys.executable)) == []
     assert len(native) > 10 + 5 * len(FAMILIES)
+
+
+def test_results_made_natively_are_refused_where_pinned_ones_are_expected(rerun):
+    shutil.rmtree(rerun.root / "results/synthetic_net/single_feature/fold1")
+    rerun.environment["GRADRANK_CPU"] = "native"
+    rerun.snakemake("--cores", "2", "synthetic_net")
+    del rerun.environment["GRADRANK_CPU"]
+    command = [sys.executable, "-m", "gradrank", "verify"]
+    done = subprocess.run(command, cwd=rerun.root, env=rerun.env(), text=True, capture_output=True)
+    assert done.returncode == 1
+    assert "DIFFERS  synthetic_net: instruction set: made with native" in done.stdout
+    refused = rerun.snakemake("--cores", "2", "synthetic_net", "--forcerun", "provenance", ok=False)
+    assert "single_feature/fold1/spec.json: made with native, here it is x86-64-v3; delete" in refused
