@@ -25,8 +25,6 @@ from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
-from gradrank import processor  # isort: skip  # before anything numeric
-
 import numpy as np
 
 CUTS = range(1, 11)

@@ -28,8 +28,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from gradrank import processor  # isort: skip  # before anything numeric
-
 import numpy as np
 
 
