@@ -8,10 +8,10 @@ the width that chooses a kernel.
 import sys
 from pathlib import Path
 
-from gradrank.data.pairs import write_pairs
+from gradrank.data.pairs import pairs as write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
-from gradrank.evaluation.evaluate import evaluate_model
+from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.statistics import bootstrap_interval, friedman_nemenyi, mean_interval
 from gradrank.files import read_json, write_json
@@ -42,7 +42,7 @@ def main(out: Path, names: list[str]) -> None:
         own = {key: value for key, value in FEW.items() if key in models()[name].Params.model_fields}
         train(name, parquet, 1, own, SEED, folder / name / "fold1", pairs, folder)
         spec = {key: read_json(folder / name / "fold1/spec.json")[key] for key in ("model", "params")}
-        evaluate_model(folder / name, parquet, spec, ["letor4", "standard"], METRICS)
+        evaluate_folds(folder / name, parquet, spec, ["letor4", "standard"], METRICS)
     summary(folder, names, "letor4", METRICS)
     write_json(out / "statistics.json", _statistics(folder, names))
 

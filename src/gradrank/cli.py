@@ -91,9 +91,9 @@ def parse(
 @app.command()
 def pairs(data: Data, out: Annotated[Path, typer.Option(help="Parquet file to write.")]) -> None:
     """Enumerate the crucial pairs of a collection, once for all folds and models."""
-    from gradrank.data.pairs import write_pairs
+    from gradrank.data.pairs import pairs as run
 
-    write_pairs(data, out)
+    run(data, out)
 
 
 @app.command()
@@ -157,11 +157,11 @@ def evaluate_folds(
     conventions: Annotated[str, typer.Option(help="As in 'letor4,standard'.")] = "letor4",
 ) -> None:
     """Measure a model's folds a query: FOLDER/per_query.parquet. Scores of other parameters are refused."""
-    from gradrank.evaluation.evaluate import evaluate_model
+    from gradrank.evaluation.evaluate import evaluate_folds as run
     from gradrank.learning.job import read_params
 
     spec = {"model": model, "dataset": folder.parent.name, "params": read_params(params), "seed": seed}
-    evaluate_model(folder, data, spec, conventions.split(","), metrics.split(","))
+    run(folder, data, spec, conventions.split(","), metrics.split(","))
 
 
 @app.command()
@@ -171,10 +171,10 @@ def summary(
     convention: Convention = "letor4",
 ) -> None:
     """Compare a data set's models: summary.json, summary.md and tables with paired tests."""
-    from gradrank.report.tables.summary import summary
+    from gradrank.report.tables.summary import summary as run
     from gradrank.results import DataSet
 
-    summary(folder, models.split(","), convention)
+    run(folder, models.split(","), convention)
     typer.echo(DataSet(folder).summary_page_path.read_text(encoding="utf-8"))
 
 
@@ -192,13 +192,13 @@ def study(
     from gradrank.learning.job import read_params
     from gradrank.results import StudyFolder
     from gradrank.studies.kit.study import Inputs
-    from gradrank.studies.kit.writing import write_study
+    from gradrank.studies.kit.writing import study as run
 
     folder = out or Results(results).study(name).folder
     values = (
         read_params(settings) if settings else _of_study(name, lambda params: params.study_settings(name))
     )
-    write_study(name, Inputs(results, data, folder, values))
+    run(name, Inputs(results, data, folder, values))
     typer.echo(StudyFolder(folder).markdown_path)
 
 
@@ -267,9 +267,9 @@ def report(
 ) -> None:
     """Render every data set that has results as one HTML file that opens offline."""
     from gradrank.evaluation.per_query import write_all_test_queries
-    from gradrank.report.document import render
+    from gradrank.report.document import report as run
 
-    render(results, out, convention)
+    run(results, out, convention)
     if per_query is not None:
         write_all_test_queries(Results(results), per_query)
     typer.echo(f"the report: {out.resolve()}")
@@ -304,9 +304,9 @@ def provenance(
 ) -> None:
     """Record what results were made of, and the hash of every file: results/provenance.json."""
     from gradrank.learning.job import read_params
-    from gradrank.pipeline.provenance import record
+    from gradrank.pipeline.provenance import provenance as run
 
-    record(read_params(params), results, data, out)
+    run(read_params(params), results, data, out)
 
 
 @app.command()

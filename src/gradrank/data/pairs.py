@@ -72,7 +72,7 @@ def _fill(labels, offsets, first, ties, better, worse):
                     p += 1
 
 
-def write_pairs(parquet: Path | str, out: Path | str) -> None:
+def pairs(parquet: Path | str, out: Path | str) -> None:
     """Write the pairs of a Parquet collection in batches of queries: memory does not grow with their number.
 
     Columns `part`, `query` (position in the collection), `better`, `worse` (row numbers); rows sorted by part
@@ -104,12 +104,12 @@ def _batches(parquet: Path | str) -> Iterator[dict[str, np.ndarray]]:
     while start < len(counts):
         done = total[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(total, done + BATCH, side="right")))
-        pairs = _pairs(labels, offsets, counts, start, stop, ties=False)
+        found = _pairs(labels, offsets, counts, start, stop, ties=False)
         yield {
-            "part": part[pairs.better],
-            "query": pairs.query,
-            "better": pairs.better,
-            "worse": pairs.worse,
+            "part": part[found.better],
+            "query": found.query,
+            "better": found.better,
+            "worse": found.worse,
         }
         start = stop
 

@@ -51,7 +51,7 @@ def letor_report(
     return "\n".join(lines) + "\n"
 
 
-def evaluate_model(
+def evaluate_folds(
     folder: Path | str,
     data: Path | str,
     spec: Mapping[str, Any],

@@ -33,7 +33,7 @@ DATA_STAGES = ("fetch", "generate", "parse", "pairs")
 STAGES = (*DATA_STAGES, "evaluate_folds", "summary")
 
 
-def record(params: Mapping[str, Any], results: Path, data: Path, out: Path) -> None:
+def provenance(params: Mapping[str, Any], results: Path, data: Path, out: Path) -> None:
     """Write the entries of `params["datasets"]` to `out`; those of other data sets stay as they are.
 
     params: `in_force` of params.yaml. data: the folder of the Parquet collections. Raises GradrankError where a

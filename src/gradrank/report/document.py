@@ -18,7 +18,7 @@ from gradrank.results import Results
 PAGES = (overview, studies, datasets, provenance)
 
 
-def render(
+def report(
     results: Path,
     out: Path,
     convention: str = "letor4",

@@ -4,7 +4,7 @@ import pytest
 
 from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
-from gradrank.data.pairs import crucial_pairs, write_pairs
+from gradrank.data.pairs import crucial_pairs, pairs as write_pairs
 from gradrank.errors import GradrankError
 
 

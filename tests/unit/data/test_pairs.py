@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gradrank.data.collection import Collection
 from gradrank.data import pairs as module
-from gradrank.data.pairs import crucial_pairs, pair_counts, write_pairs
+from gradrank.data.pairs import crucial_pairs, pair_counts, pairs as write_pairs
 
 queries = st.lists(st.lists(st.integers(0, 5), max_size=9), max_size=6)
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from gradrank.errors import GradrankError
-from gradrank.evaluation.evaluate import evaluate_file, evaluate_model, letor_report
+from gradrank.evaluation.evaluate import evaluate_file, evaluate_folds, letor_report
 from gradrank.evaluation.export import export_model, export_scores, export_trec
 from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
 from gradrank.evaluation.metrics import compute
@@ -195,7 +195,7 @@ def study(tmp_path):
 def test_folds_are_evaluated_split_by_split(study):
     folder, data = study
     metrics = ["ndcg@5", "map", "err@3", "pairwise_accuracy"]
-    evaluate_model(folder, data, SPEC, ["letor4", "trec"], metrics)
+    evaluate_folds(folder, data, SPEC, ["letor4", "trec"], metrics)
     got = pl.read_parquet(folder / "per_query.parquet")
     assert got.columns == ["convention", "fold", "split", "qid", *metrics]
     assert got.schema["fold"] == pl.Int8
@@ -222,7 +222,7 @@ def test_evaluation_twice_gives_the_same_bytes(study):
     folder, data = study
     written = []
     for _ in range(2):
-        evaluate_model(folder, data, SPEC, ["letor4"], ["ndcg@10"])
+        evaluate_folds(folder, data, SPEC, ["letor4"], ["ndcg@10"])
         written.append((folder / "per_query.parquet").read_bytes())
     assert written[0] == written[1]
 
@@ -243,7 +243,7 @@ def test_evaluation_twice_gives_the_same_bytes(study):
 def test_scores_of_other_settings_are_refused(study, change, reason):
     folder, data = study
     with pytest.raises(GradrankError, match=reason) as error:
-        evaluate_model(folder, data, SPEC | change, ["letor4"], ["map"])
+        evaluate_folds(folder, data, SPEC | change, ["letor4"], ["map"])
     assert "fold1/spec.json" in str(error.value)
     assert not (folder / "per_query.parquet").exists()
 
@@ -253,11 +253,11 @@ def test_scores_of_other_data_or_a_missing_fold_are_refused(study):
     meta = json.loads(data.with_suffix(".json").read_text())
     data.with_suffix(".json").write_text(json.dumps(meta | {"source_sha256": "def"}))
     with pytest.raises(GradrankError, match="data_sha256 is 'abc' in it, 'def' now"):
-        evaluate_model(folder, data, SPEC, ["letor4"], ["map"])
+        evaluate_folds(folder, data, SPEC, ["letor4"], ["map"])
     data.with_suffix(".json").write_text(json.dumps(meta))
     (folder / "fold2" / "spec.json").unlink()
     with pytest.raises(GradrankError, match=r"fold2/spec\.json: no such file; train this fold"):
-        evaluate_model(folder, data, SPEC, ["letor4"], ["map"])
+        evaluate_folds(folder, data, SPEC, ["letor4"], ["map"])
 
 
 # --- export -------------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ def test_ir_measures_on_the_exported_folds_gives_the_values_of_per_query_parquet
         "r_precision": ir_measures.Rprec,
         "iprec@0.4": ir_measures.IPrec @ 0.4,
     }
-    evaluate_model(folder, data, SPEC, ["trec"], list(named))
+    evaluate_folds(folder, data, SPEC, ["trec"], list(named))
     ours = pl.read_parquet(folder / "per_query.parquet").filter(split="test")
     paths = export_model(folder, data, tmp_path / "out")
     for fold, (run, qrels) in enumerate(zip(paths[::3], paths[1::3], strict=True), start=1):

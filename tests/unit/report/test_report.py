@@ -11,7 +11,7 @@ import pytest
 from gradrank.errors import GradrankError
 from gradrank.files import write_json
 from gradrank.report.contents import Fold
-from gradrank.report.document import render
+from gradrank.report.document import report as render
 from gradrank.report.plots.svg import Scale, padded, thin
 from gradrank.report.tables.numbers import number, seconds
 from gradrank.report.tables.summary import summary

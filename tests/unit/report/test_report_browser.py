@@ -8,7 +8,7 @@ from html import unescape
 
 import pytest
 
-from gradrank.report.document import render
+from gradrank.report.document import report as render
 from gradrank.report.plots.two_methods import difference_plot
 from gradrank.report.tables.summary import summary
 from made_results import make_results

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from gradrank.report.document import render
+from gradrank.report.document import report as render
 from gradrank.report.tables.numbers import VERDICT, P, number, p_value
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import DEFINITIONS, read_tables

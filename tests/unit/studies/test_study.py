@@ -11,7 +11,7 @@ import pytest
 from test_report import Document, rendered
 
 from gradrank.errors import GradrankError
-from gradrank.evaluation.evaluate import evaluate_model
+from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.pipeline.studies import get_study, study_names
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.summary import summary
@@ -26,7 +26,7 @@ from gradrank.studies.kit.study import (
     beside,
     comparison,
 )
-from gradrank.studies.kit.writing import write_study
+from gradrank.studies.kit.writing import study as write_study
 from made_results import make_results
 from made_study import make_collection
 
@@ -151,7 +151,7 @@ def test_measure_gives_what_evaluation_writes(tmp_path):
         own = spec | {"fold": number, "data_sha256": "ab"}
         (folder / "spec.json").write_text(json.dumps(own))
     metrics = ["ndcg@15", "map"]
-    evaluate_model(tmp_path / "results" / "made" / "m", parquet, spec, ["letor4", "standard"], metrics)
+    evaluate_folds(tmp_path / "results" / "made" / "m", parquet, spec, ["letor4", "standard"], metrics)
     stored = pl.read_parquet(tmp_path / "results" / "made" / "m" / "per_query.parquet")
     inputs = Inputs(tmp_path / "results", tmp_path / "data" / "parquet", tmp_path, {})
     for convention in ("letor4", "standard"):

@@ -10,7 +10,7 @@ import pytest
 
 from gradrank.studies.arsm.page import build
 from gradrank.studies.arsm.variance import GRADES, LEVELS, evaluations
-from gradrank.studies.kit.writing import write_study
+from gradrank.studies.kit.writing import study as write_study
 from made_study import PARTS, QUERIES, make_study
 
 WORSE = "arsm_levels-levels=3"  # scores that are nearly all noise

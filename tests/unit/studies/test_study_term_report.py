@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from gradrank.studies.kit.writing import write_study
+from gradrank.studies.kit.writing import study as write_study
 from gradrank.studies.term_report.claims import ATTRIBUTIONS, HIGH, LOW, MEASURED
 from gradrank.studies.term_report.page import build
 from gradrank.studies.term_report.weights import positions

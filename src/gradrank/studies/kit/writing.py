@@ -15,20 +15,20 @@ from gradrank.studies.kit.study import Figure, Inputs, Section
 DIGITS = 6  # of the numbers in numbers.json
 
 
-def write_study(name: str, inputs: Inputs) -> None:
+def study(name: str, inputs: Inputs) -> None:
     """Build the study `name` into `inputs.folder`; page.json, which the report looks for, is written last.
 
     Raises GradrankError for an unknown study or results that are missing.
     """
-    study, folder = get_study(name), StudyFolder(inputs.folder)
+    found, folder = get_study(name), StudyFolder(inputs.folder)
     sections = get_study(name, "page").build(inputs)
     tables = list(_tables(sections))
     for table in tables:
         write_csv(table, folder.tables_path)
     write_json(folder.numbers_path, _numbers(sections))
     with atomic(folder.markdown_path) as partial:
-        partial.write_text(_markdown(study.TITLE, study.PUBLICATION, sections), encoding="utf-8")
-    page: dict[str, Any] = {"name": name, "title": study.TITLE, "publication": study.PUBLICATION}
+        partial.write_text(_markdown(found.TITLE, found.PUBLICATION, sections), encoding="utf-8")
+    page: dict[str, Any] = {"name": name, "title": found.TITLE, "publication": found.PUBLICATION}
     page["models"] = inputs.models
     page["sections"] = [_section(section) for section in sections]
     write_json(folder.page_path, page)
