@@ -43,7 +43,7 @@ def main(out: Path, names: list[str]) -> None:
         train(name, parquet, 1, own, SEED, folder / name / "fold1", pairs, folder)
         spec = {key: read_json(folder / name / "fold1/spec.json")[key] for key in ("model", "params")}
         evaluate_folds(folder / name, parquet, spec, ["letor4", "standard"], METRICS)
-    summary(folder, names, "letor4", METRICS)
+    summary(folder, names, "letor4")
     write_json(out / "statistics.json", _statistics(folder, names))
 
 

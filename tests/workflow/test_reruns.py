@@ -78,15 +78,6 @@ def test_size_of_one_data_set_reruns_that_data_set_alone(rerun):
     assert {dataset for _, dataset, _ in rerun.planned()} == {"synthetic_net", None}
 
 
-def test_new_model_is_one_file(rerun):
-    source = (rerun.root / "src/gradrank/models/single_feature.py").read_text()
-    (rerun.root / "src/gradrank/models/mine.py").write_text(source.replace('"single_feature"', '"mine"'))
-    rerun.params(run={"models": ["lambdamart", "mine", "ranknet_linear", "single_feature"]})
-    assert rerun.planned() == retraining("mine")
-    rerun.snakemake("--cores", "2")
-    assert '"mine"' in (rerun.root / "results/synthetic_net/summary.json").read_text()
-
-
 def test_real_data_sets_are_targets_with_five_folds(project):
     project.params(run={"models": ["lambdamart", "ranksvm"]})
     jobs = project.planned("mq2007", "ohsumed")

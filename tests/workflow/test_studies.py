@@ -43,34 +43,3 @@ def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
     assert jobs["study", None, None] == 1 and not [job for job in jobs if job[0] in ("study_job", "train")]
     rerun.snakemake("--cores", "2", "--forcerun", "study_job")
     assert {path: path.read_bytes() for path in folder.rglob("*.json")} == before
-
-
-def test_a_study_with_jobs_and_settings_of_its_own_is_one_folder_and_its_lines_in_params(rerun):
-    folder = rerun.root / "src/gradrank/studies/mine"
-    folder.mkdir()
-    (folder / "__init__.py").write_text(
-        '"""Mine."""\n\nfrom gradrank.pipeline.studies import StudySettings\n\nTITLE, PUBLICATION = "Mine", "Me"\n\n\n'
-        "class Settings(StudySettings):\n    numbers: tuple[int, ...]\n\n\n"
-        'def jobs(settings):\n    return {f"of-{each}": {"number": each} for each in settings.numbers}\n'
-    )
-    (folder / "experiments.py").write_text(
-        'def run_job(told, seed):\n    return {"square": told["number"] ** 2, "seed": seed}\n'
-    )
-    (folder / "page.py").write_text(
-        "from gradrank.studies.kit.study import Section\n\n\ndef build(inputs):\n"
-        '    squares = [job["square"] for job in inputs.jobs()]\n'
-        '    return [Section("squares", "Squares", [f"Found {squares}."])]\n'
-    )
-    rerun.params(studies={"mine": {"numbers": "x"}})
-    assert "studies.mine.numbers: Input should be a valid" in rerun.snakemake("--dry-run", ok=False)
-    rerun.params(studies={"mine": {"numbers": [3, 5]}})
-    assert rerun.planned("mine")["study_job", None, None] == 2
-    rerun.snakemake("--cores", "2", "mine")
-    assert "Found [9, 25]." in (rerun.root / "results/studies/mine/page.md").read_text()
-    assert 'id="study-mine"' in (rerun.root / "results/report.html").read_text()
-
-    page = folder / "page.py"
-    page.write_text(page.read_text() + "# edited\n")
-    rerun.params(studies={"mine": {"numbers": [3, 5, 7]}})
-    jobs = rerun.planned("mine")
-    assert jobs["study_job", None, None] == jobs["study", None, None] == 1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.diff.side import Method
-from gradrank.evaluation.per_query import QueryValues, query_values
+from gradrank.evaluation.per_query import KEYS, QueryValues, query_values
 from gradrank.report.tables.summary_tables import RECALL_LEVELS
 from gradrank.results import SUMMARY, Cost
 from gradrank.validation import flat
@@ -18,7 +18,6 @@ Summaries = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 Values = Mapping[str, Mapping[str, QueryValues]]
 
 _DEFAULT_CONVENTION = "letor4"
-_KEYS = ("dataset", "model", "convention", "split", "fold", "qid")
 
 
 def primary_convention(study: Mapping[str, Any]) -> str:
@@ -35,7 +34,7 @@ def measured(frame: "pl.DataFrame", conventions: Mapping[str, str]) -> dict[str,
             metrics = [
                 name
                 for name in rows.columns
-                if name not in (*_KEYS, *RECALL_LEVELS) and rows[name].null_count() < len(rows)
+                if name not in (*KEYS, *RECALL_LEVELS) and rows[name].null_count() < len(rows)
             ]
             found.setdefault(dataset, {})[model] = query_values(rows, metrics)
     return found

@@ -20,6 +20,8 @@ from gradrank.results import PER_QUERY, Method, Results
 if TYPE_CHECKING:
     import polars as pl
 
+KEYS = ("dataset", "model", "convention", "split", "fold", "qid")  # the columns that are no metric
+
 
 @dataclass(frozen=True)
 class QueryValues:
@@ -65,12 +67,10 @@ class QueryValues:
         return np.array_equal(self.folds, other.folds) and np.array_equal(self.qids, other.qids)
 
 
-def read_test_queries(
-    path: Path, metrics: Iterable[str], optional: Iterable[str] = ()
-) -> dict[str, QueryValues]:
-    """The test queries of a per_query.parquet by convention, with those of the metrics that the file has.
+def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[str, QueryValues]:
+    """The test queries of a per_query.parquet by convention, with all its metrics or those named that it has.
 
-    Raises GradrankError where the file is missing or holds none of `metrics`.
+    Raises GradrankError where the file is missing or holds none of them.
     """
     import polars as pl
 
@@ -78,14 +78,16 @@ def read_test_queries(
         raise GradrankError(f"{path}: missing; evaluate the model first (`gradrank evaluate-folds`)")
     table = pl.scan_parquet(path)
     present = table.collect_schema().names()
-    wanted = [metric for metric in metrics if metric in present]
-    others = [metric for metric in optional if metric in present]
-    columns = ["convention", "fold", "qid", *wanted, *others]
+    measured = [name for name in present if name not in KEYS]
+    wanted = measured if metrics is None else [metric for metric in metrics if metric in measured]
+    columns = ["convention", "fold", "qid", *wanted]
     frame = table.filter(pl.col("split") == "test").select(columns).collect()
     if frame.is_empty() or not wanted:
-        raise GradrankError(f"{path}: no test queries, or none of the metrics {', '.join(metrics)}")
+        raise GradrankError(
+            f"{path}: no test queries, or none of the metrics {', '.join(metrics or measured)}"
+        )
     return {
-        convention: query_values(rows, wanted + others)
+        convention: query_values(rows, wanted)
         for (convention,), rows in frame.group_by("convention", maintain_order=True)
     }
 

@@ -1,32 +1,28 @@
 """A data set's results in numbers: summary.json and summary.md (both in git), and tables as CSV and Markdown."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from gradrank.errors import GradrankError, nearest
 from gradrank.evaluation.per_query import QueryValues, read_test_queries
 from gradrank.files import atomic, write_json
 from gradrank.report.tables.summary_page import summary_page
-from gradrank.report.tables.summary_tables import RECALL_LEVELS, Measured, means, summary_tables
+from gradrank.report.tables.summary_tables import Measured, means, summary_tables
 from gradrank.report.tables.table import write_table
 from gradrank.results import DataSet
 
-MAIN_METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map", "p@10")
 
-
-def summary(
-    folder: Path, models: Sequence[str], convention: str, metrics: Iterable[str] = MAIN_METRICS
-) -> None:
+def summary(folder: Path, models: Sequence[str], convention: str) -> None:
     """Write summary.json, summary.md and tables/ into `folder`, which is results/<dataset>.
 
     models: those to compare, each with its per_query.parquet. convention: the primary one, of summary.json
-    and summary.md; the tables hold every convention that was measured. metrics: those wanted, where measured.
+    and summary.md; the tables hold every convention that was measured. Every metric that was measured is shown.
     Raises GradrankError for a missing file or convention, or methods evaluated on different queries.
     """
     own, models = DataSet(Path(folder)), sorted(set(models))
     if not models:
         raise GradrankError(f"{folder}: no model to summarise")
-    measured = Measured(own.name, convention, _read(own, models, convention, tuple(metrics)))
+    measured = Measured(own.name, convention, _read(own, models, convention))
     tables = summary_tables(measured)
     for table in tables.values():
         write_table(table, own.tables_path)
@@ -35,14 +31,9 @@ def summary(
         partial.write_text(summary_page(own.name, convention, tables), encoding="utf-8")
 
 
-def _read(
-    dataset: DataSet, models: Sequence[str], convention: str, metrics: Sequence[str]
-) -> dict[str, dict[str, QueryValues]]:
+def _read(dataset: DataSet, models: Sequence[str], convention: str) -> dict[str, dict[str, QueryValues]]:
     """By method and convention; under the primary one, every method's queries are the same."""
-    found = {
-        model: read_test_queries(dataset.method(model).per_query_path, metrics, RECALL_LEVELS)
-        for model in models
-    }
+    found = {model: read_test_queries(dataset.method(model).per_query_path) for model in models}
     for model, own in found.items():
         if convention not in own:
             hint = nearest(convention, list(own))
