@@ -11,7 +11,8 @@ def misses_at(r: Ranking, k: int) -> np.ndarray:
     """The irrelevant documents among the first k."""
     return np.minimum(k, r.sizes) - r.at(r.hits, k)
 '''
-CONVENTION = '        Convention("mine", "As standard, but a query without relevant documents scores .5.", empty=0.5),\n'
+CONVENTION = """        Convention("mine", "A query without relevant documents scores .5.", empty=0.5),
+"""
 DATA_SET = {
     "mine": {
         "title": "A collection of mine",
@@ -80,7 +81,7 @@ def test_a_metric_and_a_convention_are_a_definition_each(rerun):
     rerun.params(evaluation={"metrics": ["ndcg@10", "map", "misses@3"], "conventions": ["letor4", "mine"]})
     assert not retrained(rerun.planned())
     rerun.snakemake("--cores", "2")
-    assert "Misses@3" in shown(rerun) and "a query without relevant documents scores .5" in shown(rerun)
+    assert "Misses@3" in shown(rerun) and "A query without relevant documents scores .5." in shown(rerun)
 
 
 def test_a_data_set_is_one_entry_of_the_catalogue(rerun, tmp_path, monkeypatch):
