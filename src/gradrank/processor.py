@@ -22,7 +22,7 @@ PINS = {
     # torch's products. MKL heeds AVX2 on Intel's processors alone, and takes another way on AMD's.
     "MKL_CBWR": "COMPATIBLE",
     "ATEN_CPU_CAPABILITY": "avx2",  # torch's other kernels
-    "ONEDNN_MAX_CPU_ISA": "AVX2",  # torch's linear layers
+    "ONEDNN_MAX_CPU_ISA": "AVX2",  # oneDNN's, where torch takes one of them
     "NUMBA_CPU_NAME": "haswell",
     # By its name alone Numba would add what else this processor has.
     "NUMBA_CPU_FEATURES": "+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+popcnt,+movbe",

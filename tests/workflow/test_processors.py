@@ -56,7 +56,9 @@ def test_emulated_processor_makes_the_same_bytes(cpu, native, tmp_path):
 
 
 def test_results_made_natively_are_refused_where_pinned_ones_are_expected(rerun):
-    shutil.rmtree(rerun.root / "results/synthetic_net/single_feature/fold1")
+    method = rerun.root / "results/synthetic_net/single_feature"
+    shutil.rmtree(method / "fold1")
+    (method / "per_query.parquet").unlink()
     rerun.environment["GRADRANK_CPU"] = "native"
     rerun.snakemake("--cores", "2", "synthetic_net")
     del rerun.environment["GRADRANK_CPU"]
