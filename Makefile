@@ -8,8 +8,9 @@ reproduce: $(READY)
 	.venv/bin/snakemake --cores $(CORES)
 	@echo "The report: $(CURDIR)/results/report.html"
 
+# A file a process: what a file's tests share is made once.
 test: $(READY)
-	.venv/bin/pytest
+	.venv/bin/pytest -n auto --dist loadfile
 
 lint: $(READY)
 	.venv/bin/ruff check .

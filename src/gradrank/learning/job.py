@@ -2,11 +2,12 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import requires
 from pathlib import Path
 
 import numpy as np
@@ -16,25 +17,11 @@ from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
 from gradrank.learning.members import keep_members, trained_members, with_member_scores
-from gradrank.learning.model import Model, get_model, missing_packages
+from gradrank.learning.model import Model, ModelParams, get_model, missing_packages
 from gradrank.learning.seeds import job_seed
 from gradrank.processor import form
 from gradrank.results import FOLD_FILES, Fold
 from gradrank.validation import validate
-
-# Packages whose version can move a number.
-MOVERS = (
-    "numpy",
-    "scipy",
-    "numba",
-    "polars",
-    "torch",
-    "lightgbm",
-    "scikit-learn",
-    "catboost",
-    "xgboost",
-    "xgboost-cpu",
-)
 
 
 def train(
@@ -55,18 +42,10 @@ def train(
     cannot be trained on or members that are not trained.
     """
     started = time.perf_counter()
-    cls = get_model(model)
-    if missing := missing_packages(cls):
-        raise GradrankError(f"{model} needs {', '.join(missing)}: pip install 'gradrank[{cls.extra}]'")
-    faults: list[str] = []
-    resolved = validate(cls.Params, params, "params.", faults)
-    if resolved is None:
-        raise GradrankError(f"{model}: {'; '.join(faults)}")
+    cls, resolved = _resolved(model, params)
     meta = read_json(data.with_suffix(".json"))
     if not 1 <= fold <= len(meta["folds"]):
         raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
-    parts = meta["folds"][fold - 1]
-    own_seed = job_seed(seed, meta["dataset"], model, fold)
     spec = {
         "model": model,
         "dataset": meta["dataset"],
@@ -74,47 +53,52 @@ def train(
         "params": resolved.model_dump(mode="json"),
         "features": meta["features"],
         "seed": seed,
-        "job_seed": own_seed,
+        "job_seed": job_seed(seed, meta["dataset"], model, fold),
         "data_sha256": meta["source_sha256"],
-        "versions": _versions(),
-        "processor": form(),
     }
-
     names = cls.members(resolved)
     found = trained_members(names, members, spec, data) if names else {}
-
-    for left in out.parent.glob(f".{out.name}.*.partial"):
-        shutil.rmtree(left)  # by a job that was killed
-    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
-    made = Fold(partial)
-    made.model_path.mkdir(parents=True)
+    made = _begun(out)
 
     def read(split: str) -> Collection:
         own_pairs = pairs if split == "train" and cls.needs_pairs else None
-        collection = Collection.read(data, parts[split], own_pairs)
+        collection = Collection.read(data, meta["folds"][fold - 1][split], own_pairs)
         collection.check(f"{data}, fold {fold}, {split} part")
         return with_member_scores(collection, split, found) if found else collection
 
-    collections = {split: read(split) for split in ("train", "vali")}  # no test part while a model is fitted
+    parts = {split: read(split) for split in ("train", "vali")}  # no test part while a model is fitted
     history = History(f"{meta['dataset']}/{model}/fold{fold}")
     fit_started = time.perf_counter()
-    fitted = cls.fit(collections["train"], collections["vali"], resolved, own_seed, history)
+    fitted = cls.fit(parts["train"], parts["vali"], resolved, spec["job_seed"], history)
     fit_seconds = time.perf_counter() - fit_started
     fitted.save(made.model_path)
     keep_members(found, made)
-    collections["test"] = read("test")
-    _write_scores(fitted, collections, made.scores_path)
+    _write_scores(fitted, parts | {"test": read("test")}, made.scores_path)
     history.write(made.history_path)
-    write_json(
-        made.timing_path,
-        {
-            "seconds": round(time.perf_counter() - started, 3),
-            "fit_seconds": round(fit_seconds, 3),
-            "peak_memory_mb": _peak_memory_mb(),
-        },
-    )
-    write_json(made.spec_path, spec)
+    _write_timing(made, started, fit_seconds)
+    write_json(made.spec_path, spec | {"versions": _versions(cls), "processor": form()})
     _publish(made, Fold(out))
+
+
+def _resolved(model: str, params: dict) -> tuple[type[Model], ModelParams]:
+    """The registered model and its checked parameters, the defaults filled in."""
+    cls = get_model(model)
+    if missing := missing_packages(cls):
+        raise GradrankError(f"{model} needs {', '.join(missing)}: pip install 'gradrank[{cls.extra}]'")
+    faults: list[str] = []
+    resolved = validate(cls.Params, params, "params.", faults)
+    if resolved is None:
+        raise GradrankError(f"{model}: {'; '.join(faults)}")
+    return cls, resolved
+
+
+def _begun(out: Path) -> Fold:
+    """A new folder beside `out`; those of jobs that were killed are removed."""
+    for left in out.parent.glob(f".{out.name}.*.partial"):
+        shutil.rmtree(left)
+    made = Fold(out.with_name(f".{out.name}.{os.getpid()}.partial"))
+    made.model_path.mkdir(parents=True)
+    return made
 
 
 class History:
@@ -172,14 +156,20 @@ def _peak_memory_mb() -> int:
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10))
 
 
-def _versions() -> dict[str, str]:
+def _write_timing(made: Fold, started: float, fit_seconds: float) -> None:
+    seconds = {"seconds": time.perf_counter() - started, "fit_seconds": fit_seconds}
+    rounded = {name: round(value, 3) for name, value in seconds.items()}
+    write_json(made.timing_path, rounded | {"peak_memory_mb": _peak_memory_mb()})
+
+
+def _versions(cls: type[Model]) -> dict[str, str]:
+    """Of Python and of the packages that this job has used: those of gradrank's own that it has imported."""
+    declared = (re.match(r"[\w-]+", each)[0].replace("-", "_") for each in requires("gradrank") or ())
+    used = sorted(
+        name for name in {*declared, *cls.requires} if hasattr(sys.modules.get(name), "__version__")
+    )
     found = {"gradrank": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
-    for package in MOVERS:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+    return found | {name: str(sys.modules[name].__version__) for name in used}
 
 
 def read_params(text: str) -> dict:

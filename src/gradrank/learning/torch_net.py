@@ -114,6 +114,7 @@ def untrained(
     mean, scale = standardisation(features)
     inputs = torch.from_numpy(standardised(features, mean, scale)).to(device)
     layers = build_layers([inputs.shape[1], *params.hidden, 1], params.activation, seed).to(device)
+    # fused: the other form takes roots from MKL, which no setting holds to one instruction set.
     optimiser = torch.optim.AdamW(
         layers.parameters(), lr=params.learning_rate, weight_decay=params.weight_decay, fused=True
     )
