@@ -42,6 +42,11 @@ holds_folder = workflow.is_main_process and clear_stale_locks()
 # Not at a dry run, and before any job starts. A cancelled job takes what its group had made with it, which this run
 # may have planned to use: so Snakemake, in the same process, begins again.
 onstart:
+    # Snakemake's default limit, 100 jobs a second, wakes the scheduler a second after each of its rounds: so every
+    # finished job adds a round a second until the end, hundreds at last, each over all waiting jobs.
+    limit = workflow.scheduler.job_rate_limiter
+    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
     if holds_folder:
         try:
             cancelled = cancel_left_over()
