@@ -215,9 +215,12 @@ class StudyFolder(Folder):
     numbers_path = Below("numbers.json")
     tables_path = Below("tables")
 
+    def job_path(self, name: str) -> Path:
+        return self.folder / "jobs" / f"{name}.json"
+
     def jobs(self) -> list[Any]:
-        """What each of the study's own jobs found, in the order of their names: jobs/<job>.json."""
-        return [read_json(path) for path in sorted((self.folder / "jobs").glob("*.json"))]
+        """What each of the study's own jobs found, in the order of their names."""
+        return [read_json(path) for path in sorted(self.job_path("*").parent.glob("*.json"))]
 
     @property
     def reduced(self) -> "StudyFolder":

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from gradrank.errors import GradrankError
-from gradrank.evaluation.per_query import write_all_test_queries
+from gradrank.evaluation.per_query import read_test_queries, write_all_test_queries
 from gradrank.evaluation.published import lookup, verdict
 from gradrank.report.tables.numbers import best
 from gradrank.report.tables.summary import summary
@@ -240,7 +240,7 @@ def test_models_of_different_queries_are_refused(folder):
 
 def test_no_known_metric_is_refused(folder):
     with pytest.raises(GradrankError, match="none of the metrics err@10"):
-        summary(folder, MODELS, "letor4", ["err@10"])
+        read_test_queries(folder / MODELS[0] / "per_query.parquet", ["err@10"])
 
 
 def test_best_is_by_what_is_printed():
