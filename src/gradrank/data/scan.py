@@ -37,7 +37,8 @@ from gradrank.data.tokens import (
 )
 
 QID, DOCID, INC, PROB = (np.frombuffer(word, np.uint8) for word in (b"qid:", b"docid", b"inc", b"prob"))
-OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW, LATE_IS_FULL = range(7)
+OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW, LATE_IS_FULL, RARE_VALUE = range(8)
+ONE = np.uint64(1)
 HIGHEST_GRADE = 31  # gains are 2^grade - 1; LightGBM's table of gains ends here too
 
 
@@ -81,7 +82,6 @@ def rows(buffer, start, sparse, columns, labels, docids, inc, prob, late):
     Returns (code, position, number, nulls, late_count): number is that of the last good feature before the
     byte at `position` that `code` complains of; nulls counts the NULL values.
     """
-    width = columns.shape[0]
     row = nulls = late_count = 0
     i = start
     while i < len(buffer):
@@ -89,87 +89,104 @@ def rows(buffer, start, sparse, columns, labels, docids, inc, prob, late):
         if buffer[i] == NEWLINE or buffer[i] == HASH:
             i = line_end(buffer, i) + 1
             continue
-        if late_count + width + 2 > len(late):
+        if late_count + len(columns) + 2 > len(late):
             return LATE_IS_FULL, i, 0, nulls, late_count
         value, end, rounding = decimal(buffer, i)
         if rounding != EXACT or not 0 <= value <= HIGHEST_GRADE or value != np.floor(value):
             return BAD_GRADE, i, 0, nulls, late_count
         labels[row] = np.int16(value)
-        i = token_end(buffer, skip_blanks(buffer, end))  # past the qid, which `heads` has checked
-        last = 0
-        while (
-            True
-        ):  # over the features; written out, since calls for the common case take three times as long
-            while buffer[i] == SPACE:
-                i += 1
-            if buffer[i] == NEWLINE or buffer[i] == HASH:
-                break
-            if is_blank(buffer[i]):
-                i += 1
-                continue
-            first, number = i, 0
-            while ZERO <= buffer[i] <= NINE:
-                number = number * 10 + (buffer[i] - ZERO)
-                i += 1
-            in_order = last < number <= width if sparse else number == last + 1 <= width
-            if not in_order or buffer[i] != COLON or not 1 <= i - first <= 9:
-                return BAD_NUMBER, first, last, nulls, late_count
-            i += 1
-            first = i
-            millionths = six_places(buffer, i)
-            if millionths >= 0:
-                columns[number - 1, row] = millionths / 1e6  # rounds once, as below
-                last = number
-                i += 8
-                continue
-            negative = buffer[i] == MINUS
-            if negative:
-                i += 1
-            mantissa, digits, places = 0, -i, 0
-            while ZERO <= buffer[i] <= NINE:
-                mantissa = mantissa * 10 + (buffer[i] - ZERO)
-                i += 1
-            digits += i
-            if buffer[i] == DOT:
-                i += 1
-                places = -i
-                while ZERO <= buffer[i] <= NINE:
-                    mantissa = mantissa * 10 + (buffer[i] - ZERO)
-                    i += 1
-                places += i
-                digits += places
-            if 1 <= digits <= 15 and (buffer[i] == SPACE or buffer[i] == NEWLINE):
-                value = mantissa / POWERS[places - LEAST_POWER]  # both exact, so that this rounds once
-                columns[number - 1, row] = -value if negative else value
-            elif is_null(buffer, first):
-                columns[number - 1, row] = np.nan
-                nulls += 1
-                i = first + 4
-            else:
-                value, i, rounding = decimal(buffer, first)
-                if rounding == NOT_A_NUMBER:
-                    return BAD_VALUE, first, number, nulls, late_count
-                if rounding == NEAR and may_round_otherwise(value):
-                    late[late_count] = number - 1, row, first, i
-                    late_count += 1
-                columns[number - 1, row] = to_float32(value)
-            last = number
-        if not sparse and last < width:
-            return SHORT_ROW, i, last, nulls, late_count
-        docids[row, 0], docids[row, 1], i = field(buffer, i + 1, DOCID) if buffer[i] == HASH else (-1, -1, i)
-        for column, key, values in ((width, INC, inc), (width + 1, PROB, prob)):
-            first, end, i = field(buffer, i, key)
-            values[row] = np.nan
-            if first >= 0:
-                value, end, rounding = decimal(buffer, first)
-                if rounding != NOT_A_NUMBER:
-                    values[row] = value
-                if rounding == NEAR:
-                    late[late_count] = column, row, first, end
-                    late_count += 1
+        end = token_end(buffer, skip_blanks(buffer, end))  # past the qid, which `heads` has checked
+        code, i, number, nulls = features(buffer, end, 0, sparse, columns, row, nulls)
+        while code == RARE_VALUE:
+            value, end, rounding = decimal(buffer, i)
+            if rounding == NOT_A_NUMBER:
+                return BAD_VALUE, i, number, nulls, late_count
+            if rounding == NEAR and may_round_otherwise(value):
+                late[late_count] = number - 1, row, i, end
+                late_count += 1
+            columns[number - 1, row] = to_float32(value)
+            code, i, number, nulls = features(buffer, end, number, sparse, columns, row, nulls)
+        if code != OK:
+            return code, i, number, nulls, late_count
+        i, late_count = comment(buffer, i, len(columns), docids, inc, prob, row, late, late_count)
         row += 1
         i = line_end(buffer, i) + 1
     return OK, 0, 0, nulls, late_count
+
+
+@compiled(nogil=True)
+def features(buffer, i, last, sparse, columns, row, nulls):
+    """Reads a row's features after number `last`, from i on: (code, position, number, nulls), as `rows` has them.
+
+    With OK, `position` is that of the row's comment or end; with RARE_VALUE, that of the value of feature
+    `number`, left to the caller for its form. The common forms are written out: a call of a function with a loop
+    counts the uses of its arrays, which takes longer than to read a value.
+    """
+    at, row = np.uint64(i), np.uint64(row)  # unsigned: an index that may be negative costs a test a byte
+    while True:
+        while buffer[at] == SPACE:
+            at += ONE
+        if buffer[at] == NEWLINE or buffer[at] == HASH:
+            break
+        if is_blank(buffer[at]):
+            at += ONE
+            continue
+        first, number = at, 0
+        while ZERO <= buffer[at] <= NINE:
+            number = number * 10 + (buffer[at] - ZERO)
+            at += ONE
+        in_order = last < number <= len(columns) if sparse else number == last + 1 <= len(columns)
+        if not in_order or buffer[at] != COLON or not 1 <= at - first <= 9:
+            return BAD_NUMBER, np.int64(first), last, nulls
+        at += ONE
+        first, last = at, number
+        millionths = six_places(buffer, np.int64(at))
+        if millionths >= 0:
+            columns[np.uint64(number - 1), row] = millionths / 1e6  # rounds once, as below
+            at += np.uint64(8)
+            continue
+        if is_null(buffer, np.int64(at)):
+            columns[np.uint64(number - 1), row] = np.nan
+            nulls += 1
+            at += np.uint64(4)
+            continue
+        negative = buffer[at] == MINUS
+        if negative:
+            at += ONE
+        mantissa, start = 0, at
+        while ZERO <= buffer[at] <= NINE:
+            mantissa = mantissa * 10 + (buffer[at] - ZERO)
+            at += ONE
+        digits, places = np.int64(at - start), 0
+        if buffer[at] == DOT:
+            at += ONE
+            start = at
+            while ZERO <= buffer[at] <= NINE:
+                mantissa = mantissa * 10 + (buffer[at] - ZERO)
+                at += ONE
+            places = np.int64(at - start)
+        if not 1 <= digits + places <= 15 or (buffer[at] != SPACE and buffer[at] != NEWLINE):
+            return RARE_VALUE, np.int64(first), number, nulls
+        value = mantissa / POWERS[places - LEAST_POWER]  # both exact, so that this rounds once
+        columns[np.uint64(number - 1), row] = -value if negative else value
+    return OK if sparse or last == len(columns) else SHORT_ROW, np.int64(at), last, nulls
+
+
+@compiled(nogil=True)
+def comment(buffer, i, width, docids, inc, prob, row, late, late_count):
+    """Reads the row's `#docid = <id> inc = <x> prob = <p>`, which may stand at i: (position, late_count)."""
+    docids[row, 0], docids[row, 1], i = field(buffer, i + 1, DOCID) if buffer[i] == HASH else (-1, -1, i)
+    for column, key, values in ((width, INC, inc), (width + 1, PROB, prob)):
+        start, end, i = field(buffer, i, key)
+        values[row] = np.nan
+        if start >= 0:
+            value, end, rounding = decimal(buffer, start)
+            if rounding != NOT_A_NUMBER:
+                values[row] = value
+            if rounding == NEAR:
+                late[late_count] = column, row, start, end
+                late_count += 1
+    return i, late_count
 
 
 @compiled(nogil=True)
