@@ -69,7 +69,7 @@ def test_a_model_is_one_file(rerun):
     rerun.params(run={"models": ["lambdamart", "mine", "ranknet_linear", "single_feature"]})
     assert retrained(rerun.planned()) == {"mine"}
     rerun.snakemake("--cores", "2")
-    assert "<code>mine</code>" in shown(rerun)
+    assert ">mine<" in shown(rerun)
 
 
 def test_a_metric_and_a_convention_are_a_definition_each(rerun):
