@@ -25,6 +25,9 @@ def write_study(name: str, inputs: Inputs) -> None:
     study, folder = get_study(name), inputs.folder
     sections = get_study(name, "page").build(inputs)
     tables = list(_tables(sections))
+    (folder / "tables").mkdir(
+        parents=True, exist_ok=True
+    )  # an output of the rule, of a study without tables too
     for table in tables:
         _write_csv(folder / "tables" / f"{table.id}.csv", table)
     write_json(folder / "numbers.json", _numbers(sections))
