@@ -23,6 +23,9 @@ def study(name: str, inputs: Inputs) -> None:
     found, folder = get_study(name), StudyFolder(inputs.folder)
     sections = get_study(name, "page").build(inputs)
     tables = list(_tables(sections))
+    (folder / "tables").mkdir(
+        parents=True, exist_ok=True
+    )  # an output of the rule, of a study without tables too
     for table in tables:
         write_csv(table, folder.tables_path)
     write_json(folder.numbers_path, _numbers(sections))
