@@ -264,6 +264,9 @@ def report(
     per_query: Annotated[
         Path | None, typer.Option(help="Also gather every test query's values in this Parquet file.")
     ] = None,
+    metrics: Annotated[
+        Path | None, typer.Option(help="Also gather every data set's means in this JSON file, for DVC.")
+    ] = None,
 ) -> None:
     """Render every data set that has results as one HTML file that opens offline."""
     from gradrank.evaluation.per_query import write_all_test_queries
@@ -272,6 +275,8 @@ def report(
     run(results, out, convention)
     if per_query is not None:
         write_all_test_queries(Results(results), per_query)
+    if metrics is not None:
+        write_json(metrics, Results(results).summaries())
     typer.echo(f"the report: {out.resolve()}")
 
 

@@ -2,7 +2,7 @@
 
     provenance.json, tracked.json       what all was made of; which runs of MLflow hold it
     report.html, report/                the report, and its tables
-    per_query.parquet, methods.csv      every method's test queries, and its means: for DVC
+    per_query.parquet, methods.csv      every method's test queries, and its means: for DVC, as metrics.json is
     snapshot/                           what is finished, once more: for DVC
     studies/<study>/[reduced/]          page.json, page.md, numbers.json, tables/, jobs/<job>.json
     <dataset>/                          summary.json, summary.md, tables/
@@ -238,6 +238,7 @@ class Results(Folder):
     tracked_path = Below("tracked.json")
     report_path = Below("report.html")
     per_query_path = Below(PER_QUERY)
+    metrics_path = Below("metrics.json")
 
     @property
     def project(self) -> Path:  # with params.yaml and the code
@@ -249,6 +250,10 @@ class Results(Folder):
 
     def dataset(self, name: str) -> DataSet:
         return DataSet(self.folder / name)
+
+    def summaries(self) -> dict[str, Any]:
+        """Every data set's means by its name."""
+        return {each.name: each.summary() for each in self.datasets() if each.summarised}
 
     def datasets(self) -> list[DataSet]:
         """Those with a summary or anything of a method, by name."""

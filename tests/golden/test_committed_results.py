@@ -7,6 +7,7 @@ import pytest
 from gradrank.evaluation.published import lookup
 from gradrank.files import read_json
 from gradrank.pipeline.params import load
+from gradrank.results import Results
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,3 +82,8 @@ def test_summaries_hold_the_models_of_the_shipped_study(dataset, plain_install):
     assert (
         list(read_json(ROOT / f"results/{dataset}/summary.json")) == load(ROOT / "params.yaml").model_names()
     )
+
+
+def test_the_means_that_dvc_compares_are_the_summaries():
+    results = Results(ROOT / "results")
+    assert read_json(results.metrics_path) == results.summaries()

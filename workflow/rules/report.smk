@@ -42,6 +42,7 @@ rule report:
         html=report("results/report.html", caption="../report/report.rst", category="Report"),
         tables=directory("results/report"),
         per_query="results/per_query.parquet",
+        metrics="results/metrics.json",
     log:
         "logs/report.log",
     localrule: True  # as provenance
@@ -57,5 +58,6 @@ rule report:
             --convention {params.convention} \
             --out {output.html} \
             --per-query {output.per_query} \
+            --metrics {output.metrics} \
             >{log} 2>&1
         """
