@@ -8,7 +8,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import gradrank.pipeline.provenance as provenance
 from gradrank.files import read_json
 
 NET = "results/synthetic_net"
@@ -131,11 +130,3 @@ def test_hand_edited_score_is_found_beside_a_change_of_another_model(rerun):
     refused = rerun.snakemake("--cores", "2", ok=False)
     (line,) = {line for line in refused.splitlines() if "Was it edited?" in line}
     assert f"{NET}/ranknet_linear/fold2/scores.parquet" in line and "lambdamart" not in line
-
-
-def test_stages_are_those_of_the_rules():
-    """provenance.py names each stage's module once more: it must be the one that the rule depends on."""
-    root = Path(provenance.PACKAGE).parents[1]
-    rules = "\n".join(path.read_text() for path in (root / "workflow/rules").glob("*.smk"))
-    found = dict(re.findall(r"^rule (\w+):\n(?:    .*\n)*?        code=sources\(\"([\w.]+)\"\)", rules, re.M))
-    assert provenance.STAGES.items() <= found.items()
