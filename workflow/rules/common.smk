@@ -21,9 +21,9 @@ from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
 from gradrank.pipeline.code_closure import code, digest, stage_files
 from gradrank.pipeline.folder_lock import clear_stale_locks
 
-# Of ten thousand jobs Snakemake keeps millions of objects for good: searching them for garbage, as often as Python
-# does by default, took a quarter of the planning.
-gc.set_threshold(200_000, 50, 1000)
+# Of ten thousand jobs Snakemake keeps millions of objects for good: searching them for garbage took a quarter of the
+# planning. What has been planned is set aside when the run starts.
+gc.disable()
 
 # Rules call `gradrank`; it lies beside the Python that runs Snakemake, activated or not.
 shell.prefix(f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
@@ -42,6 +42,8 @@ holds_folder = workflow.is_main_process and clear_stale_locks()
 # Not at a dry run, and before any job starts. A cancelled job takes what its group had made with it, which this run
 # may have planned to use: so Snakemake, in the same process, begins again.
 onstart:
+    gc.freeze()
+    gc.enable()
     # Snakemake's default limit, 100 jobs a second, wakes the scheduler a second after each of its rounds: so every
     # finished job adds a round a second until the end, hundreds at last, each over all waiting jobs.
     limit = workflow.scheduler.job_rate_limiter
