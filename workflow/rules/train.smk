@@ -22,7 +22,6 @@ rule train:
         "../envs/gradrank.yaml"
     params:
         code=lambda wc: training_code(wc.model),
-        out="results/{dataset}/{model}/fold{fold}",
         model=lambda wc: model_options(wc.model) + needs_options(wc.model, wc.dataset),
         seed=params.seed,
     shell:
@@ -32,6 +31,6 @@ rule train:
             --data {input.data} \
             --fold {wildcards.fold} \
             --seed {params.seed} \
-            --out {params.out} \
+            --out results/{wildcards.dataset}/{wildcards.model}/fold{wildcards.fold} \
             >{log} 2>&1
         """
