@@ -23,7 +23,7 @@ from dag import copy_workflow
 IMPORTS = {
     "evaluate_folds": "gradrank.evaluation.evaluate",
     "summary": "gradrank.report.tables.summary",
-    "report": "gradrank.report",
+    "report": "gradrank.report.document",
     "track": "gradrank.pipeline.mlflow_import, mlflow",
     "parse": "gradrank.data.parse",
     "pairs": "gradrank.data.pairs",

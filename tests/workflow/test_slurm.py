@@ -22,7 +22,7 @@ SLURM = (
     "--latency-wait=10",
 )
 # A submission a fold, as docs/cluster.md has it.
-FOLD_A_JOB = ("--groups", "train={dataset}.{model}.{fold}", "evaluate={dataset}.{model}.evaluation")
+FOLD_A_JOB = ("--groups", "train={dataset}.{model}.{fold}", "evaluate_folds={dataset}.{model}.evaluation")
 # A job that is in training stays there until the test says so, or is killed.
 STALL = "import pathlib, time\nwhile not pathlib.Path(__file__).with_name('go on').exists(): time.sleep(0.1)"
 FILL_MEMORY = "import time; held = b'1' * 3_000_000_000; time.sleep(600)"
@@ -224,4 +224,4 @@ def test_full_disk_fails_one_job_and_keeps_the_others(cluster, on_slurm, rerun_o
     assert run.project.results() == on_slurm.results()
     comments = {comment for job, comment in cluster.jobs("all").items() if job not in before}
     folds = {f"rule_synthetic_net.lambdamart.{fold}_train" for fold in range(1, 6)}
-    assert comments == folds | {"rule_synthetic_net.lambdamart.evaluation_evaluate"}
+    assert comments == folds | {"rule_synthetic_net.lambdamart.evaluation_evaluate_folds"}
