@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
-from test_report import Document, rendered
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_folds
@@ -29,6 +28,7 @@ from gradrank.studies.kit.study import (
 from gradrank.studies.kit.writing import study as write_study
 from made_results import make_results
 from made_study import make_collection
+from rendered import Document, rendered
 
 ALT = "One line that rises"
 

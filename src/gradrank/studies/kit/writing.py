@@ -23,6 +23,63 @@ def study(name: str, inputs: Inputs) -> None:
     found, folder = get_study(name), StudyFolder(inputs.folder)
     sections = get_study(name, "page").build(inputs)
     tables = list(_tables(sections))
-    folder.tables_path.mkdir(
-        parents=True, exist_ok=True
-    )  # an output of the rule, of a study without tables too
+    folder.tables_path.mkdir(parents=True, exist_ok=True)  # an output of the rule, without tables too
+    for table in tables:
+        write_csv(table, folder.tables_path)
+    write_json(folder.numbers_path, _numbers(sections))
+    with atomic(folder.markdown_path) as partial:
+        partial.write_text(_markdown(found.TITLE, found.PUBLICATION, sections), encoding="utf-8")
+    page: dict[str, Any] = {"name": name, "title": found.TITLE, "publication": found.PUBLICATION}
+    page["models"] = inputs.models
+    page["sections"] = [_section(section) for section in sections]
+    write_json(folder.page_path, page)
+
+
+def _tables(sections: Sequence[Section]) -> Iterator[Table]:
+    for section in sections:
+        for item in section.content:
+            yield item.table if isinstance(item, Figure) else item
+
+
+def _section(section: Section) -> dict[str, Any]:
+    """As plain data."""
+    return {
+        "id": section.id,
+        "title": section.title,
+        "paragraphs": list(section.paragraphs),
+        "content": [_item(item) for item in section.content],
+    }
+
+
+def _item(item: Table | Figure) -> dict[str, Any]:
+    if isinstance(item, Table):
+        return item.plain() | {"kind": "table"}
+    return vars(item) | {"table": item.table.plain(), "kind": "figure"}
+
+
+def _numbers(sections: Sequence[Section]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every table by its id; those behind figures are in their CSV files alone."""
+    return {
+        item.id: [
+            {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in row.items()}
+            for row in item.rows
+        ]
+        for section in sections
+        for item in section.content
+        if isinstance(item, Table) and not item.timed
+    }
+
+
+def _markdown(title: str, publication: str, sections: Sequence[Section]) -> str:
+    parts = [f"# {title}", publication]
+    for section in sections:
+        parts += [f"## {section.title}", *section.paragraphs]
+        for item in section.content:
+            if isinstance(item, Figure):
+                parts += [
+                    f"### {item.title}",
+                    f"{item.alt} (drawn in the report; values: tables/{item.table.id}.csv)",
+                ]
+            elif not item.timed:
+                parts += [f"### {item.title}", *([item.note] if item.note else []), markdown(item)]
+    return "\n\n".join(parts) + "\n"
