@@ -161,3 +161,27 @@ def width(dataset):
     if own_path(dataset):
         return params.datasets[dataset].features or ""
     return catalogue()[dataset].features if catalogue()[dataset].sparse else ""
+
+
+def requested_studies():
+    """The studies this call is about: those named as targets; of plain `snakemake` the reduced ones."""
+    targets = workflow.dag_settings.targets
+    named = [name for name in STUDIES if name in targets]
+    reduced = sorted(set(params.studies) - set(STUDIES))
+    return named or ([] if set(DATASETS) & set(targets) else reduced)
+
+
+@cache
+def jobs_of(study):
+    return params.study_jobs(study)
+
+
+def measured_for(wildcards):
+    settings = params.study_settings(wildcards.study)
+    return expand(
+        "results/{dataset}/{model}/per_query.parquet", dataset=settings["datasets"], model=settings["models"]
+    )
+
+
+def module_of(study, part):
+    return f"gradrank.studies.{study.partition('/')[0]}.{part}"
