@@ -13,7 +13,7 @@ from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.evaluation.per_query import read_test_queries
-from gradrank.evaluation.statistics import bootstrap_interval, friedman_nemenyi, mean_interval
+from gradrank.evaluation.statistics import friedman_nemenyi, mean_difference, mean_interval
 from gradrank.files import read_json, write_json
 from gradrank.learning.job import train
 from gradrank.learning.model import models
@@ -61,14 +61,15 @@ def _data(out: Path) -> tuple[Path, Path]:
 
 def _statistics(folder: Path, names: list[str]) -> dict:
     """What the summary's tables show of their tests, to the last digit."""
-    values = {
-        name: read_test_queries(folder / name / "per_query.parquet", METRICS)["letor4"].values["map"]
-        for name in names
+    measured = {
+        name: read_test_queries(folder / name / "per_query.parquet", METRICS)["letor4"] for name in names
     }
+    values = {name: each.values["map"] for name, each in measured.items()}
     first, *rest = values.values()
+    folds = measured[names[0]].folds
     return {
         "intervals": {name: mean_interval(each) for name, each in values.items()},
-        "bootstrap": [bootstrap_interval(first, each, SEED) for each in rest],
+        "bootstrap": [mean_difference(first, each, folds, SEED) for each in rest],
         "ranks": friedman_nemenyi(values),
     }
 
