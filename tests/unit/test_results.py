@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 import gradrank
+from gradrank.costs import Cost
 from gradrank.errors import GradrankError
 from gradrank.pipeline.params import RESERVED
-from gradrank.results import SNAPSHOT, STUDIES, Below, Cost, Fold, Folder, Method, Results
+from gradrank.results import SNAPSHOT, STUDIES, Below, Fold, Folder, Method, Results
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(gradrank.__file__).parent
@@ -60,7 +61,7 @@ def test_every_output_of_the_rules_is_one_that_results_names():
     written = outputs()
     assert len(written) > 10 and "results/{dataset}/{model}/fold{fold}/spec.json" in written
     # A study's own jobs leave what only the study reads.
-    own = {path for path in written if path.startswith(f"{study.folder}/artificial/")}
+    own = {path for path in written if path.startswith(f"{study.folder}/jobs/")}
     assert written - named - own == set()
 
 

@@ -13,7 +13,7 @@ def test_studies_are_targets_that_train_their_models_and_end_in_the_report(proje
         assert trained == {
             (dataset, model) for dataset in settings["datasets"] for model in settings["models"]
         }
-        assert jobs["study", None, None] == jobs["report", None, None] == 1
+        assert [jobs[rule, None, None] for rule in ("study", "study_provenance", "report")] == [1, 1, 1]
         assert jobs["summary", "mq2007", None] == 0, "its data sets' other models are not its business"
 
 
@@ -28,7 +28,7 @@ def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
     )
     jobs = rerun.planned()
     assert jobs["study_job", None, None] == 2 and jobs["study", None, None] == 1
-    assert {rule for rule, _, _ in jobs} == {"study_job", "study", "report", "all"}
+    assert {rule for rule, _, _ in jobs} == {"study_job", "study", "study_provenance", "report", "all"}
     rerun.snakemake("--cores", "2")
     folder = rerun.root / "results/studies/ranknet2005/reduced"
     numbers = json.loads((folder / "numbers.json").read_text())

@@ -44,7 +44,7 @@ rule report:
         per_query="results/per_query.parquet",
     log:
         "logs/report.log",
-    localrule: True  # as provenance
+    localrule: True  # its input depends on the call's targets, which a job on a cluster does not see
     conda:
         "../envs/gradrank.yaml"
     params:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from gradrank.costs import Cost
 from gradrank.data.catalogue import catalogue
 from gradrank.diff.changes import Changes, changes
 from gradrank.diff.side import Method, Side
@@ -19,7 +20,6 @@ from gradrank.errors import GradrankError
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import LEVEL, holm, paired_test, win_tie_loss
 from gradrank.report.tables.summary_tables import PAIRED_METRICS
-from gradrank.results import Cost
 
 Verdict = Literal["better", "worse", "no evidence", "unchanged", "untested"]
 MOST_MOVED = 10

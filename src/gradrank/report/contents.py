@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from gradrank import results
+from gradrank.costs import Cost
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError
 from gradrank.evaluation.per_query import read_test_queries
@@ -15,7 +16,7 @@ from gradrank.files import read_json
 from gradrank.git import revision
 from gradrank.report.tables.summary_tables import means, read_tables
 from gradrank.report.tables.table import Row
-from gradrank.results import SUMMARY, Cost, Results
+from gradrank.results import SUMMARY, Results
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gradrank.costs import Cost
 from gradrank.data.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.report.contents import Contents, DataSet
@@ -15,7 +16,6 @@ from gradrank.report.plots.sweeps import sweeps
 from gradrank.report.plots.two_methods import two_methods
 from gradrank.report.tables.numbers import best, number
 from gradrank.report.tables.table import Row
-from gradrank.results import Cost
 
 
 def pages(contents: Contents) -> list[Page]:
