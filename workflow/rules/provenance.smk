@@ -1,31 +1,12 @@
 # Needs: every result of a data set; a study's page. Makes: results/<dataset>/provenance.json and
 # results/studies/<name>/provenance.json, what they were made of, in git; `gradrank verify` holds them against the
 # checkout.
-from itertools import chain
-
-from gradrank.pipeline.provenance import code_files, in_force
+from gradrank.pipeline.provenance import in_force
 from gradrank.pipeline.snapshot import SNAPSHOT, restore_if_empty
-from gradrank.pipeline.study_provenance import study_code_files, study_in_force
+from gradrank.pipeline.study_provenance import study_in_force
 
 if workflow.is_main_process and (restored := restore_if_empty()):
     print(f"{SNAPSHOT}: {len(restored)} outputs restored", file=sys.stderr)
-
-
-def recorded(datasets, studies):
-    """The records of these data sets and studies, and what is made before them."""
-    return expand("results/{dataset}/provenance.json", dataset=datasets) + expand(
-        "results/studies/{study}/provenance.json", study=studies
-    )
-
-
-def registered(name):
-    return params.models[name].model
-
-
-@cache
-def study_code(study):
-    files = study_code_files(study, map(registered, params.study_models(study)))
-    return digest(chain(stage_files("study_provenance"), *files.values()))
 
 
 # `update` leaves the record that lies there, an older run's or the committed one, for the command to compare with, and
@@ -44,7 +25,7 @@ rule provenance:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=digest(chain(stage_files("provenance"), *code_files(map(registered, MODELS)).values())),
+        code=recording_code("provenance", code_files(map(registered, MODELS))),
         values=lambda wc: as_json(in_force(params, wc.dataset, MODELS)),
     shell:
         """
@@ -69,7 +50,7 @@ rule study_provenance:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=lambda wc: study_code(wc.study),
+        code=lambda wc: recording_code("study_provenance", study_files(wc.study)),
         values=lambda wc: as_json(study_in_force(params, wc.study)),
     shell:
         """
