@@ -45,7 +45,7 @@ def verify(params: Params, results: Path, data: Path) -> Iterator[Check]:
         yield from _code(dataset, entry)
         yield from _data(params, dataset, entry["data"], data)
         yield from _results(dataset, entry["results"])
-        yield from _processors(dataset, entry["processors"])
+        yield from _processors(dataset, entry.get("processors", ["not recorded"]))
         yield from _versions(dataset, entry)
     for dataset in params.run.datasets:
         if dataset not in recorded:
