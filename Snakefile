@@ -11,6 +11,6 @@ rule all:
     input:
         rules.data.input,
         rules.report.output,
-        rules.provenance.output,
+        lambda _: recorded(requested(), requested_studies()),
         rules.track.output,
     localrule: True

@@ -302,25 +302,38 @@ def track(
 
 @app.command()
 def provenance(
+    dataset: Annotated[str, typer.Argument(help="A folder of RESULTS.")],
     params: Annotated[str, typer.Option(help="What params.yaml says of the run: JSON object, or @FILE.")],
-    out: Annotated[Path, typer.Option(help="File to write; other data sets' entries in it stay.")],
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
     data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
 ) -> None:
-    """Record what results were made of, and the hash of every file: results/provenance.json."""
+    """Record what a data set's results were made of, and the hash of every file: RESULTS/DATASET/provenance.json."""
     from gradrank.learning.job import read_params
     from gradrank.pipeline.provenance import provenance as run
 
-    run(read_params(params), results, data, out)
+    run(dataset, read_params(params), results, data)
+
+
+@app.command()
+def study_provenance(
+    name: Annotated[str, typer.Argument(help="A folder of RESULTS/studies, as in 'arsm'.")],
+    params: Annotated[str, typer.Option(help="`seed` and `settings` of the study: JSON object, or @FILE.")],
+    results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
+) -> None:
+    """Record what a study's page was made of: RESULTS/studies/NAME/provenance.json."""
+    from gradrank.learning.job import read_params
+    from gradrank.pipeline.study_provenance import study_provenance as run
+
+    run(name, read_params(params), results)
 
 
 @app.command()
 def verify(
-    results: Annotated[Path, typer.Option(help="Folder with provenance.json.")] = Path("results"),
+    results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
     data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
     params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
 ) -> None:
-    """Say whether results belong to this checkout: its data, code and parameters; exit code 1 if not."""
+    """Say whether results, those in git too, belong to this checkout: its data, code, parameters; exit code 1: no."""
     from gradrank.pipeline.params import load
     from gradrank.pipeline.verify import verify as run
 

@@ -1,11 +1,11 @@
 """What lies in results/: the one module that knows the names of its files, and reads them.
 
-    provenance.json, tracked.json       what all was made of; which runs of MLflow hold it
+    tracked.json                        which runs of MLflow hold it
     report.html, report/                the report, and its tables
     per_query.parquet, methods.csv      every method's test queries, and its means: for DVC, as metrics.json is
     snapshot/                           what is finished, once more: for DVC
-    studies/<study>/[reduced/]          page.json, page.md, numbers.json, tables/, jobs/<job>.json
-    <dataset>/                          summary.json, summary.md, tables/
+    studies/<study>/[reduced/]          page.json, page.md, numbers.json, provenance.json, tables/, jobs/<job>.json
+    <dataset>/                          summary.json, summary.md, provenance.json, tables/
     <dataset>/<method>/                 per_query.parquet
     <dataset>/<method>/fold<k>/         model/, scores.parquet, history.parquet, timing.json, spec.json
 
@@ -14,7 +14,6 @@ lies there or not; a reader raises FileNotFoundError where nothing does, and Gra
 """
 
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,38 +53,18 @@ class Folder:
         return self.folder.name
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What a method's training jobs took. jobs: how many. Seconds are sums over them, but of the slowest one's fit.
+class Recorded(Folder):
+    """A folder that says what is in it was made of."""
 
-    fit_seconds: of training with the search for hyper-parameters; `seconds` adds reading, scoring and writing.
-    peak_memory_mb: of the largest job.
-    """
-
-    jobs: float
-    fit_seconds: float
-    slowest_fit_seconds: float
-    seconds: float
-    peak_memory_mb: float
-
-    @classmethod
-    def of(cls, timings: Iterable[Mapping[str, float]]) -> "Cost | None":
-        """Of each job's timing.json; None without any."""
-        timings = list(timings)
-        if not timings:
-            return None
-        fits = [timing["fit_seconds"] for timing in timings]
-        return cls(
-            jobs=len(timings),
-            fit_seconds=sum(fits),
-            slowest_fit_seconds=max(fits),
-            seconds=sum(timing["seconds"] for timing in timings),
-            peak_memory_mb=max(timing["peak_memory_mb"] for timing in timings),
-        )
+    provenance_path = Below(PROVENANCE)
 
     @property
-    def mean_fit_seconds(self) -> float:
-        return self.fit_seconds / self.jobs
+    def recorded(self) -> bool:
+        return self.provenance_path.is_file()
+
+    def provenance(self) -> dict[str, Any]:
+        """As `gradrank.pipeline.provenance` or `study_provenance` writes it."""
+        return read_json(self.provenance_path)
 
 
 class Fold(Folder):
@@ -178,12 +157,12 @@ class Method(Folder):
         found = [fold for fold in map(Fold, folders) if fold.finished]
         return sorted(found, key=lambda fold: (fold.number, -1 if fold.seed is None else fold.seed))
 
-    def cost(self) -> Cost | None:
-        """None where no finished fold's timing.json is here."""
-        return Cost.of(fold.timing() for fold in self.folds() if fold.timing_path.is_file())
+    def timings(self) -> list[dict[str, float]]:
+        """timing.json of each finished fold that has one."""
+        return [fold.timing() for fold in self.folds() if fold.timing_path.is_file()]
 
 
-class DataSet(Folder):
+class DataSet(Recorded):
     """results/<dataset>/: its methods, and their summary."""
 
     summary_path = Below(SUMMARY)
@@ -207,7 +186,7 @@ class DataSet(Folder):
         return [method for method in map(Method, inside) if method.begun]
 
 
-class StudyFolder(Folder):
+class StudyFolder(Recorded):
     """results/studies/<study>/ or its reduced form: page.json for the report, and what is in git beside it."""
 
     page_path = Below("page.json")
@@ -234,7 +213,6 @@ class Results(Folder):
 
     folder: Path = Path("results")
 
-    provenance_path = Below(PROVENANCE)
     tracked_path = Below("tracked.json")
     report_path = Below("report.html")
     per_query_path = Below(PER_QUERY)
@@ -256,12 +234,22 @@ class Results(Folder):
         return {each.name: each.summary() for each in self.datasets() if each.summarised}
 
     def datasets(self) -> list[DataSet]:
-        """Those with a summary or anything of a method, by name."""
+        """Those with a summary, a record or anything of a method, by name."""
         inside = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
-        return [each for each in map(DataSet, inside) if each.summarised or each.methods()]
+        return [each for each in map(DataSet, inside) if each.summarised or each.recorded or each.methods()]
 
     def study(self, name: str) -> StudyFolder:
         return StudyFolder(self.folder / STUDIES / name)
+
+    def studies(self) -> dict[str, StudyFolder]:
+        """Those that are finished or recorded, by name; a reduced form as <study>/reduced."""
+        studies = [StudyFolder(folder) for folder in sorted((self.folder / STUDIES).glob("*/"))]
+        forms = [form for study in studies for form in (study, study.reduced)]
+        return {
+            str(form.folder.relative_to(self.folder / STUDIES)): form
+            for form in forms
+            if form.recorded or form.numbers_path.is_file()
+        }
 
     def pages(self) -> list[dict[str, Any]]:
         """page.json of every finished study, by name; of one that is not its reduced form's, where that is."""

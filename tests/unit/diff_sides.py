@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 
 from gradrank.diff.side import Method, Side
+from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.summary import summary
-from gradrank.results import Cost
 from made_results import make_results
 
 SIZES = (20, 30, 45)  # test queries of each fold, unequal

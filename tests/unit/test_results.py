@@ -10,8 +10,9 @@ import pytest
 
 import gradrank
 from gradrank.errors import GradrankError
+from gradrank.evaluation.costs import Cost
 from gradrank.pipeline.params import RESERVED
-from gradrank.results import SNAPSHOT, STUDIES, Below, Cost, Fold, Folder, Method, Results
+from gradrank.results import SNAPSHOT, STUDIES, Below, Fold, Folder, Method, Results
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(gradrank.__file__).parent
@@ -128,11 +129,12 @@ def test_data_sets_and_methods_are_those_of_which_something_is_here(tmp_path):
 
 def test_cost_is_of_all_jobs_whose_times_are_here(tmp_path):
     method = Results(tmp_path).dataset("toy").method("m")
-    assert method.cost() is None
+    assert Cost.of(method.timings()) is None
     finish(method.fold(1), seconds=3.0, fit_seconds=1.0, peak_memory_mb=300)
     finish(method.fold(2), seconds=5.0, fit_seconds=4.0, peak_memory_mb=200)
     finish(method.fold(3))
-    assert method.cost() == Cost(2, 5.0, 4.0, 8.0, 300) and method.cost().mean_fit_seconds == 2.5
+    cost = Cost.of(method.timings())
+    assert cost == Cost(2, 5.0, 4.0, 8.0, 300) and cost.mean_fit_seconds == 2.5
 
 
 def test_damaged_json_names_file_and_remedy(tmp_path):

@@ -60,7 +60,7 @@ def test_results_made_natively_are_refused_where_pinned_ones_are_expected(rerun)
     shutil.rmtree(method / "fold1")
     (method / "per_query.parquet").unlink()
     rerun.environment["GRADRANK_CPU"] = "native"
-    rerun.snakemake("--cores", "2", "synthetic_net")
+    rerun.snakemake("--cores", "2", "synthetic_net", "--forcerun", "provenance")
     del rerun.environment["GRADRANK_CPU"]
     command = [sys.executable, "-m", "gradrank", "verify"]
     done = subprocess.run(command, cwd=rerun.root, env=rerun.env(), text=True, capture_output=True)

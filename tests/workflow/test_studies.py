@@ -13,7 +13,7 @@ def test_studies_are_targets_that_train_their_models_and_end_in_the_report(proje
         assert trained == {
             (dataset, model) for dataset in settings["datasets"] for model in settings["models"]
         }
-        assert jobs["study", None, None] == jobs["report", None, None] == 1
+        assert [jobs[rule, None, None] for rule in ("study", "study_provenance", "report")] == [1, 1, 1]
         assert jobs["summary", "mq2007", None] == 0, "its data sets' other models are not its business"
 
 
@@ -28,7 +28,7 @@ def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
     )
     jobs = rerun.planned()
     assert jobs["study_job", None, None] == 2 and jobs["study", None, None] == 1
-    assert {rule for rule, _, _ in jobs} == {"study_job", "study", "report", "all"}
+    assert {rule for rule, _, _ in jobs} == {"study_job", "study", "study_provenance", "report", "all"}
     rerun.snakemake("--cores", "2")
     folder = rerun.root / "results/studies/ranknet2005/reduced"
     numbers = json.loads((folder / "numbers.json").read_text())
@@ -36,10 +36,13 @@ def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
     assert 'id="study-ranknet2005"' in (rerun.root / "results/report.html").read_text()
     assert "Nothing to be done" in rerun.snakemake("--cores", "2")
 
-    before = {path: path.read_bytes() for path in folder.rglob("*.json")}
+    record = folder / "provenance.json"  # names the code, which is edited
+    assert "ok       ranknet2005/reduced: results: 2 files" in rerun.gradrank("verify")
+    before = {path: path.read_bytes() for path in folder.rglob("*.json") if path != record}
     chart = rerun.root / "src/gradrank/report/plots/chart.py"
     chart.write_text(chart.read_text() + "# edited\n")
     jobs = rerun.planned()
     assert jobs["study", None, None] == 1 and not [job for job in jobs if job[0] in ("study_job", "train")]
     rerun.snakemake("--cores", "2", "--forcerun", "study_job")
-    assert {path: path.read_bytes() for path in folder.rglob("*.json")} == before
+    assert {path: path.read_bytes() for path in before} == before
+    assert "DIFFERS  ranknet2005/reduced" not in rerun.gradrank("verify")

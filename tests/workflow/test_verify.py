@@ -1,6 +1,8 @@
 """`gradrank verify`: results that belong to the checkout pass; each way in which they may not is named."""
 
+import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,9 +10,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gradrank.files import read_json
+from conftest import Project
+from gradrank.files import read_json, sha256
 
+ROOT = Path(__file__).resolve().parents[2]
 NET = "results/synthetic_net"
+COMMITTED = ("summary.json", "summary.md", "provenance.json")
 
 
 def verify(project, ok: bool) -> str:
@@ -30,10 +35,11 @@ def test_finished_results_belong_to_their_checkout(finished):
 
 
 def test_the_record_has_every_file_and_no_time(finished):
-    entry = read_json(finished.root / "results/provenance.json")["datasets"]["synthetic_net"]
-    made = {path for path in finished.results() if path.startswith(NET) and "timestamp" not in path}
-    assert made <= set(entry["results"])
-    assert f"{NET}/tables/main.csv" in entry["results"]
+    entry = read_json(finished.root / NET / "provenance.json")
+    files = {path for path in finished.results() if path.startswith(NET) and "timestamp" not in path}
+    made = {path.removeprefix(f"{NET}/") for path in files}
+    assert made <= set(entry["results"]) and "tables/main.csv" in entry["results"]
+    assert str(finished.root) not in (finished.root / NET / "provenance.json").read_text()
     assert set(entry["data"]["files"]) == {
         "data/parquet/synthetic_net.parquet",
         "data/parquet/synthetic_net.json",
@@ -109,14 +115,16 @@ def test_changed_parameters_are_named(rerun):
 
 
 def test_no_record_is_an_error(rerun):
-    (rerun.root / "results/provenance.json").unlink()
-    assert "results/provenance.json: no such file; `snakemake --cores 2` writes it" in verify(rerun, ok=False)
+    for dataset in ("synthetic_net", "synthetic_poly"):
+        (rerun.root / f"results/{dataset}/provenance.json").unlink()
+    expected = "results/<dataset>/provenance.json: no such file; `snakemake --cores 2` writes it"
+    assert expected in verify(rerun, ok=False)
 
 
 def test_hand_edited_score_is_not_taken_over_and_what_verify_says_mends_it(finished, rerun):
     edited_score(rerun.root)
     refused = rerun.snakemake("--cores", "2", ok=False)
-    assert f"{NET}/ranknet_linear/fold2/scores.parquet" in refused and "Was it edited?" in refused
+    assert f"{NET}/ranknet_linear/fold2/scores.parquet" in refused and "Were they edited?" in refused
     remedy = re.search(r"rm -rf (\S*ranknet_linear/fold2 \S+) && snakemake (.*)", verify(rerun, ok=False))
     subprocess.run(["rm", "-rf", *remedy[1].split()], cwd=rerun.root, check=True)
     rerun.snakemake(*remedy[2].split())
@@ -128,5 +136,69 @@ def test_hand_edited_score_is_found_beside_a_change_of_another_model(rerun):
     edited_score(rerun.root)
     rerun.params(models={"lambdamart": {"rounds": 6}})
     refused = rerun.snakemake("--cores", "2", ok=False)
-    (line,) = {line for line in refused.splitlines() if "Was it edited?" in line}
+    (line,) = {line for line in refused.splitlines() if "Were they edited?" in line}
     assert f"{NET}/ranknet_linear/fold2/scores.parquet" in line and "lambdamart" not in line
+
+
+@pytest.fixture
+def clone(finished, tmp_path) -> Project:
+    """Of the finished checkout what git holds, elsewhere: no data, no model, no score."""
+    root = tmp_path / "another clone"
+    shutil.copytree(
+        finished.root, root, ignore=shutil.ignore_patterns("results", "data", ".snakemake", "logs")
+    )
+    shutil.copytree(finished.root / "src/gradrank/data", root / "src/gradrank/data")
+    for dataset in ("synthetic_net", "synthetic_poly"):
+        (root / "results" / dataset).mkdir(parents=True)
+        for name in COMMITTED:
+            shutil.copy2(finished.root / "results" / dataset / name, root / "results" / dataset)
+    return Project(root)
+
+
+def test_git_holds_of_results_what_a_fresh_clone_is_told_about(finished, tmp_path):
+    root = shutil.copytree(finished.root / "results", tmp_path / "results").parent
+    shutil.copy(ROOT / ".gitignore", root)
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    command = ["git", "ls-files", "--others", "--exclude-standard", "results"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.split()
+    datasets = ("synthetic_net", "synthetic_poly")
+    recorded = {f"results/{dataset}/{name}" for dataset in datasets for name in COMMITTED}
+    assert set(listed) == recorded | {"results/metrics.json"}
+
+
+def test_fresh_clone_says_without_training_whose_its_numbers_are(clone):
+    output = verify(clone, ok=True)
+    assert output.count("files are not here: trained models and scores are not in git") == 2
+    assert output.count("3 files are not here: data are not in git") == 2
+    for what in ("parameters", "code", "instruction set"):
+        assert f"ok       synthetic_net: {what}: " in output
+    assert "ok       synthetic_net: results: 2 files" in output
+
+    append(f"{NET}/summary.md")(clone.root)
+    append("src/gradrank/models/lambdamart.py")(clone.root)
+    clone.params(models={"ranknet_linear": {"l2": [0.1]}})
+    (clone.root / NET / "lambdamart/fold1").mkdir(parents=True)
+    (clone.root / NET / "lambdamart/fold1/spec.json").write_text("{}")
+    output = verify(clone, ok=False)
+    assert f"DIFFERS  synthetic_net: {NET}/summary.md: edited or replaced" in output
+    assert "DIFFERS  synthetic_poly: src/gradrank/models/lambdamart.py: changed" in output
+    assert "DIFFERS  synthetic_net: models.ranknet_linear.l2: " in output
+    assert f"DIFFERS  synthetic_net: {NET}/lambdamart/fold1/spec.json: edited" in output
+    assert f"DIFFERS  synthetic_net: {NET}/lambdamart/fold2/scores.parquet: deleted" in output
+
+
+def test_a_run_in_a_fresh_clone_is_held_against_the_committed_record(finished, clone):
+    path = clone.root / NET / "provenance.json"
+    record = read_json(path)
+    scores = "single_feature/fold2/scores.parquet"
+    record["results"][scores] = "0" * 64  # as made on a machine with other last digits
+    path.write_text(json.dumps(record))
+    before = sha256(path)
+    refused = clone.snakemake("--cores", "2", "synthetic_net", ok=False)
+    (line,) = {line for line in refused.splitlines() if "Were they edited?" in line}
+    assert f"error: {NET}/{scores}: not the bytes that {NET}/provenance.json names" in line
+    assert "lambdamart" not in line and f"delete {NET}/provenance.json" in line
+    assert sha256(path) == before
+    path.unlink()
+    clone.snakemake("--cores", "2", "synthetic_net")
+    assert path.read_bytes() == (finished.root / NET / "provenance.json").read_bytes()

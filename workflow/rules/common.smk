@@ -6,6 +6,7 @@ import shlex
 import sys
 import warnings
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -20,6 +21,8 @@ from gradrank.errors import GradrankError
 from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
 from gradrank.pipeline.code_closure import code, digest, stage_files
 from gradrank.pipeline.folder_lock import clear_stale_locks
+from gradrank.pipeline.provenance import code_files
+from gradrank.pipeline.study_provenance import study_code_files
 
 # Of ten thousand jobs Snakemake keeps millions of objects for good: searching them for garbage took a quarter of the
 # planning. What has been planned is set aside when the run starts.
@@ -154,6 +157,28 @@ def model_options(name):
 @cache
 def training_code(name):
     return code("train", params.model(name).__module__)
+
+
+def registered(name):
+    return params.models[name].model
+
+
+@cache
+def study_files(study):
+    """The files that a study depends on, by stage."""
+    return study_code_files(study, map(registered, params.study_models(study)))
+
+
+def recording_code(stage, made_of):
+    """The code of a stage that records what results were made of, and all code that made them."""
+    return digest(chain(stage_files(stage), *made_of.values()))
+
+
+def recorded(datasets, studies):
+    """The records of these data sets and studies, which are made last."""
+    return expand("results/{dataset}/provenance.json", dataset=datasets) + expand(
+        "results/studies/{study}/provenance.json", study=studies
+    )
 
 
 def width(dataset):

@@ -1,43 +1,61 @@
-# Needs: every result of the data sets that a call is about. Makes: results/provenance.json, what they were made of;
-# `gradrank verify` holds it against the checkout. The entries of other data sets stay as they are.
-from itertools import chain
-
-from gradrank.pipeline import provenance
+# Needs: every result of a data set; a study's page. Makes: results/<dataset>/provenance.json and
+# results/studies/<name>/provenance.json, what they were made of, in git; `gradrank verify` holds them against the
+# checkout.
+from gradrank.pipeline.provenance import in_force
 from gradrank.pipeline.snapshot import SNAPSHOT, restore_if_empty
+from gradrank.pipeline.study_provenance import study_in_force
 
 if workflow.is_main_process and (restored := restore_if_empty()):
     print(f"{SNAPSHOT}: {len(restored)} outputs restored", file=sys.stderr)
 
 
+# `update` leaves the record that lies there, an older run's or the committed one, for the command to compare with, and
+# puts it back where that fails.
 rule provenance:
     input:
-        data=lambda _: expand("data/{form}/{dataset}.parquet", form=["parquet", "pairs"], dataset=requested()),
-        meta=lambda _: expand("data/parquet/{dataset}.json", dataset=requested()),
-        per_query=lambda _: expand(
-            "results/{dataset}/{model}/per_query.parquet", dataset=requested(), model=MODELS
-        ),
-        summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
+        data=expand("data/{form}/{{dataset}}.parquet", form=["parquet", "pairs"]),
+        meta="data/parquet/{dataset}.json",
+        per_query=lambda wc: expand("results/{dataset}/{model}/per_query.parquet", model=MODELS, **wc),
+        summary="results/{dataset}/summary.json",
     output:
-        update("results/provenance.json"),
+        update("results/{dataset}/provenance.json"),
     log:
-        "logs/provenance.log",
-    localrule: True  # its input depends on the call's targets, which a job on a cluster does not see
+        "logs/provenance/{dataset}.log",
+    localrule: True  # it reads every file once; a queue would take longer
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=digest(
-            chain(
-                stage_files("provenance"),
-                *provenance.code_files(params.models[name].model for name in MODELS).values(),
-            )
-        ),
-        values=lambda _: as_json(provenance.in_force(params, requested(), MODELS)),
+        code=recording_code("provenance", code_files(map(registered, MODELS))),
+        values=lambda wc: as_json(in_force(params, wc.dataset, MODELS)),
     shell:
         """
-        gradrank provenance \
+        gradrank provenance {wildcards.dataset} \
             --params {params.values:q} \
             --results results \
             --data data/parquet \
-            --out {output} \
+            >{log} 2>&1
+        """
+
+
+rule study_provenance:
+    input:
+        per_query=measured_for,
+        numbers="results/studies/{study}/numbers.json",
+        markdown="results/studies/{study}/page.md",
+    output:
+        update("results/studies/{study}/provenance.json"),
+    log:
+        "logs/study_provenance/{study}.log",
+    localrule: True  # as provenance
+    conda:
+        "../envs/gradrank.yaml"
+    params:
+        code=lambda wc: recording_code("study_provenance", study_files(wc.study)),
+        values=lambda wc: as_json(study_in_force(params, wc.study)),
+    shell:
+        """
+        gradrank study-provenance {wildcards.study} \
+            --params {params.values:q} \
+            --results results \
             >{log} 2>&1
         """

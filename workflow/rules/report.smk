@@ -45,7 +45,7 @@ rule report:
         metrics="results/metrics.json",
     log:
         "logs/report.log",
-    localrule: True  # as provenance
+    localrule: True  # its input depends on the call's targets, which a job on a cluster does not see
     conda:
         "../envs/gradrank.yaml"
     params:

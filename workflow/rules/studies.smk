@@ -72,6 +72,6 @@ for name in STUDIES:
         name:
             name
         input:
-            f"results/studies/{name}/page.json",
+            f"results/studies/{name}/provenance.json",
             "results/report.html",
         localrule: True

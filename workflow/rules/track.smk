@@ -9,7 +9,7 @@ rule track:
         "results/tracked.json",
     log:
         "logs/track.log",
-    localrule: True  # as provenance
+    localrule: True  # as report
     conda:
         "../envs/gradrank.yaml"
     params:

@@ -16,10 +16,10 @@ from gradrank.data.catalogue import catalogue
 from gradrank.diff.changes import Changes, changes
 from gradrank.diff.side import Method, Side
 from gradrank.errors import GradrankError
+from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import LEVEL, holm, paired_test, win_tie_loss
 from gradrank.report.tables.summary_tables import PAIRED_METRICS
-from gradrank.results import Cost
 
 Verdict = Literal["better", "worse", "no evidence", "unchanged", "untested"]
 MOST_MOVED = 10

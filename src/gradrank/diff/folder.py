@@ -14,8 +14,8 @@ from gradrank.diff.results import (
 )
 from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
+from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import join_test_queries
-from gradrank.files import read_json
 from gradrank.results import PER_QUERY, SUMMARY, DataSet, Method, Results
 from gradrank.validation import flat
 
@@ -39,7 +39,7 @@ def read_folder(path: Path) -> Side:
     known = _known(root, names)
     values = measured(frame, known["conventions"]) if frame is not None else {}
     values = {dataset: own for dataset, own in values.items() if dataset in names}
-    costs = {(method.dataset, method.name): method.cost() for method in methods}
+    costs = {(method.dataset, method.name): Cost.of(method.timings()) for method in methods}
     cure = "run `dvc pull`, or the workflow, in its checkout"
     return Side(
         name=str(path),
@@ -77,15 +77,16 @@ def _known(root: Results, names: list[str]) -> dict[str, Any]:
     study = yaml.safe_load(beside.read_text(encoding="utf-8")) if beside.is_file() else None
     convention = primary_convention(study or {})
     known: dict[str, Any] = {"params": {}, "data": {}, "code": {}, "versions": {}}
-    if root.provenance_path.is_file():
-        known = of_provenance(read_json(root.provenance_path))
-    known["conventions"] = dict.fromkeys(names, convention) | known.get("conventions", {})
+    known["conventions"] = dict.fromkeys(names, convention)
     for dataset in names:
-        for method in root.dataset(dataset).methods():
+        if (own := root.dataset(dataset)).recorded:
+            for part, value in of_provenance(dataset, own.provenance()).items():
+                known[part][dataset] = value
+        for method in own.methods():
             for fold in method.folds()[:1]:
                 spec = fold.spec()
                 params = known["params"].setdefault(dataset, {})
                 params |= {"": {"seed": spec["seed"]}, f"models.{method.name}": flat(spec["params"])}
                 known["data"].setdefault(dataset, {})["source"] = spec["data_sha256"]
                 known["versions"].setdefault(dataset, spec["versions"])
-    return {part: {name: each[name] for name in names if name in each} for part, each in known.items()}
+    return known

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.diff.side import Method
+from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import KEYS, QueryValues, query_values
 from gradrank.report.tables.summary_tables import RECALL_LEVELS
-from gradrank.results import SUMMARY, Cost
+from gradrank.results import SUMMARY
 from gradrank.validation import flat
 
 if TYPE_CHECKING:
@@ -90,18 +91,14 @@ def faults(summaries: Summaries, values: Values, cure: str) -> list[str]:
     return found
 
 
-def of_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """`conventions`, `params`, `data`, `code` and `versions` of a Side, from `gradrank.pipeline.provenance`'s file."""
-    made = provenance["datasets"].items()
+def of_provenance(dataset: str, record: Mapping[str, Any]) -> dict[str, Any]:
+    """A data set's `conventions`, `params`, `data`, `code` and `versions` of a Side, from its provenance.json."""
     return {
-        "conventions": {dataset: each["params"]["evaluation"]["convention"] for dataset, each in made},
-        "params": {dataset: params_of(dataset, each["params"]) for dataset, each in made},
-        "data": {
-            dataset: {"source": each["data"]["source_sha256"]} | each["data"]["files"]
-            for dataset, each in made
-        },
-        "code": {dataset: each["code"]["files"] for dataset, each in made},
-        "versions": {dataset: each["versions"] for dataset, each in made},
+        "conventions": record["params"]["evaluation"]["convention"],
+        "params": params_of(dataset, record["params"]),
+        "data": {"source": record["data"]["source_sha256"]} | record["data"]["files"],
+        "code": record["code"]["files"],
+        "versions": record["versions"],
     }
 
 

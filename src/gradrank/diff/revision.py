@@ -1,6 +1,6 @@
 """A git revision, or a DVC experiment, which is a commit too, as a Side.
 
-Git holds summary.json and params.yaml; DVC the values a query and, in results/snapshot, provenance and timings.
+Git holds summary.json, provenance.json and params.yaml; DVC the values a query and, in results/snapshot, timings.
 """
 
 import hashlib
@@ -23,10 +23,11 @@ from gradrank.diff.results import (
 )
 from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
+from gradrank.evaluation.costs import Cost
 from gradrank.learning.model import models
 from gradrank.pipeline.committed import Committed
 from gradrank.pipeline.provenance import code_files
-from gradrank.results import SUMMARY, TIMING, Cost, Fold, Results
+from gradrank.results import SUMMARY, TIMING, Fold, Results
 from gradrank.validation import flat
 
 _CODE = re.compile(r"src/.*\.py|workflow/rules/.*\.smk")
@@ -87,18 +88,20 @@ def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[
         },
         "versions": {},
     }
-    recorded = _provenance(committed)
-    for part in known:
-        known[part] |= {name: recorded[part][name] for name in methods if name in recorded.get(part, {})}
+    for dataset in methods:
+        for part, value in _provenance(committed, dataset).items():
+            known[part][dataset] = value
     return known, notices
 
 
-def _provenance(committed: Committed) -> dict[str, Any]:
-    for path in (_RESULTS.provenance_path, _RESULTS.snapshot.provenance_path):
+def _provenance(committed: Committed, dataset: str) -> dict[str, Any]:
+    """Of git; of DVC's snapshot, where git did not track the file yet."""
+    for root in (_RESULTS, _RESULTS.snapshot):
         try:
-            return of_provenance(json.loads(committed.read(str(path))))
+            record = committed.read(str(root.dataset(dataset).provenance_path))
         except GradrankError:
             continue
+        return of_provenance(dataset, json.loads(record))
     return {}
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.results import Cost
 
 Known = Mapping[str, Mapping[str, Any]]
 

@@ -33,6 +33,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "study_job": (),
     "report": ("gradrank.report.document", "report/pages/*.[!p]*"),
     "provenance": ("gradrank.pipeline.provenance",),
+    "study_provenance": ("gradrank.pipeline.study_provenance",),
     "track": ("gradrank.pipeline.mlflow_import", "gradrank.predict"),
 }
 

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gradrank.evaluation.costs import Cost
 from gradrank.results import Fold, Method
 from gradrank.validation import flat
 
@@ -43,7 +44,7 @@ def metrics(method: Method, convention: str, timestamp: int) -> Iterator["Metric
     folds = method.folds()
     costs = pl.DataFrame([{"fold": fold.number} | fold.timing() for fold in folds])
     yield from _curves("cost_by_fold", costs, timestamp)
-    yield from _curves(COST, pl.DataFrame({"step": 0} | asdict(method.cost())), timestamp)
+    yield from _curves(COST, pl.DataFrame({"step": 0} | asdict(Cost.of(method.timings()))), timestamp)
     for fold in folds:
         yield from _curves(f"fold{fold.number}", fold.history(), timestamp)
 

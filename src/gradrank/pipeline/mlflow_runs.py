@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradrank.errors import GradrankError
+from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import labelled
 from gradrank.pipeline.mlflow_content import CONVENTION, COST, DATA, SEED
 from gradrank.pipeline.mlflow_import import FINISHED
 from gradrank.pipeline.mlflow_store import DEFAULT_URI, open_store
-from gradrank.results import PER_QUERY, Cost
+from gradrank.results import PER_QUERY
 
 if TYPE_CHECKING:
     import polars as pl

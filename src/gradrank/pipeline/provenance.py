@@ -1,17 +1,19 @@
-"""What results were made of: results/provenance.json, which `gradrank verify` holds against a checkout.
+"""What results were made of: results/<dataset>/provenance.json, in git; `gradrank verify` holds it against a checkout.
 
-`datasets.<name>` of the file describes results/<name>/ when the workflow last found it complete:
+It describes results/<dataset>/ when the workflow last found it complete:
 
 - params: what params.yaml said of it, resolved: `seed`, `dataset` (its settings), `models`, `evaluation`;
 - data: `source_sha256` (of the text) and the SHA-256 of the Parquet files, by path;
 - code: a digest a stage, and the SHA-256 of every file that one of them depends on;
 - versions: of the packages that trained the models, from their spec.json;
 - processors: the instruction sets that trained them, likewise;
-- git_revision: of the checkout, `-dirty` where code or parameters differed from it; null outside a repository;
-- results: the SHA-256 of every score file, model, specification, history, per_query.parquet and summary.
+- results: the SHA-256 of every score file, model, specification, history, per_query.parquet, table and summary, by
+  path within the folder.
 
-There are no times in it: two runs of one commit from scratch write the same bytes. timing.json and the report,
-which hold times, are left out.
+There are no times in it, no places and no revision, which cannot stand in the commit that it names: runs of equal code,
+data and packages write the same bytes anywhere. So `git status` after a run says whether this machine made the bytes
+that are committed, of the models and scores too, which are not in git. timing.json and the report, which hold times,
+are left out.
 """
 
 import hashlib
@@ -22,7 +24,6 @@ from typing import Any
 
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
-from gradrank.git import revision
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import stage_files
 from gradrank.processor import refusal
@@ -30,62 +31,92 @@ from gradrank.results import MEMBERS, MODEL, PER_QUERY, SPEC, TIMING, DataSet, F
 
 Hashes = dict[str, str]  # SHA-256 by path
 DATA_STAGES = ("fetch", "generate", "parse", "pairs")
-STAGES = (*DATA_STAGES, "evaluate_folds", "summary")
+MEASURING = (*DATA_STAGES, "evaluate_folds")
+NAMED = 10  # files that a refusal names; of a model there may be hundreds
 
 
-def provenance(params: Mapping[str, Any], results: Path, data: Path, out: Path) -> None:
-    """Write the entries of `params["datasets"]` to `out`; those of other data sets stay as they are.
+def provenance(dataset: str, params: Mapping[str, Any], results: Path, data: Path) -> None:
+    """Write results/<dataset>/provenance.json, over the one that lies there: an older run's, or the committed one.
 
     params: `in_force` of params.yaml. data: the folder of the Parquet collections. Raises GradrankError where a
-    file is missing, and where one changed since the last record though nothing that it is made of did.
+    file is missing, and where one differs from the record that lies there though nothing that it is made of does.
     """
-    try:
-        described = read_json(out)["datasets"]
-    except FileNotFoundError:
-        described = {}
-    for dataset in params["datasets"]:
-        values = {key: params[key] for key in ("seed", "models", "evaluation")}
-        values["dataset"] = params["datasets"][dataset]
-        new = _describe(dataset, values, Results(results), data)
-        if changed := _unexplained(described.get(dataset), new):
-            raise GradrankError(
-                f"{', '.join(changed)}: changed since {out} was written, though no parameter, code or data that "
-                "it is made of did. Was it edited? Delete it, then the same command makes it again; to keep it "
-                f"(trained again on another machine, or on a GPU), delete {out}"
-            )
-        described[dataset] = new
-    write_json(out, {"datasets": dict(sorted(described.items()))})
+    own = Results(results).dataset(dataset)
+    new = _describe(own, params, data)
+    if own.recorded:
+        changed = _unexplained(own.provenance(), new)
+        refuse(
+            [str(own.folder / path) if path in new["results"] else path for path in changed],
+            own.provenance_path,
+        )
+    write_json(own.provenance_path, new)
 
 
-def in_force(params: Any, datasets: Iterable[str], names: Iterable[str]) -> dict[str, Any]:
-    """What a `gradrank.pipeline.params.Params` says of these data sets and models, as plain data."""
-    settings = {dataset: params.datasets.get(dataset) for dataset in datasets}
+def refuse(changed: list[str], record: Path) -> None:
+    """Raise GradrankError where files `changed` that nothing explains."""
+    if not changed:
+        return
+    named = ", ".join(changed[:NAMED]) + (f" and {len(changed) - NAMED} more" if changed[NAMED:] else "")
+    raise GradrankError(
+        f"{named}: not the bytes that {record} names, though no parameter, code, data or package that they are made of "
+        "is another. Were they edited? `gradrank verify` says what to delete, then the same command makes them again. "
+        "Does this machine compute other bytes than the one whose record is in git? To keep its own (of a GPU, say), "
+        f"delete {record}: the same command writes it anew, and `git diff` shows every file that differs"
+    )
+
+
+def in_force(params: Any, dataset: str, names: Iterable[str]) -> dict[str, Any]:
+    """What a `gradrank.pipeline.params.Params` says of a data set and these models, as plain data."""
+    settings = params.datasets.get(dataset)
+    return models_in_force(params, names) | {"dataset": settings.model_dump(mode="json") if settings else {}}
+
+
+def models_in_force(params: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The same of what is trained and measured on any data set: `seed`, `models` and `evaluation`."""
     return {
         "seed": params.seed,
-        "datasets": {name: own.model_dump(mode="json") if own else {} for name, own in settings.items()},
         "models": {name: params.models[name].model_dump(include={"model", "params"}) for name in names},
         "evaluation": params.evaluation.model_dump(mode="json"),
     }
 
 
+def registered(params: Mapping[str, Any]) -> set[str]:
+    """The registered models behind the variants of `in_force`."""
+    return {variant["model"] for variant in params["models"].values()}
+
+
 def code_files(names: Iterable[str]) -> dict[str, list[str]]:
-    """The files that each stage depends on, with a stage `train <model>` for each of these registered models."""
-    stages = {stage: stage_files(stage) for stage in STAGES}
-    for name in sorted(set(names)):
-        stages[f"train {name}"] = stage_files("train", models()[name].__module__)
-    stages["workflow"] = ["workflow/Snakefile", *sorted(map(str, Path("workflow/rules").glob("*.smk")))]
-    return stages
+    """The files that each stage of a data set depends on, with a stage `train <model>` for each of these models."""
+    workflow = {"workflow": rule_files(*MEASURING, "train", "summary")}
+    return measuring_files(names) | {"summary": stage_files("summary")} | workflow
 
 
-def code_digests(names: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """A digest a stage, and the SHA-256 of each of their files."""
-    stages = code_files(names)
+def measuring_files(names: Iterable[str]) -> dict[str, list[str]]:
+    """The same up to the measured values of these registered models."""
+    stages = {stage: stage_files(stage) for stage in MEASURING}
+    return stages | {
+        f"train {name}": stage_files("train", models()[name].__module__) for name in sorted(set(names))
+    }
+
+
+def rule_files(*stages: str) -> list[str]:
+    """The files of the workflow that say how these stages run: an edit of its other rules makes no other results."""
+    rules = {path: path.read_text(encoding="utf-8") for path in Path("workflow/rules").glob("*.smk")}
+    return sorted(
+        str(path)
+        for path, text in rules.items()
+        if path.stem == "common" or any(f"\nrule {stage}:" in text for stage in stages)
+    )
+
+
+def code_digests(stages: Mapping[str, list[str]]) -> dict[str, Hashes]:
+    """Of the files of each stage: `stages`, a digest each, and `files`, the SHA-256 of each file."""
     files = {path: sha256(path) for path in sorted({path for paths in stages.values() for path in paths})}
     digests = {
         stage: hashlib.sha256(json.dumps([(path, files[path]) for path in paths]).encode()).hexdigest()
         for stage, paths in stages.items()
     }
-    return digests, files
+    return {"stages": digests, "files": files}
 
 
 def data_files(dataset: str, data: Path) -> list[Path]:
@@ -103,46 +134,61 @@ def result_files(own: DataSet, names: Iterable[str]) -> list[Path]:
     )
 
 
-def _describe(dataset: str, values: dict[str, Any], results: Results, data: Path) -> dict[str, Any]:
-    own = results.dataset(dataset)
-    stages, files = code_digests(variant["model"] for variant in values["models"].values())
-    hashes = {str(path): sha256(path) for path in data_files(dataset, data)}
-    specs = [spec for name in values["models"] for spec in _specs(own.method(name), values)]
-    versions = {
-        name: {spec["versions"].get(name) for spec in specs} for spec in specs for name in spec["versions"]
-    }
-    return {
-        "params": values,
-        "data": {"source_sha256": read_json(data / f"{dataset}.json")["source_sha256"], "files": hashes},
-        "code": {"stages": stages, "files": files},
-        "versions": {name: " and ".join(sorted(map(str, found))) for name, found in sorted(versions.items())},
-        "processors": sorted({spec.get("processor", "not recorded") for spec in specs}),
-        "git_revision": revision(results.project),
-        "results": {str(path): sha256(path) for path in result_files(own, values["models"])},
-    }
-
-
-def _specs(method: Method, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Of each fold. Raises GradrankError for one of other parameters or of another instruction set."""
-    for fold in method.folds():
-        spec, wanted = fold.spec(), values["models"][method.name] | {"seed": values["seed"]}
-        if differing := [key for key in wanted if spec[key] != wanted[key]]:
-            raise GradrankError(
-                f"{fold.spec_path}: was trained with other values of {', '.join(differing)} than are in force; "
-                f"delete {fold.folder} and {method.per_query_path}, then the same command trains it again"
-            )
+def read_specs(methods: Iterable[Method]) -> Iterator[tuple[Fold, dict[str, Any]]]:
+    """Every fold of these methods and its spec.json. Raises GradrankError for one of another instruction set."""
+    for fold in (fold for method in methods for fold in method.folds()):
+        spec = fold.spec()
         if reason := refusal(spec.get("processor")):
             raise GradrankError(
-                f"{fold.spec_path}: {reason}; delete {fold.folder} and {method.per_query_path}, then the same command "
-                "trains it again; or set GRADRANK_CPU=native to keep what no other processor can make again"
+                f"{fold.spec_path}: {reason}; delete {fold.folder} and {fold.method.per_query_path}, then the same "
+                "command trains it again; or set GRADRANK_CPU=native to keep what no other processor can make again"
             )
-        yield spec
+        yield fold, spec
 
 
-def _unexplained(old: dict[str, Any] | None, new: dict[str, Any]) -> list[str]:
+def trained_with(specs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """`versions`, of packages, and `processors`, instruction sets, of specifications."""
+    versions: dict[str, set[str]] = {}
+    processors = set()
+    for spec in specs:
+        processors.add(spec.get("processor", "not recorded"))
+        for name, version in spec["versions"].items():
+            versions.setdefault(name, set()).add(version)
+    return {
+        "versions": {name: " and ".join(sorted(found)) for name, found in sorted(versions.items())},
+        "processors": sorted(processors),
+    }
+
+
+def _describe(own: DataSet, params: Mapping[str, Any], data: Path) -> dict[str, Any]:
+    specs = []
+    for fold, spec in read_specs(map(own.method, params["models"])):
+        _check_trained_with(params, fold, spec)
+        specs.append(spec)
+    files = result_files(own, params["models"])
+    return {
+        "params": params,
+        "data": {
+            "source_sha256": read_json(data / f"{own.name}.json")["source_sha256"],
+            "files": {str(path): sha256(path) for path in data_files(own.name, data)},
+        },
+        "code": code_digests(code_files(registered(params))),
+        **trained_with(specs),
+        "results": {str(path.relative_to(own.folder)): sha256(path) for path in files},
+    }
+
+
+def _check_trained_with(params: Mapping[str, Any], fold: Fold, spec: dict[str, Any]) -> None:
+    wanted = params["models"][fold.method.name] | {"seed": params["seed"]}
+    if differing := [key for key in wanted if spec[key] != wanted[key]]:
+        raise GradrankError(
+            f"{fold.spec_path}: was trained with other values of {', '.join(differing)} than are in force; "
+            f"delete {fold.folder} and {fold.method.per_query_path}, then the same command trains it again"
+        )
+
+
+def _unexplained(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Files that differ from the last record though all that they are made of is as it was."""
-    if old is None:
-        return []
     then, now = _made_of(old), _made_of(new)
     return [
         path
@@ -161,6 +207,7 @@ def _made_of(entry: dict[str, Any]) -> dict[str, tuple[list[Any], dict[str, str]
         params["dataset"],
         data["source_sha256"],
         [stages[stage] for stage in DATA_STAGES],
+        entry["versions"].get("polars"),  # which writes the files; what trains is named in its spec.json
     ]
     steps = {"parse": (parsing, data["files"])}
     trained, measured, summaries = _by_step(entry["results"])

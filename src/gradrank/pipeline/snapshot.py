@@ -31,7 +31,7 @@ def keep() -> int:
     Works in the current folder, like Snakemake. Raises GradrankError where nothing is finished.
     """
     found = _made_of(RESULTS.iterdir() if RESULTS.is_dir() else ())
-    if Results().provenance_path not in found:
+    if not any(own.provenance_path in found for own in Results().datasets()):
         raise GradrankError("results: nothing finished here; run `snakemake --cores 2` first")
     partial = SNAPSHOT.with_name(".snapshot.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -57,8 +57,8 @@ def restore() -> list[Path]:
         raise GradrankError(f"{SNAPSHOT}: no snapshot here; `dvc pull` brings it")
     # Without this folder Snakemake takes the records for those of an older version.
     METADATA.with_name("incomplete").mkdir(parents=True, exist_ok=True)
-    provenance = read_json(Results().snapshot.provenance_path)["datasets"].values()
-    data = {Path(path): digest for entry in provenance for path, digest in entry["data"]["files"].items()}
+    recorded = [own.provenance()["data"]["files"] for own in Results().snapshot.datasets() if own.recorded]
+    data = {Path(path): digest for files in recorded for path, digest in files.items()}
     restored = []
     for kept in sorted(RECORDS.rglob("*.json")):
         path = kept.relative_to(RECORDS).with_suffix("")

@@ -1,22 +1,30 @@
-"""Whether results/ belongs to this checkout: results/provenance.json held against what lies there now."""
+"""Whether results/ belongs to this checkout: every provenance.json held against what lies there now.
+
+A fresh clone has of each data set and study only what is in git: its record, summary or page. They are held against
+this checkout's parameters and code; of trained models and scores a note says that they are not here.
+"""
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256
+from gradrank.files import sha256
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import PACKAGE
 from gradrank.pipeline.params import Params
-from gradrank.pipeline.provenance import code_digests, code_files, in_force
+from gradrank.pipeline.provenance import code_digests, code_files, in_force, registered
+from gradrank.pipeline.study_provenance import study_code_files, study_in_force
 from gradrank.processor import form, refusal
-from gradrank.results import PER_QUERY, DataSet, Fold, Results
+from gradrank.results import PER_QUERY, PROVENANCE, DataSet, Fold, Recorded, Results
 from gradrank.validation import flat
+
+Hashes = Mapping[Path, str]  # SHA-256 by path
 
 
 class Check(NamedTuple):
@@ -28,7 +36,7 @@ class Check(NamedTuple):
 
 
 def verify(params: Params, results: Path, data: Path) -> Iterator[Check]:
-    """Every recorded data set's parameters, code, data and results; `data`: data/parquet.
+    """Every recorded data set's and study's parameters, code, data and results; `data`: data/parquet.
 
     Raises GradrankError where there is no record, or the package that runs is not this checkout's.
     """
@@ -36,74 +44,101 @@ def verify(params: Params, results: Path, data: Path) -> Iterator[Check]:
         raise GradrankError(
             f"the gradrank that runs lies in {PACKAGE}, not in this checkout: run `.venv/bin/gradrank` of this one"
         )
-    path = Results(results).provenance_path
-    if not path.is_file():
-        raise GradrankError(f"{path}: no such file; `snakemake --cores 2` writes it at its end")
-    recorded = read_json(path)["datasets"]
-    for dataset, entry in recorded.items():
-        yield from _parameters(params, dataset, entry["params"])
-        yield from _code(dataset, entry)
-        yield from _data(params, dataset, entry["data"], data)
-        yield from _results(dataset, entry["results"])
-        yield from _processors(dataset, entry.get("processors", ["not recorded"]))
-        yield from _versions(dataset, entry)
+    root = Results(results)
+    datasets, studies = {own.name: own for own in root.datasets()}, root.studies()
+    if not any(each.recorded for each in (*datasets.values(), *studies.values())):
+        raise GradrankError(
+            f"{results}/<dataset>/{PROVENANCE}: no such file; `snakemake --cores 2` writes it at its end"
+        )
+    for own in datasets.values():
+        if own.recorded:
+            yield from _dataset(params, own, data)
+    for name, study in studies.items():
+        if study.recorded:
+            yield from _study(params, name, study, root)
+    yield from _unrecorded(
+        params, {name for name, own in datasets.items() if own.recorded}, datasets | studies
+    )
+
+
+def _dataset(params: Params, own: DataSet, data: Path) -> Iterator[Check]:
+    name, record, again = own.name, own.provenance(), f"snakemake --cores 2 {own.name}"
+    yield from _parameters(name, record["params"], in_force(params, name, params.model_names()), again)
+    yield from _code(name, record["code"], code_files(registered(record["params"]) & models().keys()), again)
+    yield from _data(params, name, record["data"], data)
+    yield from _results(own, record["results"], f"{again} --forcerun provenance")
+    yield from _processors(name, record["processors"], f"rm -rf {own.folder} && {again}")
+    yield from _versions(name, record["versions"])
+
+
+def _study(params: Params, name: str, study: Recorded, root: Results) -> Iterator[Check]:
+    record, again = study.provenance(), f"snakemake --cores 2 {name if '/' not in name else ''}".rstrip()
+    if name not in params.studies:
+        yield Check(False, f"{name}: no longer in params.yaml", f"rm -r {study.folder}")
+        return
+    names = registered(record["params"]) & models().keys()
+    yield from _parameters(name, record["params"], study_in_force(params, name), again)
+    yield from _code(name, record["code"], study_code_files(name, names), again)
+    yield from _read(name, record["read"], root, again)
+    files = {study.folder / path: digest for path, digest in record["results"].items()}
+    checks = list(_files(name, files, lambda path: f"rm -f {path} && {again}"))
+    yield from checks or [Check(True, f"{name}: results: {len(files)} files")]
+    yield from _processors(name, record["processors"], f"rm -rf {study.folder} && {again}")
+    yield from _versions(name, record["versions"])
+
+
+def _unrecorded(params: Params, recorded: set[str], found: Mapping[str, Recorded]) -> Iterator[Check]:
     for dataset in params.run.datasets:
         if dataset not in recorded:
             yield Check(False, f"{dataset}: in run.datasets, but never completed", "snakemake --cores 2")
-    for own in Results(results).datasets():
-        if own.summarised and own.name not in {*recorded, *params.run.datasets}:
-            yield Check(None, f"{own.name}: has no record here", f"snakemake --cores 2 {own.name}")
+    for name, own in found.items():
+        if not own.recorded and name not in params.run.datasets:
+            yield Check(None, f"{name}: has no record here")
 
 
-def _parameters(params: Params, dataset: str, recorded: dict[str, Any]) -> Iterator[Check]:
-    now = in_force(params, [dataset], params.model_names())
-    now["dataset"] = now.pop("datasets")[dataset]
-    now, again = json.loads(json.dumps(now)), f"snakemake --cores 2 {dataset}"
-    trained, wanted = recorded["models"], now["models"]
+def _parameters(label: str, then: dict[str, Any], now: dict[str, Any], again: str) -> Iterator[Check]:
+    now = json.loads(json.dumps(now))
+    trained, wanted = then["models"], now["models"]
     checks = [
         Check(
-            False,
-            f"{dataset}: models.{name}: {'not trained' if name in wanted else 'no longer there'}",
-            again,
+            False, f"{label}: models.{name}: {'not trained' if name in wanted else 'no longer there'}", again
         )
         for name in sorted(trained.keys() ^ wanted.keys())
     ]
-    then, values = (
-        flat(each | {"models": {name: each["models"][name] for name in trained.keys() & wanted.keys()}})
-        for each in (recorded, now)
+    both = trained.keys() & wanted.keys()
+    old, new = (
+        flat(each | {"models": {name: each["models"][name] for name in both}}) for each in (then, now)
     )
     checks += [
         Check(
             False,
-            f"{dataset}: {key.replace('.params.', '.')}: {then.get(key)} then, {values.get(key)} now",
+            f"{label}: {key.replace('.params.', '.')}: {old.get(key)} then, {new.get(key)} now",
             again,
         )
-        for key in sorted(then.keys() | values.keys())
-        if then.get(key) != values.get(key)
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key) != new.get(key)
     ]
-    yield from checks or [Check(True, f"{dataset}: parameters: {len(values)} values")]
+    yield from checks or [Check(True, f"{label}: parameters: {len(new)} values")]
 
 
-def _code(dataset: str, entry: dict[str, Any]) -> Iterator[Check]:
-    names = {variant["model"] for variant in entry["params"]["models"].values()} & models().keys()
-    stages, then = code_files(names), entry["code"]["files"]
-    digests, now = code_digests(names)
+def _code(
+    label: str, recorded: dict[str, Any], stages: Mapping[str, list[str]], again: str
+) -> Iterator[Check]:
+    found = code_digests(stages)
+    then, now = recorded["files"], found["files"]
     for path in sorted(path for path in then.keys() | now.keys() if then.get(path) != now.get(path)):
         what = "changed" if path in then and path in now else "new" if path in now else "no longer used"
         concerned = ", ".join(stage for stage, files in stages.items() if path in files)
-        yield Check(
-            False, f"{dataset}: {path}: {what}{f', concerns {concerned}' if concerned else ''}",
-            f"snakemake --cores 2 {dataset}",
-        )  # fmt: skip
-    if digests == entry["code"]["stages"]:
-        yield Check(True, f"{dataset}: code: {len(now)} files of {len(stages)} stages")
+        yield Check(False, f"{label}: {path}: {what}{f', concerns {concerned}' if concerned else ''}", again)
+    if found["stages"] == recorded["stages"]:
+        yield Check(True, f"{label}: code: {len(now)} files of {len(stages)} stages")
 
 
 def _data(params: Params, dataset: str, recorded: dict[str, Any], data: Path) -> Iterator[Check]:
     own, parquet = getattr(params.datasets.get(dataset), "path", None), data / f"{dataset}.parquet"
     again = f"snakemake --cores 2 {parquet} && snakemake --cores 2 {dataset}"
-    checks = list(_files(dataset, recorded["files"], lambda path: f"rm -f {path} && {again}"))
-    yield from checks or [Check(True, f"{dataset}: data: {len(recorded['files'])} files")]
+    files = {Path(path): digest for path, digest in recorded["files"].items()}
+    yield from _held(dataset, "data", [files], lambda path: f"rm -f {path} && {again}", "data are not in git")
     text = Path(own or data.parent / "raw" / dataset)
     if not text.exists():
         yield Check(None, f"{dataset}: {text}: not here; models read the Parquet files alone")
@@ -127,10 +162,19 @@ def _sha256_of_text(path: Path) -> str | None:
     return digest.hexdigest()
 
 
-def _results(dataset: str, recorded: dict[str, str]) -> Iterator[Check]:
-    again = f"snakemake --cores 2 {dataset} --forcerun provenance"
-    checks = list(_files(dataset, recorded, lambda path: f"rm -rf {_to_delete(path)} && {again}"))
-    yield from checks or [Check(True, f"{dataset}: results: {len(recorded)} files")]
+def _results(own: DataSet, recorded: dict[str, str], again: str) -> Iterator[Check]:
+    """A method, or the tables, may be absent altogether; the summary is in git, as the record is."""
+    paths = sorted(own.folder / path for path in recorded)
+    files = {path: recorded[str(path.relative_to(own.folder))] for path in paths}
+    committed = (own.summary_path, own.summary_page_path)
+    groups = [
+        {path: files[path] for path in group}
+        for _, group in groupby(paths, lambda path: path.relative_to(own.folder).parts[0])
+    ]
+    why = "trained models and scores are not in git"
+    yield from _held(
+        own.name, "results", groups, lambda path: f"rm -rf {_to_delete(path)} && {again}", why, committed
+    )
 
 
 def _to_delete(path: Path) -> str:
@@ -140,30 +184,72 @@ def _to_delete(path: Path) -> str:
     return str(path if path.name == PER_QUERY else DataSet(Path(*path.parts[:2])).summary_path)
 
 
-def _files(dataset: str, recorded: dict[str, str], remedy: Callable[[Path], str]) -> Iterator[Check]:
+def _held(
+    label: str,
+    what: str,
+    groups: Iterable[Hashes],
+    remedy: Callable[[Path], str],
+    why: str,
+    committed: Iterable[Path] = (),
+) -> Iterator[Check]:
+    """Files of groups each of which is here whole or not at all: then a note says `why`; those in git are here."""
+    groups = list(groups)
+    here = [group for group in groups if any(path in committed or path.is_file() for path in group)]
+    checks = [check for group in here for check in _files(label, group, remedy)]
+    held, absent = (sum(map(len, some)) for some in (here, [group for group in groups if group not in here]))
+    if held and not checks:
+        checks = [Check(True, f"{label}: {what}: {held} files")]
+    yield from checks
+    if absent:
+        yield Check(None, f"{label}: {absent} files are not here: {why}")
+
+
+def _files(label: str, recorded: Hashes, remedy: Callable[[Path], str]) -> Iterator[Check]:
     for path, digest in sorted(recorded.items()):
-        if not Path(path).is_file():
-            yield Check(False, f"{dataset}: {path}: deleted", remedy(Path(path)))
+        if not path.is_file():
+            yield Check(False, f"{label}: {path}: deleted", remedy(path))
         elif sha256(path) != digest:
-            yield Check(False, f"{dataset}: {path}: edited or replaced", remedy(Path(path)))
+            yield Check(False, f"{label}: {path}: edited or replaced", remedy(path))
 
 
-def _processors(dataset: str, recorded: list[str]) -> Iterator[Check]:
+def _read(label: str, recorded: dict[str, str], root: Results, again: str) -> Iterator[Check]:
+    """The methods that a study is about: as its data sets' records name them, and as they lie here."""
+    known = {
+        f"{own.name}/{path}": digest
+        for own in root.datasets()
+        if own.recorded
+        for path, digest in own.provenance()["results"].items()
+    }
+    wrong, held = [], 0
+    for path, digest in recorded.items():
+        lies = root.folder / path
+        found = {known[path]} if path in known else set()
+        found |= {sha256(lies)} if lies.is_file() else set()
+        held += bool(found)
+        if found - {digest}:
+            wrong.append(Check(False, f"{label}: {lies}: not the values that the page was made of", again))
+    if held and not wrong:
+        yield Check(True, f"{label}: methods: {held} of {len(recorded)}")
+    yield from wrong
+    if absent := len(recorded) - held:
+        yield Check(None, f"{label}: {absent} methods are not here: trained models and scores are not in git")
+
+
+def _processors(label: str, recorded: list[str], again: str) -> Iterator[Check]:
     for made in recorded:
         if reason := refusal(made):
-            again = f"rm -rf results/{dataset} && snakemake --cores 2 {dataset}"
-            yield Check(False, f"{dataset}: instruction set: {reason}", again)
+            yield Check(False, f"{label}: instruction set: {reason}", again)
         elif made != form():
-            yield Check(None, f"{dataset}: trained with {made}, here is {form()}: last digits may differ")
+            yield Check(None, f"{label}: trained with {made}, here is {form()}: last digits may differ")
         else:
-            yield Check(True, f"{dataset}: instruction set: {made}")
+            yield Check(True, f"{label}: instruction set: {made}")
 
 
-def _versions(dataset: str, entry: dict[str, Any]) -> Iterator[Check]:
-    for name, then in entry["versions"].items():
+def _versions(label: str, recorded: dict[str, str]) -> Iterator[Check]:
+    for name, then in recorded.items():
         try:
             now = version(name)
         except PackageNotFoundError:
             continue
         if now != then:
-            yield Check(None, f"{dataset}: trained with {name} {then}, here is {now}: last digits may differ")
+            yield Check(None, f"{label}: trained with {name} {then}, here is {now}: last digits may differ")

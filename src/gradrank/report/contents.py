@@ -10,12 +10,13 @@ import yaml
 from gradrank import results
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError
+from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.files import read_json
 from gradrank.git import revision
 from gradrank.report.tables.summary_tables import means, read_tables
 from gradrank.report.tables.table import Row
-from gradrank.results import SUMMARY, Cost, Results
+from gradrank.results import SUMMARY, Results
 
 if TYPE_CHECKING:
     import numpy as np
@@ -132,7 +133,7 @@ def _read_dataset(
     if left := [model for model in others if model not in summary and model not in on_pages]:
         notices.append(f"Evaluated, but not part of this summary: {', '.join(left)}.")
     meta = data / f"{own.name}.json"
-    costs = {model: own.method(model).cost() for model in summary} if tables else {}
+    costs = {model: Cost.of(own.method(model).timings()) for model in summary} if tables else {}
     return DataSet(
         name=own.name,
         title=title,

@@ -25,7 +25,7 @@ MADE_OF = {
     RESULTS / "toy/summary.json": [FOLD / "scores.parquet"],
     RESULTS / "toy/tables": [FOLD / "scores.parquet"],
     RESULTS / "other/summary.json": [],  # of a data set that the study does not have
-    RESULTS / "provenance.json": [RESULTS / "toy/summary.json"],
+    RESULTS / "toy/provenance.json": [RESULTS / "toy/summary.json"],
     RESULTS / "tracked.json": [RESULTS / "toy/summary.json"],
 }
 OF_STUDY = [path for path in MADE_OF if "other" not in path.parts]
@@ -52,7 +52,7 @@ def project(tmp_path, monkeypatch) -> None:
         make(path, f"first {path}")
     write_json(RESULTS / "toy/summary.json", {"lambdamart": {"ndcg@10": 0.5, "map": 0.25}})
     files = {str(PARQUET): sha256(PARQUET)}
-    write_json(RESULTS / "provenance.json", {"datasets": {"toy": {"data": {"files": files}}}})
+    write_json(RESULTS / "toy/provenance.json", {"data": {"files": files}})
     assert keep() == len(OF_STUDY)
 
 

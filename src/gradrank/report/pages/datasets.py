@@ -4,6 +4,7 @@ from typing import Any
 
 from gradrank.data.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.evaluation.costs import Cost
 from gradrank.report.contents import Contents, DataSet
 from gradrank.report.pages.page import Page, render_page
 from gradrank.report.plots.curves import learning_curves
@@ -15,7 +16,6 @@ from gradrank.report.plots.sweeps import sweeps
 from gradrank.report.plots.two_methods import two_methods
 from gradrank.report.tables.numbers import best, number
 from gradrank.report.tables.table import Row
-from gradrank.results import Cost
 
 
 def pages(contents: Contents) -> list[Page]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests
@@ -102,7 +103,7 @@ def _order(rows: Sequence[Row]) -> str:
 
 def _times(inputs: Inputs, dataset: str, models: Sequence[str]) -> Table:
     fastest = _theirs(METHODS["prank"][1])
-    costs = {model: inputs.method(dataset, model).cost() for model in models}
+    costs = {model: Cost.of(inputs.method(dataset, model).timings()) for model in models}
     ours = {model: cost.mean_fit_seconds if cost else np.nan for model, cost in costs.items()}
     rows = []
     for model in sorted(models, key=ours.get):

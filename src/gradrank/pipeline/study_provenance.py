@@ -1,0 +1,97 @@
+"""What a study's page was made of: results/studies/<study>/provenance.json, in git; `gradrank verify` reads it.
+
+- params: what params.yaml said of it, resolved: `seed`, `settings`, and `models` and `evaluation` of what it reads;
+- code: as in `gradrank.pipeline.provenance`: of these models, of the study's own jobs and of the page;
+- read: the SHA-256 of per_query.parquet of every method that the page is about, by path within results/;
+- versions, processors: of what trained these methods and of what wrote the page;
+- results: the SHA-256 of numbers.json and page.md.
+
+It holds no times and no places, as that of a data set.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from gradrank import __version__
+from gradrank.files import sha256, write_json
+from gradrank.pipeline.code_closure import stage_files
+from gradrank.pipeline.provenance import (
+    MEASURING,
+    code_digests,
+    measuring_files,
+    models_in_force,
+    read_specs,
+    refuse,
+    registered,
+    rule_files,
+    trained_with,
+)
+from gradrank.pipeline.studies import get_study
+from gradrank.processor import form
+from gradrank.results import Method, Results, StudyFolder
+
+COMPUTING = ("numba", "numpy", "polars", "scipy", "torch")  # packages of the pages and the studies' own jobs
+
+
+def study_provenance(name: str, params: Mapping[str, Any], results: Path) -> None:
+    """Write the record of `<study>` or `<study>/reduced` over the one that lies there.
+
+    params: `study_in_force` of params.yaml. Raises GradrankError where a file is missing, and where one differs from
+    the record that lies there though nothing that it is made of does.
+    """
+    root = Results(results)
+    study, methods = root.study(name), list(_methods(root, params["settings"]))
+    own = {"versions": dict(_versions()), "processor": form()}
+    new = {
+        "params": params,
+        "code": code_digests(study_code_files(name, registered(params))),
+        "read": {
+            str(method.per_query_path.relative_to(root.folder)): sha256(method.per_query_path)
+            for method in methods
+        },
+        **trained_with([own, *(spec for _, spec in read_specs(methods))]),
+        "results": {path.name: sha256(path) for path in study_files(study)},
+    }
+    if study.recorded:
+        old = study.provenance()
+        if all(old[part] == new[part] for part in new if part != "results"):
+            changed = [path for path, now in new["results"].items() if old["results"][path] != now]
+            refuse([str(study.folder / path) for path in changed], study.provenance_path)
+    write_json(study.provenance_path, new)
+
+
+def study_in_force(params: Any, name: str) -> dict[str, Any]:
+    """What a `gradrank.pipeline.params.Params` says of a study or its reduced form, as plain data."""
+    return models_in_force(params, params.study_models(name)) | {"settings": params.study_settings(name)}
+
+
+def study_code_files(name: str, names: Iterable[str]) -> dict[str, list[str]]:
+    """The files that each stage depends on, from these registered models' training to the study's page."""
+    study, names = name.partition("/")[0], set(names)
+    stages = measuring_files(names) if names else {}
+    if hasattr(get_study(study), "jobs"):
+        stages["study_job"] = stage_files("study_job", f"gradrank.studies.{study}.experiments")
+    stages["study"] = stage_files("study", f"gradrank.studies.{study}.page")
+    return stages | {"workflow": rule_files("study", *(("train", *MEASURING) if names else ()))}
+
+
+def study_files(study: StudyFolder) -> list[Path]:
+    """What is in git of a study beside its record."""
+    return [study.numbers_path, study.markdown_path]
+
+
+def _methods(root: Results, settings: Mapping[str, Any]) -> Iterator[Method]:
+    for dataset in settings.get("datasets", ()):
+        for model in settings.get("models", ()):
+            yield root.dataset(dataset).method(model)
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    yield "gradrank", __version__
+    for name in COMPUTING:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:
+            continue
