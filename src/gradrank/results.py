@@ -103,6 +103,11 @@ class Fold(Folder):
     def finished(self) -> bool:
         return self.spec_path.is_file()
 
+    @property
+    def whole(self) -> bool:
+        """Whether all is there that spec.json, written last, says is there."""
+        return all((self.folder / name).exists() for name in FOLD_FILES)
+
     def spec(self) -> dict[str, Any]:
         """`model`, `dataset`, `fold`, `params`, `features`, `seed`, `job_seed`, `data_sha256` and `versions`."""
         return read_json(self.spec_path)

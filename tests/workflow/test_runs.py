@@ -1,9 +1,11 @@
 """The same bytes at any --cores, after a kill, from any working folder."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
+from collections import Counter
 
 
 def test_one_core_gives_the_bytes_of_two(finished, project):
@@ -40,3 +42,18 @@ def test_half_written_fold_is_not_taken_for_a_finished_one(finished, rerun):
     (fold / "spec.json").unlink()
     rerun.snakemake("--cores", "2")
     assert rerun.results() == finished.results()
+
+
+def test_what_is_deleted_is_made_again_by_the_same_command(finished, rerun):
+    net = rerun.root / "results/synthetic_net"
+    shutil.rmtree(net / "ranknet_linear")
+    shutil.rmtree(net / "lambdamart/fold2")
+    (net / "lambdamart/fold3/history.parquet").unlink()
+    (net / "single_feature/per_query.parquet").unlink()
+    planned = Counter()
+    for (rule, _, _), jobs in rerun.planned().items():
+        planned[rule] += jobs
+    assert planned["evaluate_folds"] == 3 and planned["train"] == 7
+    rerun.snakemake("--cores", "2")
+    assert rerun.results() == finished.results()
+    assert "Nothing to be done" in rerun.snakemake("--cores", "2")

@@ -20,7 +20,9 @@ from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
 from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
 from gradrank.pipeline.code_closure import code, digest, stage_files
+from gradrank.pipeline.gaps import forget_unfinished, gaps
 from gradrank.pipeline.folder_lock import clear_stale_locks
+from gradrank.results import Results
 from gradrank.pipeline.provenance import code_files
 from gradrank.pipeline.study_provenance import study_code_files
 
@@ -40,6 +42,8 @@ except GradrankError as error:
     raise WorkflowError(str(error)) from None
 
 holds_folder = workflow.is_main_process and clear_stale_locks()
+if holds_folder:
+    forget_unfinished(Results())
 
 
 # Not at a dry run, and before any job starts. A cancelled job takes what its group had made with it, which this run
@@ -123,28 +127,31 @@ def needs_of_model(model):
 def needs_of(wildcards):
     """What a model declares that it needs: the pairs file, other models' scores of the same fold."""
     needs_pairs, members = needs_of_model(wildcards.model)
-    folders = [f"results/{wildcards.dataset}/{member}/fold{wildcards.fold}" for member in members]
-    pairs = {"pairs": f"data/pairs/{wildcards.dataset}.parquet"} if needs_pairs else {}
-    return pairs | {"scores": scores_and_specs(folders)} if members else pairs
+    pairs = [f"data/pairs/{wildcards.dataset}.parquet"] if needs_pairs else []
+    return pairs + [
+        f"results/{wildcards.dataset}/{member}/fold{wildcards.fold}/scores.parquet" for member in members
+    ]
 
 
-def needs_options(model, dataset):
-    """The same as options of `gradrank train`."""
+@cache
+def training_options(model, dataset):
+    """How a training job is called, but for its data and fold."""
     needs_pairs, members = needs_of_model(model)
-    return (f" --pairs data/pairs/{dataset}.parquet" if needs_pairs else "") + (
-        f" --members results/{dataset}" if members else ""
-    )
+    pairs = f" --pairs data/pairs/{dataset}.parquet" if needs_pairs else ""
+    return f"{model_options(model)} --seed {params.seed}{pairs}{f' --members results/{dataset}' if members else ''}"
 
 
-def trained(wildcards):
-    """What training leaves of every fold of a rule's data set and model, for who reads its scores."""
-    return scores_and_specs(
-        f"results/{wildcards.dataset}/{wildcards.model}/fold{fold}" for fold in folds(wildcards.dataset)
-    )
+@cache
+def training_code(model):
+    return code("train", params.model(model).__module__)
 
 
-def scores_and_specs(folders):
-    return [f"{folder}/{name}" for folder in folders for name in ("scores.parquet", "spec.json")]
+def scores_of(wildcards):
+    """The scores of every fold of a rule's data set and model."""
+    return [
+        f"results/{wildcards.dataset}/{wildcards.model}/fold{fold}/scores.parquet"
+        for fold in folds(wildcards.dataset)
+    ]
 
 
 @cache
@@ -152,11 +159,6 @@ def model_options(name):
     """A model's registered name and the values in force, as options."""
     variant = params.models[name]
     return f"--model {variant.model} --params {shlex.quote(as_json(variant.params))}"
-
-
-@cache
-def training_code(name):
-    return code("train", params.model(name).__module__)
 
 
 def registered(name):
@@ -175,10 +177,16 @@ def recording_code(stage, made_of):
 
 
 def recorded(datasets, studies):
-    """The records of these data sets and studies, which are made last."""
-    return expand("results/{dataset}/provenance.json", dataset=datasets) + expand(
-        "results/studies/{study}/provenance.json", study=studies
-    )
+    """The records of these data sets and studies, which are made last; and what they were made of and is gone."""
+    made_of = {dataset: set(MODELS) for dataset in datasets}
+    for settings in map(params.study_settings, studies):
+        for dataset in settings.get("datasets", ()):
+            made_of.setdefault(dataset, set()).update(settings["models"])
+    return [
+        *expand("results/{dataset}/provenance.json", dataset=datasets),
+        *expand("results/studies/{study}/provenance.json", study=studies),
+        *(path for dataset in made_of for path in gaps(Results(), dataset, made_of[dataset], folds(dataset))),
+    ]
 
 
 def width(dataset):

@@ -4,7 +4,7 @@
 rule evaluate_folds:
     input:
         data="data/parquet/{dataset}.parquet",
-        trained=trained,
+        scores=scores_of,
     output:
         "results/{dataset}/{model}/per_query.parquet",
     log:
