@@ -5,7 +5,7 @@
     per_query.parquet, methods.csv      every method's test queries, and its means: for DVC, as metrics.json is
     snapshot/                           what is finished, once more: for DVC
     studies/<study>/[reduced/]          page.json, page.md, numbers.json, provenance.json, tables/, jobs/<job>.json
-    <dataset>/                          summary.json, summary.md, provenance.json, tables/
+    <dataset>/                          summary.json, summary.md, queries.parquet, provenance.json, tables/
     <dataset>/<method>/                 per_query.parquet
     <dataset>/<method>/fold<k>/         model/, scores.parquet, history.parquet, timing.json, spec.json
 
@@ -172,6 +172,7 @@ class DataSet(Recorded):
 
     summary_path = Below(SUMMARY)
     summary_page_path = Below("summary.md")
+    queries_path = Below("queries.parquet")
     tables_path = Below("tables")
 
     @property

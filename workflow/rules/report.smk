@@ -1,4 +1,4 @@
-# Needs: per_query.parquet of every model. Makes: results/<dataset>/summary.json, summary.md and tables/,
+# Needs: per_query.parquet of every model. Makes: results/<dataset>/summary.json, summary.md, queries.parquet and tables/,
 # results/report.html, its tables in results/report/, and results/per_query.parquet, which cover every data set
 # and study that has results.
 
@@ -14,6 +14,7 @@ rule summary:
             category="Tables",
             labels={"data set": "{dataset}"},
         ),
+        queries="results/{dataset}/queries.parquet",
         tables=directory("results/{dataset}/tables"),
     log:
         "logs/summary/{dataset}.log",

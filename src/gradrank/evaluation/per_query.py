@@ -15,11 +15,12 @@ import numpy as np
 
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
-from gradrank.results import PER_QUERY, Method, Results
+from gradrank.results import PER_QUERY, DataSet, Method, Results
 
 if TYPE_CHECKING:
     import polars as pl
 
+COMPACT = ("ndcg@10", "map")
 KEYS = ("dataset", "model", "convention", "split", "fold", "qid")  # the columns that are no metric
 
 
@@ -106,6 +107,22 @@ def write_all_test_queries(results: Results, out: Path) -> None:
         raise GradrankError(f"{results.folder}: no <dataset>/<model>/{PER_QUERY} below it")
     with atomic(out) as partial:
         join_test_queries(methods).write_parquet(partial)
+
+
+def write_compact(dataset: DataSet, models: Iterable[str], convention: str) -> None:
+    """What paired tests between two commits need, small enough for git: COMPACT under one convention, as float32.
+
+    Equal values stay equal; a difference moves by less than 1e-7. Metrics that were not measured are left out.
+    """
+    import polars as pl
+
+    rows = join_test_queries(map(dataset.method, models)).filter(convention=convention)
+    keys = [name for name in KEYS if name in rows.columns]
+    kept = [metric for metric in COMPACT if metric in rows.columns]
+    with atomic(dataset.queries_path) as partial:
+        rows.select(*keys, pl.col(kept).cast(pl.Float32)).write_parquet(
+            partial, compression="zstd", compression_level=19
+        )
 
 
 def join_test_queries(methods: Iterable[Method]) -> "pl.DataFrame":

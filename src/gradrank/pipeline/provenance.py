@@ -127,7 +127,7 @@ def data_files(dataset: str, data: Path) -> list[Path]:
 
 def result_files(own: DataSet, names: Iterable[str]) -> list[Path]:
     """Every file of a data set's results that equal parameters, code and data make equal."""
-    found = [own.summary_path, own.summary_page_path, *own.tables_path.glob("*")]
+    found = [own.summary_path, own.summary_page_path, own.queries_path, *own.tables_path.glob("*")]
     found += [path for name in names for path in own.method(name).folder.rglob("*")]
     return sorted(
         path for path in found if path.is_file() and path.name != TIMING and not path.name.startswith(".")

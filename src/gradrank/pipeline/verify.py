@@ -166,7 +166,7 @@ def _results(own: DataSet, recorded: dict[str, str], again: str) -> Iterator[Che
     """A method, or the tables, may be absent altogether; the summary is in git, as the record is."""
     paths = sorted(own.folder / path for path in recorded)
     files = {path: recorded[str(path.relative_to(own.folder))] for path in paths}
-    committed = (own.summary_path, own.summary_page_path)
+    committed = (own.summary_path, own.summary_page_path, own.queries_path)
     groups = [
         {path: files[path] for path in group}
         for _, group in groupby(paths, lambda path: path.relative_to(own.folder).parts[0])

@@ -1,10 +1,11 @@
-"""A data set's results in numbers: summary.json and summary.md (both in git), and tables as CSV and Markdown."""
+"""A data set's results in numbers: summary.json, summary.md and queries.parquet (all in git), and tables as CSV and
+Markdown."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from gradrank.errors import GradrankError, nearest
-from gradrank.evaluation.per_query import QueryValues, read_test_queries
+from gradrank.evaluation.per_query import QueryValues, read_test_queries, write_compact
 from gradrank.files import atomic, write_json
 from gradrank.report.tables.summary_page import summary_page
 from gradrank.report.tables.summary_tables import Measured, means, summary_tables
@@ -13,7 +14,7 @@ from gradrank.results import DataSet
 
 
 def summary(folder: Path, models: Sequence[str], convention: str) -> None:
-    """Write summary.json, summary.md and tables/ into `folder`, which is results/<dataset>.
+    """Write summary.json, summary.md, queries.parquet and tables/ into `folder`, which is results/<dataset>.
 
     models: those to compare, each with its per_query.parquet. convention: the primary one, of summary.json
     and summary.md; the tables hold every convention that was measured. Every metric that was measured is shown.
@@ -27,6 +28,7 @@ def summary(folder: Path, models: Sequence[str], convention: str) -> None:
     for table in tables.values():
         write_table(table, own.tables_path)
     write_json(own.summary_path, means(tables["main"].rows, convention))
+    write_compact(own, models, convention)
     with atomic(own.summary_page_path) as partial:
         partial.write_text(summary_page(own.name, convention, tables), encoding="utf-8")
 
