@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from gradrank.diff.results import (
+    all_measured,
     faults,
-    measured,
     methods_of,
     of_provenance,
     primary_convention,
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 def read_folder(path: Path) -> Side:
     """Raises GradrankError where there are no results."""
+    import polars as pl
+
     root, only = _located(path)
     datasets = [root.dataset(only)] if only else root.datasets()
     summaries = {each.name: each.summary() for each in datasets if each.summarised}
@@ -37,7 +39,8 @@ def read_folder(path: Path) -> Side:
             f"{path}: no results; expected <dataset>/{SUMMARY} or <dataset>/<model>/{PER_QUERY} below it"
         )
     known = _known(root, names)
-    values = measured(frame, known["conventions"]) if frame is not None else {}
+    frames = [pl.read_parquet(each.queries_path) for each in datasets if each.queries_path.is_file()]
+    values = all_measured(frames, frame, known["conventions"])
     values = {dataset: own for dataset, own in values.items() if dataset in names}
     costs = {(method.dataset, method.name): Cost.of(method.timings()) for method in methods}
     cure = "run `dvc pull`, or the workflow, in its checkout"

@@ -1,6 +1,6 @@
 """What results have in common, wherever they lie: summary.json, values a query and provenance.json."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +41,16 @@ def measured(frame: "pl.DataFrame", conventions: Mapping[str, str]) -> dict[str,
     return found
 
 
+def all_measured(
+    in_git: Iterable["pl.DataFrame"], whole: "pl.DataFrame | None", conventions: Mapping[str, str]
+) -> dict[str, dict[str, QueryValues]]:
+    """As `measured`: of the data sets that `whole` holds every metric, of others the two of each queries.parquet."""
+    found: dict[str, dict[str, QueryValues]] = {}
+    for frame in in_git if whole is None else (*in_git, whole):
+        found |= measured(frame, conventions)
+    return found
+
+
 def methods_of(
     summaries: Summaries, values: Values, costs: Mapping[tuple[str, str], Cost | None]
 ) -> dict[str, dict[str, Method]]:
@@ -61,7 +71,8 @@ def _method(summary: Mapping[str, float | None], values: QueryValues | None, cos
     if values is None:
         return Method(summary, None, cost)
     means = {metric: values.mean(metric) for metric in values.values}
-    return Method({metric: None if np.isnan(mean) else mean for metric, mean in means.items()}, values, cost)
+    known = {metric: None if np.isnan(mean) else mean for metric, mean in means.items()}
+    return Method({**summary, **known}, values, cost)
 
 
 def faults(summaries: Summaries, values: Values, cure: str) -> list[str]:

@@ -1,6 +1,7 @@
 """A git revision, or a DVC experiment, which is a commit too, as a Side.
 
-Git holds summary.json, provenance.json and params.yaml; DVC the values a query and, in results/snapshot, timings.
+Git holds summary.json, provenance.json, params.yaml and two metrics' values a query; DVC every metric's and, in
+results/snapshot, timings.
 """
 
 import hashlib
@@ -14,8 +15,8 @@ from typing import Any
 import yaml
 
 from gradrank.diff.results import (
+    all_measured,
     faults,
-    measured,
     methods_of,
     of_provenance,
     params_of,
@@ -54,7 +55,12 @@ def read_revision(name: str, kind: str, commit: str) -> Side:
         raise GradrankError(f"{name}: no results/<dataset>/{SUMMARY} there; run in the project's own folder")
     methods = {dataset: summaries.get(dataset, {}) for dataset in datasets}
     known, notices = _known(committed, methods)
-    values = measured(frame, known["conventions"]) if frame is not None else {}
+    frames = [
+        pl.read_parquet(io.BytesIO(text))
+        for path, text in sorted(committed.files.items())
+        if _RESULTS.dataset(Path(path).parent.name).queries_path == Path(path)
+    ]
+    values = all_measured(frames, frame, known["conventions"])
     return Side(
         name=name,
         kind=kind,

@@ -41,7 +41,7 @@ class QueryValues:
         for fold in np.unique(self.folds):
             chosen = values[(self.folds == fold) & ~np.isnan(values)]
             if len(chosen):
-                means[int(fold)] = float(np.mean(chosen)), len(chosen)
+                means[int(fold)] = float(np.mean(chosen, dtype=np.float64)), len(chosen)
         return means
 
     def of_fold(self, fold: int) -> "QueryValues":
