@@ -110,17 +110,20 @@ def write_all_test_queries(results: Results, out: Path) -> None:
 
 
 def write_compact(dataset: DataSet, models: Iterable[str], convention: str) -> None:
-    """What paired tests between two commits need, small enough for git: COMPACT under one convention, as float32.
+    """What paired tests between two commits need, small enough for git: COMPACT under one convention.
 
-    Equal values stay equal; a difference moves by less than 1e-7. Metrics that were not measured are left out.
+    float32, to six decimals: read back as float64 and rounded once more they are those decimals exactly. A metric
+    that was not measured is left out.
     """
     import polars as pl
 
     rows = join_test_queries(map(dataset.method, models)).filter(convention=convention)
     keys = [name for name in KEYS if name in rows.columns]
-    kept = [metric for metric in COMPACT if metric in rows.columns]
+    values = [
+        pl.Series(name, np.round(rows[name].to_numpy(), 6), pl.Float32) for name in COMPACT if name in rows
+    ]
     with atomic(dataset.queries_path) as partial:
-        rows.select(*keys, pl.col(kept).cast(pl.Float32)).write_parquet(
+        rows.select(*keys).with_columns(*values).write_parquet(
             partial, compression="zstd", compression_level=19
         )
 
