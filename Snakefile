@@ -13,4 +13,5 @@ rule all:
         rules.report.output,
         lambda _: recorded(requested(), requested_studies()),
         rules.track.output,
+        rules.snapshot.output,
     localrule: True

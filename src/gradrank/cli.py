@@ -350,16 +350,18 @@ def verify(
 
 @app.command()
 def snapshot(
+    records: Annotated[
+        list[Path], typer.Argument(help="provenance.json of each data set and study to keep.")
+    ],
     means: Annotated[
-        Path | None, typer.Option(help="Also write every method's means as CSV, which DVC can plot.")
-    ] = None,
+        Path, typer.Option(help="CSV file to write with every method's means, which DVC can plot.")
+    ],
 ) -> None:
-    """Copy the finished run to results/snapshot, which DVC versions (the last step of its stage)."""
-    from gradrank.pipeline.snapshot import SNAPSHOT, keep, write_means
+    """Copy what was run to results/snapshot, which DVC versions: what any machine makes alike."""
+    from gradrank.pipeline.snapshot import SNAPSHOT
+    from gradrank.pipeline.snapshot import snapshot as run
 
-    typer.echo(f"{SNAPSHOT}: {keep()} outputs")
-    if means is not None:
-        write_means(means)
+    typer.echo(f"{SNAPSHOT}: {run(records, means)} outputs")
 
 
 @app.command()

@@ -177,16 +177,22 @@ def recording_code(stage, made_of):
 
 
 def recorded(datasets, studies):
-    """The records of these data sets and studies, which are made last; and what they were made of and is gone."""
+    """Their records, which are made last; and what these are about and is gone."""
     made_of = {dataset: set(MODELS) for dataset in datasets}
     for settings in map(params.study_settings, studies):
         for dataset in settings.get("datasets", ()):
             made_of.setdefault(dataset, set()).update(settings["models"])
-    return [
-        *expand("results/{dataset}/provenance.json", dataset=datasets),
-        *expand("results/studies/{study}/provenance.json", study=studies),
-        *(path for dataset in made_of for path in gaps(Results(), dataset, made_of[dataset], folds(dataset))),
-    ]
+    gone = (
+        path for dataset in made_of for path in gaps(Results(), dataset, made_of[dataset], folds(dataset))
+    )
+    return [*records(datasets, studies), *gone]
+
+
+def records(datasets, studies):
+    """provenance.json of these data sets and studies."""
+    return expand("results/{dataset}/provenance.json", dataset=datasets) + expand(
+        "results/studies/{study}/provenance.json", study=studies
+    )
 
 
 def width(dataset):

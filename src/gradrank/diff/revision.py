@@ -1,7 +1,7 @@
 """A git revision, or a DVC experiment, which is a commit too, as a Side.
 
-Git holds summary.json, provenance.json, params.yaml and two metrics' values a query; DVC every metric's and, in
-results/snapshot, timings.
+Git holds summary.json, provenance.json, params.yaml and two metrics' values a query; DVC every
+metric's. What a training took is known where it was measured alone, in results/ and MLflow.
 """
 
 import hashlib
@@ -24,11 +24,10 @@ from gradrank.diff.results import (
 )
 from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
-from gradrank.evaluation.costs import Cost
 from gradrank.learning.model import models
 from gradrank.pipeline.committed import Committed
 from gradrank.pipeline.provenance import code_files
-from gradrank.results import SUMMARY, TIMING, Fold, Results
+from gradrank.results import SUMMARY, Results
 from gradrank.validation import flat
 
 _CODE = re.compile(r"src/.*\.py|workflow/rules/.*\.smk")
@@ -65,19 +64,10 @@ def read_revision(name: str, kind: str, commit: str) -> Side:
         name=name,
         kind=kind,
         revision=commit,
-        methods=methods_of(summaries, values, _costs(committed)),
+        methods=methods_of(summaries, values, {}),
         notices=(*notices, *faults(summaries, values, cure)),
         **known,
     )
-
-
-def _costs(committed: Committed) -> dict[tuple[str, str], Cost | None]:
-    """By data set and method."""
-    jobs: dict[tuple[str, str], list[dict[str, float]]] = {}
-    for path in committed.find(str(_RESULTS.snapshot.folder), TIMING):
-        method = Fold(Path(path).parent).method
-        jobs.setdefault((method.dataset, method.name), []).append(json.loads(committed.read(path)))
-    return {key: Cost.of(own) for key, own in jobs.items()}
 
 
 def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[dict[str, Any], list[str]]:

@@ -34,6 +34,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "report": ("gradrank.report.document", "report/pages/*.[!p]*"),
     "provenance": ("gradrank.pipeline.provenance",),
     "study_provenance": ("gradrank.pipeline.study_provenance",),
+    "snapshot": ("gradrank.pipeline.snapshot",),
     "track": ("gradrank.pipeline.mlflow_import", "gradrank.predict"),
 }
 

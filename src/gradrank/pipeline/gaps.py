@@ -6,13 +6,13 @@ results its tables would pass for complete.
 
 from collections.abc import Iterable
 
-from gradrank.results import Results
+from gradrank.results import Fold, Results
 
 
 def forget_unfinished(results: Results) -> None:
     """Remove each spec.json that says of a fold what is not true any more, that all of it is there."""
     for fold in (fold for own in results.datasets() for each in own.methods() for fold in each.folds()):
-        if not fold.whole:
+        if not _whole(fold):
             fold.spec_path.unlink()
 
 
@@ -20,5 +20,12 @@ def gaps(results: Results, dataset: str, methods: Iterable[str], folds: Iterable
     """What to ask for of a data set's methods: of those that were begun, or stand in its summary, what is not here."""
     own = results.dataset(dataset)
     begun = [each for each in map(own.method, sorted(methods)) if own.summarised or each.begun]
-    specs = [fold.spec_path for each in begun for fold in map(each.fold, folds) if not fold.whole]
+    specs = [fold.spec_path for each in begun for fold in map(each.fold, folds) if not _whole(fold)]
     return [str(path) for path in specs + [each.per_query_path for each in begun if not each.evaluated]]
+
+
+def _whole(fold: Fold) -> bool:
+    """Timings are missed by nothing that is made of a fold."""
+    return all(
+        path.exists() for path in (fold.model_path, fold.scores_path, fold.history_path, fold.spec_path)
+    )

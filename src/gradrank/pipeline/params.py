@@ -20,7 +20,7 @@ from gradrank.pipeline.variants import NAME, Variant, expand
 from gradrank.validation import validate
 
 # No data set's name: every rule is a target of that name, and what else lies in results/.
-RESERVED = sorted({*STAGES, "all", "data", "snapshot", "studies"})
+RESERVED = sorted({*STAGES, "all", "data", "studies"})
 
 
 class Section(BaseModel):

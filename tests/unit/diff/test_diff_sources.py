@@ -28,14 +28,13 @@ rate = yaml.safe_load(open("params.yaml"))["models"]["lambdamart"]["learning_rat
 made = f"made/{rate}"
 shutil.copyfile(f"{made}/results/per_query.parquet", "results/per_query.parquet")
 shutil.copyfile(f"{made}/results/mq2007/summary.json", "results/mq2007/summary.json")
-shutil.copytree(f"{made}/results/mq2007/lambdamart", "results/snapshot/mq2007/lambdamart", dirs_exist_ok=True)
 """
 STAGES = f"""
 stages:
   study:
     cmd: '"{sys.executable}" stage.py'
     params: [models]
-    outs: [results/per_query.parquet, results/snapshot]
+    outs: [results/per_query.parquet]
 """
 
 
@@ -157,7 +156,7 @@ def test_git_revision(here):
     assert head.kind == "git revision" and len(head.revision) == 40
     assert head.notices == ()
     assert set(verdicts(head, resolve("made/0.05")).values()) == {"unchanged"}
-    assert head.methods["mq2007"]["lambdamart"].cost is not None  # DVC's snapshot has it
+    assert head.methods["mq2007"]["lambdamart"].cost is None  # a time is the machine's that measured it
     assert head.params["mq2007"]["models.lambdamart"]["learning_rate"] == 0.05
     assert (
         head.params["mq2007"]["models.lambdamart"]["lambda_l2"] == 0.0
