@@ -1,6 +1,6 @@
 """Seconds of an epoch of ARSM-L2R on one fold: the estimator, the net, a plain version; and how they grow.
 
-python benchmarks/arsm.py [--data data/parquet/mq2007.parquet] [--fold 1]
+python benchmarks/arsm.py [--data data/parquet/mq2007] [--fold 1]
 
 CPU seconds of one thread, which a busy machine does not lengthen; compilation is not included. An epoch is every
 query once, in batches of 50. The plain version draws every swap's levels anew for all documents, in NumPy.

@@ -1,6 +1,6 @@
 """Seconds of RankBoost, AdaRank and coordinate ascent on one fold, and how they grow, measured in this run.
 
-python benchmarks/boosting.py [--data data/parquet/mq2007.parquet] [--fold 1]
+python benchmarks/boosting.py [--data data/parquet/mq2007] [--fold 1]
 
 CPU seconds of one thread, which a busy machine does not lengthen. Validation after every round is included,
 compilation is not. "definition" is RankBoost's round as printed, over explicit pairs and all thresholds, in

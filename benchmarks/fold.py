@@ -4,6 +4,7 @@ Import it before numpy: it sets the instruction set and one thread, as in a job 
 """
 
 from gradrank.data.collection import Collection  # before numpy
+from gradrank.data.stored import describe
 
 # isort: split
 import argparse
@@ -14,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from gradrank.files import read_json
 from gradrank.learning.model import get_model
 
 TIMES = (1, 2, 4)
@@ -25,12 +25,12 @@ def read_fold(description: str) -> tuple[Collection, Collection]:
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007.parquet"))
+    parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007"))
     parser.add_argument("--fold", type=int, default=1)
     given = parser.parse_args()
-    fold = read_json(given.data.with_suffix(".json"))["folds"][given.fold - 1]
+    fold = describe(given.data)["folds"][given.fold - 1]
     train, vali = (Collection.read(given.data, fold[split]) for split in ("train", "vali"))
-    print(f"{given.data.stem} fold {given.fold}: {train.rows} rows, {train.features.shape[1]} features")
+    print(f"{given.data.name} fold {given.fold}: {train.rows} rows, {train.features.shape[1]} features")
     return train, vali
 
 

@@ -1,6 +1,6 @@
 """Seconds of kernel RankNet on one fold, where they go, and how they grow, beside an explicit Nystroem map.
 
-python benchmarks/kernel.py [--data data/parquet/mq2007.parquet] [--fold 1]
+python benchmarks/kernel.py [--data data/parquet/mq2007] [--fold 1]
 
 CPU seconds of one thread, which a busy machine does not lengthen; compilation is not included. The peer is
 scikit-learn's Nystroem with the same landmarks and gamma: its map alone, before anything is fitted on it.

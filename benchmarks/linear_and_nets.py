@@ -1,6 +1,6 @@
 """Seconds of the linear rankers, the nets and the boosted trees on one fold, and how they grow, in this run.
 
-python benchmarks/linear_and_nets.py [--data data/parquet/mq2007.parquet] [--fold 1]
+python benchmarks/linear_and_nets.py [--data data/parquet/mq2007] [--fold 1]
 
 CPU seconds of one thread, which a busy machine does not lengthen. Validation is included, compilation is not.
 For scale, on MQ2007 fold 1 and a similar core RankLib (Java) took 52 s for RankNet (100 epochs), 56 s for

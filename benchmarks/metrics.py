@@ -1,6 +1,6 @@
 """Time and peak memory of evaluation beside what a user would pick instead, all measured in this run.
 
-python benchmarks/metrics.py [--data data/parquet/mq2007.parquet] [--large]
+python benchmarks/metrics.py [--data data/parquet/mq2007] [--large]
 
 Each tool gets its own process, one warm-up on a few queries (imports, compilation), its input in its own form
 ("prepare"), and then computes NDCG@1..10, P@1..10 and MAP, query by query, under trec_eval's convention
@@ -200,7 +200,7 @@ def table(title: str, source: str, tools: Iterable[str] = TOOLS) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", default="data/parquet/mq2007.parquet", help="Parquet collection")
+    parser.add_argument("--data", default="data/parquet/mq2007", help="Parquet collection")
     parser.add_argument(
         "--large", action="store_true", help="also 84,600 generated queries, 3.5 million rows"
     )

@@ -9,6 +9,8 @@ NumPy, a query at a time, and everything kept until it is written.
 
 from gradrank.data.pairs import crucial_pairs  # before numpy
 from gradrank.data.pairs import pairs as write_pairs
+from gradrank.data.stored import COLLECTION
+from gradrank.files import sha256, write_json
 
 # isort: split
 import json
@@ -30,36 +32,34 @@ def collection(path: Path, times: int) -> None:
     queries = QUERIES * times
     labels = np.random.default_rng(0).choice(3, queries * DOCUMENTS, p=GRADES).astype(np.int16)
     qid = np.repeat(np.arange(queries), DOCUMENTS)
-    part = (qid * 5 // queries + 1).astype(np.int8)
-    pl.DataFrame({"part": part, "qid": qid, "label": labels}).write_parquet(path)
+    pl.DataFrame({"qid": qid, "label": labels}).write_parquet(path / "part1.parquet")
+    part = {"rows": len(labels), "queries": queries, "sha256": sha256(path / "part1.parquet")}
+    write_json(path / COLLECTION, {"parts": {"1": part}})
 
 
-def plain(parquet: Path, out: Path) -> None:
-    frame = pl.read_parquet(parquet, columns=["part", "label"])
-    labels, rows, columns = frame["label"].to_numpy().astype(np.int64), frame["part"].to_numpy(), []
+def plain(collection: Path, out: Path) -> None:
+    labels = pl.read_parquet(collection / "part1.parquet")["label"].to_numpy().astype(np.int64)
+    columns = []
     for query, start in enumerate(range(0, len(labels), DOCUMENTS)):
         y = labels[start : start + DOCUMENTS]
         better, worse = np.nonzero(y[:, None] > y[None, :])
-        where = (
-            np.full(len(better), query, np.int32),
-            (better + start).astype(np.int32),
-            (worse + start).astype(np.int32),
-        )
-        columns.append((rows[start + better], *where))
-    names = ("part", "query", "better", "worse")
+        where = (better + start).astype(np.int32), (worse + start).astype(np.int32)
+        columns.append((np.full(len(better), query, np.int32), *where))
+    names = ("query", "better", "worse")
+    out.mkdir(exist_ok=True)
     pl.DataFrame(
         dict(zip(names, map(np.concatenate, zip(*columns, strict=True)), strict=True))
-    ).write_parquet(out)
+    ).write_parquet(out / "part1.parquet")
 
 
 VERSIONS = {"gradrank": write_pairs, "plain NumPy": plain}
 
 
-def measure(version: str, parquet: Path, out: Path) -> None:
+def measure(version: str, collection: Path, out: Path) -> None:
     """In a process of its own: time of one run, and how far it raised the peak above that of the imports."""
     crucial_pairs(np.array([0, 1]), np.array([0, 2]))  # compiles, or loads what was compiled
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
-    VERSIONS[version](parquet, out)
+    VERSIONS[version](collection, out)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(json.dumps([seconds, before / 1024, peak / 1024]))
@@ -75,12 +75,13 @@ def main() -> None:
     print(f"{'size':>5} {'version':<12} {'pairs':>11} {'seconds':>8} {'peak MB':>8} {'of which imports':>17}")
     with tempfile.TemporaryDirectory() as folder:
         for times in (1, 100):
-            parquet, seconds = Path(folder, f"{times}.parquet"), {}
-            run("collection", parquet, times)
+            stored, seconds = Path(folder, str(times)), {}
+            stored.mkdir()
+            run("collection", stored, times)
             for version in VERSIONS:
-                out = Path(folder, "pairs.parquet")
-                seconds[version], before, peak = json.loads(run(version, parquet, out))
-                pairs = pl.scan_parquet(out).select(pl.len()).collect().item()
+                out = Path(folder, "pairs")
+                seconds[version], before, peak = json.loads(run(version, stored, out))
+                pairs = pl.scan_parquet(out / "part1.parquet").select(pl.len()).collect().item()
                 row = f"{pairs:>11,} {seconds[version]:>8.3f} {peak:>8.0f} {before:>17.0f}"
                 print(f"{times:>4}x {version:<12} {row}")
             print(f"{'':>5} ratio {seconds['plain NumPy'] / seconds['gradrank']:.1f}")
@@ -92,5 +93,5 @@ if __name__ == "__main__":
             main()
         case ["collection", path, times]:
             collection(Path(path), int(times))
-        case [version, parquet, out]:
-            measure(version, Path(parquet), Path(out))
+        case [version, stored, out]:
+            measure(version, Path(stored), Path(out))

@@ -34,7 +34,7 @@ import numpy as np
 def gradrank(file: Path) -> None:
     from gradrank.data.parse import parse
 
-    parse(file, file.with_suffix(".parquet"), seed=0, dataset="benchmark")
+    parse(file, file.with_suffix(".stored"), seed=0, dataset="benchmark")
 
 
 def scikit_learn(file: Path) -> None:

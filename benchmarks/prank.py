@@ -1,6 +1,6 @@
 """Seconds of PRank, OAP-BPM and RankProp on one fold, and how they grow, measured in this run.
 
-python benchmarks/prank.py [--data data/parquet/mq2007.parquet] [--fold 1]
+python benchmarks/prank.py [--data data/parquet/mq2007] [--fold 1]
 
 CPU seconds of one thread, which a busy machine does not lengthen. Validation after every epoch is included,
 compilation is not. "support documents" is kernel PRank in its dual form, by NumPy: a document is scored against

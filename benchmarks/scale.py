@@ -52,7 +52,7 @@ def run(*command: object) -> Cost:
 
 def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
     """Name and cost of each stage on 1/share of the collection; text that is done with is removed."""
-    mirror, raw, data = folder / "mirror", folder / "raw", folder / "scale.parquet"
+    mirror, raw, data = folder / "mirror", folder / "raw", folder / "scale"
     results = folder / "results" / "scale"
     gradrank = Path(sys.executable).with_name("gradrank")
     yield "generate", run(sys.executable, __file__, "--generate", mirror / "mslr_web30k", "--shares", share)
@@ -60,7 +60,7 @@ def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
     shutil.rmtree(mirror)
     yield "parse", run(gradrank, "parse", raw, "--dataset", "scale", "--seed", 1, "--out", data)
     shutil.rmtree(raw)
-    yield "pairs", run(gradrank, "pairs", "--data", data, "--out", folder / "pairs.parquet")
+    yield "pairs", run(gradrank, "pairs", "--data", data, "--out", folder / "pairs")
 
     def train(model: str, fold: int, **params) -> Cost:
         settings = ["--fold", fold, "--seed", 1, "--params", json.dumps(params)]

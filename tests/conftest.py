@@ -47,18 +47,18 @@ def _collection(name: str, mirror: Path, factory: pytest.TempPathFactory) -> Pat
 
     folder = factory.mktemp(name)
     fetch(name, folder / "raw" / name, str(mirror))
-    parquet = folder / "parquet" / f"{name}.parquet"
-    parse(folder / "raw" / name, parquet, seed=0, dataset=name)
-    return parquet
+    stored = folder / "parquet" / name
+    parse(folder / "raw" / name, stored, seed=0, dataset=name)
+    return stored
 
 
 @pytest.fixture(scope="session")
 def mq2007(mirror, tmp_path_factory) -> Path:
-    """MQ2007 as Parquet, with its .json beside it and the text under ../raw/mq2007."""
+    """MQ2007 as a stored collection, and the text under ../raw/mq2007."""
     return _collection("mq2007", mirror, tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def ohsumed(mirror, tmp_path_factory) -> Path:
-    """OHSUMED as Parquet, with its .json beside it and the text under ../raw/ohsumed."""
+    """OHSUMED as a stored collection, and the text under ../raw/ohsumed."""
     return _collection("ohsumed", mirror, tmp_path_factory)

@@ -35,28 +35,28 @@ METRICS = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10", "err@10")
 
 
 def main(out: Path, names: list[str]) -> None:
-    parquet, pairs = _data(out)
-    folder = out / "results" / parquet.stem
+    collection, pairs = _data(out)
+    folder = out / "results" / collection.name
     # What is made of other models' scores comes after them.
     for name in sorted(names, key=lambda name: bool(models()[name].members(models()[name].Params()))):
         own = {key: value for key, value in FEW.items() if key in models()[name].Params.model_fields}
-        train(name, parquet, 1, own, SEED, folder / name / "fold1", pairs, folder)
+        train(name, collection, 1, own, SEED, folder / name / "fold1", pairs, folder)
         spec = {key: read_json(folder / name / "fold1/spec.json")[key] for key in ("model", "params")}
-        evaluate_folds(folder / name, parquet, spec, ["letor4", "standard"], METRICS)
+        evaluate_folds(folder / name, collection, spec, ["letor4", "standard"], METRICS)
     summary(folder, names, "letor4")
     write_json(out / "statistics.json", _statistics(folder, names))
 
 
 def _data(out: Path) -> tuple[Path, Path]:
-    """The Parquet collection of one fold, and its pairs."""
+    """The stored collection of one fold, and its pairs."""
     generate("net", QUERIES, DOCUMENTS, SEED, out / "parts")
-    text, parquet, pairs = out / "text", out / "parquet/small.parquet", out / "pairs/small.parquet"
+    text, collection, pairs = out / "text", out / "parquet/small", out / "pairs/small"
     text.mkdir()
     for part, name in {"S1": "train", "S2": "vali", "S3": "test"}.items():
         (out / f"parts/{part}.txt").rename(text / f"{name}.txt")
-    parse(text, parquet, SEED, "small")
-    write_pairs(parquet, pairs)
-    return parquet, pairs
+    parse(text, collection, SEED, "small")
+    write_pairs(collection, pairs)
+    return collection, pairs
 
 
 def _statistics(folder: Path, names: list[str]) -> dict:

@@ -30,7 +30,7 @@ app = typer.Typer(
 
 REPORT = Results().report_path
 Seed = Annotated[int, typer.Option(help="The run's seed; a job's own is derived from it.")]
-Data = Annotated[Path, typer.Option(help="Parquet collection, with its .json beside it.")]
+Data = Annotated[Path, typer.Option(help="Stored collection, as in data/parquet/mq2007.")]
 Form = Literal["letor", "trec"]
 Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CONVENTIONS)}.")]
 
@@ -71,16 +71,16 @@ def generate(
 @app.command()
 def parse(
     path: Annotated[Path, typer.Argument(help="Folder in LETOR layout, or one SVMlight file with qid.")],
-    out: Annotated[Path, typer.Option(help="Parquet file to write; its .json goes beside it.")],
+    out: Annotated[Path, typer.Option(help="Folder to write, as in data/parquet/mq2007.")],
     seed: Seed,
-    dataset: Annotated[str | None, typer.Option(help="Name; by default that of the Parquet file.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Name; by default that of OUT.")] = None,
     features: Annotated[int | None, typer.Option(help="Width, where sparse rows do not show it.")] = None,
 ) -> None:
-    """Check every line of LETOR or SVMlight text and store the collection as Parquet."""
+    """Check every line of LETOR or SVMlight text and store the collection as Parquet, one file a part."""
     from gradrank.data.catalogue import catalogue, check_counts
     from gradrank.data.parse import parse as run
 
-    name = dataset or out.stem
+    name = dataset or out.name
     meta = run(path, out, seed, name, features=features)
     entry = catalogue().get(name)
     if entry is not None:
@@ -89,7 +89,9 @@ def parse(
 
 
 @app.command()
-def pairs(data: Data, out: Annotated[Path, typer.Option(help="Parquet file to write.")]) -> None:
+def pairs(
+    data: Data, out: Annotated[Path, typer.Option(help="Folder to write, as in data/pairs/mq2007.")]
+) -> None:
     """Enumerate the crucial pairs of a collection, once for all folds and models."""
     from gradrank.data.pairs import pairs as run
 
@@ -106,7 +108,7 @@ def train(
     params: Annotated[
         str, typer.Option(help="JSON object, or @FILE; unnamed ones keep their default.")
     ] = "{}",
-    pairs: Annotated[Path | None, typer.Option(help="Pairs file; enumerated if not given.")] = None,
+    pairs: Annotated[Path | None, typer.Option(help="Folder of the pairs; enumerated if not given.")] = None,
     members: Annotated[
         Path | None, typer.Option(help="results/<dataset>, for a model made of other models' scores.")
     ] = None,
@@ -122,7 +124,7 @@ def train(
 @app.command()
 def evaluate(
     scores: Annotated[Path, typer.Option(help="One score a line, or a scores.parquet.")],
-    data: Annotated[Path, typer.Option(help="LETOR or SVMlight text, or a Parquet collection.")],
+    data: Annotated[Path, typer.Option(help="LETOR or SVMlight text, Parquet, or a stored collection.")],
     convention: Convention = "letor4",
     metrics: Annotated[
         str | None, typer.Option(help="As in 'ndcg@10,map,err@5'; by default LETOR's own tables.")

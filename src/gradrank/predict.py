@@ -1,6 +1,5 @@
 """Rank new data with a trained fold, in bounded memory; the same fold as an MLflow pyfunc."""
 
-import hashlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -71,7 +70,7 @@ def _load_pyfunc(path: str) -> Ranker:
 
 
 class Batch(NamedTuple):
-    """Whole queries: features (n, d) float32, offsets (q+1,), qids (q,), docids n strings or None."""
+    """Whole queries: features (n, d) float32, offsets (q+1,), qids (q,), numbers or text, docids n strings or None."""
 
     features: np.ndarray
     offsets: np.ndarray
@@ -114,11 +113,12 @@ def read_batches(path: Path, width: int) -> Iterator[Batch]:
 
 
 def _text_batches(path: Path, width: int) -> Iterator[Batch]:
+    from gradrank.data.compressed import Plain
     from gradrank.data.rows import first_row, read_rows
-    from gradrank.data.text_file import survey
+    from gradrank.data.text_file import survey_any
 
-    found, sparse = first_row(path)
-    source = survey(path, hashlib.sha256(), numbers=sparse)
+    found, sparse, _ = first_row(path)
+    source = survey_any([Plain(path)], numbers=sparse)[0]
     if not sparse or source.highest_number > width:
         _check_width(path, max(found, source.highest_number), width)
     for queries in _batches(source.rows):
@@ -128,7 +128,7 @@ def _text_batches(path: Path, width: int) -> Iterator[Batch]:
             bytes(rows.text[a:b]).decode(errors="backslashreplace") if b > a else None
             for a, b in rows.docids.tolist()
         ]
-        yield Batch(rows.features.T, offsets, source.qids[queries], docids)
+        yield Batch(rows.features.T, offsets, source.ids[queries], docids)
 
 
 def _parquet_batches(path: Path, width: int) -> Iterator[Batch]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradrank.data.collection import Collection
-from gradrank.files import read_json
+from gradrank.data.stored import describe
 from gradrank.learning.model import get_model
 from gradrank.learning.seeds import job_seed
 from gradrank.learning.selection import measure
@@ -21,13 +21,13 @@ MQ2007 = {
 OHSUMED = {"rankboost": 0.4302, "adarank_map": 0.4429, "adarank_ndcg": 0.4496}
 
 
-def five_fold(model: str, parquet: Path) -> dict[str, float]:
+def five_fold(model: str, stored: Path) -> dict[str, float]:
     """Means over the five folds' test parts, trained as the study trains: defaults and seed 2005."""
     found: dict[str, list[float]] = {"ndcg@10": [], "map": []}
-    meta = read_json(parquet.with_suffix(".json"))
+    meta = describe(stored)
     cls = get_model(model)
     for fold, parts in enumerate(meta["folds"], 1):
-        train, vali, test = (Collection.read(parquet, parts[split]) for split in ("train", "vali", "test"))
+        train, vali, test = (Collection.read(stored, parts[split]) for split in ("train", "vali", "test"))
         seed = job_seed(2005, meta["dataset"], model, fold)
         fitted = cls.fit(train, vali, cls.Params(), seed, lambda step, **values: None)
         scores = fitted.score(test.features, test.offsets)

@@ -19,16 +19,16 @@ def case(request):
 
 @pytest.mark.parametrize("kind", ["smooth", "tied"])
 def test_report_of_a_text_file_equals_letors_output(case, oracle, kind):
-    parquet, name, fold, _ = case
-    raw = parquet.parent.parent / "raw" / parquet.stem
+    stored, name, fold, _ = case
+    raw = stored.parents[1] / "raw" / stored.name
     text = next(raw.rglob(f"Fold{fold}/test.txt"))
     assert letor_report(oracle / f"{name}-{kind}.scores.txt", text) == _output(oracle, name, kind)
 
 
 @pytest.mark.parametrize("kind", ["smooth", "tied"])
 def test_part_of_a_parquet_collection_has_letors_figures(case, oracle, kind):
-    parquet, name, _, part = case
-    judgements = read_judgements(parquet, [part])
+    stored, name, _, part = case
+    judgements = read_judgements(stored, [part])
     scores = read_scores(oracle / f"{name}-{kind}.scores.txt", judgements)
     names = [metric for table in LETOR_TABLES for metric in table.values()]
     values = compute(names, scores, judgements.labels, judgements.offsets, "letor4")

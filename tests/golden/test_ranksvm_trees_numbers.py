@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from gradrank.data.collection import Collection
-from gradrank.files import read_json
+from gradrank.data.stored import describe
 from gradrank.learning.model import get_model
 from gradrank.learning.seeds import job_seed
 from gradrank.learning.selection import measure
 
 
-def five_fold(model: str, parquet: Path) -> tuple[float, float]:
+def five_fold(model: str, stored: Path) -> tuple[float, float]:
     """Means over the five test parts of NDCG@10 and MAP (letor4), with the defaults and seed 2005."""
-    cls, meta = get_model(model), read_json(parquet.with_suffix(".json"))
+    cls, meta = get_model(model), describe(stored)
     found = []
     for fold, parts in enumerate(meta["folds"], 1):
-        train, vali, test = (Collection.read(parquet, parts[split]) for split in ("train", "vali", "test"))
+        train, vali, test = (Collection.read(stored, parts[split]) for split in ("train", "vali", "test"))
         seed = job_seed(2005, meta["dataset"], model, fold)
         fitted = cls.fit(train, vali, cls.Params(), seed, lambda step, **values: None)
         scores = fitted.score(test.features, test.offsets)

@@ -14,7 +14,7 @@ CONVENTIONS = ("letor4", "standard")
 def make_results(
     root: Path, dataset: str = "mq2007", models: tuple[str, ...] = ("lambdamart", "ranksvm"), queries: int = 7
 ) -> Path:
-    """Write root/results/<dataset>/ (returned) and root/data/parquet/<dataset>.json; folds differ in size."""
+    """Write root/results/<dataset>/ (returned) and what describes root/data/parquet/<dataset>; folds differ in size."""
     rng = np.random.default_rng(len(dataset))
     folder = root / "results" / dataset
     sizes = [queries + fold for fold in range(5)]
@@ -32,7 +32,7 @@ def make_results(
                         )
                     )
         pl.concat(frames).write_parquet(folder / model / "per_query.parquet")
-    write_meta(root / "data" / "parquet" / f"{dataset}.json", dataset, sizes)
+    write_meta(root / "data" / "parquet" / dataset / "collection.json", dataset, sizes)
     return folder
 
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,7 @@ import polars as pl
 from gradrank.pipeline.params import load
 from gradrank.results import Results
 from gradrank.studies.kit.study import Inputs
+from made_collection import store
 
 PARAMS = load(Path(__file__).parents[2] / "params.yaml")
 PARTS, QUERIES, DOCUMENTS = 5, 4, 17  # queries of a part, documents of a query
@@ -23,7 +25,7 @@ def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> 
     """
     settings = PARAMS.study_settings(name)
     for dataset in settings["datasets"]:
-        labels = make_collection(root / "data" / "parquet" / f"{dataset}.parquet")
+        labels = make_collection(root / "data" / "parquet" / dataset)
         for model in settings["models"]:
             variant = PARAMS.models[model]
             for fold in range(1, PARTS + 1):
@@ -39,13 +41,12 @@ def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> 
     )
 
 
-def make_collection(path: Path) -> np.ndarray:
-    """Write a Parquet collection of five parts and its JSON; returns (parts, rows of a part) grades.
+def make_collection(path: Path, **meta: Any) -> np.ndarray:
+    """Store a collection of five parts; returns (parts, rows of a part) grades.
 
     Each part's first query has no relevant document, its last one all grades.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rng = np.random.default_rng(len(path.stem))
+    rng = np.random.default_rng(len(path.name))
     labels = rng.choice(3, (PARTS, QUERIES, DOCUMENTS), p=SHARES)
     labels[:, 0] = 0
     labels[:, -1, :3] = [0, 1, 2]
@@ -56,9 +57,12 @@ def make_collection(path: Path) -> np.ndarray:
         "label": labels.ravel(),
         "docid": [f"D{row}" for row in range(PARTS * rows)],
     }
-    pl.DataFrame(frame).write_parquet(path)
+    parts = {
+        number: own.drop("part")
+        for (number,), own in pl.DataFrame(frame).group_by("part", maintain_order=True)
+    }
     folds = [{"train": [], "vali": [], "test": [part_of(fold)]} for fold in range(1, PARTS + 1)]
-    path.with_suffix(".json").write_text(json.dumps({"folds": folds}))
+    store(path, parts, **{"folds": folds} | meta)
     return labels.reshape(PARTS, rows)
 
 

@@ -39,7 +39,7 @@ def test_own_data_run_through_the_whole_chain(project, tmp_path, layout, folds):
     path = layout(parts, tmp_path / "my own data")
     project.params(datasets={"my_data": {"path": str(path)}}, run={"models": ["single_feature"]})
     project.snakemake("--cores", "2", "my_data")
-    meta = json.loads((project.root / "data/parquet/my_data.json").read_text())
+    meta = json.loads((project.root / "data/parquet/my_data/collection.json").read_text())
     assert len(meta["folds"]) == folds
     assert meta["queries"] == (6 if layout is one_fold else 10)
     summary = json.loads((project.root / "results/my_data/summary.json").read_text())
@@ -57,7 +57,7 @@ def test_damaged_line_is_named_and_nothing_is_trained(project, tmp_path):
     output = project.snakemake("--cores", "2", "my_data", ok=False)
     assert "Fold1/test.txt" in output or "Fold2/test.txt" in output
     assert "line 1" in output or ":1:" in output
-    assert not (project.root / "data/parquet/my_data.parquet").exists()
+    assert not (project.root / "data/parquet/my_data").exists()
     assert not (project.root / "results/my_data").exists()
 
 

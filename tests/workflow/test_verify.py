@@ -41,9 +41,13 @@ def test_the_record_has_every_file_and_no_time(finished):
     assert made <= set(entry["results"]) and "tables/main.csv" in entry["results"]
     assert str(finished.root) not in (finished.root / NET / "provenance.json").read_text()
     assert set(entry["data"]["files"]) == {
-        "data/parquet/synthetic_net.parquet",
-        "data/parquet/synthetic_net.json",
-        "data/pairs/synthetic_net.parquet",
+        *(
+            f"data/{kind}/synthetic_net/part{part}.parquet"
+            for kind in ("parquet", "pairs")
+            for part in range(1, 6)
+        ),
+        "data/parquet/synthetic_net/collection.json",
+        "data/pairs/synthetic_net/pairs.json",
     }
     assert {"train lambdamart", "train ranknet_linear", "parse", "evaluate_folds"} <= set(
         entry["code"]["stages"]
@@ -80,8 +84,8 @@ CHANGES = {
     "edited table": (append(f"{NET}/tables/main.csv"), f"{NET}/tables/main.csv: edited or replaced"),
     "deleted summary": (delete(f"{NET}/summary.json"), f"{NET}/summary.json: deleted"),
     "replaced data": (
-        append("data/parquet/synthetic_poly.parquet"),
-        "synthetic_poly: data/parquet/synthetic_poly.parquet: edited or replaced",
+        append("data/parquet/synthetic_poly/part2.parquet"),
+        "synthetic_poly: data/parquet/synthetic_poly/part2.parquet: edited or replaced",
     ),
     "edited text": (edited_text, "data/raw/synthetic_net: not the text that the Parquet file was made of"),
     "edited model source": (

@@ -17,6 +17,7 @@ warnings.filterwarnings("ignore", "numpy imported before gradrank", RuntimeWarni
 from gradrank.pipeline.params import check
 from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
+from gradrank.data.stored import forget_incomplete
 from gradrank.errors import GradrankError
 from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
 from gradrank.pipeline.code_closure import code, digest, stage_files
@@ -44,6 +45,7 @@ except GradrankError as error:
 holds_folder = workflow.is_main_process and clear_stale_locks()
 if holds_folder:
     forget_unfinished(Results())
+    forget_incomplete(Path("data"))
 
 
 # Not at a dry run, and before any job starts. A cancelled job takes what its group had made with it, which this run
@@ -72,6 +74,8 @@ onstart:
 
 MODELS = params.model_names()  # of the run; a study's are params.study_models(name)
 DATASETS = params.dataset_names()
+# What describes a data set's parts, and its pairs, stands for their files.
+STORED = ["data/parquet/{dataset}/collection.json", "data/pairs/{dataset}/pairs.json"]
 STUDIES = [name for name in params.studies if "/" not in name]  # their reduced forms are no targets
 
 
@@ -127,7 +131,7 @@ def needs_of_model(model):
 def needs_of(wildcards):
     """What a model declares that it needs: the pairs file, other models' scores of the same fold."""
     needs_pairs, members = needs_of_model(wildcards.model)
-    pairs = [f"data/pairs/{wildcards.dataset}.parquet"] if needs_pairs else []
+    pairs = [f"data/pairs/{wildcards.dataset}/pairs.json"] if needs_pairs else []
     return pairs + [
         f"results/{wildcards.dataset}/{member}/fold{wildcards.fold}/scores.parquet" for member in members
     ]
@@ -137,7 +141,7 @@ def needs_of(wildcards):
 def training_options(model, dataset):
     """How a training job is called, but for its data and fold."""
     needs_pairs, members = needs_of_model(model)
-    pairs = f" --pairs data/pairs/{dataset}.parquet" if needs_pairs else ""
+    pairs = f" --pairs data/pairs/{dataset}" if needs_pairs else ""
     return f"{model_options(model)} --seed {params.seed}{pairs}{f' --members results/{dataset}' if members else ''}"
 
 

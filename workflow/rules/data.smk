@@ -1,11 +1,11 @@
 # Needs: a mirror (GRADRANK_MIRROR), the network, or a user's own files.
-# Makes: data/raw/<dataset>/ in the official layout, data/parquet/<dataset>.parquet and .json. The stage's target,
-# `data`, includes the pairs.
+# Makes: data/raw/<dataset>/ in the official layout, data/parquet/<dataset>/, a Parquet file a part and
+# collection.json, which names the SHA-256 of each and stands for them all. The stage's target, `data`, includes the pairs.
 
 
 rule data:
     input:
-        lambda _: expand("data/{form}/{dataset}.parquet", form=["parquet", "pairs"], dataset=requested()),
+        lambda _: expand(STORED, dataset=requested()),
 
 
 rule fetch:
@@ -57,8 +57,7 @@ rule parse:
     input:
         text=text_of,
     output:
-        parquet="data/parquet/{dataset}.parquet",
-        meta="data/parquet/{dataset}.json",
+        "data/parquet/{dataset}/collection.json",
     log:
         "logs/parse/{dataset}.log",
     conda:
@@ -69,12 +68,13 @@ rule parse:
         path=lambda wc: own_path(wc.dataset) or f"data/raw/{wc.dataset}",
         features=lambda wc: width(wc.dataset),
         seed=params.seed,
+        out=subpath(output[0], parent=True),
     shell:
         """
         gradrank parse {params.path:q} \
             --dataset {wildcards.dataset} \
             $([ -z "{params.features}" ] || echo --features {params.features}) \
             --seed {params.seed} \
-            --out {output.parquet} \
+            --out {params.out} \
             >{log} 2>&1
         """

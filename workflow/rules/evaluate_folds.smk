@@ -3,7 +3,7 @@
 
 rule evaluate_folds:
     input:
-        data="data/parquet/{dataset}.parquet",
+        data="data/parquet/{dataset}/collection.json",
         scores=scores_of,
     output:
         "results/{dataset}/{model}/per_query.parquet",
@@ -24,7 +24,7 @@ rule evaluate_folds:
         """
         gradrank evaluate-folds {params.folder} \
             {params.model} \
-            --data {input.data} \
+            --data "$(dirname {input.data})" \
             --seed {params.seed} \
             --conventions {params.conventions} \
             --metrics {params.metrics} \

@@ -13,8 +13,7 @@ if workflow.is_main_process and (restored := restore_if_empty()):
 # puts it back where that fails.
 rule provenance:
     input:
-        data=expand("data/{form}/{{dataset}}.parquet", form=["parquet", "pairs"]),
-        meta="data/parquet/{dataset}.json",
+        data=STORED,
         per_query=lambda wc: expand("results/{dataset}/{model}/per_query.parquet", model=MODELS, **wc),
         summary="results/{dataset}/summary.json",
     output:

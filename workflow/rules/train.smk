@@ -1,4 +1,4 @@
-# Needs: data/parquet/<dataset>.parquet, and the pairs or other models' scores where the model asks for them.
+# Needs: data/parquet/<dataset>/, and the pairs or other models' scores where the model asks for them.
 # Makes: results/<dataset>/<model>/fold<k>/: the model, its scores, its history, its specification; and timing.json, which
 # is no output: no two runs give the same one, and nothing is trained again for the want of it.
 
@@ -6,7 +6,7 @@
 rule train:
     input:
         needs_of,
-        data="data/parquet/{dataset}.parquet",
+        data="data/parquet/{dataset}/collection.json",
     output:
         spec="results/{dataset}/{model}/fold{fold}/spec.json",
         scores="results/{dataset}/{model}/fold{fold}/scores.parquet",
@@ -26,7 +26,7 @@ rule train:
         """
         gradrank train \
             {params.model} \
-            --data {input.data} \
+            --data "$(dirname {input.data})" \
             --fold {wildcards.fold} \
             --out "$(dirname {output.spec})" \
             >{log} 2>&1

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradrank.data.stored import part_file
 from gradrank.errors import GradrankError
 
 if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs
 
-COLUMNS = 32  # read at a time
+COLUMNS, BLOCKS = 32, 16  # columns read at a time; of very many, no more than so many blocks
 
 
 @dataclass(frozen=True)
@@ -62,34 +63,32 @@ class Collection:
             )
 
     @staticmethod
-    def read(path: Path | str, parts: Sequence[int], pairs: Path | str | None = None) -> "Collection":
-        """The given parts of a Parquet collection, one after the other in the order given.
+    def read(folder: Path | str, parts: Sequence[int], pairs: Path | str | None = None) -> "Collection":
+        """The given parts of a stored collection, one after the other in the order given; no other file is opened.
 
-        Takes the features' memory once, and that of COLUMNS columns of a part. Raises GradrankError where a
-        part has no rows.
+        pairs: the folder of its pairs. Takes the features' memory once, and that of some columns of a part. Raises
+        GradrankError for a part that is missing or is not the file that was written.
         """
         import polars as pl
 
-        rows = pl.scan_parquet(path)
-        pieces = [rows.filter(pl.col("part") == part) for part in parts]
-        heads = [piece.select("part", "qid", "label").collect() for piece in pieces]
-        for part, head in zip(parts, heads, strict=True):
-            if head.is_empty():
-                raise GradrankError(f"{path}: part {part} has no rows")
-        table = pl.concat(heads)
-        part, qid = table["part"].to_numpy(), table["qid"].to_numpy()
+        pieces = [pl.scan_parquet(part_file(folder, part)) for part in parts]
+        heads = [piece.select("qid", "label").collect() for piece in pieces]
+        qids = np.concatenate([head["qid"].to_numpy() for head in heads])
+        sizes = [len(head) for head in heads]
         # Parts may number their queries alike; `parse` refused queries in pieces.
-        starts = np.flatnonzero(np.r_[True, (qid[1:] != qid[:-1]) | (part[1:] != part[:-1])])
+        new = np.r_[True, qids[1:] != qids[:-1]]
+        new[np.cumsum([0, *sizes[:-1]])] = True
+        starts = np.flatnonzero(new)
         stored = None
         if pairs is not None:
             from gradrank.data.pairs import read_pairs
 
-            stored = read_pairs(pairs, path, parts)
+            stored = read_pairs(pairs, folder, parts)
         return Collection(
-            features=_features(pieces, [len(head) for head in heads]),
-            labels=table["label"].to_numpy().astype(np.int32),
-            offsets=np.r_[starts, len(table)].astype(np.int64),
-            qids=qid[starts],
+            features=_features(pieces, sizes),
+            labels=np.concatenate([head["label"].to_numpy() for head in heads]).astype(np.int32),
+            offsets=np.r_[starts, len(qids)].astype(np.int64),
+            qids=qids[starts],
             stored_pairs=stored,
         )
 
@@ -98,9 +97,10 @@ def _features(pieces: list, sizes: list[int]) -> np.ndarray:
     """(n, d) float32, C order, of lazy frames with that many rows each."""
     names = [name for name in pieces[0].collect_schema().names() if name[:1] == "f" and name[1:].isdigit()]
     features = np.empty((sum(sizes), len(names)), np.float32)
+    block = max(COLUMNS, len(names) // BLOCKS)
     ends = np.cumsum(sizes)
     for piece, size, end in zip(pieces, sizes, ends, strict=True):
-        for first in range(0, len(names), COLUMNS):
-            some = names[first : first + COLUMNS]
-            features[end - size : end, first : first + COLUMNS] = piece.select(some).collect().to_numpy()
+        for first in range(0, len(names), block):
+            some = names[first : first + block]
+            features[end - size : end, first : first + block] = piece.select(some).collect().to_numpy()
     return features

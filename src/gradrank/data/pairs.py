@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from gradrank.compiled import compiled
-from gradrank.files import atomic
+from gradrank.data.stored import PAIRS, describe, part_file, write_parts
+from gradrank.errors import GradrankError
+from gradrank.files import write_json
 
 BATCH = 1_000_000  # pairs held at once while writing: about 13 MB of columns
 
@@ -72,68 +75,74 @@ def _fill(labels, offsets, first, ties, better, worse):
                     p += 1
 
 
-def pairs(parquet: Path | str, out: Path | str) -> None:
-    """Write the pairs of a Parquet collection in batches of queries: memory does not grow with their number.
+def pairs(collection: Path | str, out: Path | str) -> None:
+    """Write the pairs of a stored collection into the folder `out`: part1.parquet, .., pairs.json.
 
-    Columns `part`, `query` (position in the collection), `better`, `worse` (row numbers); rows sorted by part
-    and query.
+    Parquet: columns query (position in the part), better, worse (row numbers in the part), Int32; rows sorted by query.
+    They are written in batches of queries: memory does not grow with their number.
+    JSON: parts, with the number of pairs of each, the SHA-256 of its file, and that of the rows it is `of`.
     """
+    folder, out = Path(collection), Path(out)
+    parts = describe(folder)["parts"]
+    writers = {
+        int(part): partial(_write, part_file(folder, int(part)), own["sha256"]) for part, own in parts.items()
+    }
+    written = write_parts(out, PAIRS, writers)
+    write_json(out / PAIRS, {"parts": written})
+
+
+def _write(rows: Path, of: str, path: Path) -> dict[str, int | str]:
     import polars as pl
     from polars.io.plugins import register_io_source
 
-    schema = {"part": pl.Int8, "query": pl.Int32, "better": pl.Int32, "worse": pl.Int32}
+    count = 0
 
-    def source(with_columns, predicate, n_rows, batch_size):
-        for columns in _batches(parquet):
-            yield pl.DataFrame(columns, schema=schema)
+    def source(*_) -> Iterator[pl.DataFrame]:
+        nonlocal count
+        for found in _batches(rows):
+            count += len(found)
+            yield pl.DataFrame({"query": found.query, "better": found.better, "worse": found.worse})
 
-    with atomic(out) as partial:
-        register_io_source(source, schema=schema).sink_parquet(partial, maintain_order=True)
+    schema = dict.fromkeys(("query", "better", "worse"), pl.Int32)
+    with path.open("wb") as file:  # as in parse.py
+        register_io_source(source, schema=schema).sink_parquet(file)
+    return {"pairs": count, "of": of}
 
 
-def _batches(parquet: Path | str) -> Iterator[dict[str, np.ndarray]]:
+def _batches(rows: Path) -> Iterator[Pairs]:
     import polars as pl
 
-    frame = pl.scan_parquet(parquet).select("part", "qid", "label").collect()
-    part, qid = frame["part"].to_numpy(), frame["qid"].to_numpy()
-    labels = frame["label"].to_numpy().astype(np.int32)
-    new = (part[1:] != part[:-1]) | (qid[1:] != qid[:-1])
-    offsets = np.r_[0, np.flatnonzero(new) + 1, len(labels)].astype(np.int64)
+    frame = pl.scan_parquet(rows).select("qid", "label").collect()
+    qid, labels = frame["qid"].to_numpy(), frame["label"].to_numpy().astype(np.int32)
+    offsets = np.r_[0, np.flatnonzero(qid[1:] != qid[:-1]) + 1, len(labels)].astype(np.int64)
     counts = pair_counts(labels, offsets, False)
     total, start = np.cumsum(counts), 0
     while start < len(counts):
         done = total[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(total, done + BATCH, side="right")))
-        found = _pairs(labels, offsets, counts, start, stop, ties=False)
-        yield {
-            "part": part[found.better],
-            "query": found.query,
-            "better": found.better,
-            "worse": found.worse,
-        }
+        yield _pairs(labels, offsets, counts, start, stop, ties=False)
         start = stop
 
 
-def read_pairs(path: Path | str, parquet: Path | str, parts: Sequence[int]) -> Pairs:
+def read_pairs(folder: Path | str, collection: Path | str, parts: Sequence[int]) -> Pairs:
     """The stored pairs of some parts of a collection, one after the other in the order given.
 
-    Rows and queries are counted in these parts, as `Collection.read` reads them, not in the file.
+    Rows and queries are counted in these parts, as `Collection.read` reads them, not in the files. Raises GradrankError
+    for a file that is missing or damaged, and for pairs of other rows.
     """
     import polars as pl
 
-    sizes = pl.scan_parquet(parquet).group_by("part").agg(rows=pl.len(), queries=pl.col("qid").n_unique())
-    before = pl.col("rows", "queries").cum_sum() - pl.col("rows", "queries")  # parts are stored in order
-    stored = sizes.sort("part").with_columns(before.name.suffix("_before")).collect()
-    stored = stored.rows_by_key("part", named=True, unique=True)
+    rows, stored = describe(collection)["parts"], describe(folder, PAIRS)["parts"]
     pieces, row, query = [], 0, 0
     for part in parts:
-        own = stored[part]
+        path, own = part_file(folder, part, PAIRS), rows[str(part)]
+        if stored[str(part)]["of"] != own["sha256"]:
+            raise GradrankError(
+                f"{path}: pairs of other rows than those of {collection}; run `gradrank pairs` again"
+            )
         pieces.append(
-            pl.scan_parquet(path)
-            .filter(pl.col("part") == part)
-            .select(
-                pl.col("better", "worse") + pl.lit(row - own["rows_before"], pl.Int32),
-                pl.col("query") + pl.lit(query - own["queries_before"], pl.Int32),
+            pl.scan_parquet(path).select(
+                pl.col("better", "worse") + pl.lit(row, pl.Int32), pl.col("query") + pl.lit(query, pl.Int32)
             )
         )
         row, query = row + own["rows"], query + own["queries"]

@@ -2,11 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from gradrank.data import scan, tokens
-from gradrank.data.text_file import BLOCK_BYTES, Source, mark_length
+from gradrank.data.compressed import lines
+from gradrank.data.text_file import BYTE_ORDER_MARK, Source, mark_length
+from gradrank.errors import GradrankError
+
+# What a missing value becomes: the least value, or the mean, of its feature in its query; 0; or it stays NaN.
+Missing = Literal["least", "mean", "zero", "keep"]
 
 
 @dataclass(frozen=True)
@@ -26,29 +32,43 @@ class Rows:
     text: np.ndarray
 
 
-def first_row(path: Path) -> tuple[int, bool]:
-    """(number of features, whether rows are sparse) by the first row of a file.
+class FirstRow(NamedTuple):
+    """What the first row of a file decides: how many features, whether rows may leave some out, and whether query ids
+    are text."""
 
-    Rows are sparse if this one leaves numbers out. A malformed one counts as dense: reading it so says what
-    is wrong.
+    features: int
+    sparse: bool
+    text_ids: bool
+
+
+def first_row(path: Path) -> FirstRow:
+    """Rows are sparse if this one leaves numbers out. A malformed one counts as dense: reading it says what is wrong.
+
+    Raises GradrankError where features are numbered from 0.
     """
-    with path.open("rb") as stream:
-        while line := stream.readline(BLOCK_BYTES):
-            tokens = line.split(b"#")[0].split()
-            if len(tokens) > 1:
-                break
-        else:
-            return 1, False
-    numbers = [token.partition(b":")[0] for token in tokens[2:]]
-    values = [int(number[:18]) if number.isdigit() else -1 for number in numbers]
+    rows = (line.removeprefix(BYTE_ORDER_MARK).split(b"#")[0].split() for line in lines(path))
+    number, tokens = next((row for row in enumerate(rows, start=1) if len(row[1]) > 1), (0, []))
+    if not tokens:
+        return FirstRow(1, False, False)
+    features = [token.partition(b":")[0] for token in tokens[2:]]
+    values = [int(feature[:18]) if feature.isdigit() else -1 for feature in features]
+    if values[:1] == [0]:
+        raise GradrankError(
+            f"{path}: line {number}: features are numbered from 0, found {tokens[2].decode(errors='replace')!r}; "
+            "expected numbers from 1: add 1 to each"
+        )
+    qid = tokens[1].removeprefix(b"qid:")
+    text_ids = bool(qid) and qid != tokens[1] and not (qid.isdigit() and len(qid) <= 18)
     increasing = all(a < b for a, b in zip([0, *values], values, strict=False))
     if increasing and values != list(range(1, len(values) + 1)):
-        return values[-1], True
-    return max(len(values), 1), not values
+        return FirstRow(values[-1], True, text_ids)
+    return FirstRow(max(len(values), 1), not values, text_ids)
 
 
-def read_rows(source: Source, queries: np.ndarray, width: int, sparse: bool) -> Rows:
-    """The rows of the queries at these ascending positions.
+def read_rows(
+    source: Source, queries: np.ndarray, width: int, sparse: bool, missing: Missing = "least"
+) -> Rows:
+    """The rows of the queries at these ascending positions; `missing` is for the value `NULL`.
 
     Raises GradrankError at the first bad line.
     """
@@ -76,8 +96,16 @@ def read_rows(source: Source, queries: np.ndarray, width: int, sparse: bool) -> 
         else:
             (inc, prob)[column - width][row] = value
     if nulls:
-        scan.fill_nulls(features, np.r_[0, np.cumsum(counts)])
+        fill(features, counts, missing)
     return Rows(features, labels, np.repeat(source.qids[queries], counts), docids, inc, prob, text)
+
+
+def fill(features: np.ndarray, counts: np.ndarray, missing: Missing) -> None:
+    """Fill what is NaN in (d, n) features of queries with `counts` documents each, in place."""
+    if missing == "zero":
+        np.nan_to_num(features, copy=False, nan=0.0)
+    elif missing != "keep":
+        scan.fill_missing(features, np.r_[0, np.cumsum(counts)], missing == "mean")
 
 
 def _expected(code: int, number: int, width: int, sparse: bool) -> str:

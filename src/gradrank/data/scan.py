@@ -29,6 +29,7 @@ from gradrank.data.tokens import (
     line_end,
     may_round_otherwise,
     past,
+    same_bytes,
     six_places,
     skip_blanks,
     to_float32,
@@ -43,12 +44,15 @@ HIGHEST_GRADE = 31  # gains are 2^grade - 1; LightGBM's table of gains ends here
 
 
 @compiled(nogil=True)
-def heads(buffer, line_starts, qids, last_numbers):
-    """Reads `<grade> qid:<number>` of each line: qids (lines,) int64, -1 where a line has no row.
+def heads(buffer, line_starts, qids, last_numbers, names):
+    """Reads `<grade> qid:<query>` of each line: qids (lines,) int64, -1 where a line has no row.
 
     last_numbers: (lines,) int64, filled with the number of each row's last feature (0 without any); may be
-    empty, which skips that. Returns (code, position), position being the byte that code complains of.
+    empty, which skips that. names: (lines, 2) int64, filled with the bytes of each query's id, which may then be any
+    text: `qids` has the same number for neighbouring rows of one id, 0, 1, ..; empty: ids are whole numbers.
+    Returns (code, position), position being the byte that code complains of.
     """
+    run, before = -1, (0, 0)
     for line in range(len(line_starts)):
         i = skip_blanks(buffer, line_starts[line])
         qids[line] = -1
@@ -59,7 +63,15 @@ def heads(buffer, line_starts, qids, last_numbers):
         i = past(buffer, i, QID)
         if i < 0:
             return BAD_QID, start
-        value, end = unsigned(buffer, i)
+        if len(names):
+            end = token_end(buffer, i)
+            if run < 0 or not same_bytes(buffer, before, (i, end)):
+                run += 1
+            before = i, end
+            names[line] = before
+            value = run
+        else:
+            value, end = unsigned(buffer, i)
         if end == i or not ends_token(buffer[end]):
             return BAD_QID, start
         qids[line] = value
@@ -190,29 +202,27 @@ def comment(buffer, i, width, docids, inc, prob, row, late, late_count):
 
 
 @compiled(nogil=True)
-def fill_nulls(columns, offsets):
-    """NaN becomes the least value of that feature among the query's documents, or 0 where all are NaN.
+def fill_missing(columns, offsets, by_mean):
+    """NaN becomes the least value of that feature among the query's documents, or their mean; 0 where all are NaN.
 
-    That is how LETOR's own MIN files are made from its NULL files: the missing values are language-model
+    By the least value LETOR's own MIN files are made from its NULL files: the missing values are language-model
     scores of documents without any query term, minus infinity in principle (Qin et al. 2010, section 4).
     """
     for column in range(columns.shape[0]):
         values = columns[column]
         for query in range(len(offsets) - 1):
-            least = np.float32(np.inf)
-            missing = 0
+            least, total, known = np.float32(np.inf), 0.0, 0
             for row in range(offsets[query], offsets[query + 1]):
-                if np.isnan(values[row]):
-                    missing += 1
-                elif values[row] < least:
-                    least = values[row]
-            if missing == 0:
+                if not np.isnan(values[row]):
+                    least, total, known = min(least, values[row]), total + values[row], known + 1
+            if known == offsets[query + 1] - offsets[query]:
                 continue
-            if missing == offsets[query + 1] - offsets[query]:
-                least = np.float32(0)
+            filling = np.float32(0)
+            if known:
+                filling = np.float32(total / known) if by_mean else least
             for row in range(offsets[query], offsets[query + 1]):
                 if np.isnan(values[row]):
-                    values[row] = least
+                    values[row] = filling
 
 
 @compiled(nogil=True)

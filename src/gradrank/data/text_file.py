@@ -1,33 +1,51 @@
 """One text file of ranking data: where its queries are, and which line of it is wrong."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from gradrank.data import scan, tokens
+from gradrank.data.compressed import Plain
 from gradrank.errors import GradrankError
 
 BLOCK_BYTES = 4 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+class TextIds(GradrankError):
+    """A query's id is text where whole numbers were expected."""
+
+
 @dataclass(frozen=True)
 class Source:
     """A file and its queries in file order: qids, rows, and their bytes starts:stops, each (q,) int64.
 
-    Together the queries' bytes are the whole file, comment lines included. highest_number: of any feature,
-    where `survey` was asked for it, else 0.
+    Together the queries' bytes are the whole file, comment lines included. names: q ids where they are text and
+    `qids` numbers them. highest_number: of any feature, where `survey` was asked for it, else 0.
     """
 
-    path: Path
+    text: Plain
     qids: np.ndarray
     rows: np.ndarray
     starts: np.ndarray
     stops: np.ndarray
     highest_number: int
+    names: list[str] | None = None
+
+    @property
+    def ids(self) -> np.ndarray:
+        """(q,) ids of the queries as the file has them: int64, or objects that are text."""
+        return self.qids if self.names is None else np.array(self.names, object)
+
+    @property
+    def path(self) -> Path:
+        return self.text.path
+
+    def cost(self, width: int) -> np.ndarray:
+        """(q,) bytes of text and parsed rows of each query."""
+        return self.stops - self.starts + self.rows * width * 4
 
     def read(self, queries: np.ndarray) -> np.ndarray:
         """The bytes of the queries at these ascending positions, uint8."""
@@ -35,7 +53,7 @@ class Source:
         breaks = np.flatnonzero(np.diff(queries) != 1) + 1
         firsts, lasts = queries[np.r_[0, breaks]], queries[np.r_[breaks - 1, len(queries) - 1]]
         filled, view = 0, memoryview(buffer)
-        with self.path.open("rb") as stream:
+        with self.text.file.open("rb") as stream:
             for start, stop in zip(self.starts[firsts].tolist(), self.stops[lasts].tolist(), strict=True):
                 stream.seek(start)
                 filled += stream.readinto(view[filled : filled + stop - start])
@@ -45,46 +63,98 @@ class Source:
         """`bad_line` for a position in what `read` gave."""
         ends = np.cumsum(self.stops[queries] - self.starts[queries])
         k = np.searchsorted(ends[:-1], position, side="right")
-        return bad_line(self.path, self.stops[queries[k]] - ends[k] + position, expected)
+        return bad_line(self.text, self.stops[queries[k]] - ends[k] + position, expected)
 
 
-def survey(path: Path, digest: Any | None, numbers: bool) -> Source:
-    """Find the queries of a file, with `numbers` also the highest feature number; feed its bytes to a `digest`.
+def survey(
+    text: Plain, numbers: bool, known: dict[str, int] | None = None, most_rows: int | None = None
+) -> Source:
+    """Find the queries of a file, with `numbers` also the highest feature number.
 
-    Raises GradrankError for a row without a qid, a query whose rows are not contiguous, a file without rows.
+    known: numbers of text ids that earlier files have, to which this one's are added; None: ids are whole numbers.
+    most_rows: whole queries up to these rows will do.
+    Raises GradrankError for a row without a qid, a query whose rows are not contiguous, a file without rows;
+    TextIds for a query id that is no whole number.
     """
-    runs, highest = [], 0
-    for offset, buffer, line_starts in _lines(path, digest):
+    runs, highest, whole = [], 0, False
+    for offset, buffer, line_starts in _lines(text):
         if offset == 0:
             line_starts[0] = mark_length(buffer)
-        qids = np.empty(len(line_starts), np.int64)
-        last_numbers = np.zeros(len(line_starts) if numbers else 0, np.int64)
-        code, position = scan.heads(buffer, line_starts, qids, last_numbers)
-        if code != scan.OK:
-            raise bad_line(path, offset + position, "qid:<whole number> after the grade")
+        qids, last_numbers = _heads(text, offset, buffer, line_starts, numbers, known)
         highest = max(highest, last_numbers.max(initial=0))
         rows = qids >= 0
         runs.append(_join(qids[rows], line_starts[rows] + offset, np.ones(rows.sum(), np.int64)))
+        if most_rows is not None and _joined(runs)[2][:-1].sum() >= most_rows:
+            break
+    else:
+        whole = True
     if not runs or not any(len(qids) for qids, _, _ in runs):
-        raise GradrankError(f"{path}: no rows; expected lines such as `2 qid:10 1:0.031 2:0.667`")
-    qids, starts, rows = _join(*(np.concatenate(column) for column in zip(*runs, strict=True)))
+        raise GradrankError(f"{text.path}: no rows; expected lines such as `2 qid:10 1:0.031 2:0.667`")
+    qids, starts, rows = _joined(runs)
+    names = None if known is None else _named(qids, known)
     _, first = np.unique(qids, return_index=True)
     if len(first) < len(qids):
         again = np.setdiff1d(np.arange(len(qids)), first)[0]
-        raise line_error(path, starts[again], f"query {qids[again]} comes back; its rows must be together")
-    size = path.stat().st_size
-    _check_end(path, size)
-    starts[0] = 0
-    return Source(path, qids, rows, starts, np.r_[starts[1:], size], int(highest))
+        name = qids[again] if names is None else names[again]
+        raise line_error(text, starts[again], f"query {name} comes back; its rows must be together")
+    starts[0], end = 0, text.file.stat().st_size
+    if whole:
+        _check_end(text, end)
+    else:  # what follows may belong to the last query
+        qids, starts, rows, end = qids[:-1], starts[:-1], rows[:-1], starts[-1]
+    return Source(text, qids, rows, starts, np.r_[starts[1:], end], int(highest), names)
 
 
-def _lines(path: Path, digest: Any | None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+def survey_any(texts: Sequence[Plain], numbers: bool) -> list[Source]:
+    """`survey` of each file; where an id of any is text, all are, and the queries are numbered over all files."""
+    try:
+        return [survey(text, numbers) for text in texts]
+    except TextIds:
+        known: dict[str, int] = {}
+        return [survey(text, numbers, known) for text in texts]
+
+
+def _heads(
+    text: Plain, offset: int, buffer: np.ndarray, line_starts: np.ndarray, numbers: bool, known: dict | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The qid of each line of a block, -1 without a row, and with `numbers` the last feature's number."""
+    qids = np.empty(len(line_starts), np.int64)
+    last_numbers = np.zeros(len(line_starts) if numbers else 0, np.int64)
+    spans = np.empty((0 if known is None else len(line_starts), 2), np.int64)
+    code, position = scan.heads(buffer, line_starts, qids, last_numbers, spans)
+    if code != scan.OK:
+        is_text = bytes(buffer[position : position + 5]).startswith(b"qid:") and not tokens.ends_token(
+            buffer[position + 4]
+        )
+        error = bad_line(text, offset + position, "qid:<query> after the grade")
+        raise TextIds(str(error)) if is_text else error
+    if known is not None:
+        rows = np.flatnonzero(qids >= 0)
+        firsts = rows[np.unique(qids[rows], return_index=True)[1]]
+        numbers_of_runs = [
+            known.setdefault(_decoded(text, offset, buffer, *spans[line]), len(known) + 1) for line in firsts
+        ]
+        qids[rows] = np.array(numbers_of_runs, np.int64)[qids[rows]]
+    return qids, last_numbers
+
+
+def _decoded(text: Plain, offset: int, buffer: np.ndarray, start: int, stop: int) -> str:
+    try:
+        return bytes(buffer[start:stop]).decode()
+    except UnicodeDecodeError:
+        raise bad_line(text, offset + start, "a query id in UTF-8") from None
+
+
+def _named(qids: np.ndarray, known: dict[str, int]) -> list[str]:
+    names = list(known)
+    return [names[qid - 1] for qid in qids.tolist()]
+
+
+def _lines(text: Plain) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Blocks of whole lines: (offset in the file, bytes ending with a newline, where lines start in them)."""
     buffer, offset, left = np.empty(BLOCK_BYTES + 1, np.uint8), 0, 0
-    with path.open("rb") as stream:
+    with text.file.open("rb") as stream:
         while count := stream.readinto(buffer[left:BLOCK_BYTES]):
-            if digest:
-                digest.update(buffer[left : left + count])
             left += count
             ends = np.flatnonzero(buffer[:left] == tokens.NEWLINE)
             if len(ends):
@@ -93,20 +163,20 @@ def _lines(path: Path, digest: Any | None) -> Iterator[tuple[int, np.ndarray, np
                 buffer[: left - used] = buffer[used:left].copy()
                 offset, left = offset + used, left - used
             elif left == BLOCK_BYTES:
-                raise bad_line(path, offset, f"text with lines shorter than {BLOCK_BYTES >> 20} MiB")
+                raise bad_line(text, offset, f"text with lines shorter than {BLOCK_BYTES >> 20} MiB")
     if left:
         buffer[left] = tokens.NEWLINE
         yield offset, buffer[: left + 1], np.zeros(1, np.int64)
 
 
-def _check_end(path: Path, size: int) -> None:
+def _check_end(text: Plain, size: int) -> None:
     """A last row without newline was cut off if its `#docid = ..` comment is shorter than that before it."""
-    with path.open("rb") as stream:
+    with text.file.open("rb") as stream:
         stream.seek(max(0, size - BLOCK_BYTES))
         before, last = ([b"", *stream.read().split(b"\n")])[-2:]
     comments = [line.partition(b"#")[2].split() for line in (before, last)]
     if last and comments[0] and comments[0][0].startswith(b"docid") and len(comments[1]) < len(comments[0]):
-        raise line_error(path, size, "the file is cut off: no newline, and less comment than the line before")
+        raise line_error(text, size, "the file is cut off: no newline, and less comment than the line before")
 
 
 def mark_length(start: np.ndarray) -> int:
@@ -122,20 +192,25 @@ def _join(qids: np.ndarray, starts: np.ndarray, rows: np.ndarray) -> tuple[np.nd
     return qids[first], starts[first], np.add.reduceat(rows, first)
 
 
-def bad_line(path: Path, offset: int, expected: str) -> GradrankError:
+def _joined(runs: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """The runs of one block after the other, as one."""
+    return _join(*(np.concatenate(column) for column in zip(*runs, strict=True)))
+
+
+def bad_line(text: Plain, offset: int, expected: str) -> GradrankError:
     """The error for the token at a byte offset of a file: its line, what was expected and what is there."""
-    with path.open("rb") as stream:
+    with text.file.open("rb") as stream:
         stream.seek(offset)
         token = stream.read(200).split(b"\n")[0].removeprefix(BYTE_ORDER_MARK).split(maxsplit=1)[:1]
     found = repr(token[0][:40].decode("utf-8", "backslashreplace")) if token else "the end of the line"
-    return line_error(path, offset, f"expected {expected}, found {found}")
+    return line_error(text, offset, f"expected {expected}, found {found}")
 
 
-def line_error(path: Path, offset: int, message: str) -> GradrankError:
+def line_error(text: Plain, offset: int, message: str) -> GradrankError:
     """The error for the line at a byte offset of a file."""
     line, left = 1, int(offset)
-    with path.open("rb") as stream:
+    with text.file.open("rb") as stream:
         while left:
             block = stream.read(min(left, BLOCK_BYTES))
             line, left = line + block.count(b"\n"), left - len(block)
-    return GradrankError(f"{path}: line {line}: {message}")
+    return GradrankError(f"{text.path}: line {line}: {message}")

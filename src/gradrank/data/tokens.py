@@ -165,6 +165,17 @@ def past(buffer, i, word):
 
 
 @compiled(nogil=True)
+def same_bytes(buffer, one, other):
+    """Whether two spans (start, end) hold the same."""
+    if one[1] - one[0] != other[1] - other[0]:
+        return False
+    for k in range(one[1] - one[0]):  # noqa: SIM110 - Numba has no generators
+        if buffer[one[0] + k] != buffer[other[0] + k]:
+            return False
+    return True
+
+
+@compiled(nogil=True)
 def is_null(buffer, i):
     return (
         buffer[i] == CAPITAL_N

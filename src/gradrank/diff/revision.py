@@ -9,11 +9,13 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from gradrank.data.stored import COLLECTION
 from gradrank.diff.results import (
     all_measured,
     faults,
@@ -139,10 +141,13 @@ def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _data(committed: Committed, dataset: str) -> dict[str, str]:
     """The hash of the text that the collection was parsed from, if DVC has its description."""
-    try:
-        return {"source": json.loads(committed.read(f"data/parquet/{dataset}.json"))["source_sha256"]}
-    except GradrankError:
-        return {}
+    for path in (
+        f"data/parquet/{dataset}/{COLLECTION}",
+        f"data/parquet/{dataset}.json",
+    ):  # older: one file in all
+        with suppress(GradrankError):
+            return {"source": json.loads(committed.read(path))["source_sha256"]}
+    return {}
 
 
 def _code(committed: Committed, names: set[str]) -> dict[str, str]:

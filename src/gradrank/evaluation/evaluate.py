@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from gradrank.data.stored import describe
 from gradrank.errors import GradrankError
 from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
 from gradrank.evaluation.metrics import compute
-from gradrank.files import atomic, read_json
+from gradrank.files import atomic
 from gradrank.results import Fold, Method
 from gradrank.validation import flat
 
@@ -29,10 +30,10 @@ def evaluate_file(
     metrics: Sequence[str],
     split: str = "test",
 ) -> pl.DataFrame:
-    """A row a query of `data` (Parquet, LETOR or SVMlight text): `qid`, then one column a metric.
+    """A row a query of `data`: `qid`, then one column a metric.
 
-    `scores` as in `read_scores`; an undefined value is null. Raises GradrankError for malformed scores,
-    naming file, line and reason.
+    data: a stored collection, one Parquet file of it, LETOR or SVMlight text. scores: as in `read_scores`. An undefined
+    value is null. Raises GradrankError for malformed scores, naming file, line and reason.
     """
     judgements = read_judgements(data)
     return _table(judgements, read_scores(scores, judgements, split), resolve(convention), metrics)
@@ -58,15 +59,15 @@ def evaluate_folds(
     conventions: Sequence[str],
     metrics: Sequence[str],
 ) -> None:
-    """Write `folder`/per_query.parquet from the scores in `folder`/fold<k>/ of the Parquet collection `data`.
+    """Write `folder`/per_query.parquet from the scores in `folder`/fold<k>/ of the stored collection `data`.
 
     Columns `convention`, `fold`, `split` (train, vali, test), `qid`, one a metric (null where undefined).
     spec: `model`, `dataset`, `params` and `seed` in force. Raises GradrankError where a fold's spec.json says
     that it was trained with others or on other data, and for malformed scores.
     """
     method, data = Method(Path(folder)), Path(data)
-    meta = read_json(data.with_suffix(".json"))
-    highest = int(pl.scan_parquet(data).select(pl.col("label").max()).collect().item())
+    meta = describe(data)
+    highest = max(int(grade) for part in meta["parts"].values() for grade in part["labels"])
     chosen = [resolve(name) for name in conventions]
     # ERR's highest grade is the collection's, whichever grades a part happens to hold.
     chosen = [replace(each, max_grade=highest) if each.max_grade is None else each for each in chosen]

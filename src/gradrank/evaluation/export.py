@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 
 from gradrank.data.order import order
+from gradrank.data.stored import describe
 from gradrank.errors import GradrankError
 from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
-from gradrank.files import atomic, read_json
+from gradrank.files import atomic
 from gradrank.results import Method
 
 DIGITS = 10  # of a row's number: more rows than any collection has
@@ -18,7 +19,7 @@ def export_model(folder: Path | str, data: Path | str, out: Path | str) -> list[
     """The test parts of a trained model's folds as `out`/fold<k>.{run,qrels,scores}.txt; the paths."""
     method, data, out = Method(Path(folder)), Path(data), Path(out)
     written = []
-    for number, parts in enumerate(read_json(data.with_suffix(".json"))["folds"], start=1):
+    for number, parts in enumerate(describe(data)["folds"], start=1):
         judgements = read_judgements(data, parts["test"])
         scores = read_scores(method.fold(number).scores_path, judgements)
         run, qrels, plain = (out / f"fold{number}.{kind}.txt" for kind in ("run", "qrels", "scores"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from gradrank.data.stored import describe, part_file
 from gradrank.errors import GradrankError
 
 
@@ -26,21 +27,21 @@ class Judgements:
 
 
 def read_judgements(path: Path | str, parts: Sequence[int] | None = None) -> Judgements:
-    """Of a Parquet collection the parts named, in that order (None: all); of LETOR or SVMlight text all.
+    """Of a stored collection the parts named, in that order (None: all); of Parquet, LETOR or SVMlight text all.
 
-    Raises GradrankError for a file that is neither, a part without rows, or a query in two pieces.
+    Raises GradrankError for what is none of these, a part that is missing or damaged, or a query in two pieces.
     """
+    path = Path(path)
+    if path.is_dir():
+        wanted = parts or [int(part) for part in describe(path)["parts"]]
+        pieces = [_judged(part_file(path, part)) for part in wanted]
+        return _grouped(pl.concat(pieces), path)
     path = _existing(path)
-    if path.suffix != ".parquet":
-        return _grouped(_read_letor(path), path)
-    table = pl.scan_parquet(path).select("part", "qid", "label", "docid")
-    if parts is None:
-        return _grouped(_collect(table, path), path)
-    pieces = [_collect(table.filter(pl.col("part") == part), path) for part in parts]
-    for part, piece in zip(parts, pieces, strict=True):
-        if piece.is_empty():
-            raise GradrankError(f"{path}: part {part} has no rows")
-    return _grouped(pl.concat(pieces), path)
+    return _grouped(_judged(path) if path.suffix == ".parquet" else _read_letor(path), path)
+
+
+def _judged(path: Path) -> pl.DataFrame:
+    return _collect(pl.scan_parquet(path).select("qid", "label", "docid"), path)
 
 
 def _read_letor(path: Path) -> pl.DataFrame:

@@ -14,8 +14,9 @@ import numpy as np
 
 from gradrank import __version__
 from gradrank.data.collection import Collection
+from gradrank.data.stored import describe
 from gradrank.errors import GradrankError
-from gradrank.files import read_json, write_json
+from gradrank.files import write_json
 from gradrank.learning.members import keep_members, trained_members, with_member_scores
 from gradrank.learning.model import Model, ModelParams, get_model, missing_packages
 from gradrank.learning.seeds import job_seed
@@ -34,7 +35,7 @@ def train(
     pairs: Path | None = None,
     members: Path | None = None,
 ) -> None:
-    """Fit `model` on fold `fold` of the Parquet collection `data` and write `out`.
+    """Fit `model` on fold `fold` of the stored collection `data` and write `out`.
 
     members: results/<dataset>, where the models lie whose scores this one is made of.
     `out` receives model/, scores.parquet (train, vali, test), history.parquet, timing.json and, last,
@@ -43,7 +44,7 @@ def train(
     """
     started = time.perf_counter()
     cls, resolved = _resolved(model, params)
-    meta = read_json(data.with_suffix(".json"))
+    meta = describe(data)
     if not 1 <= fold <= len(meta["folds"]):
         raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
     spec = {

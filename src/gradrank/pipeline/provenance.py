@@ -22,8 +22,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from gradrank.data.stored import PAIRS, describe, files
 from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256, write_json
+from gradrank.files import sha256, write_json
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import stage_files
 from gradrank.processor import refusal
@@ -120,9 +121,9 @@ def code_digests(stages: Mapping[str, list[str]]) -> dict[str, Hashes]:
 
 
 def data_files(dataset: str, data: Path) -> list[Path]:
-    """The Parquet files of a data set, with the description beside; `data` is the collections' folder."""
-    pairs = data.parent / "pairs" / f"{dataset}.parquet"
-    return [data / f"{dataset}.parquet", data / f"{dataset}.json", *([pairs] if pairs.is_file() else [])]
+    """The Parquet files of a data set and its pairs, and their descriptions; `data` is the collections' folder."""
+    pairs = data.parent / "pairs" / dataset
+    return files(data / dataset) + (files(pairs, PAIRS) if (pairs / PAIRS).is_file() else [])
 
 
 def result_files(own: DataSet, names: Iterable[str]) -> list[Path]:
@@ -169,7 +170,7 @@ def _describe(own: DataSet, params: Mapping[str, Any], data: Path) -> dict[str, 
     return {
         "params": params,
         "data": {
-            "source_sha256": read_json(data / f"{own.name}.json")["source_sha256"],
+            "source_sha256": describe(data / own.name)["source_sha256"],
             "files": {str(path): sha256(path) for path in data_files(own.name, data)},
         },
         "code": code_digests(code_files(registered(params))),

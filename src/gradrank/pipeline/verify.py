@@ -8,11 +8,13 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gradrank.data.compressed import blocks
 from gradrank.data.layout import find_layout
+from gradrank.data.stored import COLLECTION
 from gradrank.errors import GradrankError
 from gradrank.files import sha256
 from gradrank.learning.model import models
@@ -135,7 +137,7 @@ def _code(
 
 
 def _data(params: Params, dataset: str, recorded: dict[str, Any], data: Path) -> Iterator[Check]:
-    own, parquet = getattr(params.datasets.get(dataset), "path", None), data / f"{dataset}.parquet"
+    own, parquet = getattr(params.datasets.get(dataset), "path", None), data / dataset / COLLECTION
     again = f"snakemake --cores 2 {parquet} && snakemake --cores 2 {dataset}"
     files = {Path(path): digest for path, digest in recorded["files"].items()}
     yield from _held(dataset, "data", [files], lambda path: f"rm -f {path} && {again}", "data are not in git")
@@ -155,10 +157,8 @@ def _sha256_of_text(path: Path) -> str | None:
         layout, digest = find_layout(path), hashlib.sha256()
     except GradrankError:
         return None
-    for file in dict.fromkeys(layout.sources.values()):
-        with file.open("rb") as stream:
-            while piece := stream.read(1 << 20):
-                digest.update(piece)
+    for block in chain.from_iterable(map(blocks, dict.fromkeys(layout.sources.values()))):
+        digest.update(block)
     return digest.hexdigest()
 
 

@@ -9,6 +9,7 @@ import yaml
 
 from gradrank import results
 from gradrank.data.catalogue import catalogue
+from gradrank.data.stored import COLLECTION
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import read_test_queries
@@ -132,7 +133,7 @@ def _read_dataset(
     others = [method.name for method in own.methods() if method.evaluated]
     if left := [model for model in others if model not in summary and model not in on_pages]:
         notices.append(f"Evaluated, but not part of this summary: {', '.join(left)}.")
-    meta = data / f"{own.name}.json"
+    meta = data / own.name / COLLECTION
     costs = {model: Cost.of(own.method(model).timings()) for model in summary} if tables else {}
     return DataSet(
         name=own.name,

@@ -5,7 +5,9 @@ import pytest
 from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
 from gradrank.data.pairs import crucial_pairs, pairs as write_pairs
+from gradrank.data.stored import forget_incomplete
 from gradrank.errors import GradrankError
+from made_collection import store
 
 
 @pytest.fixture
@@ -24,23 +26,23 @@ def parts() -> dict[int, list[tuple[int, int, list[float]]]]:
 
 
 @pytest.fixture
-def parquet(tmp_path, parts):
+def stored(tmp_path, parts):
     for part, rows in parts.items():
         text = (
             f"{grade} qid:{qid} 1:{a!r} 2:{b!r} 3:{c!r} #docid = {qid}-{n}\n"
             for n, (grade, qid, (a, b, c)) in enumerate(rows)
         )
         (tmp_path / f"S{part}.txt").write_text("".join(text))
-    parse(tmp_path, tmp_path / "c.parquet", 0, "c")
-    return tmp_path / "c.parquet"
+    parse(tmp_path, tmp_path / "c", 0, "c")
+    return tmp_path / "c"
 
 
 ORDERS = [[1], [1, 2, 3], [4, 5, 1], [5, 4, 3, 2, 1]]
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_read_gives_the_rows_of_the_parts_in_the_order_asked_for(parquet, parts, order):
-    collection = Collection.read(parquet, order)
+def test_read_gives_the_rows_of_the_parts_in_the_order_asked_for(stored, parts, order):
+    collection = Collection.read(stored, order)
     rows = [row for part in order for row in parts[part]]
     assert collection.labels.tolist() == [grade for grade, _, _ in rows]
     assert collection.features.tolist() == [features for _, _, features in rows]
@@ -55,45 +57,91 @@ def test_read_gives_the_rows_of_the_parts_in_the_order_asked_for(parquet, parts,
     )  # fmt: skip
 
 
-def test_columns_are_read_in_blocks(parquet, monkeypatch):
-    whole = Collection.read(parquet, [4, 5, 1]).features
+def test_columns_are_read_in_blocks(stored, monkeypatch):
+    whole = Collection.read(stored, [4, 5, 1]).features
     monkeypatch.setattr("gradrank.data.collection.COLUMNS", 2)  # of three
-    assert Collection.read(parquet, [4, 5, 1]).features.tolist() == whole.tolist()
+    assert Collection.read(stored, [4, 5, 1]).features.tolist() == whole.tolist()
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_stored_pairs_are_those_of_the_rows_as_read(parquet, tmp_path, order):
-    write_pairs(parquet, tmp_path / "p.parquet")
-    stored = Collection.read(parquet, order, tmp_path / "p.parquet").pairs
-    plain = Collection.read(parquet, order)
+def test_stored_pairs_are_those_of_the_rows_as_read(stored, tmp_path, order):
+    write_pairs(stored, tmp_path / "p")
+    pairs = Collection.read(stored, order, tmp_path / "p").pairs
+    plain = Collection.read(stored, order)
     fresh = crucial_pairs(plain.labels, plain.offsets)
-    assert len(stored) > 0
+    assert len(pairs) > 0
     for name in ("better", "worse", "query"):
-        assert getattr(stored, name).dtype == np.int32
-        assert getattr(stored, name).tolist() == getattr(fresh, name).tolist()
-    assert (plain.labels[stored.better] > plain.labels[stored.worse]).all()
-    assert (plain.query_of_row[stored.better] == stored.query).all()
+        assert getattr(pairs, name).dtype == np.int32
+        assert getattr(pairs, name).tolist() == getattr(fresh, name).tolist()
+    assert (plain.labels[pairs.better] > plain.labels[pairs.worse]).all()
+    assert (plain.query_of_row[pairs.better] == pairs.query).all()
 
 
 def test_equal_qids_in_neighbouring_parts_stay_two_queries(tmp_path):
     for split in ("train", "vali", "test"):
         (tmp_path / f"{split}.txt").write_text("1 qid:1 1:1\n0 qid:1 1:2\n")
-    parse(tmp_path, tmp_path / "c.parquet", 0, "c")
-    write_pairs(tmp_path / "c.parquet", tmp_path / "p.parquet")
-    collection = Collection.read(tmp_path / "c.parquet", [2, 3, 1], tmp_path / "p.parquet")
+    parse(tmp_path, tmp_path / "c", 0, "c")
+    write_pairs(tmp_path / "c", tmp_path / "p")
+    collection = Collection.read(tmp_path / "c", [2, 3, 1], tmp_path / "p")
     assert collection.offsets.tolist() == [0, 2, 4, 6]
     assert collection.pairs.query.tolist() == [0, 1, 2] and collection.pairs.better.tolist() == [0, 2, 4]
 
 
-def test_columns_that_only_look_like_features_are_left_out(parquet, tmp_path):
-    frame = pl.read_parquet(parquet).with_columns(fold=pl.lit(1), f=pl.lit(2.0))
-    frame.write_parquet(tmp_path / "more.parquet")
-    assert Collection.read(tmp_path / "more.parquet", [1]).features.shape[1] == 3
+def test_columns_that_only_look_like_features_are_left_out(stored, tmp_path):
+    frame = pl.read_parquet(stored / "part1.parquet").with_columns(fold=pl.lit(1), f=pl.lit(2.0))
+    assert Collection.read(store(tmp_path / "more", {1: frame}), [1]).features.shape[1] == 3
 
 
-def test_part_without_rows_is_named(parquet):
-    with pytest.raises(GradrankError, match="part 6 has no rows"):
-        Collection.read(parquet, [1, 6])
+def test_part_without_rows_is_named(stored):
+    with pytest.raises(GradrankError, match="part 6 has no rows; its parts are 1, 2, 3, 4, 5"):
+        Collection.read(stored, [1, 6])
+
+
+def test_only_the_parts_asked_for_are_opened(stored):
+    for part in (2, 5):
+        (stored / f"part{part}.parquet").unlink()
+    assert Collection.read(stored, [4, 1]).queries == 5
+    with pytest.raises(GradrankError, match=r"part2\.parquet: missing, though .*collection\.json names it"):
+        Collection.read(stored, [1, 2])
+
+
+def flipped(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+DAMAGES = {"truncated": lambda data: data[:-5], "flipped": flipped, "emptied": lambda data: b""}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("kind", ["rows", "pairs"])
+def test_a_damaged_part_is_refused_by_name_with_the_remedy(stored, tmp_path, kind, damage):
+    write_pairs(stored, tmp_path / "p")
+    path = {"rows": stored, "pairs": tmp_path / "p"}[kind] / "part3.parquet"
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    with pytest.raises(GradrankError, match=r"part3\.parquet: not the file that .* delete it, then the same command"):
+        Collection.read(stored, [1, 2, 3], tmp_path / "p")
+    assert Collection.read(stored, [1, 2], tmp_path / "p").pairs
+
+
+def test_pairs_of_other_rows_are_refused(stored, tmp_path):
+    write_pairs(stored, tmp_path / "p")
+    frame = pl.read_parquet(stored / "part1.parquet").with_columns(label=pl.lit(1, pl.Int16))
+    other = store(tmp_path / "other", {1: frame})
+    with pytest.raises(GradrankError, match=r"part1\.parquet: pairs of other rows than those of .*other"):
+        Collection.read(other, [1], tmp_path / "p")
+
+
+def test_a_description_without_its_files_is_forgotten(stored, tmp_path):
+    for kind in ("parquet", "pairs"):
+        (tmp_path / "data" / kind).mkdir(parents=True)
+    collection = stored.rename(tmp_path / "data/parquet/c")
+    write_pairs(collection, tmp_path / "data/pairs/c")
+    forget_incomplete(tmp_path / "data")
+    assert (collection / "collection.json").is_file() and (tmp_path / "data/pairs/c/pairs.json").is_file()
+    (collection / "part4.parquet").unlink()
+    forget_incomplete(tmp_path / "data")
+    assert not (collection / "collection.json").exists() and (tmp_path / "data/pairs/c/pairs.json").is_file()
 
 
 def test_mq2007_folds(mq2007):

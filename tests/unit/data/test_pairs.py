@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from gradrank.data.collection import Collection
 from gradrank.data import pairs as module
 from gradrank.data.pairs import crucial_pairs, pair_counts, pairs as write_pairs
+from gradrank.files import sha256
+from made_collection import store
 
 queries = st.lists(st.lists(st.integers(0, 5), max_size=9), max_size=6)
 
@@ -47,79 +49,64 @@ def test_queries_without_pairs_leave_none():
     assert crucial_pairs(*flat([])).query.dtype == np.int32
 
 
-def parquet(path, graded_by_part: dict[int, list[list[int]]]):
-    """A collection whose qids start again in every part: a query is a run of one qid in one part."""
-    rows = [
-        (part, qid, grade)
-        for part, graded in graded_by_part.items()
-        for qid, grades in enumerate(graded)
-        for grade in grades
-    ]
-    schema = {"part": pl.Int8, "qid": pl.Int64, "label": pl.Int16}
-    frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(f1=pl.col("label").cast(pl.Float32))
-    frame.write_parquet(path)
-    return path
+def collection(path, graded_by_part: dict[int, list[list[int]]]):
+    """Parts whose qids start again: a query is a run of one qid in one part."""
+    parts = {}
+    for part, graded in graded_by_part.items():
+        labels, offsets = flat(graded)
+        qids = np.repeat(np.arange(len(graded)), np.diff(offsets))
+        parts[part] = pl.DataFrame({"qid": qids, "label": labels.astype(np.int16), "f1": labels.astype(np.float32)})
+    return store(path, parts)
 
 
 @pytest.mark.parametrize("batch", [1, 4, 1_000_000])
-def test_the_file_has_the_pairs_of_the_whole_collection_whatever_the_batch(tmp_path, monkeypatch, batch):
-    parts = {1: [[0, 1, 2], [1, 1]], 2: [[2, 0]], 5: [[0, 0, 1, 2, 2], [0, 1]]}
+def test_the_files_have_the_pairs_of_each_part_whatever_the_batch(tmp_path, monkeypatch, batch):
+    parts = {1: [[0, 1, 2], [1, 1]], 2: [[2, 2]], 5: [[0, 0, 1, 2, 2], [0, 1]]}
     monkeypatch.setattr(module, "BATCH", batch)
-    write_pairs(parquet(tmp_path / "c.parquet", parts), tmp_path / "pairs.parquet")
-    frame = pl.read_parquet(tmp_path / "pairs.parquet")
-    assert frame.schema == {
-        "part": pl.Int8,
-        "query": pl.Int32,
-        "better": pl.Int32,
-        "worse": pl.Int32,
-    }
-    graded = [query for part in parts.values() for query in part]
-    assert frame.select("query", "better", "worse").rows() == brute_force(graded, ties=False)
-    assert frame["part"].to_list() == [[1, 1, 2, 5, 5][q] for q in frame["query"]]
+    write_pairs(collection(tmp_path / "c", parts), tmp_path / "pairs")
+    described = json.loads((tmp_path / "pairs/pairs.json").read_text())["parts"]
+    for part, graded in parts.items():
+        path = tmp_path / f"pairs/part{part}.parquet"
+        frame, expected = pl.read_parquet(path), brute_force(graded, ties=False)
+        assert frame.schema == dict.fromkeys(("query", "better", "worse"), pl.Int32)
+        assert frame.rows() == expected
+        assert (described[str(part)]["pairs"], described[str(part)]["sha256"]) == (len(expected), sha256(path))
 
 
 def test_a_collection_reads_back_the_pairs_of_the_parts_it_asks_for(tmp_path):
     parts = {1: [[0, 1, 2], [1, 1]], 2: [[2, 0]], 3: [[0, 0, 1, 2, 2], [0, 1]]}
-    path = parquet(tmp_path / "c.parquet", parts)
-    write_pairs(path, tmp_path / "pairs.parquet")
-    stored = Collection.read(path, [3, 1], tmp_path / "pairs.parquet").pairs
+    path = collection(tmp_path / "c", parts)
+    write_pairs(path, tmp_path / "pairs")
+    stored = Collection.read(path, [3, 1], tmp_path / "pairs").pairs
     direct = Collection.read(path, [3, 1]).pairs
     for name in ("better", "worse", "query"):
         assert np.array_equal(getattr(stored, name), getattr(direct, name))
 
 
-def test_a_failed_write_leaves_the_older_file(tmp_path, monkeypatch):
-    path = parquet(tmp_path / "c.parquet", {1: [[0, 1]]})
-    write_pairs(path, tmp_path / "pairs.parquet")
-    older = (tmp_path / "pairs.parquet").read_bytes()
+def test_a_failed_write_leaves_the_older_files(tmp_path, monkeypatch):
+    path = collection(tmp_path / "c", {1: [[0, 1]], 2: [[0, 1]]})
+    write_pairs(path, tmp_path / "pairs")
+    older = {each.name: each.read_bytes() for each in (tmp_path / "pairs").iterdir()}
 
     def broken(*_):
-        yield {"part": [1], "query": [0], "better": [1], "worse": [0]}
+        yield crucial_pairs(*flat([[0, 1, 2]]))
         raise OSError("disk full")
 
     monkeypatch.setattr(module, "_batches", broken)
-    with pytest.raises(Exception, match="disk full"):
-        write_pairs(path, tmp_path / "pairs.parquet")
-    assert (tmp_path / "pairs.parquet").read_bytes() == older
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["c.parquet", "pairs.parquet"]
+    with pytest.raises(OSError, match="disk full"):
+        write_pairs(path, tmp_path / "pairs")
+    assert {each.name: each.read_bytes() for each in (tmp_path / "pairs").iterdir()} == older
 
 
 def test_mq2007_has_the_pairs_that_its_grade_histograms_imply(mq2007, tmp_path):
-    write_pairs(mq2007, tmp_path / "pairs.parquet")
-    histograms = (
-        pl.scan_parquet(mq2007)
-        .group_by("part", "qid")
-        .agg(*((pl.col("label") == grade).sum().cast(pl.Int64).alias(f"n{grade}") for grade in range(3)))
-    )
-    n0, n1, n2 = pl.col("n0"), pl.col("n1"), pl.col("n2")
-    expected = histograms.group_by("part").agg(pairs=(n0 * n1 + n1 * n2 + n0 * n2).sum()).sort("part").collect()
-    found = (
-        pl.scan_parquet(tmp_path / "pairs.parquet")
-        .group_by("part")
-        .agg(pairs=pl.len().cast(pl.Int64))
-        .sort("part")
-        .collect()
-    )
-    assert found.rows() == expected.rows()
-    meta = json.loads(mq2007.with_suffix(".json").read_text())
-    assert pl.read_parquet(tmp_path / "pairs.parquet")["query"].n_unique() <= meta["queries"] - 237
+    write_pairs(mq2007, tmp_path / "pairs")
+    described = json.loads((tmp_path / "pairs/pairs.json").read_text())["parts"]
+    queries = 0
+    for part in range(1, 6):
+        grades = pl.read_parquet(mq2007 / f"part{part}.parquet").group_by("qid").agg(
+            *((pl.col("label") == grade).sum().cast(pl.Int64).alias(f"n{grade}") for grade in range(3))
+        )
+        n0, n1, n2 = grades["n0"], grades["n1"], grades["n2"]
+        assert described[str(part)]["pairs"] == (n0 * n1 + n1 * n2 + n0 * n2).sum()
+        queries += pl.read_parquet(tmp_path / f"pairs/part{part}.parquet")["query"].n_unique()
+    assert queries <= json.loads((mq2007 / "collection.json").read_text())["queries"] - 237

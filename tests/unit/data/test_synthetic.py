@@ -165,6 +165,6 @@ def test_an_interrupted_second_run_does_not_look_finished(tmp_path, monkeypatch)
 
 def test_what_it_wrote_parses_as_a_five_fold_collection(tmp_path):
     synthetic.generate("poly", 10, 6, 9, tmp_path / "raw")
-    described = parse(tmp_path / "raw", tmp_path / "p.parquet", seed=0, dataset="synthetic_poly")
+    described = parse(tmp_path / "raw", tmp_path / "p", seed=0, dataset="synthetic_poly")
     assert (described["rows"], described["queries"], described["features"]) == (60, 10, 50)
     assert len(described["folds"]) == 5

@@ -11,6 +11,7 @@ from gradrank.evaluation.evaluate import evaluate_file, evaluate_folds, letor_re
 from gradrank.evaluation.export import export_model, export_scores, export_trec
 from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
 from gradrank.evaluation.metrics import compute
+from made_collection import store
 
 LETOR = """\
 2 qid:10 1:0.1 2:0.2 #docid = A inc = 1 prob = 0.2
@@ -176,10 +177,9 @@ def study(tmp_path):
         {"part": part, "qid": qid, "docid": [f"D{i}" for i in docid], "label": rng.integers(0, 3, len(part))},
         schema={"part": pl.Int8, "qid": pl.Int64, "docid": pl.String, "label": pl.Int16},
     )
-    data = tmp_path / "small.parquet"
-    frame.with_columns(f1=pl.lit(0.0)).write_parquet(data)
     folds = [{"train": [1], "vali": [2], "test": [3]}, {"train": [3, 1], "vali": [2], "test": [2]}]
-    data.with_suffix(".json").write_text(json.dumps({"source_sha256": "abc", "folds": folds}))
+    parts = {number: frame.filter(part=number).drop("part") for number in (1, 2, 3)}
+    data = store(tmp_path / "small", parts, source_sha256="abc", folds=folds)
     for number, parts in enumerate(folds, start=1):
         folder = tmp_path / "toy" / f"fold{number}"
         folder.mkdir(parents=True)
@@ -250,11 +250,11 @@ def test_scores_of_other_settings_are_refused(study, change, reason):
 
 def test_scores_of_other_data_or_a_missing_fold_are_refused(study):
     folder, data = study
-    meta = json.loads(data.with_suffix(".json").read_text())
-    data.with_suffix(".json").write_text(json.dumps(meta | {"source_sha256": "def"}))
+    meta = json.loads((data / "collection.json").read_text())
+    (data / "collection.json").write_text(json.dumps(meta | {"source_sha256": "def"}))
     with pytest.raises(GradrankError, match="data_sha256 is 'abc' in it, 'def' now"):
         evaluate_folds(folder, data, SPEC, ["letor4"], ["map"])
-    data.with_suffix(".json").write_text(json.dumps(meta))
+    (data / "collection.json").write_text(json.dumps(meta))
     (folder / "fold2" / "spec.json").unlink()
     with pytest.raises(GradrankError, match=r"fold2/spec\.json: no such file; train this fold"):
         evaluate_folds(folder, data, SPEC, ["letor4"], ["map"])

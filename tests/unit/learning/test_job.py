@@ -8,8 +8,10 @@ import polars as pl
 import pytest
 
 from gradrank.data.parse import parse
+from gradrank.data.stored import COLLECTION
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
+from gradrank.files import read_json, sha256, write_json
 from gradrank.learning.job import read_params, train
 from gradrank.learning.seeds import job_seed
 
@@ -18,8 +20,8 @@ from gradrank.learning.seeds import job_seed
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     generate("net", 20, 10, 1, folder / "raw")
-    parse(folder / "raw", folder / "synthetic_net.parquet", seed=1, dataset="synthetic_net")
-    return folder / "synthetic_net.parquet"
+    parse(folder / "raw", folder / "synthetic_net", seed=1, dataset="synthetic_net")
+    return folder / "synthetic_net"
 
 
 def test_folder_holds_scores_of_every_row_and_its_specification(data, tmp_path):
@@ -47,12 +49,13 @@ def test_same_seed_gives_the_same_bytes(data, tmp_path):
 
 
 def test_test_part_does_not_reach_training(data, tmp_path):
-    changed = tmp_path / "synthetic_net.parquet"
-    frame = pl.read_parquet(data)
-    test_part = pl.col("part") == 5  # fold 1 tests on part 5
-    shuffled = pl.when(test_part).then((pl.col("label") + 3) % 6).otherwise(pl.col("label"))
-    frame.with_columns(shuffled.cast(pl.Int16).alias("label")).write_parquet(changed)
-    shutil.copy(data.with_suffix(".json"), changed.with_suffix(".json"))
+    changed = shutil.copytree(data, tmp_path / "synthetic_net")
+    path = changed / "part5.parquet"  # fold 1 tests on part 5
+    frame = pl.read_parquet(path)
+    frame.with_columns(((pl.col("label") + 3) % 6).cast(pl.Int16)).write_parquet(path)
+    described = read_json(changed / COLLECTION)
+    described["parts"]["5"]["sha256"] = sha256(path)
+    write_json(changed / COLLECTION, described)
     train("single_feature", data, 1, {}, 7, tmp_path / "a")
     train("single_feature", changed, 1, {}, 7, tmp_path / "b")
     a, b = (pl.read_parquet(tmp_path / run / "scores.parquet") for run in "ab")

@@ -75,7 +75,7 @@ def study(tmp_path_factory):
     """A small artificial collection with both members trained on fold 2, and their fusion."""
     folder = tmp_path_factory.mktemp("study")
     generate("net", 20, 10, 1, folder / "raw")
-    data = folder / "synthetic_net.parquet"
+    data = folder / "synthetic_net"
     parse(folder / "raw", data, seed=1, dataset="synthetic_net")
     for member in MEMBERS:
         train(member, data, 2, {}, 7, folder / "results" / member / "fold2")
@@ -88,7 +88,7 @@ def fuse(folder, out, members="results", **changes):
     where = folder / members if members else None
     train(
         "fusion",
-        folder / "synthetic_net.parquet",
+        folder / "synthetic_net",
         2,
         values,
         7,
@@ -112,7 +112,7 @@ def test_a_fused_score_adds_the_members_scores_of_that_document(study):
 def test_a_trained_fusion_ranks_new_data_without_the_study(study, tmp_path):
     """What a user downloads is the fold alone; its members came along."""
     shutil.copytree(study / "results/fusion/fold2", tmp_path / "downloaded")
-    frame = pl.read_parquet(study / "synthetic_net.parquet").filter(part=1)  # the test part of fold 2
+    frame = pl.read_parquet(study / "synthetic_net/part1.parquet")  # the test part of fold 2
     features = frame.select(f"f{i}" for i in range(1, 51)).to_numpy()
     scores = Ranker.load(tmp_path / "downloaded").score(features, np.arange(0, len(frame) + 1, 10))
     stored = pl.read_parquet(study / "results/fusion/fold2/scores.parquet").filter(split="test")["score"]

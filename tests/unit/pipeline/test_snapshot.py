@@ -16,7 +16,7 @@ from gradrank.pipeline.snapshot import RESULTS, SNAPSHOT, restore, restore_if_em
 LONG = "lambdamart-" + "-".join(
     f"a_parameter_{i}=0.{i}" for i in range(12)
 )  # its record's name is cut in two
-PARQUET, TEXT = Path("data/parquet/toy.parquet"), Path("data/raw/toy/fetched.json")
+PARQUET, TEXT = Path("data/parquet/toy/collection.json"), Path("data/raw/toy/fetched.json")
 FOLD = RESULTS / "toy" / LONG / "fold1"
 MADE_OF = {
     TEXT: [],

@@ -134,11 +134,9 @@ def test_reduced_form_is_shown_until_there_is_a_complete_one(written, tmp_path):
 
 def test_measure_gives_what_evaluation_writes(tmp_path):
     """Of the same scores: `gradrank evaluate-folds` writes per_query.parquet, `measure` computes for itself."""
-    parquet = tmp_path / "data" / "parquet" / "made.parquet"
-    make_collection(parquet)
-    rows = pl.read_parquet(parquet).get_column("part").value_counts()["count"][0]
     folds = [{"train": [1, 2], "vali": [3], "test": [4]}, {"train": [5, 1], "vali": [2], "test": [3]}]
-    parquet.with_suffix(".json").write_text(json.dumps({"folds": folds, "source_sha256": "ab"}))
+    collection = tmp_path / "data" / "parquet" / "made"
+    rows = make_collection(collection, folds=folds, source_sha256="ab").shape[1]
     spec = {"model": "m", "dataset": "made", "params": {}, "seed": 1}
     rng = np.random.default_rng(0)
     for number in (1, 2):
@@ -151,7 +149,7 @@ def test_measure_gives_what_evaluation_writes(tmp_path):
         own = spec | {"fold": number, "data_sha256": "ab"}
         (folder / "spec.json").write_text(json.dumps(own))
     metrics = ["ndcg@15", "map"]
-    evaluate_folds(tmp_path / "results" / "made" / "m", parquet, spec, ["letor4", "standard"], metrics)
+    evaluate_folds(tmp_path / "results" / "made" / "m", collection, spec, ["letor4", "standard"], metrics)
     stored = pl.read_parquet(tmp_path / "results" / "made" / "m" / "per_query.parquet")
     inputs = Inputs(tmp_path / "results", tmp_path / "data" / "parquet", tmp_path, {})
     for convention in ("letor4", "standard"):

@@ -68,7 +68,6 @@ def make_runs(folder):
 
 
 def make_scores(root):
-    labels = make_collection(root / "data" / "parquet" / "mq2007.parquet")
     folds = [
         {
             "train": [k % 5 + 1, (k + 1) % 5 + 1, (k + 2) % 5 + 1],
@@ -77,7 +76,7 @@ def make_scores(root):
         }
         for k in range(PARTS)
     ]
-    (root / "data" / "parquet" / "mq2007.json").write_text(json.dumps({"folds": folds}))
+    labels = make_collection(root / "data" / "parquet" / "mq2007", folds=folds)
     for place, model in enumerate(METHODS):
         rng = np.random.default_rng(place)
         for number, parts in enumerate(folds, start=1):

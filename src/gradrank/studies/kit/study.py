@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.data.stored import describe
 from gradrank.evaluation.conventions import Convention
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.published import verdict
-from gradrank.files import read_json
 from gradrank.report.tables.numbers import VERDICT
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.results import Method, Results, StudyFolder
@@ -104,11 +104,11 @@ class Inputs:
         from gradrank.evaluation.judgements import read_judgements, read_scores
         from gradrank.evaluation.metrics import compute
 
-        parquet = self.data / f"{dataset}.parquet"
+        collection = self.data / dataset
         found: dict[str, list] = {metric: [] for metric in metrics}
         folds, qids = [], []
-        for number, parts in enumerate(read_json(parquet.with_suffix(".json"))["folds"], start=1):
-            judged = read_judgements(parquet, parts[split])
+        for number, parts in enumerate(describe(collection)["folds"], start=1):
+            judged = read_judgements(collection, parts[split])
             scores = read_scores(self.method(dataset, model).fold(number).scores_path, judged, split)
             values = compute(metrics, scores, judged.labels, judged.offsets, convention, ids=judged.docids)
             for metric in metrics:

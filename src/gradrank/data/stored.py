@@ -1,0 +1,99 @@
+"""Stored collections: a folder with a Parquet file a part, part1.parquet, .., and a JSON file that describes them.
+
+The description, written last, names the SHA-256 of each part's file: it stands for all of them where a workflow asks
+what has changed, and whoever reads a part finds out whether it is still the file that was written.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gradrank.errors import GradrankError
+from gradrank.files import atomic, read_json, sha256
+
+COLLECTION, PAIRS = "collection.json", "pairs.json"  # of data/parquet/<dataset>/ and of data/pairs/<dataset>/
+
+
+def write_parts(
+    folder: Path, description: str, writers: Mapping[int, Callable[[Path], Mapping[str, Any]]]
+) -> dict[str, dict[str, Any]]:
+    """Have each part's file written, and put them in place once all are whole; `folder` stays as it was otherwise.
+
+    writers: for each part what writes its file, and returns what the description is to say of it. Returns that, with
+    the file's `sha256`, by the part's number as text. The folder's `description` is removed: the caller writes it last.
+    """
+    written: dict[str, dict[str, Any]] = {}
+    with _removed_if_empty(folder), ExitStack() as stack:
+        for part, write in writers.items():
+            partial = stack.enter_context(atomic(folder / f"part{part}.parquet"))
+            written[str(part)] = dict(write(partial)) | {"sha256": sha256(partial)}
+        (folder / description).unlink(missing_ok=True)
+    for path in folder.glob("part*.parquet"):
+        if path.stem.removeprefix("part") not in written:  # of a collection that had more
+            path.unlink()
+    return written
+
+
+@contextmanager
+def _removed_if_empty(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def describe(folder: Path | str, description: str = COLLECTION) -> dict[str, Any]:
+    """What a folder's description says. Raises GradrankError where there is none."""
+    path = Path(folder) / description
+    if not path.is_file():
+        command = {COLLECTION: "parse", PAIRS: "pairs"}[description]
+        raise GradrankError(
+            f"{folder}: no {description} in it; expected a folder that `gradrank {command}` has made"
+        )
+    return read_json(path)
+
+
+def part_file(folder: Path | str, part: int, description: str = COLLECTION) -> Path:
+    """The Parquet file of a part. Raises GradrankError unless it is, byte for byte, the one that was written."""
+    folder = Path(folder)
+    parts = describe(folder, description)["parts"]
+    if str(part) not in parts:
+        raise GradrankError(f"{folder}: part {part} has no rows; its parts are {', '.join(parts)}")
+    path = folder / f"part{part}.parquet"
+    if not path.is_file():
+        raise GradrankError(
+            f"{path}: missing, though {folder / description} names it; the same command makes it again"
+        )
+    stat = path.stat()
+    if _sha256(path, stat.st_size, stat.st_mtime_ns) != parts[str(part)]["sha256"]:
+        raise GradrankError(
+            f"{path}: not the file that {folder / description} names: damaged or replaced; delete it, then the same "
+            "command makes it again"
+        )
+    return path
+
+
+@cache
+def _sha256(path: Path, size: int, modified: int) -> str:
+    """Once a process and file, so long as it does not change."""
+    return sha256(path)
+
+
+def files(folder: Path, description: str = COLLECTION) -> list[Path]:
+    """The description and every part's file, as the description names them."""
+    parts = describe(folder, description)["parts"]
+    return [folder / description, *(folder / f"part{part}.parquet" for part in parts)]
+
+
+def forget_incomplete(data: Path) -> None:
+    """Remove each description, below data/parquet and data/pairs, of which a part's file is gone.
+
+    A workflow sees the description alone: without it both are made again.
+    """
+    for kind, description in (("parquet", COLLECTION), ("pairs", PAIRS)):
+        for path in (data / kind).glob(f"*/{description}"):
+            if not all(each.is_file() for each in files(path.parent, description)):
+                path.unlink()
