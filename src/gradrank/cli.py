@@ -417,6 +417,21 @@ def models(
     list_models(name)
 
 
+@app.command()
+def cite(
+    methods: Annotated[
+        list[str] | None, typer.Argument(metavar="[METHOD]...", help="As `gradrank models` lists them.")
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="Data sets, as in 'mq2007,ohsumed'.")] = None,
+    params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
+) -> None:
+    """Print the BibTeX of methods and data sets; without any, of all that `run` of params.yaml builds."""
+    from gradrank.inventory import cite as run
+
+    for text in run(methods or [], data.split(",") if data else [], params):
+        typer.echo(text)
+
+
 def _of_study(name: str, found: Callable[["Params"], dict]) -> dict:
     """What params.yaml says of a study."""
     from gradrank.pipeline.params import load
