@@ -8,7 +8,7 @@ import numpy as np
 from gradrank.diff.side import Method
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import KEYS, QueryValues, query_values
-from gradrank.report.tables.summary_tables import RECALL_LEVELS
+from gradrank.report.tables.measured import RECALL_LEVELS
 from gradrank.results import SUMMARY
 from gradrank.validation import flat
 

@@ -1,4 +1,4 @@
-"""The report's own tables as CSV and Markdown; those of one data set lie in results/<dataset>/tables/."""
+"""The report's own tables as CSV, Markdown and LaTeX; those of one data set lie in results/<dataset>/tables/."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 from gradrank.report.contents import Contents
 from gradrank.report.pages.datasets import costs
 from gradrank.report.pages.making import package_versions
-from gradrank.report.tables.table import Column, Row, Table, Wide, write_table
+from gradrank.report.tables.table import Column, Row, Table, Wide
+from gradrank.report.tables.writing import write_table
 
 DATASET = Column("dataset")
 
@@ -25,7 +26,9 @@ def _overview(contents: Contents) -> Table:
         if means.get(each.headline) is not None
     ]
     columns = (DATASET, Column("model"), Column("metric"), Column("mean", form=".4f"))
-    return Table("overview", "Results", columns, rows, wide=Wide(("model",), "dataset", "{mean}"))
+    return Table(
+        "overview", "Results", columns, rows, wide=Wide(("model",), "dataset", "{mean}", best="mean")
+    )
 
 
 def _data(contents: Contents) -> Table:

@@ -1,4 +1,4 @@
-"""A data set's results in numbers: summary.json and summary.md (both in git), and tables as CSV and Markdown."""
+"""A data set's results in numbers: summary.json and summary.md (both in git), and tables as CSV, Markdown and LaTeX."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,9 +6,10 @@ from pathlib import Path
 from gradrank.errors import GradrankError, nearest
 from gradrank.evaluation.per_query import QueryValues, read_test_queries
 from gradrank.files import atomic, write_json
+from gradrank.report.tables.measured import Measured
 from gradrank.report.tables.summary_page import summary_page
-from gradrank.report.tables.summary_tables import Measured, means, summary_tables
-from gradrank.report.tables.table import write_table
+from gradrank.report.tables.summary_tables import means, summary_tables
+from gradrank.report.tables.writing import write_table
 from gradrank.results import DataSet
 
 
