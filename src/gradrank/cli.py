@@ -169,12 +169,16 @@ def summary(
     folder: Annotated[Path, typer.Argument(help="results/<dataset>")],
     models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
     convention: Convention = "letor4",
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Parquet collection: with it, metrics that short lists spoil are warned of."),
+    ] = None,
 ) -> None:
     """Compare a data set's models: summary.json, summary.md and tables with paired tests."""
     from gradrank.report.tables.summary import summary as run
     from gradrank.results import DataSet
 
-    run(folder, models.split(","), convention)
+    run(folder, models.split(","), convention, data)
     typer.echo(DataSet(folder).summary_page_path.read_text(encoding="utf-8"))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from gradrank.evaluation.metrics import metric_label
 from gradrank.report.contents import Contents
 from gradrank.report.pages.datasets import costs
 from gradrank.report.pages.making import package_versions
@@ -13,22 +14,31 @@ DATASET = Column("dataset")
 
 
 def write_tables(contents: Contents, folder: Path) -> None:
-    """overview: the headline metric of each method and data set; data, costs and versions as in the report."""
+    """overview: the headline metric of each method and data set run here; data, costs, versions as in the report."""
     for table in (_overview(contents), _data(contents), _costs(contents), _versions(contents)):
         write_table(table, folder)
 
 
 def _overview(contents: Contents) -> Table:
     rows = [
-        {"dataset": each.name, "model": model, "metric": each.headline, "mean": means[each.headline]}
-        for each in contents.datasets
+        {
+            "dataset": each.name,
+            "model": model,
+            "metric": each.headline,
+            "convention": each.convention,
+            "mean": means[each.headline],
+        }
+        for each in contents.here
         for model, means in each.summary.items()
         if means.get(each.headline) is not None
     ]
-    columns = (DATASET, Column("model"), Column("metric"), Column("mean", form=".4f"))
-    return Table(
-        "overview", "Results", columns, rows, wide=Wide(("model",), "dataset", "{mean}", best="mean")
+    columns = (DATASET, Column("model"), Column("metric"), Column("convention"), Column("mean", form=".4f"))
+    shown = dict.fromkeys(
+        f"{metric_label(each.headline)} under `{each.convention}`" for each in contents.here
     )
+    note = f"{', '.join(shown)}, mean over folds."
+    wide = Wide(("model",), "dataset", "{mean}", best="mean")
+    return Table("overview", "Results at a glance", columns, rows, note, wide=wide)
 
 
 def _data(contents: Contents) -> Table:

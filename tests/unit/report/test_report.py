@@ -51,7 +51,9 @@ def test_main_table_prints_the_per_query_means(root):
     rows = Document(rendered(root)).table("main")
     assert [cell["text"].strip() for cell in rows[0]][1:4] == ["NDCG@1", "NDCG@3", "NDCG@5"]
     expected = means(root, "mq2007", "letor4")
-    assert [row[0]["text"] for row in rows[1:]] == list(MODELS)
+    by = [row[0]["text"] for row in rows[1:]]
+    assert by == sorted(MODELS, key=lambda model: -expected[model]["ndcg@10"])  # the best first
+    assert rows[0][METRICS.index("ndcg@10") + 1]["sort"] == "descending"
     for head, *cells in rows[1:]:
         for metric, cell in zip(METRICS, cells, strict=True):
             mean, half_width = re.fullmatch(r"(0\.\d{4}) ±(0\.\d{4})", cell["text"].strip()).groups()

@@ -20,11 +20,15 @@ PAIRED_METRICS = ("ndcg@10", "map")  # those tested: 40 methods make 780 pairs, 
 
 @dataclass(frozen=True)
 class Measured:
-    """One data set's values by method, then by convention, the primary one among them."""
+    """One data set's values by method, then by convention, the primary one among them.
+
+    short: what `gradrank.evaluation.short_lists` found in the data set.
+    """
 
     dataset: str
     primary: str
     values: Mapping[str, Mapping[str, QueryValues]]
+    short: tuple[Row, ...] = ()
 
     def of_primary(self, metric: str) -> dict[str, np.ndarray]:
         """(q,) values by method."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.short_lists import warning
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.measured import best_mean
 from gradrank.report.tables.numbers import MARKS, best, missing, shown
@@ -14,8 +15,10 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str
     main = [row for row in tables["main"].rows if row["convention"] == convention]
     folds = tables["folds"].frame["fold"].n_unique()
     over = "one split" if folds == 1 else f"{folds} folds"
+    said = warning(tables["short_lists"].rows, dataset, convention)
     parts = [
         f"# {dataset}: test results under the `{convention}` convention",
+        *([f"> **Warning.** {said}"] if said else []),
         f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
         "all), ± half the 95% interval (1.96 standard errors over all test queries). Best in bold.",
         _main_table(main),
@@ -47,6 +50,8 @@ def _level_with_best(main: list[Row], tested: Iterable[str]) -> list[str]:
     for metric in tested:
         rows = {row["model"]: row for row in main if row["metric"] == metric and row["mean"] is not None}
         winner = best_mean({model: row["mean"] for model, row in rows.items()})
+        if rows[winner]["mean"] == 0:  # everyone's: short lists, say
+            continue
         others = [model for model in rows if model != winner]
         level = [model for model in others if missing(p := rows[model]["p_best"]) or p >= LEVEL]
         named = ", ".join(f"`{model}`" for model in level) or "no other method"

@@ -3,7 +3,7 @@
 main: a mean with half its 95% interval for each convention, method and metric, and p of the paired test against the
 best where that was made. folds: the same means fold by
 fold. published: each published number beside ours. pairwise: paired tests of every two methods. ranks: mean
-ranks over queries. pr_curve: precision at eleven levels of recall.
+ranks over queries. pr_curve: precision at eleven levels of recall. short_lists: queries that have 0 for their length.
 """
 
 from collections.abc import Callable, Iterable
@@ -142,6 +142,17 @@ DEFINITIONS = {
             Column("precision", form=".4f", of=lambda row: row.mean),
         ),
         Wide(("convention", "model"), "recall", "{precision}"),
+    ),
+    "short_lists": Definition(
+        "Test queries of {} that have 0 for their length alone",
+        lambda measured: measured.short,
+        (
+            Column("convention"),
+            Column("metric"),
+            Column("queries", form="d"),
+            Column("of", form="d"),
+            Column("share", form=".4f"),
+        ),
     ),
 }
 
