@@ -1,6 +1,6 @@
 """Everything that the report shows, read from results/ and data/parquet/ once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from gradrank import results
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
+from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.short_lists import warning
@@ -77,6 +78,16 @@ class DataSet:
     def ranked(self) -> list[str]:
         """Models, best first by the headline metric."""
         return sorted(self.summary, key=lambda model: -(self.summary[model].get(self.headline) or 0.0))
+
+
+def measures(datasets: Sequence[DataSet]) -> str:
+    """The headline metrics and their conventions in words; each with its data sets where they differ."""
+    found: dict[str, list[str]] = {}
+    for each in datasets:
+        found.setdefault(f"{metric_label(each.headline)} under `{each.convention}`", []).append(each.name)
+    if len(found) == 1:
+        return next(iter(found))
+    return ", ".join(f"{shown} ({', '.join(names)})" for shown, names in found.items())
 
 
 def headline(summary: dict[str, dict[str, float | None]]) -> str:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradrank.evaluation.metrics import metric_label
-from gradrank.report.contents import Contents
+from gradrank.report.contents import Contents, measures
 from gradrank.report.pages.datasets import costs
 from gradrank.report.pages.making import package_versions
 from gradrank.report.tables.table import Column, Row, Table, Wide
@@ -33,10 +32,7 @@ def _overview(contents: Contents) -> Table:
         if means.get(each.headline) is not None
     ]
     columns = (DATASET, Column("model"), Column("metric"), Column("convention"), Column("mean", form=".4f"))
-    shown = dict.fromkeys(
-        f"{metric_label(each.headline)} under `{each.convention}`" for each in contents.here
-    )
-    note = f"{', '.join(shown)}, mean over folds."
+    note = f"{measures(contents.here)}, mean over folds." if contents.here else ""
     wide = Wide(("model",), "dataset", "{mean}", best="mean")
     return Table("overview", "Results at a glance", columns, rows, note, wide=wide)
 

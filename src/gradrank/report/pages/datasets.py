@@ -34,9 +34,9 @@ def _page(dataset: DataSet) -> Page:
 
 def _figures(folder: str, values: dict[str, Any]) -> Iterator[tuple[str, Markup]]:
     """Every drawing of the page by the name of its file."""
-    for name in ("spread", "ranks"):
+    for name, form in (("spread", ".4f"), ("ranks", ".2f")):
         if values[name]:
-            yield f"{folder}/{name}", stacked(values[name].strips, values[name].axis)
+            yield f"{folder}/{name}", stacked(values[name].strips, values[name].axis, form)
     if two := values["two"]:
         yield f"{folder}/{'-against-'.join(two.chosen)}", two.drawing
     if values["pr"]:

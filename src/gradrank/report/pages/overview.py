@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.evaluation.metrics import metric_label
-from gradrank.report.contents import Contents, DataSet
+from gradrank.report.contents import Contents, DataSet, measures
 from gradrank.report.pages.page import Page, render_page
 from gradrank.report.tables.numbers import best, missing
 
@@ -35,7 +34,7 @@ class Glance:
     models: list[str]
     means: dict[str, dict[str, float | None]]
     winners: dict[str, set[str]]
-    measures: list[str]
+    measures: str
 
 
 def _glance(datasets: list[DataSet]) -> Glance | None:
@@ -48,6 +47,5 @@ def _glance(datasets: list[DataSet]) -> Glance | None:
     first = means[datasets[0].name]
     models = sorted({model for column in means.values() for model in column})
     models.sort(key=lambda model: float("inf") if missing(first.get(model)) else -first[model])
-    measures = dict.fromkeys(f"{metric_label(each.headline)} under `{each.convention}`" for each in datasets)
     winners = {name: best(column) for name, column in means.items()}
-    return Glance(datasets, models, means, winners, list(measures))
+    return Glance(datasets, models, means, winners, measures(datasets))

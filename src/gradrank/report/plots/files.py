@@ -9,6 +9,7 @@ from markupsafe import Markup
 from gradrank.files import atomic
 
 STYLES = Path(__file__).parents[1] / "pages" / "plots.css"
+MARGIN = 10
 FONT = "text { font-family: Helvetica, Arial, sans-serif; } .name { font-size: 12px; fill: var(--ink); }"
 
 
@@ -21,11 +22,16 @@ def write_figures(figures: Mapping[str, Markup], folder: Path) -> None:
 
 def standalone(drawing: Markup) -> str:
     """The drawing with its size, its styles and a white ground."""
-    opening, content = re.fullmatch(r"<svg ([^>]*)>(.*)</svg>", drawing, re.DOTALL).groups()
-    width, height = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', opening).groups()
-    size = f'xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
-    ground = '<rect width="100%" height="100%" fill="#fff"/>'
-    return f"<svg {size} {opening}>\n<style>\n{_styles()}\n</style>\n{ground}{content}</svg>\n"
+    width, height, rest, content = re.fullmatch(
+        r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)" ([^>]*)>(.*)</svg>', drawing, re.DOTALL
+    ).groups()
+    size = f'width="{float(width) + 2 * MARGIN:g}" height="{float(height) + 2 * MARGIN:g}"'
+    place = f'x="{-MARGIN}" y="{-MARGIN}" {size}'
+    view = f'viewBox="{-MARGIN} {-MARGIN} {float(width) + 2 * MARGIN:g} {float(height) + 2 * MARGIN:g}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {view} {rest}>\n<style>\n{_styles()}\n</style>\n'
+        f'<rect {place} fill="#fff"/>{content}</svg>\n'
+    )
 
 
 def _styles() -> str:

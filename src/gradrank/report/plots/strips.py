@@ -59,15 +59,15 @@ def axis(scale: svg.Scale) -> Markup:
     )
 
 
-def stacked(strips: Sequence[Strip], below: Markup) -> Markup:
-    """All rows as one drawing, each with its method's name and mean; `below` is their axis."""
+def stacked(strips: Sequence[Strip], below: Markup, form: str) -> Markup:
+    """All rows as one drawing, each with its method's name and mean in this form; `below` is their axis."""
     parts = []
     for row, each in enumerate(strips):
         y = row * HEIGHT
         parts.append(svg.element("text", each.model, x=0, y=y + MIDDLE + 4, class_="name"))
         parts.append(svg.element("svg", each.drawing, x=NAMES, y=y, width=PLOT, height=HEIGHT))
         place = {"x": NAMES + PLOT + NUMBERS, "y": y + MIDDLE + 4}
-        parts.append(svg.element("text", number(each.mean), **place, class_="name end"))
+        parts.append(svg.element("text", number(each.mean, form), **place, class_="name end"))
     parts.append(svg.element("svg", below, x=NAMES, y=len(strips) * HEIGHT, width=PLOT, height=16))
     height = len(strips) * HEIGHT + 18
     return svg.drawing(parts, NAMES + PLOT + NUMBERS, height, "A row a method", "strips")

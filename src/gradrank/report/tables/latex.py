@@ -34,9 +34,9 @@ class Grid(NamedTuple):
 
 
 def latex(table: Table) -> str:
-    """One `table` or `longtable` environment, or one for each of the table's parts."""
+    """One `table` or `longtable` environment, or one for each of the table's parts; none where there are no rows."""
     pairs = table.pairs(MINUS)
-    parts = list(dict.fromkeys(row[table.parts] for row, _ in pairs)) if table.parts else [None]
+    parts = list(dict.fromkeys(row[table.parts] if table.parts else None for row, _ in pairs))
     texts = ["% needs \\usepackage{booktabs,graphicx,longtable}"]
     for part in parts:
         own = [pair for pair in pairs if part is None or pair[0][table.parts] == part]
