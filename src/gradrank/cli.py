@@ -171,12 +171,16 @@ def summary(
     folder: Annotated[Path, typer.Argument(help="results/<dataset>")],
     models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
     convention: Convention = "letor4",
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Parquet collection: with it, metrics that short lists spoil are warned of."),
+    ] = None,
 ) -> None:
     """Compare a data set's models: summary.json, summary.md and tables with paired tests."""
     from gradrank.report.tables.summary import summary as run
     from gradrank.results import DataSet
 
-    run(folder, models.split(","), convention)
+    run(folder, models.split(","), convention, data)
     typer.echo(DataSet(folder).summary_page_path.read_text(encoding="utf-8"))
 
 
@@ -419,6 +423,21 @@ def models(
     from gradrank.inventory import list_models
 
     list_models(name)
+
+
+@app.command()
+def cite(
+    methods: Annotated[
+        list[str] | None, typer.Argument(metavar="[METHOD]...", help="As `gradrank models` lists them.")
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="Data sets, as in 'mq2007,ohsumed'.")] = None,
+    params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
+) -> None:
+    """Print the BibTeX of methods and data sets; without any, of all that `run` of params.yaml builds."""
+    from gradrank.inventory import cite as run
+
+    for text in run(methods or [], data.split(",") if data else [], params):
+        typer.echo(text)
 
 
 def _of_study(name: str, found: Callable[["Params"], dict]) -> dict:

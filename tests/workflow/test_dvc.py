@@ -222,7 +222,9 @@ def test_killed_experiment_is_completed_by_the_same_command(repository, from_scr
 
 def test_the_data_stage_depends_on_its_code_and_no_other():
     stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["data"]["do"]
-    collections = yaml.safe_load((ROOT / "workflow/collections/dvc.yaml").read_text())["stages"]["collection"]["do"]
+    collections = yaml.safe_load((ROOT / "workflow/collections/dvc.yaml").read_text())["stages"][
+        "collection"
+    ]["do"]
     assert stage["deps"] == collections["deps"]
     modules = ("gradrank.data.fetch", "gradrank.data.synthetic", "gradrank.data.parse", "gradrank.data.pairs")
     needed = [os.path.relpath(path, ROOT) for path in sources(*modules)]

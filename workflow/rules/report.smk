@@ -1,10 +1,11 @@
-# Needs: per_query.parquet of every model. Makes: results/<dataset>/summary.json, summary.md, queries.parquet and tables/,
-# results/report.html, its tables in results/report/, and results/per_query.parquet, which cover every data set
-# and study that has results.
+# Needs: per_query.parquet of every model, and the data set. Makes: results/<dataset>/summary.json, summary.md,
+# queries.parquet and tables/, results/report.html, its tables and figures in results/report/, and
+# results/per_query.parquet, which cover every data set and study that has results.
 
 
 rule summary:
     input:
+        data="data/parquet/{dataset}/collection.json",
         per_query=lambda wc: expand("results/{dataset}/{model}/per_query.parquet", model=MODELS, **wc),
     output:
         json="results/{dataset}/summary.json",
@@ -24,12 +25,13 @@ rule summary:
         code=code("summary"),
         folder=subpath(output.json, parent=True),
         models=",".join(MODELS),
-        convention=params.evaluation.convention,
+        convention=lambda wc: params.convention(wc.dataset),
     shell:
         """
         gradrank summary {params.folder} \
             --models {params.models} \
             --convention {params.convention} \
+            --data "$(dirname {input.data})" \
             >{log} 2>&1
         """
 

@@ -19,7 +19,7 @@ from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import LEVEL, holm, paired_test, win_tie_loss
-from gradrank.report.tables.summary_tables import PAIRED_METRICS
+from gradrank.report.tables.measured import PAIRED_METRICS
 
 Verdict = Literal["better", "worse", "no evidence", "unchanged", "untested"]
 MOST_MOVED = 10

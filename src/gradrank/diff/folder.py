@@ -10,12 +10,12 @@ from gradrank.diff.results import (
     faults,
     methods_of,
     of_provenance,
-    primary_convention,
 )
 from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import join_test_queries
+from gradrank.evaluation.primary import primary_convention
 from gradrank.results import PER_QUERY, SUMMARY, DataSet, Method, Results
 from gradrank.validation import flat
 
@@ -78,9 +78,8 @@ def _known(root: Results, names: list[str]) -> dict[str, Any]:
     """How the results were made: what provenance.json says, and of the methods what their spec.json says."""
     beside = root.project / "params.yaml"
     study = yaml.safe_load(beside.read_text(encoding="utf-8")) if beside.is_file() else None
-    convention = primary_convention(study or {})
     known: dict[str, Any] = {"params": {}, "data": {}, "code": {}, "versions": {}}
-    known["conventions"] = dict.fromkeys(names, convention)
+    known["conventions"] = {name: primary_convention(study or {}, name) for name in names}
     for dataset in names:
         if (own := root.dataset(dataset)).recorded:
             for part, value in of_provenance(dataset, own.provenance()).items():

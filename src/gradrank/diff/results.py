@@ -8,7 +8,8 @@ import numpy as np
 from gradrank.diff.side import Method
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import KEYS, QueryValues, query_values
-from gradrank.report.tables.summary_tables import RECALL_LEVELS
+from gradrank.evaluation.primary import DEFAULT
+from gradrank.report.tables.measured import RECALL_LEVELS
 from gradrank.results import SUMMARY
 from gradrank.validation import flat
 
@@ -18,20 +19,13 @@ if TYPE_CHECKING:
 Summaries = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 Values = Mapping[str, Mapping[str, QueryValues]]
 
-_DEFAULT_CONVENTION = "letor4"
-
-
-def primary_convention(study: Mapping[str, Any]) -> str:
-    """The convention under which a params.yaml reports."""
-    return (study.get("evaluation") or {}).get("convention", _DEFAULT_CONVENTION)
-
 
 def measured(frame: "pl.DataFrame", conventions: Mapping[str, str]) -> dict[str, dict[str, QueryValues]]:
     """By data set and method: the values, under the data set's convention, of rows as of `join_test_queries`."""
     found: dict[str, dict[str, QueryValues]] = {}
     methods = frame.group_by("dataset", "model", "convention", maintain_order=True)
     for (dataset, model, convention), rows in methods:
-        if convention == conventions.get(dataset, _DEFAULT_CONVENTION):
+        if convention == conventions.get(dataset, DEFAULT):
             metrics = [
                 name
                 for name in rows.columns

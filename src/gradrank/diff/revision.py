@@ -22,10 +22,10 @@ from gradrank.diff.results import (
     methods_of,
     of_provenance,
     params_of,
-    primary_convention,
 )
 from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
+from gradrank.evaluation.primary import primary_convention
 from gradrank.learning.model import models
 from gradrank.pipeline.committed import Committed
 from gradrank.pipeline.provenance import code_files
@@ -77,7 +77,7 @@ def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[
     study = yaml.safe_load(committed.files.get("params.yaml", b"")) or {}
     variants, params, notices = _params(study, methods)
     known: dict[str, Any] = {
-        "conventions": dict.fromkeys(methods, primary_convention(study)),
+        "conventions": {dataset: primary_convention(study, dataset) for dataset in methods},
         "params": params,
         "data": {dataset: _data(committed, dataset) for dataset in methods},
         "code": {

@@ -31,7 +31,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "summary": ("gradrank.report.tables.summary", PUBLISHED),
     "study": ("gradrank.studies.kit.writing", PUBLISHED, "studies/*/*.csv"),
     "study_job": (),
-    "report": ("gradrank.report.document", "report/pages/*.[!p]*"),
+    "report": ("gradrank.report.document", "report/pages/*.[!p]*", "evaluation/literature/*.bib"),
     "provenance": ("gradrank.pipeline.provenance",),
     "study_provenance": ("gradrank.pipeline.study_provenance",),
     "snapshot": ("gradrank.pipeline.snapshot",),

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradrank import __version__
 from gradrank.errors import GradrankError
+from gradrank.evaluation.primary import primary_convention
 from gradrank.files import sha256
 from gradrank.git import revision
 from gradrank.pipeline.mlflow_content import metrics, parameters, save_pyfunc
@@ -80,16 +81,17 @@ def track(
 ) -> list[Tracked]:
     """Import results/<dataset>/<model>/ of all `datasets` and `models`, in this order.
 
-    params: params.yaml: `evaluation.convention` says which values are shown (letor4 without it), and the
+    params: params.yaml: the primary convention of a data set says which values are shown (letor4 without it), and the
     settings of `datasets.<dataset>` are recorded. uri: the store; else MLFLOW_TRACKING_URI, else
     sqlite:///mlflow.db in the current folder. Raises GradrankError for results that are missing or do not
     belong together, before anything is written, and for a store that cannot be reached.
     """
     root = Results(Path(results))
     params = params or {}
-    convention = params.get("evaluation", {}).get("convention", "letor4")
     found = [
-        _read(root.dataset(dataset).method(model), convention) for dataset in datasets for model in models
+        _read(root.dataset(dataset).method(model), primary_convention(params, dataset))
+        for dataset in datasets
+        for model in models
     ]
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     tracked = []

@@ -11,10 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError, nearest, unknown
-from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.evaluation.metrics import find
 from gradrank.learning.model import Model, get_model, missing_packages, models
 from gradrank.pipeline.code_closure import STAGES
+from gradrank.pipeline.evaluation_checks import check_evaluation
 from gradrank.pipeline.studies import StudySettings, check_studies, jobs
 from gradrank.pipeline.variants import NAME, Variant, expand
 from gradrank.validation import validate
@@ -36,14 +35,20 @@ class RunParams(Section):
     models: Literal["all"] | tuple[str, ...] = "all"
 
 
-class SyntheticParams(Section):
+class DataSetParams(Section):
+    """What may be said of any data set."""
+
+    convention: str | None = None  # its primary one, where that is not `evaluation.convention`
+
+
+class SyntheticParams(DataSetParams):
     """Size of an artificial data set: queries in all five parts together, and documents a query."""
 
     queries: int = Field(ge=5, le=1_000_000)
     documents: int = Field(ge=2, le=10_000)
 
 
-class OwnDataParams(Section):
+class OwnDataParams(DataSetParams):
     """A user's data: Fold1..5/{train,vali,test}.txt, one such folder, or one SVMlight file with qid."""
 
     path: Path
@@ -65,7 +70,7 @@ class Params(Section):
     seed: int = Field(ge=0, lt=2**31)
     run: RunParams
     studies: dict[str, StudySettings] = {}  # by name; a reduced form: <study>/reduced
-    datasets: dict[str, SyntheticParams | OwnDataParams]
+    datasets: dict[str, SyntheticParams | OwnDataParams | DataSetParams]
     models: dict[str, Variant]  # by the name of its results folder; the studies' own among them
     evaluation: EvaluationParams
 
@@ -109,6 +114,11 @@ class Params(Section):
         cls = self.model(name)
         return cls.members(cls.Params(**self.models[name].params))
 
+    def convention(self, dataset: str) -> str:
+        """The primary one of a data set."""
+        own = self.datasets.get(dataset)
+        return (own and own.convention) or self.evaluation.convention
+
     def dataset_names(self) -> list[str]:
         """Every data set that can be built: the catalogue's and the user's own."""
         return sorted(set(catalogue()) | set(self.datasets))
@@ -148,7 +158,7 @@ def check(raw: Mapping[str, Any], where: str = "params.yaml") -> Params:
             faults += _check_entries(f"{where}.models", study.models, params)
         if not faults:
             faults += _check_members(params)
-        faults += _check_evaluation(params.evaluation)
+        faults += check_evaluation(params.evaluation, params.datasets)
     if faults or params is None:
         raise GradrankError("\n".join([f"{where}:", *(f"  {fault}" for fault in faults)]))
     return params
@@ -195,8 +205,11 @@ def _check_datasets(section: Any, studies: Any, faults: list[str]) -> dict[str, 
             faults.append(f"datasets.{name}: missing; it needs `queries` and `documents`")
     for name, values in section.items():
         entry = catalogue().get(name)
-        if entry is not None and not entry.generator:
-            faults.append(f"datasets.{name}: is in the catalogue and takes no settings; choose another name")
+        catalogued = entry is not None and not entry.generator
+        if catalogued and set(values or {}) - set(DataSetParams.model_fields):
+            faults.append(
+                f"datasets.{name}: is in the catalogue and takes no setting but `convention`; choose another name"
+            )
         elif not re.fullmatch(NAME, str(name)) or name in (*RESERVED, *studies):
             faults.append(
                 f"datasets.{name}: a data set's name is lower case letters, digits and _, and not "
@@ -208,7 +221,7 @@ def _check_datasets(section: Any, studies: Any, faults: list[str]) -> dict[str, 
                 "your own data need `path`"
             )
         else:
-            kind = SyntheticParams if entry else OwnDataParams
+            kind = DataSetParams if catalogued else SyntheticParams if entry else OwnDataParams
             checked = validate(kind, values or {}, f"datasets.{name}.", faults)
             if checked is not None:
                 resolved[name] = checked
@@ -232,21 +245,4 @@ def _check_members(params: Params) -> list[str]:
                     f"models.{name}: is made of the scores of {member!r}, which needs {', '.join(missing)}: "
                     f"install it, or name others in `models.{name}`"
                 )
-    return faults
-
-
-def _check_evaluation(evaluation: EvaluationParams) -> list[str]:
-    faults = []
-    for name in evaluation.metrics:
-        try:
-            find(name)
-        except GradrankError as error:
-            faults.append(f"evaluation.metrics: {error}")
-    faults += [
-        f"evaluation.conventions: {unknown('convention', name, CONVENTIONS)}"
-        for name in evaluation.conventions
-        if name not in CONVENTIONS
-    ]
-    if evaluation.convention not in evaluation.conventions:
-        faults.append(f"evaluation.conventions: must contain the primary one, {evaluation.convention!r}")
     return faults

@@ -69,7 +69,9 @@ def refuse(changed: list[str], record: Path) -> None:
 def in_force(params: Any, dataset: str, names: Iterable[str]) -> dict[str, Any]:
     """What a `gradrank.pipeline.params.Params` says of a data set and these models, as plain data."""
     settings = params.datasets.get(dataset)
-    return models_in_force(params, names) | {"dataset": settings.model_dump(mode="json") if settings else {}}
+    found = models_in_force(params, names)
+    found["evaluation"]["convention"] = params.convention(dataset)
+    return found | {"dataset": settings.model_dump(mode="json", exclude={"convention"}) if settings else {}}
 
 
 def models_in_force(params: Any, names: Iterable[str]) -> dict[str, Any]:
