@@ -289,12 +289,10 @@ def track(
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); twice adds nothing."""
-    import yaml
-
     from gradrank.pipeline.mlflow_import import track as run
+    from gradrank.pipeline.params_file import read
 
-    values = yaml.safe_load(params.read_text(encoding="utf-8"))
-    runs = run(results, datasets.split(","), models.split(","), values)
+    runs = run(results, datasets.split(","), models.split(","), read(params))
     typer.echo(f"{len(runs)} runs, {sum(each.new for each in runs)} of them new")
     if out is not None:
         write_json(out, {f"{each.dataset}/{each.model}": each.run_id for each in runs})
