@@ -434,6 +434,11 @@ def main() -> None:
     """Run the command line; what a user can mend ends it with a message and exit code 1, no traceback."""
     try:
         app()
-    except (GradrankError, OSError) as error:
-        print(f"gradrank: error: {error}", file=sys.stderr)
+    except Exception as error:
+        from gradrank.pipeline.disk import explanation
+
+        told = explanation(error, sys.argv[1:])
+        if told is None and not isinstance(error, (GradrankError, OSError)):
+            raise
+        print(f"gradrank: error: {told or error}", file=sys.stderr)
         sys.exit(1)
