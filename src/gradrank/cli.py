@@ -121,15 +121,17 @@ def train(
 
 @app.command()
 def evaluate(
-    scores: Annotated[Path, typer.Option(help="One score a line, or a scores.parquet.")],
-    data: Annotated[Path, typer.Option(help="LETOR or SVMlight text, or a Parquet collection.")],
+    scores: Annotated[Path, typer.Option(help="One score a line, a TREC run, or Parquet.")],
+    data: Annotated[
+        Path, typer.Option(help="LETOR or SVMlight text, a Parquet collection, or TREC's qrels.")
+    ],
     convention: Convention = "letor4",
     metrics: Annotated[
         str | None, typer.Option(help="As in 'ndcg@10,map,err@5'; by default LETOR's own tables.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write the values a query, as Parquet.")] = None,
 ) -> None:
-    """Measure any score file: mean over queries, under a named convention."""
+    """Measure any score file: mean over queries, under a named convention. What a run leaves out is said on stderr."""
     from gradrank.evaluation.evaluate import LETOR_TABLES, evaluate_file, letor_report
 
     names = metrics.split(",") if metrics else [name for table in LETOR_TABLES for name in table.values()]

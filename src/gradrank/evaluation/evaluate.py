@@ -10,8 +10,9 @@ import polars as pl
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.conventions import Convention, resolve
-from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
+from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.score_files import read_ranking, read_scores
 from gradrank.files import atomic, read_json
 from gradrank.results import Fold, Method
 from gradrank.validation import flat
@@ -29,13 +30,13 @@ def evaluate_file(
     metrics: Sequence[str],
     split: str = "test",
 ) -> pl.DataFrame:
-    """A row a query of `data` (Parquet, LETOR or SVMlight text): `qid`, then one column a metric.
+    """A row a query of `data` (Parquet, LETOR or SVMlight text, TREC's qrels): `qid`, then one column a metric.
 
-    `scores` as in `read_scores`; an undefined value is null. Raises GradrankError for malformed scores,
+    `scores` as in `read_ranking`; an undefined value is null. Raises GradrankError for malformed scores,
     naming file, line and reason.
     """
-    judgements = read_judgements(data)
-    return _table(judgements, read_scores(scores, judgements, split), resolve(convention), metrics)
+    judgements, values, ranked = read_ranking(scores, read_judgements(data), split)
+    return _table(judgements, values, resolve(convention), metrics, None if ranked.all() else ranked)
 
 
 def letor_report(
@@ -87,11 +88,14 @@ def evaluate_folds(
 
 
 def _table(
-    judgements: Judgements, scores: np.ndarray, convention: Convention, metrics: Sequence[str]
+    judgements: Judgements,
+    scores: np.ndarray,
+    convention: Convention,
+    metrics: Sequence[str],
+    ranked: np.ndarray | None = None,
 ) -> pl.DataFrame:
-    values = compute(
-        metrics, scores, judgements.labels, judgements.offsets, convention, ids=judgements.docids
-    )
+    labels, offsets, ids = judgements.labels, judgements.offsets, judgements.docids
+    values = compute(metrics, scores, labels, offsets, convention, ids, ranked)
     return pl.DataFrame({"qid": judgements.qids} | values).with_columns(pl.col(metrics).fill_nan(None))
 
 

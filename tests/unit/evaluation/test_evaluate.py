@@ -9,8 +9,9 @@ import pytest
 from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_file, evaluate_folds, letor_report
 from gradrank.evaluation.export import export_model, export_scores, export_trec
-from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
+from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.score_files import read_scores
 
 LETOR = """\
 2 qid:10 1:0.1 2:0.2 #docid = A inc = 1 prob = 0.2
