@@ -1,4 +1,7 @@
 # What plain `snakemake` builds: all that params.yaml enables. The workflow itself is workflow/Snakefile.
+include: "workflow/rules/params.smk"
+
+
 configfile: "params.yaml"
 
 

@@ -123,15 +123,17 @@ def train(
 
 @app.command()
 def evaluate(
-    scores: Annotated[Path, typer.Option(help="One score a line, or a scores.parquet.")],
-    data: Annotated[Path, typer.Option(help="LETOR or SVMlight text, Parquet, or a stored collection.")],
+    scores: Annotated[Path, typer.Option(help="One score a line, a TREC run, or Parquet.")],
+    data: Annotated[
+        Path, typer.Option(help="LETOR or SVMlight text, Parquet, a stored collection, or TREC's qrels.")
+    ],
     convention: Convention = "letor4",
     metrics: Annotated[
         str | None, typer.Option(help="As in 'ndcg@10,map,err@5'; by default LETOR's own tables.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write the values a query, as Parquet.")] = None,
 ) -> None:
-    """Measure any score file: mean over queries, under a named convention."""
+    """Measure any score file: mean over queries, under a named convention. What a run leaves out is said on stderr."""
     from gradrank.evaluation.evaluate import LETOR_TABLES, evaluate_file, letor_report
 
     names = metrics.split(",") if metrics else [name for table in LETOR_TABLES for name in table.values()]
@@ -295,12 +297,10 @@ def track(
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); twice adds nothing."""
-    import yaml
-
     from gradrank.pipeline.mlflow_import import track as run
+    from gradrank.pipeline.params_file import read
 
-    values = yaml.safe_load(params.read_text(encoding="utf-8"))
-    runs = run(results, datasets.split(","), models.split(","), values)
+    runs = run(results, datasets.split(","), models.split(","), read(params))
     typer.echo(f"{len(runs)} runs, {sum(each.new for each in runs)} of them new")
     if out is not None:
         write_json(out, {f"{each.dataset}/{each.model}": each.run_id for each in runs})
@@ -459,6 +459,11 @@ def main() -> None:
     """Run the command line; what a user can mend ends it with a message and exit code 1, no traceback."""
     try:
         app()
-    except (GradrankError, OSError) as error:
-        print(f"gradrank: error: {error}", file=sys.stderr)
+    except Exception as error:
+        from gradrank.pipeline.disk import explanation
+
+        told = explanation(error, sys.argv[1:])
+        if told is None and not isinstance(error, (GradrankError, OSError)):
+            raise
+        print(f"gradrank: error: {told or error}", file=sys.stderr)
         sys.exit(1)

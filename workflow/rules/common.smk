@@ -19,11 +19,13 @@ from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
 from gradrank.data.stored import forget_incomplete
 from gradrank.errors import GradrankError
+from gradrank.pipeline.disk import check_space
 from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
 from gradrank.pipeline.code_closure import code, digest, stage_files
 from gradrank.pipeline.gaps import forget_unfinished, gaps
 from gradrank.pipeline.folder_lock import clear_stale_locks
 from gradrank.results import Results
+from gradrank.pipeline.targets import answer_unknown_targets
 from gradrank.pipeline.provenance import code_files
 from gradrank.pipeline.study_provenance import study_code_files
 
@@ -48,6 +50,21 @@ if holds_folder:
     forget_incomplete(Path("data"))
 
 
+answer_unknown_targets(lambda: (rule.name for rule in workflow.rules if not rule.has_wildcards()))
+
+
+def say_if_full():
+    try:
+        check_space()
+    except GradrankError as error:
+        raise WorkflowError(str(error)) from None
+
+
+# A job that found the disk full may have had no room for its log either.
+onerror:
+    say_if_full()
+
+
 # Not at a dry run, and before any job starts. A cancelled job takes what its group had made with it, which this run
 # may have planned to use: so Snakemake, in the same process, begins again.
 onstart:
@@ -58,6 +75,7 @@ onstart:
     limit = workflow.scheduler.job_rate_limiter
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
+    say_if_full()
     if holds_folder:
         try:
             cancelled = cancel_left_over()

@@ -11,8 +11,9 @@ import polars as pl
 from gradrank.data.stored import describe
 from gradrank.errors import GradrankError
 from gradrank.evaluation.conventions import Convention, resolve
-from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
+from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.score_files import read_ranking, read_scores
 from gradrank.files import atomic
 from gradrank.results import Fold, Method
 from gradrank.validation import flat
@@ -32,11 +33,11 @@ def evaluate_file(
 ) -> pl.DataFrame:
     """A row a query of `data`: `qid`, then one column a metric.
 
-    data: a stored collection, one Parquet file of it, LETOR or SVMlight text. scores: as in `read_scores`. An undefined
-    value is null. Raises GradrankError for malformed scores, naming file, line and reason.
+    data: a stored collection, one Parquet file of it, LETOR or SVMlight text, TREC's qrels. scores: as in
+    `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and reason.
     """
-    judgements = read_judgements(data)
-    return _table(judgements, read_scores(scores, judgements, split), resolve(convention), metrics)
+    judgements, values, ranked = read_ranking(scores, read_judgements(data), split)
+    return _table(judgements, values, resolve(convention), metrics, None if ranked.all() else ranked)
 
 
 def letor_report(
@@ -88,11 +89,14 @@ def evaluate_folds(
 
 
 def _table(
-    judgements: Judgements, scores: np.ndarray, convention: Convention, metrics: Sequence[str]
+    judgements: Judgements,
+    scores: np.ndarray,
+    convention: Convention,
+    metrics: Sequence[str],
+    ranked: np.ndarray | None = None,
 ) -> pl.DataFrame:
-    values = compute(
-        metrics, scores, judgements.labels, judgements.offsets, convention, ids=judgements.docids
-    )
+    labels, offsets, ids = judgements.labels, judgements.offsets, judgements.docids
+    values = compute(metrics, scores, labels, offsets, convention, ids, ranked)
     return pl.DataFrame({"qid": judgements.qids} | values).with_columns(pl.col(metrics).fill_nan(None))
 
 

@@ -21,8 +21,11 @@ def check_evaluation(evaluation: Any, datasets: Mapping[str, Any]) -> list[str]:
         for name in evaluation.conventions
         if name not in CONVENTIONS
     ]
-    if evaluation.convention not in evaluation.conventions:
-        faults.append(f"evaluation.conventions: must contain the primary one, {evaluation.convention!r}")
+    primary = evaluation.convention
+    if primary not in CONVENTIONS and primary not in evaluation.conventions:
+        faults.append(f"evaluation.convention: {unknown('convention', primary, CONVENTIONS)}")
+    elif primary not in evaluation.conventions:
+        faults.append(f"evaluation.conventions: must contain the primary one, {primary!r}")
     return faults + [
         f"datasets.{name}.convention: {own.convention!r} is not measured; it must be one of evaluation.conventions "
         f"({', '.join(evaluation.conventions)})"

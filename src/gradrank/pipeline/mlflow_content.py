@@ -63,17 +63,20 @@ def _curves(group: str, table: "pl.DataFrame", timestamp: int) -> Iterator["Metr
 def save_pyfunc(fold: Fold, out: Path) -> None:
     """The trained fold as an MLflow model that `gradrank.predict` loads: its own files, no pickle.
 
-    The input example is made up; rows of a licensed collection must not travel with a model.
+    Its columns may hold any numbers, as pandas reads them: MLflow would narrow no double to the model's 32-bit floats,
+    and take no whole number for a double. The input example is made up; rows of a licensed collection must not travel
+    with a model.
     """
     import mlflow.pyfunc
     import numpy as np
     import pandas as pd
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema
+    from mlflow.types.schema import AnyType
 
     spec = fold.spec()
     names = [f"f{i}" for i in range(1, spec["features"] + 1)]
-    columns = [ColSpec("long", "qid", required=False), *(ColSpec("float", name) for name in names)]
+    columns = [ColSpec("long", "qid", required=False), *(ColSpec(AnyType(), name) for name in names)]
     # Links, so that MLflow copies the model and its spec but not the scores beside them.
     staged = out.with_name("fold")
     staged.mkdir(parents=True)
@@ -84,7 +87,7 @@ def save_pyfunc(fold: Fold, out: Path) -> None:
         loader_module="gradrank.predict",
         data_path=staged,
         signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
-        input_example=pd.DataFrame(np.eye(2, len(names), dtype=np.float32), columns=names),
+        input_example=pd.DataFrame(np.eye(2, len(names)), columns=names),
         pip_requirements=[  # without a build's own label, as in torch 2.13.0+cpu: indexes do not carry those
             f"{name}=={number.partition('+')[0]}"
             for name, number in spec["versions"].items()

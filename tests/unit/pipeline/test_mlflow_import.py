@@ -189,6 +189,9 @@ def test_pyfunc_scores_as_the_model_does(study, monkeypatch):
     np.testing.assert_array_equal(
         loaded.predict(table.assign(qid=[3, 3, 1, 1, 1, 9])), -table["f2"].to_numpy(np.float64)
     )
+    for kind in (np.float64, np.int32, np.int64):
+        numbers = table.mul(9).round().astype(kind)
+        np.testing.assert_array_equal(loaded.predict(numbers), -numbers["f2"].to_numpy(np.float64))
     assert len(loaded.predict(loaded.input_example)) == len(loaded.input_example)
     with pytest.raises(Exception, match="f5"):
         loaded.predict(table.drop(columns="f5"))
