@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradrank.files import read_json
+from gradrank.errors import GradrankError
+from gradrank.files import read_json, sha256
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,13 +104,19 @@ class Fold(Folder):
     def finished(self) -> bool:
         return self.spec_path.is_file()
 
-    @property
-    def whole(self) -> bool:
-        """Whether all is there that spec.json, written last, says is there."""
-        return all((self.folder / name).exists() for name in FOLD_FILES)
+    def check(self, path: Path) -> None:
+        """Raise GradrankError unless a file of this fold is, byte for byte, the one that its job wrote."""
+        name = path.relative_to(self.folder).as_posix()
+        if not path.is_file() or self.spec()["files"].get(name) != sha256(path):
+            raise GradrankError(
+                f"{path}: not the file that {self.spec_path} names: damaged, edited or of another fold; delete "
+                f"{self.spec_path}, then the same command trains this fold again"
+            )
 
     def spec(self) -> dict[str, Any]:
-        """`model`, `dataset`, `fold`, `params`, `features`, `seed`, `job_seed`, `data_sha256` and `versions`."""
+        """`model`, `dataset`, `fold`, `params`, `features`, `seed`, `job_seed`, `data_sha256`, `versions`,
+        `processor`, and `files`: the SHA-256 of each but the timings.
+        """
         return read_json(self.spec_path)
 
     def timing(self) -> dict[str, float]:
@@ -123,9 +130,10 @@ class Fold(Folder):
         return pl.read_parquet(self.history_path)
 
     def scores(self, split: str) -> "np.ndarray":
-        """(n,) float64 scores of a part (`train`, `vali` or `test`), in the order of its rows."""
+        """(n,) float64 scores of a part (`train`, `vali` or `test`), in the order of its rows; checked."""
         import polars as pl
 
+        self.check(self.scores_path)
         return pl.read_parquet(self.scores_path).filter(split=split)["score"].to_numpy()
 
     def member(self, number: int) -> "Fold":

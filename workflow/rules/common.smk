@@ -22,7 +22,7 @@ from gradrank.errors import GradrankError
 from gradrank.pipeline.disk import check_space
 from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
 from gradrank.pipeline.code_closure import code, digest, stage_files
-from gradrank.pipeline.gaps import forget_unfinished, gaps
+from gradrank.pipeline.gaps import forget_damaged, gaps
 from gradrank.pipeline.folder_lock import clear_stale_locks
 from gradrank.results import Results
 from gradrank.pipeline.targets import answer_unknown_targets
@@ -46,7 +46,8 @@ except GradrankError as error:
 
 holds_folder = workflow.is_main_process and clear_stale_locks()
 if holds_folder:
-    forget_unfinished(Results())
+    for line in forget_damaged(Results()):
+        print(line, file=sys.stderr)
     forget_incomplete(Path("data"))
 
 

@@ -75,7 +75,7 @@ def evaluate_folds(
     tables = []
     for number, parts in enumerate(meta["folds"], start=1):
         fold = method.fold(number)
-        _check_spec(fold, dict(spec) | {"fold": number, "data_sha256": meta["source_sha256"]})
+        _check(fold, dict(spec) | {"fold": number, "data_sha256": meta["source_sha256"]})
         for split in ("train", "vali", "test"):
             judgements = read_judgements(data, parts[split])
             scores = read_scores(fold.scores_path, judgements, split)
@@ -109,8 +109,8 @@ def _labelled(table: pl.DataFrame, convention: str, fold: int, split: str) -> pl
     )
 
 
-def _check_spec(fold: Fold, wanted: Mapping[str, Any]) -> None:
-    """Refuse scores that other parameters, another seed or other data made."""
+def _check(fold: Fold, wanted: Mapping[str, Any]) -> None:
+    """Refuse scores that other parameters, another seed or other data made, and those that are not the job's own."""
     if not fold.finished:
         raise GradrankError(f"{fold.spec_path}: no such file; train this fold first")
     spec = fold.spec()
@@ -124,3 +124,4 @@ def _check_spec(fold: Fold, wanted: Mapping[str, Any]) -> None:
         raise GradrankError(
             f"{fold.spec_path}: scores of other settings, train again: {'; '.join(differing)}"
         )
+    fold.check(fold.scores_path)

@@ -28,7 +28,7 @@ from gradrank.files import sha256, write_json
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import stage_files
 from gradrank.processor import refusal
-from gradrank.results import MEMBERS, MODEL, PER_QUERY, SPEC, TIMING, DataSet, Fold, Method, Results
+from gradrank.results import MEMBERS, MODEL, PER_QUERY, TIMING, DataSet, Fold, Method, Results
 
 Hashes = dict[str, str]  # SHA-256 by path
 DATA_STAGES = ("fetch", "generate", "parse", "pairs")
@@ -216,8 +216,8 @@ def _made_of(entry: dict[str, Any]) -> dict[str, tuple[list[Any], dict[str, str]
     trained, measured, summaries = _by_step(entry["results"])
     for name, variant in params["models"].items():
         own = trained.get(name, {})
-        specs = {path: digest for path, digest in own.items() if Path(path).name == SPEC}
-        causes = [params["seed"], variant, data, stages[f"train {variant['model']}"], specs]
+        made_with = [entry.get("processors"), entry["versions"]]
+        causes = [params["seed"], variant, data, stages[f"train {variant['model']}"], made_with]
         if any(f"/{MODEL}/{MEMBERS}/" in path for path in own):  # made of other models' scores
             causes.append({other: files for other, files in trained.items() if other != name})
         steps[f"train {name}"] = causes, own
