@@ -69,7 +69,7 @@ def test_zeros_of_short_lists_are_warned_of_until_the_data_set_names_its_convent
     assert "under the `standard` convention" in page.read_text() and "Warning" not in page.read_text()
     record = json.loads((project.root / "results/my_data/provenance.json").read_text())
     assert record["params"]["evaluation"]["convention"] == "standard"
-    assert "DIFFERS" not in project.gradrank("verify")
+    assert "DIFFERS  my_data" not in project.gradrank("verify")
     text = project.gradrank("diff", "results", "results")
     assert "NDCG@10 (standard" in text
 

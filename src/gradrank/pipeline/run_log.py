@@ -20,7 +20,7 @@ ROUTINE = re.compile(
     r"Using (workflow specific profile|shell)|Assuming unrestricted|Building DAG|Provided (cores|remote|resources)|"
     r"Rules claiming|Conda environments|Singularity|Group jobs|Select jobs|Execute \d+ jobs|Complete log|Elapsed time|"
     r"Exiting because a job execution failed|Removing (output files of failed job|temporary)|Job rate limit|"
-    r"Shutting down|$"
+    r"Shutting down|WorkflowError:\s+At least one job did not complete|$"
 )
 
 
@@ -99,6 +99,8 @@ class RunLog:
         if not ROUTINE.match(text):
             self._clear()
             self._default.emit(record)
+
+    _error = _message  # an exception's, such as a fault in params.yaml
 
     def _run_info(self, record: LogRecord) -> None:
         """`49 jobs: 30 train, 6 evaluate_folds, ...` in place of a table."""
