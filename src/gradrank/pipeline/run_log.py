@@ -58,6 +58,7 @@ class RunLog:
         self._jobs: dict[int, Job] = {}
         self._fresh: list[int] = []  # finished, and not yet printed
         self._failures: list[Failure] = []
+        self._mended: list[Failure] = []  # by another attempt
         self._closing: list[str] = []
         self._log_file = ""
         self._first: float | None = None
@@ -77,12 +78,12 @@ class RunLog:
 
     def close(self) -> None:
         """Failures, whole; then what the run itself has to say."""
+        if self._mended:
+            self._print(f"\n{len(self._mended)} failed, and went well at another attempt:")
+            self._tell(self._mended)
         if self._failures:
             self._print(f"\n{len(self._failures)} failed:")
-            for same in by_cause(self._failures):
-                self._print(same[0].text)
-                if others := [failure.words for failure in same[1:]]:
-                    self._print(f"The same cause ended {len(others)} more: {'; '.join(others)}", "")
+            self._tell(self._failures)
             self._print(
                 f"{self._done} of {self._total} jobs are done. When the cause is mended, the same command goes on with "
                 "the others."
@@ -90,7 +91,7 @@ class RunLog:
         self._print(*self._closing)
         if self._log_file:
             self._print(f"Everything else: {self._log_file}")
-        self._failures, self._closing, self._log_file = [], [], ""
+        self._failures, self._mended, self._closing, self._log_file = [], [], [], ""
 
     def _message(self, record: LogRecord) -> None:
         text = str(record.msg or "")
@@ -117,8 +118,9 @@ class RunLog:
 
     def _job_finished(self, record: LogRecord) -> None:
         self._fresh.append(record.job_id)
-        # A second attempt that went well ends the failure.
-        self._failures = [failure for failure in self._failures if record.job_id not in failure.jobs]
+        mended = [failure for failure in self._failures if record.job_id in failure.jobs]
+        self._mended += mended
+        self._failures = [failure for failure in self._failures if failure not in mended]
 
     def _progress(self, record: LogRecord) -> None:
         """Comes after the records of one finished job, or of a group's."""
@@ -143,6 +145,13 @@ class RunLog:
         self._failures = [failure for failure in self._failures if failure.jobs != jobs]
         self._failures.append(Failure(words, jobs, self._formatter.format(record)))
         self._print(f"FAILED {words}: see the end")
+
+    def _tell(self, failures: list[Failure]) -> None:
+        """Each cause once, whole."""
+        for same in by_cause(failures):
+            self._print(same[0].text)
+            if others := [failure.words for failure in same[1:]]:
+                self._print(f"The same cause ended {len(others)} more: {'; '.join(others)}", "")
 
     def _line(self, text: str) -> None:
         if not self._changes:

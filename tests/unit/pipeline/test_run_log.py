@@ -105,10 +105,12 @@ def test_what_is_not_routine_is_printed(run):
     log, stream = run()
     log.take(record(msg="Nothing to be done (all requested files are present and up to date)."))
     log.take(record(msg="Trying to restart job 3."))
+    log.take(record(LogEvent.ERROR, "WorkflowError:\nparams.yaml: a fault"))
+    log.take(record(LogEvent.ERROR, "WorkflowError:\nAt least one job did not complete successfully."))
     log.close()
-    assert (
-        stream.getvalue().splitlines()[0].startswith("Nothing to be done") and "restart" in stream.getvalue()
-    )
+    first, *others = stream.getvalue().splitlines()
+    assert first.startswith("Nothing to be done")
+    assert others == ["Trying to restart job 3.", "WorkflowError:", "params.yaml: a fault"]
 
 
 def test_failures_come_last_and_whole_and_the_closing_after_them(run, tmp_path):
@@ -138,7 +140,7 @@ def test_failures_come_last_and_whole_and_the_closing_after_them(run, tmp_path):
     assert after.index("cause: y") < after.index("1 of 4") < after.index("the best")
 
 
-def test_a_second_attempt_that_went_well_ends_the_failure(run, tmp_path):
+def test_a_failure_that_another_attempt_mended_is_none_but_told(run, tmp_path):
     log, stream = run()
     (tmp_path / "log").write_text("killed")
     group = record(
@@ -151,6 +153,8 @@ def test_a_second_attempt_that_went_well_ends_the_failure(run, tmp_path):
         log.take(each)
     log.close()
     assert stream.getvalue().count("FAILED") == 1 and "failed:" not in stream.getvalue()
+    assert "1 failed, and went well at another attempt:\n" in stream.getvalue()
+    assert "Error in group d.m\n" in stream.getvalue() and "jobs are done" not in stream.getvalue()
     log, stream = run()
     log.take(group)
     log.close()
