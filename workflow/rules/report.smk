@@ -1,6 +1,17 @@
 # Needs: per_query.parquet of every model, and the data set. Makes: results/<dataset>/summary.json, summary.md,
 # queries.parquet and tables/, results/report.html, its tables and figures in results/report/, and
 # results/per_query.parquet, which cover every data set and study that has results.
+from gradrank.pipeline.run_log import CLOSING
+from snakemake.logging import logger
+
+
+# Through the log: it comes after every line of the jobs, and stands in the log file.
+onsuccess:
+    if any(job.rule.name == "report" for job in workflow.dag.jobs):
+        from gradrank.report.closing import closing
+
+        conventions = {dataset: params.convention(dataset) for dataset in requested()}
+        logger.info(closing(Results(), conventions), extra={CLOSING: True})
 
 
 rule summary:

@@ -74,7 +74,7 @@ def test_files_of_a_study(written):
     assert numbers["numbers"][2] == {
         "what": "own", "published": None, "ours": 0.25, "half_width": None, "difference": None, "verdict": "",
     }  # fmt: skip
-    tables = {path.name: list(csv.DictReader(path.open())) for path in (folder / "tables").iterdir()}
+    tables = {path.name: list(csv.DictReader(path.open())) for path in (folder / "tables").glob("*.csv")}
     assert set(tables) == {"numbers.csv", "times.csv", "curve.csv"}
     assert tables["times.csv"] == [{"s": "1.5"}] and tables["numbers.csv"][2]["half_width"] == ""
 
