@@ -66,6 +66,10 @@ class Params(Section):
         )
         return values | {"models": self.study_models(form)}
 
+    def tracked_settings(self, form: str) -> dict[str, Any]:
+        """The same for `gradrank track`; `own` are the models that no one else trains."""
+        return self.study_settings(form) | {"own": self.variants(self.studies[form].variants)}
+
     def study_jobs(self, form: str) -> dict[str, Any]:
         """What each job of a study's own is told, by the job's name."""
         return jobs(form.partition("/")[0], self.studies[form])
