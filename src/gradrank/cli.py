@@ -120,6 +120,22 @@ def train(
 
 
 @app.command()
+def import_scores(
+    scores: Annotated[
+        str, typer.Argument(help="Score files: as in 'runs/fold{fold}.txt'; {dataset} and {split} likewise.")
+    ],
+    data: Data,
+    out: Annotated[Path, typer.Option(help="Folder to write.")],
+    seed: Seed,
+    fold: Annotated[int, typer.Option()] = 1,
+) -> None:
+    """Take a ranking from elsewhere as a method's fold: LETOR scores, a TREC run or Parquet."""
+    from gradrank.evaluation.import_scores import import_scores as run
+
+    run(scores, data, fold, seed, out)
+
+
+@app.command()
 def evaluate(
     scores: Annotated[Path, typer.Option(help="One score a line, a TREC run, or Parquet.")],
     data: Annotated[

@@ -29,10 +29,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradrank import __version__
 from gradrank.errors import GradrankError
+from gradrank.evaluation.elsewhere import IMPORTED
 from gradrank.files import sha256
 from gradrank.git import revision
-from gradrank.learning.model import models as registered
 from gradrank.pipeline.code_closure import code
+from gradrank.pipeline.code_closure import digest as digest_of
 from gradrank.pipeline.mlflow_content import log_models, log_numbers, means, parameters, training
 from gradrank.pipeline.mlflow_parents import (
     PARENT,
@@ -46,6 +47,7 @@ from gradrank.pipeline.mlflow_parents import (
     sweep_run,
 )
 from gradrank.pipeline.mlflow_store import DEFAULT_URI, exclusive, open_store
+from gradrank.pipeline.provenance import making_files
 from gradrank.results import PER_QUERY, SPEC, Fold, Method, Results
 
 if TYPE_CHECKING:
@@ -193,15 +195,11 @@ def _tags(result: Result, commit: str | None) -> dict[str, str]:
         "convention": result.convention,
         "gradrank_version": __version__,
         "processor": spec.get("processor", "not recorded"),
-        "code.train": _digest_of("train", registered()[spec["model"]].__module__),
-        "code.evaluate_folds": _digest_of("evaluate_folds"),
+        "code.train": digest_of(making_files(spec["model"])).removeprefix("code="),
+        "code.evaluate_folds": code("evaluate_folds").removeprefix("code="),
         "mlflow.source.name": "gradrank track",
     }
     return tags | ({"git_revision": commit, "mlflow.source.git.commit": commit} if commit else {})
-
-
-def _digest_of(stage: str, *modules: str) -> str:
-    return code(stage, *modules).removeprefix("code=")
 
 
 def _mark_current(client: "MlflowClient", experiment: str, result: Result, run_id: str) -> None:
@@ -223,7 +221,8 @@ def _log(client: "MlflowClient", run: "Run", result: Result, data: dict[str, Any
         own = run if seed is None else _seed_run(client, run, result, seed)
         described = parameters(folds[0].spec(), convention, data)
         log_numbers(client, own, described, training(folds, own.info.start_time))
-        log_models(client, own, folds, partial)
+        if folds[0].spec()["model"] != IMPORTED:
+            log_models(client, own, folds, partial)
         client.set_terminated(own.info.run_id)
     client.set_terminated(run.info.run_id)
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.evaluation.elsewhere import IMPORTED
 from gradrank.evaluation.metrics import find
 from gradrank.learning.model import Model, get_model, missing_packages, models
 from gradrank.pipeline.datasets import OwnDataParams, Section, SyntheticParams, check_datasets
@@ -51,7 +52,9 @@ class Params(Section):
         if self.run.models == "all":
             own = {name for study in self.studies.values() for name in self.variants(study.variants)}
             return sorted(
-                name for name in self.models if name not in own and not missing_packages(self.model(name))
+                name
+                for name in self.models
+                if name not in own and (self.imported(name) or not missing_packages(self.model(name)))
             )
         return self.variants(self.run.models)
 
@@ -79,6 +82,10 @@ class Params(Section):
         wanted = set(entries)
         return sorted(name for name, variant in self.models.items() if {name, variant.entry} & wanted)
 
+    def imported(self, name: str) -> bool:
+        """Whether a method's scores come from elsewhere."""
+        return self.models[name].model == IMPORTED
+
     def model(self, name: str) -> type[Model]:
         """The registered model of a variant. Raises GradrankError with the nearest name for an unknown one."""
         if name not in self.models:
@@ -87,6 +94,8 @@ class Params(Section):
 
     def members(self, name: str) -> tuple[str, ...]:
         """The models whose scores `name` is made of."""
+        if self.imported(name):
+            return ()
         cls = self.model(name)
         return cls.members(cls.Params(**self.models[name].params))
 
@@ -181,6 +190,10 @@ def _check_members(params: Params) -> list[str]:
                 faults.append(f"models.{name}: cannot be made of its own scores")
             elif member not in params.models:
                 faults.append(f"models.{name}: {unknown('model', member, params.models)}")
+            elif params.imported(member):
+                faults.append(
+                    f"models.{name}: {member!r} comes from elsewhere, and only trained models can be its members"
+                )
             elif missing := missing_packages(params.model(member)):
                 faults.append(
                     f"models.{name}: is made of the scores of {member!r}, which needs {', '.join(missing)}: "
