@@ -122,6 +122,22 @@ def train(
 
 
 @app.command()
+def import_scores(
+    scores: Annotated[
+        str, typer.Argument(help="Score files: as in 'runs/fold{fold}.txt'; {dataset} and {split} likewise.")
+    ],
+    data: Data,
+    out: Annotated[Path, typer.Option(help="Folder to write.")],
+    seed: Seed,
+    fold: Annotated[int, typer.Option()] = 1,
+) -> None:
+    """Take a ranking from elsewhere as a method's fold: LETOR scores, a TREC run or Parquet."""
+    from gradrank.evaluation.import_scores import import_scores as run
+
+    run(scores, data, fold, seed, out)
+
+
+@app.command()
 def evaluate(
     scores: Annotated[Path, typer.Option(help="One score a line, a TREC run, or Parquet.")],
     data: Annotated[
@@ -294,13 +310,18 @@ def track(
     models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
     params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
+    studies: Annotated[
+        str, typer.Option(help="Settings of finished studies by name: JSON object, or @FILE.")
+    ] = "{}",
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); twice adds nothing."""
+    from gradrank.learning.job import read_params
     from gradrank.pipeline.mlflow_import import track as run
     from gradrank.pipeline.params_file import read
 
-    runs = run(results, datasets.split(","), models.split(","), read(params))
+    asked = [[name for name in names.split(",") if name] for names in (datasets, models)]
+    runs = run(results, *asked, read(params), studies=read_params(studies))
     typer.echo(f"{len(runs)} runs, {sum(each.new for each in runs)} of them new")
     if out is not None:
         write_json(out, {f"{each.dataset}/{each.model}": each.run_id for each in runs})

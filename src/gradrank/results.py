@@ -104,6 +104,12 @@ class Fold(Folder):
     def finished(self) -> bool:
         return self.spec_path.is_file()
 
+    def digests(self) -> dict[str, str]:
+        """SHA-256, by place in the folder, of all that equal jobs leave alike, before spec.json names them."""
+        unlike = (self.timing_path, self.spec_path)
+        paths = sorted(path for path in self.folder.rglob("*") if path.is_file() and path not in unlike)
+        return {path.relative_to(self.folder).as_posix(): sha256(path) for path in paths}
+
     def check(self, path: Path) -> None:
         """Raise GradrankError unless a file of this fold is, byte for byte, the one that its job wrote."""
         name = path.relative_to(self.folder).as_posix()

@@ -92,15 +92,20 @@ onstart:
 
 
 MODELS = params.model_names()  # of the run; a study's are params.study_models(name)
+IMPORTED = [name for name in params.models if params.imported(name)]  # nothing trains these
 DATASETS = params.dataset_names()
 # What describes a data set's parts, and its pairs, stands for their files.
 STORED = ["data/parquet/{dataset}/collection.json", "data/pairs/{dataset}/pairs.json"]
 STUDIES = [name for name in params.studies if "/" not in name]  # their reduced forms are no targets
 
 
+METHOD = r"[\w.@+=-]+"  # not the names: Snakemake would search thousands of them for every file of a job
+TRAINED = f"(?!(?:{'|'.join(IMPORTED)})/){METHOD}" if IMPORTED else METHOD
+
+
 wildcard_constraints:
     dataset="|".join(DATASETS),
-    model=r"[\w.@+=-]+",  # not the names: Snakemake would search thousands of them for every file of a job
+    model=METHOD,
     fold=r"\d+",
 
 
@@ -162,6 +167,11 @@ def training_options(model, dataset):
     needs_pairs, members = needs_of_model(model)
     pairs = f" --pairs data/pairs/{dataset}" if needs_pairs else ""
     return f"{model_options(model)} --seed {params.seed}{pairs}{f' --members results/{dataset}' if members else ''}"
+
+
+def scores_from(model):
+    """The pattern of the score files of a method from elsewhere."""
+    return params.models[model].params["scores"]
 
 
 @cache

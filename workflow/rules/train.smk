@@ -14,6 +14,8 @@ rule train:
         model=directory("results/{dataset}/{model}/fold{fold}/model"),
     log:
         "logs/train/{dataset}/{model}/fold{fold}.log",
+    wildcard_constraints:
+        model=TRAINED,
     # On a cluster the folds of a model and their evaluation are one job: one submission instead of six.
     group:
         "{dataset}.{model}"

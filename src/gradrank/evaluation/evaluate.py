@@ -11,9 +11,10 @@ import polars as pl
 from gradrank.data.stored import describe
 from gradrank.errors import GradrankError
 from gradrank.evaluation.conventions import Convention, resolve
+from gradrank.evaluation.elsewhere import SPLITS
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
-from gradrank.evaluation.score_files import read_ranking, read_scores
+from gradrank.evaluation.score_files import read_ranking
 from gradrank.files import atomic
 from gradrank.results import Fold, Method
 from gradrank.validation import flat
@@ -37,7 +38,7 @@ def evaluate_file(
     `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and reason.
     """
     judgements, values, ranked = read_ranking(scores, read_judgements(data), split)
-    return _table(judgements, values, resolve(convention), metrics, None if ranked.all() else ranked)
+    return _table(judgements, values, resolve(convention), metrics, ranked)
 
 
 def letor_report(
@@ -76,11 +77,12 @@ def evaluate_folds(
     for number, parts in enumerate(meta["folds"], start=1):
         fold = method.fold(number)
         _check(fold, dict(spec) | {"fold": number, "data_sha256": meta["source_sha256"]})
-        for split in ("train", "vali", "test"):
-            judgements = read_judgements(data, parts[split])
-            scores = read_scores(fold.scores_path, judgements, split)
+        for split in fold.spec().get("splits", SPLITS):
+            judgements, scores, ranked = read_ranking(
+                fold.scores_path, read_judgements(data, parts[split]), split
+            )
             for convention in chosen:
-                table = _table(judgements, scores, convention, metrics)
+                table = _table(judgements, scores, convention, metrics, ranked)
                 tables.append(_labelled(table, convention.name, number, split))
     order = {convention.name: i for i, convention in enumerate(chosen)}
     joined = pl.concat(tables).sort(pl.col("convention").replace_strict(order), maintain_order=True)
@@ -93,10 +95,10 @@ def _table(
     scores: np.ndarray,
     convention: Convention,
     metrics: Sequence[str],
-    ranked: np.ndarray | None = None,
+    ranked: np.ndarray,
 ) -> pl.DataFrame:
     labels, offsets, ids = judgements.labels, judgements.offsets, judgements.docids
-    values = compute(metrics, scores, labels, offsets, convention, ids, ranked)
+    values = compute(metrics, scores, labels, offsets, convention, ids, None if ranked.all() else ranked)
     return pl.DataFrame({"qid": judgements.qids} | values).with_columns(pl.col(metrics).fill_nan(None))
 
 

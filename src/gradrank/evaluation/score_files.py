@@ -16,7 +16,8 @@ def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -
     """(n,) float64 scores for the rows of `judgements`, higher first.
 
     The file is text with one score a line in the rows' order; a TREC run (`qid Q0 docid rank score tag`); or
-    Parquet with a column `score`, and `split` (only the rows of `split` are taken) or `qid` and `docid`. By
+    Parquet with a column `score`, and `split` (only the rows of `split` are taken) or `qid` and `docid`; false in a
+    column `ranked` leaves a document out. By
     document ids the order is free. Raises GradrankError for missing or surplus rows, ids that occur twice or
     not at all, and what is not a finite number.
     """
@@ -72,7 +73,8 @@ def _read_ranking(
         raise GradrankError(
             f"{path}: {len(table)} scores for {len(judgements.labels)} documents; expected one each, in order"
         )
-    return judgements, table["score"].to_numpy(), np.ones(len(table), dtype=bool)
+    ranked = table["ranked"] if "ranked" in table.columns else pl.repeat(True, len(table), eager=True)
+    return judgements, table["score"].to_numpy(), ranked.to_numpy()
 
 
 def _read_parquet(path: Path, split: str) -> pl.DataFrame:

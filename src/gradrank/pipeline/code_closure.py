@@ -27,6 +27,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "parse": ("gradrank.data.parse",),
     "pairs": ("gradrank.data.pairs",),
     "train": ("gradrank.learning.job",),
+    "import_scores": ("gradrank.evaluation.import_scores",),
     "evaluate_folds": ("gradrank.evaluation.evaluate",),
     "summary": ("gradrank.report.tables.summary", PUBLISHED),
     "study": ("gradrank.studies.kit.writing", PUBLISHED, "studies/*/*.csv"),

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError, unknown
+from gradrank.evaluation.elsewhere import IMPORTED
 from gradrank.learning.model import Model, get_model, missing_packages, models
 from gradrank.pipeline.datasets import DataSetParams, OwnDataParams, Section, SyntheticParams, check_datasets
 from gradrank.pipeline.evaluation_checks import check_evaluation
@@ -50,7 +51,9 @@ class Params(Section):
         if self.run.models == "all":
             own = {name for study in self.studies.values() for name in self.variants(study.variants)}
             return sorted(
-                name for name in self.models if name not in own and not missing_packages(self.model(name))
+                name
+                for name in self.models
+                if name not in own and (self.imported(name) or not missing_packages(self.model(name)))
             )
         return self.variants(self.run.models)
 
@@ -65,6 +68,10 @@ class Params(Section):
         )
         return values | {"models": self.study_models(form)}
 
+    def tracked_settings(self, form: str) -> dict[str, Any]:
+        """The same for `gradrank track`; `own` are the models that no one else trains."""
+        return self.study_settings(form) | {"own": self.variants(self.studies[form].variants)}
+
     def study_jobs(self, form: str) -> dict[str, Any]:
         """What each job of a study's own is told, by the job's name."""
         return jobs(form.partition("/")[0], self.studies[form])
@@ -74,6 +81,10 @@ class Params(Section):
         wanted = set(entries)
         return sorted(name for name, variant in self.models.items() if {name, variant.entry} & wanted)
 
+    def imported(self, name: str) -> bool:
+        """Whether a method's scores come from elsewhere."""
+        return self.models[name].model == IMPORTED
+
     def model(self, name: str) -> type[Model]:
         """The registered model of a variant. Raises GradrankError with the nearest name for an unknown one."""
         if name not in self.models:
@@ -82,6 +93,8 @@ class Params(Section):
 
     def members(self, name: str) -> tuple[str, ...]:
         """The models whose scores `name` is made of."""
+        if self.imported(name):
+            return ()
         cls = self.model(name)
         return cls.members(cls.Params(**self.models[name].params))
 
@@ -181,6 +194,10 @@ def _check_members(params: Params) -> list[str]:
                 faults.append(f"models.{name}: cannot be made of its own scores")
             elif member not in params.models:
                 faults.append(f"models.{name}: {unknown('model', member, params.models)}")
+            elif params.imported(member):
+                faults.append(
+                    f"models.{name}: {member!r} comes from elsewhere, and only trained models can be its members"
+                )
             elif missing := missing_packages(params.model(member)):
                 faults.append(
                     f"models.{name}: is made of the scores of {member!r}, which needs {', '.join(missing)}: "

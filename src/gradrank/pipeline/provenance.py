@@ -24,6 +24,7 @@ from typing import Any
 
 from gradrank.data.stored import PAIRS, describe, files
 from gradrank.errors import GradrankError
+from gradrank.evaluation.elsewhere import IMPORTED
 from gradrank.files import sha256, write_json
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import stage_files
@@ -97,9 +98,19 @@ def code_files(names: Iterable[str]) -> dict[str, list[str]]:
 def measuring_files(names: Iterable[str]) -> dict[str, list[str]]:
     """The same up to the measured values of these registered models."""
     stages = {stage: stage_files(stage) for stage in MEASURING}
-    return stages | {
-        f"train {name}": stage_files("train", models()[name].__module__) for name in sorted(set(names))
-    }
+    return stages | {f"train {name}": making_files(name) for name in sorted(set(names))}
+
+
+def making_files(model: str) -> list[str]:
+    """The files that the scores of a registered model depend on, or those that come from elsewhere."""
+    if model == IMPORTED:
+        return stage_files("import_scores")
+    return stage_files("train", models()[model].__module__)
+
+
+def makers() -> set[str]:
+    """What may stand in spec.json as the model."""
+    return {*models(), IMPORTED}
 
 
 def rule_files(*stages: str) -> list[str]:

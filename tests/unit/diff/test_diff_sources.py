@@ -209,7 +209,7 @@ def test_revision_whose_parameters_are_refused_today(here, tmp_path, monkeypatch
 def test_mlflow_parent_and_child(here, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'a b.db'}")
     monkeypatch.setattr(
-        "gradrank.pipeline.mlflow_import.save_pyfunc", lambda fold, out: out.mkdir(parents=True)
+        "gradrank.pipeline.mlflow_content.save_pyfunc", lambda fold, out: out.mkdir(parents=True)
     )
     from mlflow import MlflowClient
 
