@@ -70,8 +70,8 @@ def test_zeros_of_short_lists_are_warned_of_until_the_data_set_names_its_convent
     record = json.loads((project.root / "results/my_data/provenance.json").read_text())
     assert record["params"]["evaluation"]["convention"] == "standard"
     assert "DIFFERS  my_data" not in project.gradrank("verify")
-    text = project.gradrank("diff", "results", "results")
-    assert "NDCG@10 (standard" in text
+    sides = json.loads(project.gradrank("diff", "results", "results", "--json"))
+    assert sides["a"]["conventions"]["my_data"] == "standard"
 
 
 def test_a_convention_that_is_not_measured_is_refused(project, tmp_path):

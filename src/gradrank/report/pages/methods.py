@@ -8,7 +8,6 @@ from gradrank.evaluation.references import Reference, cited_text, named
 from gradrank.learning.model import Model, models
 from gradrank.report.contents import Contents
 from gradrank.report.pages.page import Page, render_page
-from gradrank.report.tables.numbers import setting
 
 
 @dataclass(frozen=True)
@@ -76,4 +75,8 @@ def _settings(model: type[Model] | None, params: dict[str, Any]) -> list[Setting
 
 
 def _printed(value: Any) -> str:
-    return setting(value) if not isinstance(value, dict) else json.dumps(value)
+    if isinstance(value, list):
+        return ", ".join(map(_printed, value))
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return json.dumps(value) if isinstance(value, dict) else str(value)
