@@ -300,7 +300,8 @@ def report(
     if per_query is not None:
         write_all_test_queries(Results(results), per_query)
     if metrics is not None:
-        write_json(metrics, Results(results).summaries())
+        found = (each for each in Results(results).datasets() if each.summarised)
+        write_json(metrics, {each.name: each.summary() for each in found})
     typer.echo(f"the report: {out.resolve()}")
 
 

@@ -104,12 +104,6 @@ class Fold(Folder):
     def finished(self) -> bool:
         return self.spec_path.is_file()
 
-    def digests(self) -> dict[str, str]:
-        """SHA-256, by place in the folder, of all that equal jobs leave alike, before spec.json names them."""
-        unlike = (self.timing_path, self.spec_path)
-        paths = sorted(path for path in self.folder.rglob("*") if path.is_file() and path not in unlike)
-        return {path.relative_to(self.folder).as_posix(): sha256(path) for path in paths}
-
     def check(self, path: Path) -> None:
         """Raise GradrankError unless a file of this fold is, byte for byte, the one that its job wrote."""
         name = path.relative_to(self.folder).as_posix()
@@ -249,10 +243,6 @@ class Results(Folder):
     def dataset(self, name: str) -> DataSet:
         return DataSet(self.folder / name)
 
-    def summaries(self) -> dict[str, Any]:
-        """Every data set's means by its name."""
-        return {each.name: each.summary() for each in self.datasets() if each.summarised}
-
     def datasets(self) -> list[DataSet]:
         """Those with a summary, a record or anything of a method, by name."""
         inside = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
@@ -265,15 +255,5 @@ class Results(Folder):
         """Those that are finished or recorded, by name; a reduced form as <study>/reduced."""
         studies = [StudyFolder(folder) for folder in sorted((self.folder / STUDIES).glob("*/"))]
         forms = [form for study in studies for form in (study, study.reduced)]
-        return {
-            str(form.folder.relative_to(self.folder / STUDIES)): form
-            for form in forms
-            if form.recorded or form.numbers_path.is_file()
-        }
-
-    def pages(self) -> list[dict[str, Any]]:
-        """page.json of every finished study, by name; of one that is not its reduced form's, where that is."""
-        studies = [StudyFolder(folder) for folder in sorted((self.folder / STUDIES).glob("*/"))]
-        forms = ((study.page_path, study.reduced.page_path) for study in studies)
-        found = (next(filter(Path.is_file, paths), None) for paths in forms)
-        return [read_json(path) for path in found if path]
+        there = [form for form in forms if form.recorded or form.numbers_path.is_file()]
+        return {str(form.folder.relative_to(self.folder / STUDIES)): form for form in there}

@@ -1,9 +1,8 @@
 """Two sides compared over the same queries: differences with intervals, paired tests, verdicts, queries, costs.
 
 A difference is B minus A, of means over folds, with the bootstrap's interval over queries. The family of Holm's
-correction is every method, of all data sets, that moved at all under one metric: a method with equal values
-on every query is no test. Better or worse: the corrected Wilcoxon test gives p < LEVEL and the interval lies on
-that side of 0.
+correction is every method, of all data sets, that moved at all under one metric: equal values on every query are no
+test. Better or worse: the corrected Wilcoxon test gives p < LEVEL and the interval lies on that side of 0.
 """
 
 from collections.abc import Iterator

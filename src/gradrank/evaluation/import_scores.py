@@ -17,6 +17,7 @@ from gradrank.evaluation.elsewhere import IMPORTED, score_files
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_files import read_ranking
 from gradrank.files import atomic, sha256, write_json
+from gradrank.learning.job import digests
 from gradrank.processor import form
 from gradrank.results import Fold
 
@@ -56,7 +57,7 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path) -> N
         "scores_sha256": [each["sha256"] for each in origin],
         "versions": {"gradrank": __version__, "polars": pl.__version__},
         "processor": form(),
-        "files": made.digests(),
+        "files": digests(made),
     }
     write_json(made.spec_path, spec)
 

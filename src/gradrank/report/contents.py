@@ -128,7 +128,7 @@ def read_contents(found: Results, convention: str, params: Path, data: Path) -> 
     text = params.read_text(encoding="utf-8") if params.is_file() else None
     values = yaml.safe_load(text or "") or {}
     titles = _titles(values)
-    pages = found.pages()
+    pages = study_pages(found)
     on_pages = {model for page in pages for model in page.get("models", ())}
     return Contents(
         datasets=[
@@ -146,6 +146,14 @@ def read_contents(found: Results, convention: str, params: Path, data: Path) -> 
         params=text,
         revision=revision(found.project),
     )
+
+
+def study_pages(root: Results) -> list[dict[str, Any]]:
+    """page.json of every finished study, by name; of one that is not its reduced form's, where that is."""
+    studies = {name.partition("/")[0]: root.study(name.partition("/")[0]) for name in root.studies()}
+    forms = ((each.page_path, each.reduced.page_path) for each in studies.values())
+    found = (next((path for path in paths if path.is_file()), None) for paths in forms)
+    return [read_json(path) for path in found if path]
 
 
 def _titles(params: Mapping[str, Any]) -> dict[str, str]:
