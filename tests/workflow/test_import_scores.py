@@ -4,9 +4,9 @@ import json
 
 
 def test_a_system_from_elsewhere_is_measured_tabled_and_compared(rerun):
-    rerun.gradrank("export", "results/synthetic_net/lambdamart", "--data", "data/parquet/synthetic_net.parquet",
+    rerun.gradrank("export", "results/synthetic_net/lambdamart", "--data", "data/parquet/synthetic_net",
                    "--out", "theirs/synthetic_net")  # fmt: skip
-    rerun.gradrank("export", "results/synthetic_poly/lambdamart", "--data", "data/parquet/synthetic_poly.parquet",
+    rerun.gradrank("export", "results/synthetic_poly/lambdamart", "--data", "data/parquet/synthetic_poly",
                    "--out", "theirs/synthetic_poly")  # fmt: skip
     rerun.params(
         models={"theirs": {"scores": "theirs/{dataset}/fold{fold}.run.txt"}},

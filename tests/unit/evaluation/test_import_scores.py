@@ -9,8 +9,8 @@ from gradrank.errors import GradrankError
 from gradrank.evaluation.elsewhere import fault, score_files
 from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.evaluation.import_scores import import_scores
-from gradrank.files import write_json
 from gradrank.results import Method
+from made_collection import store
 
 SPEC = {"model": "imported", "dataset": "toy", "seed": 3}
 FOLDS = [{"train": [1], "vali": [2], "test": [3, 4]}, {"train": [3], "vali": [4], "test": [1]}]
@@ -20,25 +20,17 @@ FOLDS = [{"train": [1], "vali": [2], "test": [3, 4]}, {"train": [3], "vali": [4]
 def data(tmp_path):
     """Four parts of one query of three documents each: query 10, 20, 30, 40; the first document is relevant."""
     rows = [(part, 10 * part, int(at == 0), f"D{part}{at}") for part in (1, 2, 3, 4) for at in range(3)]
-    path = tmp_path / "data/toy.parquet"
-    path.parent.mkdir()
-    pl.DataFrame(rows, schema=["part", "qid", "label", "docid"], orient="row").write_parquet(path)
-    meta = {
-        "dataset": "toy",
-        "folds": FOLDS,
-        "features": 2,
-        "source_sha256": "ab",
-        "parts": dict.fromkeys("1234"),
-    }
-    write_json(path.with_suffix(".json"), meta)
-    return path
+    frame = pl.DataFrame(rows, schema=["part", "qid", "label", "docid"], orient="row")
+    parts = {part: frame.filter(part=part).drop("part") for part in (1, 2, 3, 4)}
+    return store(tmp_path / "data/toy", parts, folds=FOLDS, features=2, source_sha256="ab")
 
 
 def measured(tmp_path, data, scores: str) -> pl.DataFrame:
     method = Method(tmp_path / "results/toy/theirs")
     for fold in (1, 2):
         import_scores(scores, data, fold, 3, method.fold(fold).folder)
-        assert method.fold(fold).whole
+        for path in (method.fold(fold).scores_path, method.fold(fold).history_path):
+            method.fold(fold).check(path)
     evaluate_folds(method.folder, data, SPEC | {"params": {"scores": scores}}, ["standard"], ["mrr", "map"])
     return pl.read_parquet(method.per_query_path)
 
