@@ -12,7 +12,7 @@ from logging import LogRecord
 from shutil import get_terminal_size
 from typing import Any
 
-from snakemake.logging import ColorizingTextHandler, DefaultFormatter
+from snakemake.logging import ColorizingTextHandler, DefaultFormatter, show_logs
 
 CLOSING = "closing"  # a record that has this comes last, after the failures
 # Messages of Snakemake that are the same every time, or of interest to nobody but those who plan the next job.
@@ -34,16 +34,12 @@ class Job:
 
 @dataclass
 class Failure:
-    """Of a job, or of a group of them; `text` is all that is known of it."""
+    """Of a job, or of a group of them; `text` is all that is known of it, `cause` by what equal ones are known."""
 
     words: str
     jobs: set[int]
     text: str
-
-    @property
-    def cause(self) -> str:
-        """The last line, by which failures of one cause are told: of a program the error's."""
-        return next((line for line in reversed(self.text.splitlines()) if line.strip("= ")), "")
+    cause: str
 
 
 class RunLog:
@@ -52,8 +48,9 @@ class RunLog:
     def __init__(self, settings: Any) -> None:
         stream = sys.stdout if settings.stdout else sys.stderr
         self._whole = settings.dryrun or settings.verbose or settings.debug_dag
-        self._formatter = DefaultFormatter(settings.quiet, show_failed_logs=True)
-        self._default = ColorizingTextHandler(settings.nocolor, stream, self._formatter)
+        self._brief = DefaultFormatter(settings.quiet, show_failed_logs=False)
+        whole = DefaultFormatter(settings.quiet, show_failed_logs=True)
+        self._default = ColorizingTextHandler(settings.nocolor, stream, whole)
         self._stream, self._changes = stream, stream.isatty() and not settings.nocolor
         self._jobs: dict[int, Job] = {}
         self._fresh: list[int] = []  # finished, and not yet printed
@@ -134,17 +131,28 @@ class RunLog:
 
     def _job_error(self, record: LogRecord) -> None:
         if not record.indent:  # else it is of a group, which has told it
-            job = self._jobs.get(record.jobid)
-            self._fail(job.words if job else record.rule_name, {record.jobid}, record)
+            words = self._jobs[record.jobid].words if record.jobid in self._jobs else record.rule_name
+            text = self._with_logs(record, record.log)
+            lines = [line for line in text.splitlines() if line.strip("= ")]
+            self._fail(
+                Failure(words, {record.jobid}, text, cause=lines[-1])
+            )  # a program's error ends its log
 
     def _group_error(self, record: LogRecord) -> None:
-        self._fail(f"group {record.groupid}", {job["jobid"] for job in record.job_error_info}, record)
+        logs = [*record.aux_logs, *(log for job in record.job_error_info for log in job["log"])]
+        text = self._with_logs(record, logs)
+        jobs = {job["jobid"] for job in record.job_error_info}
+        self._fail(Failure(f"group {record.groupid}", jobs, text, cause=text))
 
-    def _fail(self, words: str, jobs: set[int], record: LogRecord) -> None:
-        """At once a line; whole, with the log file as it is now, at the end."""
-        self._failures = [failure for failure in self._failures if failure.jobs != jobs]
-        self._failures.append(Failure(words, jobs, self._formatter.format(record)))
-        self._print(f"FAILED {words}: see the end")
+    def _with_logs(self, record: LogRecord, logs: list[str]) -> str:
+        """As they are now: another attempt writes them anew. Asked for several, `show_logs` ends at an empty one."""
+        return "\n".join([self._brief.format(record), *(line for log in logs for line in show_logs([log]))])
+
+    def _fail(self, failure: Failure) -> None:
+        """At once a line; whole at the end."""
+        self._failures = [other for other in self._failures if other.jobs != failure.jobs]
+        self._failures.append(failure)
+        self._print(f"FAILED {failure.words}: see the end")
 
     def _tell(self, failures: list[Failure]) -> None:
         """Each cause once, whole."""

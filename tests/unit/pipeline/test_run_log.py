@@ -143,9 +143,13 @@ def test_failures_come_last_and_whole_and_the_closing_after_them(run, tmp_path):
 def test_a_failure_that_another_attempt_mended_is_none_but_told(run, tmp_path):
     log, stream = run()
     (tmp_path / "log").write_text("killed")
+    (tmp_path / "empty").touch()
+    logs = [str(tmp_path / name) for name in ("empty", "log")]
     group = record(
         LogEvent.GROUP_ERROR, "Error in group d.m", groupid="d.m", aux_logs=[],
-        job_error_info=[{"jobid": jobid, "rule_name": "train", "output": [], "log": []} for jobid in (1, 2)],
+        job_error_info=[
+            {"jobid": jobid, "rule_name": "train", "output": [], "log": [log]} for jobid, log in enumerate(logs, 1)
+        ],
     )  # fmt: skip
     for each in (group, failed(1, tmp_path / "log", indent=True), failed(2, tmp_path / "log", indent=True)):
         log.take(each)
@@ -159,6 +163,7 @@ def test_a_failure_that_another_attempt_mended_is_none_but_told(run, tmp_path):
     log.take(group)
     log.close()
     assert "1 failed:" in stream.getvalue() and "Error in group d.m\n" in stream.getvalue()
+    assert "empty: empty file" in stream.getvalue() and "killed\n" in stream.getvalue()
 
 
 @pytest.mark.parametrize("option", ["dryrun", "verbose", "debug_dag"])
