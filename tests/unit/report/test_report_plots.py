@@ -7,10 +7,12 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
+from markupsafe import Markup
 
 from gradrank.evaluation.statistics import compare_all
 from gradrank.report.contents import DataSet, read_contents
 from gradrank.report.plots import two_methods as two_methods_module
+from gradrank.report.plots.files import write_figures
 from gradrank.report.plots.heat_map import matrices
 from gradrank.report.plots.pr_curves import pr_curves
 from gradrank.report.plots.ranks import mean_ranks
@@ -258,3 +260,13 @@ def test_values_that_are_no_numbers_stand_side_by_side(tmp_path):
     assert all(f">{label}</text>" in drawing for label in ("64 × 32", "None", "8"))
     steps = np.diff(centres(drawing))
     assert steps[0] == pytest.approx(steps[1], abs=0.2)
+
+
+def test_each_outermost_drawing_is_a_file(tmp_path):
+    inner = '<svg x="1" y="2" class="strip"><line x1="0"></line></svg>'
+    one, two = (f'<svg viewBox="0 0 {width} 5" role="img">{inner}</svg>' for width in (10, 20))
+    write_figures({"alone": Markup(one), "a/study": Markup(f"<div>{one}<p></p>{two}</div>")}, tmp_path)
+    files = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*.svg")}
+    assert files.keys() == {"alone.svg", "a/study-1.svg", "a/study-2.svg"}
+    assert files["alone.svg"] == files["a/study-1.svg"] and 'width="40"' in files["a/study-2.svg"]
+    assert all(text.count("<svg ") == 2 and inner in text for text in files.values())

@@ -1,7 +1,7 @@
 """A drawing of the report as an SVG file that needs nothing beside it, in the light colours, for papers and slides."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from markupsafe import Markup
@@ -14,14 +14,26 @@ FONT = "text { font-family: Helvetica, Arial, sans-serif; } .name { font-size: 1
 
 
 def write_figures(figures: Mapping[str, Markup], folder: Path) -> None:
-    """`folder`/<name>.svg of each drawing by its name, which may hold folders."""
+    """`folder`/<name>.svg of each drawing by its name, which may hold folders; of several in one <name>-1.svg, .."""
     for name, drawing in figures.items():
-        with atomic(folder / f"{name}.svg") as partial:
-            partial.write_text(standalone(drawing), encoding="utf-8")
+        drawings = list(_outermost(drawing))
+        for number, each in enumerate(drawings, start=1):
+            with atomic(folder / f"{name}{f'-{number}' if len(drawings) > 1 else ''}.svg") as partial:
+                partial.write_text(standalone(each), encoding="utf-8")
 
 
-def standalone(drawing: Markup) -> str:
-    """The drawing with its size, its styles and a white ground."""
+def _outermost(drawing: str) -> Iterator[str]:
+    """The drawings in it, which may hold others."""
+    depth = start = 0
+    for tag in re.finditer("<svg |</svg>", drawing):
+        start = start if depth else tag.start()
+        depth += 1 if tag[0] == "<svg " else -1
+        if not depth:
+            yield drawing[start : tag.end()]
+
+
+def standalone(drawing: str) -> str:
+    """A drawing with its size, its styles and a white ground."""
     width, height, rest, content = re.fullmatch(
         r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)" ([^>]*)>(.*)</svg>', drawing, re.DOTALL
     ).groups()
