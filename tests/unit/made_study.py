@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from gradrank.files import sha256
 from gradrank.pipeline.params import load
 from gradrank.results import Results
 from gradrank.studies.kit.study import Inputs
@@ -35,6 +36,7 @@ def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> 
                 drawn = np.random.default_rng(fold).normal(0.0, (noise or {}).get(model, 1.0), len(own))
                 pl.DataFrame({"split": "test", "score": own + drawn}).write_parquet(folder / "scores.parquet")
                 spec = {"model": variant.model, "params": variant.params}
+                spec["files"] = {"scores.parquet": sha256(folder / "scores.parquet")}
                 (folder / "spec.json").write_text(json.dumps(spec))
     return Inputs(
         root / "results", root / "data" / "parquet", Results(root / "results").study(name).folder, settings

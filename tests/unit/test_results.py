@@ -11,7 +11,8 @@ import pytest
 import gradrank
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
-from gradrank.pipeline.params import RESERVED
+from gradrank.files import sha256, write_json
+from gradrank.pipeline.datasets import check_datasets
 from gradrank.results import SNAPSHOT, STUDIES, Below, Fold, Folder, Method, Results
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +61,8 @@ def test_every_output_of_the_rules_is_one_that_results_names():
     named = set().union(*map(paths_of, folders)) | {str(results.report_path.with_suffix(""))}
     written = outputs()
     assert len(written) > 10 and "results/{dataset}/{model}/fold{fold}/spec.json" in written
-    assert written - named - {str(study.job_path("{job}"))} == set()
+    of_dvc = {str(results.snapshot.folder), "results/methods.csv"}  # which no command of ours reads
+    assert written - named - {str(study.job_path("{job}"))} == of_dvc
 
 
 def test_nobody_else_spells_a_name_of_a_result_file():
@@ -76,7 +78,10 @@ def test_nobody_else_spells_a_name_of_a_result_file():
 
 
 def test_no_data_set_may_be_called_as_a_folder_of_results():
-    assert {STUDIES, SNAPSHOT, Results().report_path.stem} <= set(RESERVED)
+    faults: list[str] = []
+    names = {STUDIES, SNAPSHOT, Results().report_path.stem}
+    check_datasets({name: {"path": "."} for name in names}, [], faults)
+    assert {name for name in names if any(f"datasets.{name}: " in fault for fault in faults)} == names
 
 
 def test_folds_are_the_finished_ones_by_number_and_seed(tmp_path):
@@ -148,4 +153,12 @@ def test_scores_are_those_of_a_part_in_their_order(tmp_path):
     pl.DataFrame({"split": ["train", "test", "test"], "score": [1.0, 3.0, 2.0]}).write_parquet(
         Fold(tmp_path).scores_path
     )
-    assert Fold(tmp_path).scores("test").tolist() == [3.0, 2.0]
+    fold = Fold(tmp_path)
+    write_json(fold.spec_path, {"files": {"scores.parquet": sha256(fold.scores_path)}})
+    assert fold.scores("test").tolist() == [3.0, 2.0]
+    with fold.scores_path.open("r+b") as stream:
+        stream.write(b"damaged")
+    with pytest.raises(
+        GradrankError, match=r"scores\.parquet: not the file that .*spec\.json names: damaged"
+    ):
+        fold.scores("test")

@@ -150,8 +150,8 @@ def read_contents(found: Results, convention: str, params: Path, data: Path) -> 
 
 def study_pages(root: Results) -> list[dict[str, Any]]:
     """page.json of every finished study, by name; of one that is not its reduced form's, where that is."""
-    studies = {name.partition("/")[0]: root.study(name.partition("/")[0]) for name in root.studies()}
-    forms = ((each.page_path, each.reduced.page_path) for each in studies.values())
+    studies = [root.study(folder.name) for folder in sorted((root.folder / results.STUDIES).glob("*/"))]
+    forms = ((each.page_path, each.reduced.page_path) for each in studies)
     found = (next((path for path in paths if path.is_file()), None) for paths in forms)
     return [read_json(path) for path in found if path]
 

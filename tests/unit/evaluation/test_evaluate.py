@@ -12,6 +12,7 @@ from gradrank.evaluation.export import export_model, export_scores, export_trec
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.score_files import read_scores
+from gradrank.files import sha256
 from made_collection import store
 
 LETOR = """\
@@ -189,6 +190,7 @@ def study(tmp_path):
             folder / "scores.parquet"
         )
         spec = SPEC | {"fold": number, "data_sha256": "abc", "job_seed": 5, "versions": {"numpy": "2"}}
+        spec["files"] = {"scores.parquet": sha256(folder / "scores.parquet")}
         (folder / "spec.json").write_text(json.dumps(spec))
     return tmp_path / "toy", data
 

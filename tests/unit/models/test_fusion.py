@@ -14,6 +14,7 @@ from scipy.stats import rankdata, zscore
 from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
+from gradrank.files import read_json, sha256, write_json
 from gradrank.learning.fusing import reciprocal_rank, z_score
 from gradrank.learning.job import train
 from gradrank.learning.model import models
@@ -141,6 +142,11 @@ def test_scores_of_another_length_are_refused(study, tmp_path):
     shutil.copytree(study, tmp_path / "study")
     path = tmp_path / "study/results/ranksvm/fold2/scores.parquet"
     pl.read_parquet(path)[:-1].write_parquet(path)
+    with pytest.raises(GradrankError, match=r"scores.parquet: not the file that .*spec.json names"):
+        fuse(tmp_path / "study", "other")
+    spec = read_json(path.with_name("spec.json"))
+    spec["files"]["scores.parquet"] = sha256(path)
+    write_json(path.with_name("spec.json"), spec)
     with pytest.raises(GradrankError, match="39 scores of the test part, which has 40"):
         fuse(tmp_path / "study", "other")
 

@@ -11,6 +11,7 @@ import pytest
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_folds
+from gradrank.files import sha256
 from gradrank.pipeline.studies import get_study, study_names
 from gradrank.report.contents import study_pages
 from gradrank.report.plots.chart import Series, line_chart
@@ -147,7 +148,8 @@ def test_measure_gives_what_evaluation_writes(tmp_path):
         pl.DataFrame({"split": splits, "score": rng.random(4 * rows)}).write_parquet(
             folder / "scores.parquet"
         )
-        own = spec | {"fold": number, "data_sha256": "ab"}
+        files = {"scores.parquet": sha256(folder / "scores.parquet")}
+        own = spec | {"fold": number, "data_sha256": "ab", "files": files}
         (folder / "spec.json").write_text(json.dumps(own))
     metrics = ["ndcg@15", "map"]
     evaluate_folds(tmp_path / "results" / "made" / "m", collection, spec, ["letor4", "standard"], metrics)
