@@ -1,7 +1,7 @@
 """`gradrank verify`: results that belong to the checkout pass; each way in which they may not is named."""
 
 import json
-import re
+import os
 import shutil
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from gradrank.files import read_json, sha256
 
 ROOT = Path(__file__).resolve().parents[2]
 NET = "results/synthetic_net"
-COMMITTED = ("summary.json", "summary.md", "provenance.json")
+COMMITTED = ("summary.json", "summary.md", "queries.parquet", "provenance.json")
 
 
 def verify(project, ok: bool) -> str:
@@ -125,23 +125,36 @@ def test_no_record_is_an_error(rerun):
     assert expected in verify(rerun, ok=False)
 
 
-def test_hand_edited_score_is_not_taken_over_and_what_verify_says_mends_it(finished, rerun):
+def test_hand_edited_score_is_not_taken_over_and_the_next_call_mends_it(finished, rerun):
     edited_score(rerun.root)
-    refused = rerun.snakemake("--cores", "2", ok=False)
-    assert f"{NET}/ranknet_linear/fold2/scores.parquet" in refused and "Were they edited?" in refused
-    remedy = re.search(r"rm -rf (\S*ranknet_linear/fold2 \S+) && snakemake (.*)", verify(rerun, ok=False))
-    subprocess.run(["rm", "-rf", *remedy[1].split()], cwd=rerun.root, check=True)
-    rerun.snakemake(*remedy[2].split())
-    verify(rerun, ok=True)
+    assert f"{NET}/ranknet_linear/fold2/scores.parquet: edited or replaced" in verify(rerun, ok=False)
+    output = rerun.snakemake("--cores", "2")
+    assert f"{NET}/ranknet_linear/fold2/scores.parquet: gone, damaged or edited" in output
     assert rerun.results() == finished.results()
+    verify(rerun, ok=True)
 
 
 def test_hand_edited_score_is_found_beside_a_change_of_another_model(rerun):
     edited_score(rerun.root)
     rerun.params(models={"lambdamart": {"rounds": 6}})
-    refused = rerun.snakemake("--cores", "2", ok=False)
-    (line,) = {line for line in refused.splitlines() if "Were they edited?" in line}
+    output = rerun.snakemake("--cores", "2")
+    (line,) = {line for line in output.splitlines() if "gone, damaged or edited" in line}
     assert f"{NET}/ranknet_linear/fold2/scores.parquet" in line and "lambdamart" not in line
+
+
+def test_a_score_whose_edit_the_start_does_not_see_is_refused_where_it_is_read(rerun):
+    """As old as its spec.json, and measured again."""
+    edited_score(rerun.root)
+    path = rerun.root / NET / "ranknet_linear/fold2/scores.parquet"
+    spec = path.with_name("spec.json").stat()
+    os.utime(path, ns=(spec.st_atime_ns, spec.st_mtime_ns))
+    rerun.params(evaluation={"metrics": ["map", "ndcg@10", "mrr"]})
+    for _ in range(2):  # as often as it is asked
+        refused = rerun.snakemake("--cores", "2", ok=False)
+        assert f"{NET}/ranknet_linear/fold2/scores.parquet: not the file that" in refused
+    path.with_name("spec.json").unlink()
+    rerun.snakemake("--cores", "2")
+    verify(rerun, ok=True)
 
 
 @pytest.fixture
@@ -173,10 +186,10 @@ def test_git_holds_of_results_what_a_fresh_clone_is_told_about(finished, tmp_pat
 def test_fresh_clone_says_without_training_whose_its_numbers_are(clone):
     output = verify(clone, ok=True)
     assert output.count("files are not here: trained models and scores are not in git") == 2
-    assert output.count("3 files are not here: data are not in git") == 2
+    assert output.count("12 files are not here: data are not in git") == 2
     for what in ("parameters", "code", "instruction set"):
         assert f"ok       synthetic_net: {what}: " in output
-    assert "ok       synthetic_net: results: 2 files" in output
+    assert "ok       synthetic_net: results: 3 files" in output
 
     append(f"{NET}/summary.md")(clone.root)
     append("src/gradrank/models/lambdamart.py")(clone.root)
