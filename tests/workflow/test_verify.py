@@ -173,7 +173,7 @@ def test_git_holds_of_results_what_a_fresh_clone_is_told_about(finished, tmp_pat
 def test_fresh_clone_says_without_training_whose_its_numbers_are(clone):
     output = verify(clone, ok=True)
     assert output.count("files are not here: trained models and scores are not in git") == 2
-    assert output.count("3 files are not here: data are not in git") == 2
+    assert output.count("12 files are not here: data are not in git") == 2
     for what in ("parameters", "code", "instruction set"):
         assert f"ok       synthetic_net: {what}: " in output
     assert "ok       synthetic_net: results: 2 files" in output

@@ -36,7 +36,8 @@ def evaluate_file(
     value is null. Raises GradrankError for malformed scores, naming file, line and reason.
     """
     judgements = read_judgements(data)
-    return _table(judgements, read_scores(scores, judgements, split), resolve(convention), metrics)
+    values = _table(judgements, read_scores(scores, judgements, split), resolve(convention), metrics)
+    return values.with_columns(qid=pl.Series(judgements.ids))
 
 
 def letor_report(

@@ -13,17 +13,26 @@ from gradrank.errors import GradrankError
 
 @dataclass(frozen=True)
 class Judgements:
-    """Grades grouped by query: labels (n,) int, offsets (q+1,), qids (q,), docids (n,) or None."""
+    """Grades grouped by query: labels (n,) int, offsets (q+1,), qids (q,), docids (n,) or None.
+
+    names: (q,) ids of the queries where they are text, which `qids` numbers; else None.
+    """
 
     labels: np.ndarray
     offsets: np.ndarray
     qids: np.ndarray
     docids: pl.Series | None
+    names: np.ndarray | None = None
 
     @property
-    def qid_of_row(self) -> np.ndarray:
-        """(n,) the qid of each row."""
-        return np.repeat(self.qids, np.diff(self.offsets))
+    def ids(self) -> np.ndarray:
+        """(q,) ids of the queries as the data have them: whole numbers, or objects that are text."""
+        return self.qids if self.names is None else self.names
+
+    @property
+    def id_of_row(self) -> np.ndarray:
+        """(n,) the id of each row's query."""
+        return np.repeat(self.ids, np.diff(self.offsets))
 
 
 def read_judgements(path: Path | str, parts: Sequence[int] | None = None) -> Judgements:
@@ -41,14 +50,14 @@ def read_judgements(path: Path | str, parts: Sequence[int] | None = None) -> Jud
 
 
 def _judged(path: Path) -> pl.DataFrame:
-    return _collect(pl.scan_parquet(path).select("qid", "label", "docid"), path)
+    return _collect(pl.scan_parquet(path).select("qid", "label", "docid", pl.col("^query$")), path)
 
 
 def _read_letor(path: Path) -> pl.DataFrame:
     """`label qid:N ... #docid = X` lines; what features they hold is the parser's business."""
     lines = _lines(path).filter(~pl.col("text").str.contains(r"^(#|$)"))
     head = pl.col("text").str.head(60)
-    groups = head.str.extract_groups(r"^(?<label>\d\d?)(?:\.0*)?\s+qid:(?<qid>\d{1,18})(?:[\s#]|$)")
+    groups = head.str.extract_groups(r"^(?<label>\d\d?)(?:\.0*)?\s+qid:(?<qid>[^\s#]+)(?:[\s#]|$)")
     docid = pl.col("text").str.extract(r"#\s*docid\s*=\s*(\S+)")
     fields = _collect(lines.select("number", head, groups.alias("fields"), docid.alias("docid")), path)
     fields = fields.unnest("fields")
@@ -57,7 +66,10 @@ def _read_letor(path: Path) -> pl.DataFrame:
         raise GradrankError(
             f"{path}, line {bad['number'][0]}: expected GRADE qid:N ..., got {bad['text'][0]!r}"
         )
-    return fields.select(pl.col("label").cast(pl.Int32), pl.col("qid").cast(pl.Int64), "docid")
+    fields = fields.with_columns(pl.col("label").cast(pl.Int32))
+    if fields["qid"].str.contains(r"^\d{1,18}$").all():
+        return fields.select("label", pl.col("qid").cast(pl.Int64), "docid")
+    return fields.select("label", pl.col("qid").rank("dense").cast(pl.Int64), "docid", query="qid")
 
 
 def _grouped(table: pl.DataFrame, path: Path) -> Judgements:
@@ -67,10 +79,13 @@ def _grouped(table: pl.DataFrame, path: Path) -> Judgements:
     starts = np.flatnonzero(np.r_[True, qids[1:] != qids[:-1]])
     names, counts = np.unique(qids[starts], return_counts=True)
     if counts.max() > 1:
-        raise GradrankError(f"{path}: the rows of query {names[counts > 1][0]} are not together")
+        again = names[counts > 1][0]
+        shown = table.filter(qid=again)["query"][0] if "query" in table.columns else again
+        raise GradrankError(f"{path}: the rows of query {shown} are not together")
     docids = table["docid"] if table["docid"].null_count() == 0 else None
     offsets = np.r_[starts, len(qids)].astype(np.int64)
-    return Judgements(table["label"].to_numpy(), offsets, qids[starts], docids)
+    texts = table["query"].to_numpy()[starts] if "query" in table.columns else None
+    return Judgements(table["label"].to_numpy(), offsets, qids[starts], docids, texts)
 
 
 def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -> np.ndarray:
@@ -119,7 +134,7 @@ def _read_text(path: Path) -> pl.DataFrame:
         lines = lines[:-1]
     if not len(lines) or len(lines["text"][0].split()) != 6:
         return lines.with_columns(score=pl.col("text").cast(pl.Float64, strict=False))
-    groups = pl.col("text").str.extract_groups(r"^(\d+)\s+\S+\s+(\S+)\s+\S+\s+(\S+)\s+\S+$")
+    groups = pl.col("text").str.extract_groups(r"^(\S+)\s+\S+\s+(\S+)\s+\S+\s+(\S+)\s+\S+$")
     fields = lines.with_columns(groups.alias("fields")).unnest("fields")
     bad = fields.filter(pl.col("1").is_null())
     if len(bad):
@@ -127,7 +142,7 @@ def _read_text(path: Path) -> pl.DataFrame:
         raise GradrankError(f"{shown} is not of the form `qid Q0 docid rank score tag`")
     return fields.select(
         "number",
-        qid=pl.col("1").cast(pl.Int64),
+        qid=pl.col("1"),
         docid=pl.col("2"),
         text=pl.col("3"),
         score=pl.col("3").cast(pl.Float64, strict=False),
@@ -140,10 +155,11 @@ def _by_id(table: pl.DataFrame, judgements: Judgements, path: Path, row: str) ->
             f"{path}: has document ids, but the data have none; give one score a line, in order"
         )
     keys = ["qid", "docid"]
+    rows = pl.DataFrame({"qid": judgements.id_of_row, "docid": judgements.docids})
+    table = table.with_columns(pl.col("qid").cast(rows["qid"].dtype, strict=False))
     twice = table.filter(~pl.struct(keys).is_first_distinct())
     if len(twice):
         raise GradrankError(f"{path}, {row} {twice['number'][0]}: {_name(twice)} has a second score")
-    rows = pl.DataFrame({"qid": judgements.qid_of_row, "docid": judgements.docids})
     unknown = table.join(rows, on=keys, how="anti", maintain_order="left")
     if len(unknown):
         raise GradrankError(f"{path}, {row} {unknown['number'][0]}: {_name(unknown)} is not in the data")
