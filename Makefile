@@ -3,7 +3,7 @@ PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 READY := .venv/.ready
 
-.PHONY: reproduce test lint format bench readme lock
+.PHONY: reproduce test lint format bench readme lock versions
 reproduce: $(READY)
 	.venv/bin/snakemake --cores $(CORES)
 	@echo "The report: $(CURDIR)/results/report.html"
@@ -29,6 +29,10 @@ format: $(READY)
 bench: $(READY)
 	.venv/bin/snakemake --cores $(CORES) mq2007
 	for script in benchmarks/*.py; do .venv/bin/python "$$script" || exit 1; done
+
+# dvc.lock of the code as it is: after every change of code or parameters, committed with what changed in results/.
+versions: reproduce
+	.venv/bin/dvc commit --force dvc.yaml
 
 readme: $(READY)
 	.venv/bin/python -m gradrank.report.tables.readme

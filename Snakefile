@@ -1,4 +1,7 @@
 # What plain `snakemake` builds: all that params.yaml enables. The workflow itself is workflow/Snakefile.
+include: "workflow/rules/params.smk"
+
+
 configfile: "params.yaml"
 
 
@@ -13,4 +16,5 @@ rule all:
         rules.report.output,
         lambda _: recorded(requested(), requested_studies()),
         rules.track.output,
+        rules.snapshot.output,
     localrule: True

@@ -136,16 +136,34 @@ def train(
 
 
 @app.command()
+def import_scores(
+    scores: Annotated[
+        str, typer.Argument(help="Score files: as in 'runs/fold{fold}.txt'; {dataset} and {split} likewise.")
+    ],
+    data: Data,
+    out: Annotated[Path, typer.Option(help="Folder to write.")],
+    seed: Seed,
+    fold: Annotated[int, typer.Option()] = 1,
+) -> None:
+    """Take a ranking from elsewhere as a method's fold: LETOR scores, a TREC run or Parquet."""
+    from gradrank.evaluation.import_scores import import_scores as run
+
+    run(scores, data, fold, seed, out)
+
+
+@app.command()
 def evaluate(
-    scores: Annotated[Path, typer.Option(help="One score a line, or a scores.parquet.")],
-    data: Annotated[Path, typer.Option(help="LETOR or SVMlight text, Parquet, or a stored collection.")],
+    scores: Annotated[Path, typer.Option(help="One score a line, a TREC run, or Parquet.")],
+    data: Annotated[
+        Path, typer.Option(help="LETOR or SVMlight text, Parquet, a stored collection, or TREC's qrels.")
+    ],
     convention: Convention = "letor4",
     metrics: Annotated[
         str | None, typer.Option(help="As in 'ndcg@10,map,err@5'; by default LETOR's own tables.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write the values a query, as Parquet.")] = None,
 ) -> None:
-    """Measure any score file: mean over queries, under a named convention."""
+    """Measure any score file: mean over queries, under a named convention. What a run leaves out is said on stderr."""
     from gradrank.evaluation.evaluate import LETOR_TABLES, evaluate_file, letor_report
 
     names = metrics.split(",") if metrics else [name for table in LETOR_TABLES for name in table.values()]
@@ -185,12 +203,16 @@ def summary(
     folder: Annotated[Path, typer.Argument(help="results/<dataset>")],
     models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
     convention: Convention = "letor4",
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Parquet collection: with it, metrics that short lists spoil are warned of."),
+    ] = None,
 ) -> None:
     """Compare a data set's models: summary.json, summary.md and tables with paired tests."""
     from gradrank.report.tables.summary import summary as run
     from gradrank.results import DataSet
 
-    run(folder, models.split(","), convention)
+    run(folder, models.split(","), convention, data)
     typer.echo(DataSet(folder).summary_page_path.read_text(encoding="utf-8"))
 
 
@@ -292,7 +314,8 @@ def report(
     if per_query is not None:
         write_all_test_queries(Results(results), per_query)
     if metrics is not None:
-        write_json(metrics, Results(results).summaries())
+        found = (each for each in Results(results).datasets() if each.summarised)
+        write_json(metrics, {each.name: each.summary() for each in found})
     typer.echo(f"the report: {out.resolve()}")
 
 
@@ -302,15 +325,18 @@ def track(
     models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
     params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
+    studies: Annotated[
+        str, typer.Option(help="Settings of finished studies by name: JSON object, or @FILE.")
+    ] = "{}",
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); twice adds nothing."""
-    import yaml
-
+    from gradrank.learning.job import read_params
     from gradrank.pipeline.mlflow_import import track as run
+    from gradrank.pipeline.params_file import read
 
-    values = yaml.safe_load(params.read_text(encoding="utf-8"))
-    runs = run(results, datasets.split(","), models.split(","), values)
+    asked = [[name for name in names.split(",") if name] for names in (datasets, models)]
+    runs = run(results, *asked, read(params), studies=read_params(studies))
     typer.echo(f"{len(runs)} runs, {sum(each.new for each in runs)} of them new")
     if out is not None:
         write_json(out, {f"{each.dataset}/{each.model}": each.run_id for each in runs})
@@ -366,16 +392,18 @@ def verify(
 
 @app.command()
 def snapshot(
+    records: Annotated[
+        list[Path], typer.Argument(help="provenance.json of each data set and study to keep.")
+    ],
     means: Annotated[
-        Path | None, typer.Option(help="Also write every method's means as CSV, which DVC can plot.")
-    ] = None,
+        Path, typer.Option(help="CSV file to write with every method's means, which DVC can plot.")
+    ],
 ) -> None:
-    """Copy the finished run to results/snapshot, which DVC versions (the last step of its stage)."""
-    from gradrank.pipeline.snapshot import SNAPSHOT, keep, write_means
+    """Copy what was run to results/snapshot, which DVC versions: what any machine makes alike."""
+    from gradrank.pipeline.snapshot import SNAPSHOT
+    from gradrank.pipeline.snapshot import snapshot as run
 
-    typer.echo(f"{SNAPSHOT}: {keep()} outputs")
-    if means is not None:
-        write_means(means)
+    typer.echo(f"{SNAPSHOT}: {run(records, means)} outputs")
 
 
 @app.command()
@@ -433,6 +461,21 @@ def models(
     list_models(name)
 
 
+@app.command()
+def cite(
+    methods: Annotated[
+        list[str] | None, typer.Argument(metavar="[METHOD]...", help="As `gradrank models` lists them.")
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="Data sets, as in 'mq2007,ohsumed'.")] = None,
+    params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
+) -> None:
+    """Print the BibTeX of methods and data sets; without any, of all that `run` of params.yaml builds."""
+    from gradrank.inventory import cite as run
+
+    for text in run(methods or [], data.split(",") if data else [], params):
+        typer.echo(text)
+
+
 def _of_study(name: str, found: Callable[["Params"], dict]) -> dict:
     """What params.yaml says of a study."""
     from gradrank.pipeline.params import load
@@ -452,6 +495,11 @@ def main() -> None:
     """Run the command line; what a user can mend ends it with a message and exit code 1, no traceback."""
     try:
         app()
-    except (GradrankError, OSError) as error:
-        print(f"gradrank: error: {error}", file=sys.stderr)
+    except Exception as error:
+        from gradrank.pipeline.disk import explanation
+
+        told = explanation(error, sys.argv[1:])
+        if told is None and not isinstance(error, (GradrankError, OSError)):
+            raise
+        print(f"gradrank: error: {told or error}", file=sys.stderr)
         sys.exit(1)

@@ -1,11 +1,17 @@
-"""What there is: `gradrank models` and `gradrank datasets` as tables on the terminal."""
+"""What there is: `gradrank models` and `gradrank datasets` as tables on the terminal; `gradrank cite` as BibTeX."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from gradrank.data.catalogue import catalogue
+from gradrank.errors import GradrankError, unknown
+from gradrank.evaluation.references import cited_text, missing, named, references
 from gradrank.learning.model import Model, get_model, missing_packages, models
+from gradrank.pipeline.params import load
 
 
 def list_models(name: str | None) -> None:
@@ -74,3 +80,49 @@ def list_datasets() -> None:
         for label, text in facts.items():
             if text:
                 console.print(f"  [dim]{label:9}[/dim] {text}", soft_wrap=True)
+
+
+def cite(names: Sequence[str], datasets: Sequence[str], params: Path) -> Iterator[str]:
+    """BibTeX of methods (registered models, variants of a params.yaml) and data sets: each entry once, with its users.
+
+    Without either: of this package and of all that `run` of params.yaml builds. What names no publication, or one
+    without an entry, is said in a comment. Raises GradrankError for an unknown name.
+    """
+    used: dict[str, list[str]] = {}
+    if not names and not datasets:
+        run = load(params)
+        names, datasets, used["gradrank"] = run.model_names(), run.run.datasets, ["this package"]
+    for name, text in (_of_methods(names, params) | _of_datasets(datasets, params)).items():
+        found = named(text)
+        for each in found:
+            used.setdefault(each.key, []).append(name)
+        if absent := missing(text) if name not in datasets else []:
+            yield f"% {name}: references.bib has no entry for {', '.join(absent)}"
+        elif not found:
+            yield f"% {name}: no publication to cite{f' ({text})' if name in datasets else ''}"
+    for key, entry in references().items():
+        if key in used:
+            yield f"\n% {', '.join(used[key])}\n{entry.bibtex}"
+
+
+def _of_methods(names: Sequence[str], params: Path) -> dict[str, str]:
+    """By name what each method, and each whose scores it is made of, says of its publication."""
+    known = load(params) if params.is_file() else None
+    variants = known.models if known else {}
+    waiting, found = list(names), {}
+    while waiting:
+        name = waiting.pop(0)
+        if name not in variants and name not in models():
+            raise GradrankError(unknown("model", name, {*variants, *models()}))
+        found[name] = cited_text(known.model(name) if name in variants else get_model(name))
+        waiting += known.members(name) if name in variants else ()
+    return found
+
+
+def _of_datasets(names: Sequence[str], params: Path) -> dict[str, str]:
+    """By name what the catalogue says of each data set; of a user's own, that only they know."""
+    own = load(params).datasets if params.is_file() else {}
+    for name in names:
+        if name not in catalogue() and name not in own:
+            raise GradrankError(unknown("data set", name, {*catalogue(), *own}))
+    return {name: catalogue()[name].citation if name in catalogue() else "your own data" for name in names}

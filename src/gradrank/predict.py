@@ -96,7 +96,7 @@ def predict(fold: Path, data: Path, out: Path | None = None, form: Literal["leto
     """
     if form not in ("letor", "trec"):
         raise GradrankError(f"form {form!r}: expected 'letor' or 'trec'")
-    ranker, rows = Ranker.load(fold), 0
+    ranker, rows, unnamed = Ranker.load(fold), 0, 0
     with _opened(out) as stream:
         for batch in read_batches(Path(data), len(ranker.names), ranker.missing):
             scores = ranker.score(batch.features, batch.offsets)
@@ -104,7 +104,14 @@ def predict(fold: Path, data: Path, out: Path | None = None, form: Literal["leto
                 stream.writelines(f"{score!r}\n" for score in scores.tolist())
             else:
                 stream.write(_trec_run(batch, scores, rows, ranker.model.name))
+                unnamed += batch.docids.count(None)
             rows += len(scores)
+    if unnamed:
+        print(
+            f"note: {data}: {unnamed} documents have no id; in the run they are called by their rows' numbers, from "
+            "1, as `gradrank evaluate` calls them",
+            file=sys.stderr,
+        )
     return rows
 
 
@@ -185,7 +192,8 @@ def _batches(rows: np.ndarray) -> list[np.ndarray]:
 def _trec_run(batch: Batch, scores: np.ndarray, before: int, tag: str) -> str:
     import polars as pl
 
-    from gradrank.evaluation.export import document_ids, trec_run
+    from gradrank.evaluation.document_ids import document_ids
+    from gradrank.evaluation.export import trec_run
 
     names = document_ids(pl.Series(batch.docids, dtype=pl.String), len(scores), before)
     return trec_run(scores, batch.offsets, batch.qids, names, tag)

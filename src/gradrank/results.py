@@ -5,7 +5,7 @@
     per_query.parquet, methods.csv      every method's test queries, and its means: for DVC, as metrics.json is
     snapshot/                           what is finished, once more: for DVC
     studies/<study>/[reduced/]          page.json, page.md, numbers.json, provenance.json, tables/, jobs/<job>.json
-    <dataset>/                          summary.json, summary.md, provenance.json, tables/
+    <dataset>/                          summary.json, summary.md, queries.parquet, provenance.json, tables/
     <dataset>/<method>/                 per_query.parquet
     <dataset>/<method>/fold<k>/         model/, scores.parquet, history.parquet, timing.json, spec.json
 
@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradrank.files import read_json
+from gradrank.errors import GradrankError
+from gradrank.files import read_json, sha256
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,13 +104,19 @@ class Fold(Folder):
     def finished(self) -> bool:
         return self.spec_path.is_file()
 
-    @property
-    def whole(self) -> bool:
-        """Whether all is there that spec.json, written last, says is there."""
-        return all((self.folder / name).exists() for name in FOLD_FILES)
+    def check(self, path: Path) -> None:
+        """Raise GradrankError unless a file of this fold is, byte for byte, the one that its job wrote."""
+        name = path.relative_to(self.folder).as_posix()
+        if not path.is_file() or self.spec()["files"].get(name) != sha256(path):
+            raise GradrankError(
+                f"{path}: not the file that {self.spec_path} names: damaged, edited or of another fold; delete "
+                f"{self.spec_path}, then the same command trains this fold again"
+            )
 
     def spec(self) -> dict[str, Any]:
-        """`model`, `dataset`, `fold`, `params`, `features`, `seed`, `job_seed`, `data_sha256` and `versions`."""
+        """`model`, `dataset`, `fold`, `params`, `features`, `seed`, `job_seed`, `data_sha256`, `versions`,
+        `processor`, and `files`: the SHA-256 of each but the timings.
+        """
         return read_json(self.spec_path)
 
     def timing(self) -> dict[str, float]:
@@ -123,9 +130,10 @@ class Fold(Folder):
         return pl.read_parquet(self.history_path)
 
     def scores(self, split: str) -> "np.ndarray":
-        """(n,) float64 scores of a part (`train`, `vali` or `test`), in the order of its rows."""
+        """(n,) float64 scores of a part (`train`, `vali` or `test`), in the order of its rows; checked."""
         import polars as pl
 
+        self.check(self.scores_path)
         return pl.read_parquet(self.scores_path).filter(split=split)["score"].to_numpy()
 
     def member(self, number: int) -> "Fold":
@@ -172,6 +180,7 @@ class DataSet(Recorded):
 
     summary_path = Below(SUMMARY)
     summary_page_path = Below("summary.md")
+    queries_path = Below("queries.parquet")
     tables_path = Below("tables")
 
     @property
@@ -234,10 +243,6 @@ class Results(Folder):
     def dataset(self, name: str) -> DataSet:
         return DataSet(self.folder / name)
 
-    def summaries(self) -> dict[str, Any]:
-        """Every data set's means by its name."""
-        return {each.name: each.summary() for each in self.datasets() if each.summarised}
-
     def datasets(self) -> list[DataSet]:
         """Those with a summary, a record or anything of a method, by name."""
         inside = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
@@ -250,15 +255,5 @@ class Results(Folder):
         """Those that are finished or recorded, by name; a reduced form as <study>/reduced."""
         studies = [StudyFolder(folder) for folder in sorted((self.folder / STUDIES).glob("*/"))]
         forms = [form for study in studies for form in (study, study.reduced)]
-        return {
-            str(form.folder.relative_to(self.folder / STUDIES)): form
-            for form in forms
-            if form.recorded or form.numbers_path.is_file()
-        }
-
-    def pages(self) -> list[dict[str, Any]]:
-        """page.json of every finished study, by name; of one that is not its reduced form's, where that is."""
-        studies = [StudyFolder(folder) for folder in sorted((self.folder / STUDIES).glob("*/"))]
-        forms = ((study.page_path, study.reduced.page_path) for study in studies)
-        found = (next(filter(Path.is_file, paths), None) for paths in forms)
-        return [read_json(path) for path in found if path]
+        there = [form for form in forms if form.recorded or form.numbers_path.is_file()]
+        return {str(form.folder.relative_to(self.folder / STUDIES)): form for form in there}

@@ -86,4 +86,4 @@ def test_summaries_hold_the_models_of_the_shipped_study(dataset, plain_install):
 
 def test_the_means_that_dvc_compares_are_the_summaries():
     results = Results(ROOT / "results")
-    assert read_json(results.metrics_path) == results.summaries()
+    assert read_json(results.metrics_path) == {each.name: each.summary() for each in results.datasets()}

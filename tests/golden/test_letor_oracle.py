@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from gradrank.evaluation.evaluate import LETOR_TABLES, letor_report
-from gradrank.evaluation.judgements import read_judgements, read_scores
+from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.score_files import read_scores
 
 # Data set, the fold and part whose test documents were scored.
 FILES = [("mq2007", 1, 5), ("ohsumed", 2, 1)]

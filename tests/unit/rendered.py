@@ -26,7 +26,9 @@ class Document(HTMLParser):
         elif tag == "tr":
             self.tables[-1]["rows"].append([])
         elif tag in ("td", "th"):
-            self.tables[-1]["rows"][-1].append({"class": dict(attributes).get("class") or "", "text": ""})
+            self.tables[-1]["rows"][-1].append(
+                {"class": "", "sort": dict(attributes).get("aria-sort"), "text": ""} | dict(attributes)
+            )
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag

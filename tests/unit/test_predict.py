@@ -11,6 +11,8 @@ import pytest
 
 from gradrank import predict as prediction
 from gradrank.errors import GradrankError
+from gradrank.evaluation.judgements import read_judgements
+from gradrank.evaluation.score_files import read_scores as read_run
 from gradrank.files import write_json
 from gradrank.models.single_feature import SingleFeature
 from gradrank.predict import Ranker, predict, read_batches
@@ -107,7 +109,9 @@ def test_trec_run_has_the_best_document_first_and_ties_in_input_order(fold, dens
     assert {(field[1], field[5]) for field in fields} == {("Q0", "above_mean")}
 
 
-def test_documents_without_id_are_called_by_their_row(fold, tmp_path, monkeypatch):
+def test_documents_without_id_are_called_by_their_row_here_and_in_evaluation(
+    fold, tmp_path, monkeypatch, capsys
+):
     data = tmp_path / "plain.txt"
     data.write_text("".join(line(row, False, "") for row in range(8)))
     monkeypatch.setattr(prediction, "ROWS_A_BATCH", 2)
@@ -116,6 +120,8 @@ def test_documents_without_id_are_called_by_their_row(fold, tmp_path, monkeypatc
     assert sorted(field[2] for field in fields) == [f"{row:010}" for row in range(1, 9)]
     by_id = {int(field[2]): float(field[4]) for field in fields}
     assert [by_id[row] for row in range(1, 9)] == expected()
+    assert "8 documents have no id" in capsys.readouterr().err
+    assert read_run(tmp_path / "run.txt", read_judgements(data)).tolist() == expected()
 
 
 @pytest.mark.parametrize("docids", [["a", "a"], ["a b", "c"]])

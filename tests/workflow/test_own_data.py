@@ -72,6 +72,44 @@ def test_own_data_run_through_the_whole_chain(project, tmp_path, layout, folds):
     assert "Nothing to be done" in project.snakemake("--cores", "2", "my_data")
 
 
+def test_zeros_of_short_lists_are_warned_of_until_the_data_set_names_its_convention(project, tmp_path):
+    generate("net", 10, 8, 3, tmp_path / "text")
+    parts = [(tmp_path / f"text/S{part}.txt").read_text() for part in range(1, 6)]
+    path = one_fold(parts, tmp_path / "my own data")
+    project.params(datasets={"my_data": {"path": str(path)}}, run={"models": ["single_feature"]})
+    page, summary = (project.root / "results/my_data" / name for name in ("summary.md", "summary.json"))
+    output = project.snakemake("--cores", "2", "my_data")
+    assert json.loads(summary.read_text())["single_feature"]["ndcg@10"] == 0
+    said = "under `letor4` a query with fewer than k documents has 0"
+    assert said in output and said in page.read_text()
+    assert 'class="notice warning"' in (project.root / "results/report.html").read_text()
+
+    project.params(datasets={"my_data": {"convention": "standard"}})
+    jobs = project.planned("my_data")
+    assert {rule for rule, *_ in jobs} == {"summary", "provenance", "report", "track", "my_data"}
+    output = project.snakemake("--cores", "2", "my_data")
+    assert "my_data: NDCG@10 under standard" in output and "WARNING" not in output
+    assert json.loads(summary.read_text())["single_feature"]["ndcg@10"] > 0
+    assert "under the `standard` convention" in page.read_text() and "Warning" not in page.read_text()
+    record = json.loads((project.root / "results/my_data/provenance.json").read_text())
+    assert record["params"]["evaluation"]["convention"] == "standard"
+    assert "DIFFERS  my_data" not in project.gradrank("verify")
+    sides = json.loads(project.gradrank("diff", "results", "results", "--json"))
+    assert sides["a"]["conventions"]["my_data"] == "standard"
+
+
+def test_a_convention_that_is_not_measured_is_refused(project, tmp_path):
+    project.params(
+        datasets={"synthetic_net": {"convention": "trec"}, "mq2007": {"convention": "letor3", "path": "x"}}
+    )
+    output = project.snakemake("--cores", "2", "--dry-run", ok=False)
+    assert (
+        "datasets.synthetic_net.convention: 'trec' is not measured; it must be one of evaluation.conventions"
+        in output
+    )
+    assert "datasets.mq2007: is in the catalogue and takes no setting but `convention`" in output
+
+
 def test_damaged_line_is_named_and_nothing_is_trained(project, tmp_path):
     generate("net", 10, 8, 3, tmp_path / "text")
     parts = [(tmp_path / f"text/S{part}.txt").read_text() for part in range(1, 6)]

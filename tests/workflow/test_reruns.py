@@ -90,4 +90,5 @@ def test_real_data_sets_are_targets_with_five_folds(project):
 def test_stages_are_targets(project):
     assert {rule for rule, _, _ in project.planned("data")} == {"data", "generate", "parse", "pairs"}
     assert ("report", None, None) in project.planned("report")
-    assert ("report", None, None) not in project.planned("track")
+    assert ("track", None, None) not in project.planned("report")
+    assert ("report", None, None) in project.planned("track"), "MLflow keeps its figures"

@@ -28,7 +28,14 @@ def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
     )
     jobs = rerun.planned()
     assert jobs["study_job", None, None] == 2 and jobs["study", None, None] == 1
-    assert {rule for rule, _, _ in jobs} == {"study_job", "study", "study_provenance", "report", "all"}
+    assert {rule for rule, _, _ in jobs} == {
+        "study_job",
+        "study",
+        "study_provenance",
+        "report",
+        "track",
+        "all",
+    }
     rerun.snakemake("--cores", "2")
     folder = rerun.root / "results/studies/ranknet2005/reduced"
     numbers = json.loads((folder / "numbers.json").read_text())

@@ -19,11 +19,13 @@ from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
 from gradrank.data.stored import forget_incomplete
 from gradrank.errors import GradrankError
+from gradrank.pipeline.disk import check_space
 from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
 from gradrank.pipeline.code_closure import code, digest, stage_files
-from gradrank.pipeline.gaps import forget_unfinished, gaps
+from gradrank.pipeline.gaps import forget_damaged, gaps
 from gradrank.pipeline.folder_lock import clear_stale_locks
 from gradrank.results import Results
+from gradrank.pipeline.targets import answer_unknown_targets
 from gradrank.pipeline.provenance import code_files
 from gradrank.pipeline.study_provenance import study_code_files
 
@@ -44,8 +46,24 @@ except GradrankError as error:
 
 holds_folder = workflow.is_main_process and clear_stale_locks()
 if holds_folder:
-    forget_unfinished(Results())
+    for line in forget_damaged(Results()):
+        print(line, file=sys.stderr)
     forget_incomplete(Path("data"))
+
+
+answer_unknown_targets(lambda: (rule.name for rule in workflow.rules if not rule.has_wildcards()))
+
+
+def say_if_full():
+    try:
+        check_space()
+    except GradrankError as error:
+        raise WorkflowError(str(error)) from None
+
+
+# A job that found the disk full may have had no room for its log either.
+onerror:
+    say_if_full()
 
 
 # Not at a dry run, and before any job starts. A cancelled job takes what its group had made with it, which this run
@@ -58,6 +76,7 @@ onstart:
     limit = workflow.scheduler.job_rate_limiter
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
+    say_if_full()
     if holds_folder:
         try:
             cancelled = cancel_left_over()
@@ -73,15 +92,20 @@ onstart:
 
 
 MODELS = params.model_names()  # of the run; a study's are params.study_models(name)
+IMPORTED = [name for name in params.models if params.imported(name)]  # nothing trains these
 DATASETS = params.dataset_names()
 # What describes a data set's parts, and its pairs, stands for their files.
 STORED = ["data/parquet/{dataset}/collection.json", "data/pairs/{dataset}/pairs.json"]
 STUDIES = [name for name in params.studies if "/" not in name]  # their reduced forms are no targets
 
 
+METHOD = r"[\w.@+=-]+"  # not the names: Snakemake would search thousands of them for every file of a job
+TRAINED = f"(?!(?:{'|'.join(IMPORTED)})/){METHOD}" if IMPORTED else METHOD
+
+
 wildcard_constraints:
     dataset="|".join(DATASETS),
-    model=r"[\w.@+=-]+",  # not the names: Snakemake would search thousands of them for every file of a job
+    model=METHOD,
     fold=r"\d+",
 
 
@@ -145,6 +169,11 @@ def training_options(model, dataset):
     return f"{model_options(model)} --seed {params.seed}{pairs}{f' --members results/{dataset}' if members else ''}"
 
 
+def scores_from(model):
+    """The pattern of the score files of a method from elsewhere."""
+    return params.models[model].params["scores"]
+
+
 @cache
 def training_code(model):
     return code("train", params.model(model).__module__)
@@ -181,16 +210,22 @@ def recording_code(stage, made_of):
 
 
 def recorded(datasets, studies):
-    """The records of these data sets and studies, which are made last; and what they were made of and is gone."""
+    """Their records, which are made last; and what these are about and is gone."""
     made_of = {dataset: set(MODELS) for dataset in datasets}
     for settings in map(params.study_settings, studies):
         for dataset in settings.get("datasets", ()):
             made_of.setdefault(dataset, set()).update(settings["models"])
-    return [
-        *expand("results/{dataset}/provenance.json", dataset=datasets),
-        *expand("results/studies/{study}/provenance.json", study=studies),
-        *(path for dataset in made_of for path in gaps(Results(), dataset, made_of[dataset], folds(dataset))),
-    ]
+    gone = (
+        path for dataset in made_of for path in gaps(Results(), dataset, made_of[dataset], folds(dataset))
+    )
+    return [*records(datasets, studies), *gone]
+
+
+def records(datasets, studies):
+    """provenance.json of these data sets and studies."""
+    return expand("results/{dataset}/provenance.json", dataset=datasets) + expand(
+        "results/studies/{study}/provenance.json", study=studies
+    )
 
 
 def parse_options(dataset):

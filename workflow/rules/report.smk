@@ -1,10 +1,22 @@
-# Needs: per_query.parquet of every model. Makes: results/<dataset>/summary.json, summary.md and tables/,
-# results/report.html, its tables in results/report/, and results/per_query.parquet, which cover every data set
-# and study that has results.
+# Needs: per_query.parquet of every model, and the data set. Makes: results/<dataset>/summary.json, summary.md,
+# queries.parquet and tables/, results/report.html, its tables and figures in results/report/, and
+# results/per_query.parquet, which cover every data set and study that has results.
+from gradrank.pipeline.run_log import CLOSING
+from snakemake.logging import logger
+
+
+# Through the log: it comes after every line of the jobs, and stands in the log file.
+onsuccess:
+    if any(job.rule.name == "report" for job in workflow.dag.jobs):
+        from gradrank.report.closing import closing
+
+        conventions = {dataset: params.convention(dataset) for dataset in requested()}
+        logger.info(closing(Results(), conventions), extra={CLOSING: True})
 
 
 rule summary:
     input:
+        data="data/parquet/{dataset}/collection.json",
         per_query=lambda wc: expand("results/{dataset}/{model}/per_query.parquet", model=MODELS, **wc),
     output:
         json="results/{dataset}/summary.json",
@@ -14,6 +26,7 @@ rule summary:
             category="Tables",
             labels={"data set": "{dataset}"},
         ),
+        queries="results/{dataset}/queries.parquet",
         tables=directory("results/{dataset}/tables"),
     log:
         "logs/summary/{dataset}.log",
@@ -23,12 +36,13 @@ rule summary:
         code=code("summary"),
         folder=subpath(output.json, parent=True),
         models=",".join(MODELS),
-        convention=params.evaluation.convention,
+        convention=lambda wc: params.convention(wc.dataset),
     shell:
         """
         gradrank summary {params.folder} \
             --models {params.models} \
             --convention {params.convention} \
+            --data "$(dirname {input.data})" \
             >{log} 2>&1
         """
 

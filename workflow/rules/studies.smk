@@ -74,4 +74,5 @@ for name in STUDIES:
         input:
             lambda _, name=name: recorded([], [name]),
             "results/report.html",
+            "results/tracked.json",
         localrule: True

@@ -1,7 +1,6 @@
 # Needs: data/parquet/<dataset>/, and the pairs or other models' scores where the model asks for them.
-# Makes: results/<dataset>/<model>/fold<k>/: the model, its scores, its history, its timing, its specification. What no
-# other rule reads is no output: of ten thousand jobs each file costs seconds of planning, and spec.json, the last to
-# be written, says that all are there.
+# Makes: results/<dataset>/<model>/fold<k>/: the model, its scores, its history, its specification; and timing.json, which
+# is no output: no two runs give the same one, and nothing is trained again for the want of it.
 
 
 rule train:
@@ -11,9 +10,12 @@ rule train:
     output:
         spec="results/{dataset}/{model}/fold{fold}/spec.json",
         scores="results/{dataset}/{model}/fold{fold}/scores.parquet",
+        history="results/{dataset}/{model}/fold{fold}/history.parquet",
         model=directory("results/{dataset}/{model}/fold{fold}/model"),
     log:
         "logs/train/{dataset}/{model}/fold{fold}.log",
+    wildcard_constraints:
+        model=TRAINED,
     # On a cluster the folds of a model and their evaluation are one job: one submission instead of six.
     group:
         "{dataset}.{model}"

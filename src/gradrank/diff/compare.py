@@ -1,9 +1,8 @@
 """Two sides compared over the same queries: differences with intervals, paired tests, verdicts, queries, costs.
 
 A difference is B minus A, of means over folds, with the bootstrap's interval over queries. The family of Holm's
-correction is every method, of all data sets, that moved at all under one metric: a method with equal values
-on every query is no test. Better or worse: the corrected Wilcoxon test gives p < LEVEL and the interval lies on
-that side of 0.
+correction is every method, of all data sets, that moved at all under one metric: equal values on every query are no
+test. Better or worse: the corrected Wilcoxon test gives p < LEVEL and the interval lies on that side of 0.
 """
 
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import LEVEL, holm, paired_test, win_tie_loss
-from gradrank.report.tables.summary_tables import PAIRED_METRICS
+from gradrank.report.tables.measured import PAIRED_METRICS
 
 Verdict = Literal["better", "worse", "no evidence", "unchanged", "untested"]
 MOST_MOVED = 10
@@ -192,7 +191,7 @@ def _rows(dataset: str, model: str, one: Method, two: Method) -> Iterator[MeanDi
         if metric not in two.means:
             continue
         a, b = one.means[metric], two.means[metric]
-        if one.values and two.values:
+        if all(side.values and metric in side.values.values for side in (one, two)):
             yield _tested(
                 MeanDifference(dataset, model, metric, a, b, np.nan, "no evidence"), one.values, two.values
             )
@@ -203,7 +202,7 @@ def _rows(dataset: str, model: str, one: Method, two: Method) -> Iterator[MeanDi
 
 def _tested(row: MeanDifference, one: QueryValues, two: QueryValues) -> MeanDifference:
     """Everything but the correction and what follows from it."""
-    a, b = one.values[row.metric], two.values[row.metric]
+    a, b = _in_one_precision(one.values[row.metric], two.values[row.metric])
     wins, ties, losses = win_tie_loss(b, a)
     if wins + losses == 0:
         counts = {"queries": ties, "ties": ties}
@@ -211,6 +210,16 @@ def _tested(row: MeanDifference, one: QueryValues, two: QueryValues) -> MeanDiff
         return replace(row, difference=0.0, verdict="unchanged", **counts, **none)
     test = paired_test(b, a, one.folds)
     return replace(row, verdict="no evidence", **test._asdict())
+
+
+def _in_one_precision(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(q,) float64 each; where one is float32, as git keeps it, both to the six decimals that it is sure of.
+
+    Differences that are equal stay equal, which the signed ranks depend on.
+    """
+    if np.float32 not in (a.dtype, b.dtype):
+        return a, b
+    return np.round(a.astype(np.float64), 6), np.round(b.astype(np.float64), 6)
 
 
 def _corrected(rows: list[MeanDifference]) -> list[MeanDifference]:
@@ -234,8 +243,8 @@ def _moved(dataset: str, model: str, one: Method, two: Method) -> Moved | None:
     """None where nothing moved or the values are not known."""
     if one.values is None or two.values is None:
         return None
-    metric = headline([metric for metric in one.means if metric in two.means])[0]
-    a, b = one.values.values[metric], two.values.values[metric]
+    metric = headline([metric for metric in one.values.values if metric in two.values.values])[0]
+    a, b = _in_one_precision(one.values.values[metric], two.values.values[metric])
     gaps = np.round(np.nan_to_num(b - a), 12)
     if not gaps.any():
         return None

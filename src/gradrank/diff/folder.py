@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from gradrank.diff.results import (
+    all_measured,
     faults,
-    measured,
     methods_of,
     of_provenance,
-    primary_convention,
 )
 from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import join_test_queries
+from gradrank.evaluation.primary import primary_convention
 from gradrank.results import PER_QUERY, SUMMARY, DataSet, Method, Results
 from gradrank.validation import flat
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 def read_folder(path: Path) -> Side:
     """Raises GradrankError where there are no results."""
+    import polars as pl
+
     root, only = _located(path)
     datasets = [root.dataset(only)] if only else root.datasets()
     summaries = {each.name: each.summary() for each in datasets if each.summarised}
@@ -37,7 +39,8 @@ def read_folder(path: Path) -> Side:
             f"{path}: no results; expected <dataset>/{SUMMARY} or <dataset>/<model>/{PER_QUERY} below it"
         )
     known = _known(root, names)
-    values = measured(frame, known["conventions"]) if frame is not None else {}
+    frames = [pl.read_parquet(each.queries_path) for each in datasets if each.queries_path.is_file()]
+    values = all_measured(frames, frame, known["conventions"])
     values = {dataset: own for dataset, own in values.items() if dataset in names}
     costs = {(method.dataset, method.name): Cost.of(method.timings()) for method in methods}
     cure = "run `dvc pull`, or the workflow, in its checkout"
@@ -75,9 +78,8 @@ def _known(root: Results, names: list[str]) -> dict[str, Any]:
     """How the results were made: what provenance.json says, and of the methods what their spec.json says."""
     beside = root.project / "params.yaml"
     study = yaml.safe_load(beside.read_text(encoding="utf-8")) if beside.is_file() else None
-    convention = primary_convention(study or {})
     known: dict[str, Any] = {"params": {}, "data": {}, "code": {}, "versions": {}}
-    known["conventions"] = dict.fromkeys(names, convention)
+    known["conventions"] = {name: primary_convention(study or {}, name) for name in names}
     for dataset in names:
         if (own := root.dataset(dataset)).recorded:
             for part, value in of_provenance(dataset, own.provenance()).items():

@@ -1,6 +1,6 @@
 """What results have in common, wherever they lie: summary.json, values a query and provenance.json."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,7 +8,8 @@ import numpy as np
 from gradrank.diff.side import Method
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import KEYS, QueryValues, query_values
-from gradrank.report.tables.summary_tables import RECALL_LEVELS
+from gradrank.evaluation.primary import DEFAULT
+from gradrank.report.tables.measured import RECALL_LEVELS
 from gradrank.results import SUMMARY
 from gradrank.validation import flat
 
@@ -18,26 +19,29 @@ if TYPE_CHECKING:
 Summaries = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 Values = Mapping[str, Mapping[str, QueryValues]]
 
-_DEFAULT_CONVENTION = "letor4"
-
-
-def primary_convention(study: Mapping[str, Any]) -> str:
-    """The convention under which a params.yaml reports."""
-    return (study.get("evaluation") or {}).get("convention", _DEFAULT_CONVENTION)
-
 
 def measured(frame: "pl.DataFrame", conventions: Mapping[str, str]) -> dict[str, dict[str, QueryValues]]:
     """By data set and method: the values, under the data set's convention, of rows as of `join_test_queries`."""
     found: dict[str, dict[str, QueryValues]] = {}
     methods = frame.group_by("dataset", "model", "convention", maintain_order=True)
     for (dataset, model, convention), rows in methods:
-        if convention == conventions.get(dataset, _DEFAULT_CONVENTION):
+        if convention == conventions.get(dataset, DEFAULT):
             metrics = [
                 name
                 for name in rows.columns
                 if name not in (*KEYS, *RECALL_LEVELS) and rows[name].null_count() < len(rows)
             ]
             found.setdefault(dataset, {})[model] = query_values(rows, metrics)
+    return found
+
+
+def all_measured(
+    in_git: Iterable["pl.DataFrame"], whole: "pl.DataFrame | None", conventions: Mapping[str, str]
+) -> dict[str, dict[str, QueryValues]]:
+    """As `measured`: of the data sets that `whole` holds every metric, of others the two of each queries.parquet."""
+    found: dict[str, dict[str, QueryValues]] = {}
+    for frame in in_git if whole is None else (*in_git, whole):
+        found |= measured(frame, conventions)
     return found
 
 
@@ -61,7 +65,8 @@ def _method(summary: Mapping[str, float | None], values: QueryValues | None, cos
     if values is None:
         return Method(summary, None, cost)
     means = {metric: values.mean(metric) for metric in values.values}
-    return Method({metric: None if np.isnan(mean) else mean for metric, mean in means.items()}, values, cost)
+    known = {metric: None if np.isnan(mean) else mean for metric, mean in means.items()}
+    return Method({**summary, **known}, values, cost)
 
 
 def faults(summaries: Summaries, values: Values, cure: str) -> list[str]:

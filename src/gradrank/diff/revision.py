@@ -1,6 +1,7 @@
 """A git revision, or a DVC experiment, which is a commit too, as a Side.
 
-Git holds summary.json, provenance.json and params.yaml; DVC the values a query and, in results/snapshot, timings.
+Git holds summary.json, provenance.json, params.yaml and two metrics' values a query; DVC every
+metric's. What a training took is known where it was measured alone, in results/ and MLflow.
 """
 
 import hashlib
@@ -16,20 +17,19 @@ import yaml
 
 from gradrank.data.stored import COLLECTION
 from gradrank.diff.results import (
+    all_measured,
     faults,
-    measured,
     methods_of,
     of_provenance,
     params_of,
-    primary_convention,
 )
 from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
-from gradrank.evaluation.costs import Cost
+from gradrank.evaluation.primary import primary_convention
 from gradrank.learning.model import models
 from gradrank.pipeline.committed import Committed
 from gradrank.pipeline.provenance import code_files
-from gradrank.results import SUMMARY, TIMING, Fold, Results
+from gradrank.results import SUMMARY, Results
 from gradrank.validation import flat
 
 _CODE = re.compile(r"src/.*\.py|workflow/rules/.*\.smk")
@@ -56,24 +56,20 @@ def read_revision(name: str, kind: str, commit: str) -> Side:
         raise GradrankError(f"{name}: no results/<dataset>/{SUMMARY} there; run in the project's own folder")
     methods = {dataset: summaries.get(dataset, {}) for dataset in datasets}
     known, notices = _known(committed, methods)
-    values = measured(frame, known["conventions"]) if frame is not None else {}
+    frames = [
+        pl.read_parquet(io.BytesIO(text))
+        for path, text in sorted(committed.files.items())
+        if _RESULTS.dataset(Path(path).parent.name).queries_path == Path(path)
+    ]
+    values = all_measured(frames, frame, known["conventions"])
     return Side(
         name=name,
         kind=kind,
         revision=commit,
-        methods=methods_of(summaries, values, _costs(committed)),
+        methods=methods_of(summaries, values, {}),
         notices=(*notices, *faults(summaries, values, cure)),
         **known,
     )
-
-
-def _costs(committed: Committed) -> dict[tuple[str, str], Cost | None]:
-    """By data set and method."""
-    jobs: dict[tuple[str, str], list[dict[str, float]]] = {}
-    for path in committed.find(str(_RESULTS.snapshot.folder), TIMING):
-        method = Fold(Path(path).parent).method
-        jobs.setdefault((method.dataset, method.name), []).append(json.loads(committed.read(path)))
-    return {key: Cost.of(own) for key, own in jobs.items()}
 
 
 def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[dict[str, Any], list[str]]:
@@ -81,7 +77,7 @@ def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[
     study = yaml.safe_load(committed.files.get("params.yaml", b"")) or {}
     variants, params, notices = _params(study, methods)
     known: dict[str, Any] = {
-        "conventions": dict.fromkeys(methods, primary_convention(study)),
+        "conventions": {dataset: primary_convention(study, dataset) for dataset in methods},
         "params": params,
         "data": {dataset: _data(committed, dataset) for dataset in methods},
         "code": {

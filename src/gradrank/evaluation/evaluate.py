@@ -11,8 +11,10 @@ import polars as pl
 from gradrank.data.stored import describe
 from gradrank.errors import GradrankError
 from gradrank.evaluation.conventions import Convention, resolve
-from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
+from gradrank.evaluation.elsewhere import SPLITS
+from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.score_files import read_ranking
 from gradrank.files import atomic
 from gradrank.results import Fold, Method
 from gradrank.validation import flat
@@ -32,12 +34,12 @@ def evaluate_file(
 ) -> pl.DataFrame:
     """A row a query of `data`: `qid`, then one column a metric.
 
-    data: a stored collection, one Parquet file of it, LETOR or SVMlight text. scores: as in `read_scores`. An undefined
-    value is null. Raises GradrankError for malformed scores, naming file, line and reason.
+    data: a stored collection, one Parquet file of it, LETOR or SVMlight text, TREC's qrels. scores: as in
+    `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and reason.
     """
-    judgements = read_judgements(data)
-    values = _table(judgements, read_scores(scores, judgements, split), resolve(convention), metrics)
-    return values.with_columns(qid=pl.Series(judgements.ids))
+    judgements, values, ranked = read_ranking(scores, read_judgements(data), split)
+    table = _table(judgements, values, resolve(convention), metrics, ranked)
+    return table.with_columns(qid=pl.Series(judgements.ids))
 
 
 def letor_report(
@@ -75,12 +77,13 @@ def evaluate_folds(
     tables = []
     for number, parts in enumerate(meta["folds"], start=1):
         fold = method.fold(number)
-        _check_spec(fold, dict(spec) | {"fold": number, "data_sha256": meta["source_sha256"]})
-        for split in ("train", "vali", "test"):
-            judgements = read_judgements(data, parts[split])
-            scores = read_scores(fold.scores_path, judgements, split)
+        _check(fold, dict(spec) | {"fold": number, "data_sha256": meta["source_sha256"]})
+        for split in fold.spec().get("splits", SPLITS):
+            judgements, scores, ranked = read_ranking(
+                fold.scores_path, read_judgements(data, parts[split]), split
+            )
             for convention in chosen:
-                table = _table(judgements, scores, convention, metrics)
+                table = _table(judgements, scores, convention, metrics, ranked)
                 tables.append(_labelled(table, convention.name, number, split))
     order = {convention.name: i for i, convention in enumerate(chosen)}
     joined = pl.concat(tables).sort(pl.col("convention").replace_strict(order), maintain_order=True)
@@ -89,11 +92,14 @@ def evaluate_folds(
 
 
 def _table(
-    judgements: Judgements, scores: np.ndarray, convention: Convention, metrics: Sequence[str]
+    judgements: Judgements,
+    scores: np.ndarray,
+    convention: Convention,
+    metrics: Sequence[str],
+    ranked: np.ndarray,
 ) -> pl.DataFrame:
-    values = compute(
-        metrics, scores, judgements.labels, judgements.offsets, convention, ids=judgements.docids
-    )
+    labels, offsets, ids = judgements.labels, judgements.offsets, judgements.docids
+    values = compute(metrics, scores, labels, offsets, convention, ids, None if ranked.all() else ranked)
     return pl.DataFrame({"qid": judgements.qids} | values).with_columns(pl.col(metrics).fill_nan(None))
 
 
@@ -106,8 +112,8 @@ def _labelled(table: pl.DataFrame, convention: str, fold: int, split: str) -> pl
     )
 
 
-def _check_spec(fold: Fold, wanted: Mapping[str, Any]) -> None:
-    """Refuse scores that other parameters, another seed or other data made."""
+def _check(fold: Fold, wanted: Mapping[str, Any]) -> None:
+    """Refuse scores that other parameters, another seed or other data made, and those that are not the job's own."""
     if not fold.finished:
         raise GradrankError(f"{fold.spec_path}: no such file; train this fold first")
     spec = fold.spec()
@@ -121,3 +127,4 @@ def _check_spec(fold: Fold, wanted: Mapping[str, Any]) -> None:
         raise GradrankError(
             f"{fold.spec_path}: scores of other settings, train again: {'; '.join(differing)}"
         )
+    fold.check(fold.scores_path)

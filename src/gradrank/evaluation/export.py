@@ -8,11 +8,11 @@ import polars as pl
 from gradrank.data.order import order
 from gradrank.data.stored import describe
 from gradrank.errors import GradrankError
-from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
+from gradrank.evaluation.document_ids import document_ids
+from gradrank.evaluation.judgements import Judgements, read_judgements
+from gradrank.evaluation.score_files import read_scores
 from gradrank.files import atomic
 from gradrank.results import Method
-
-DIGITS = 10  # of a row's number: more rows than any collection has
 
 
 def export_model(folder: Path | str, data: Path | str, out: Path | str) -> list[Path]:
@@ -45,17 +45,6 @@ def export_trec(
     for path, text in ((run, ranked), (qrels, _lines(pl.DataFrame(grades)))):
         with atomic(path) as partial:
             partial.write_text(text, encoding="utf-8")
-
-
-def document_ids(docids: pl.Series | None, rows: int, before: int = 0) -> pl.Series:
-    """(n,) names of `rows` documents: their ids; of one without an id its row in the input, from 1.
-
-    before: rows of the input that came earlier. Rows have leading zeros, so that names sort as rows do:
-    trec_eval breaks ties by name, and under the convention `trec` its figures are ours with or without ids. The
-    width is fixed because a stream does not know its end: new data are ranked piece by piece.
-    """
-    numbers = pl.int_range(before + 1, before + rows + 1, eager=True).cast(pl.String).str.zfill(DIGITS)
-    return numbers if docids is None else docids.fill_null(numbers)
 
 
 def trec_run(scores: np.ndarray, offsets: np.ndarray, qids: np.ndarray, docids: pl.Series, tag: str) -> str:

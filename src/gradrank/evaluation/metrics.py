@@ -81,14 +81,14 @@ def _matched(name: str) -> tuple[str | None, dict[str, str]]:
 
 
 def compute(
-    names: Sequence[str], scores, labels, offsets, convention: str | Convention, ids=None
+    names: Sequence[str], scores, labels, offsets, convention: str | Convention, ids=None, ranked=None
 ) -> dict[str, np.ndarray]:
     """(q,) float64 values of each named metric, from one sort.
 
     Arguments as for Ranking. Raises GradrankError for an unknown metric or convention or malformed input.
     """
     found = {name: find(name) for name in names}
-    ranking = Ranking(scores, labels, offsets, resolve(convention), ids)
+    ranking = Ranking(scores, labels, offsets, resolve(convention), ids, ranked)
     return {name: _values(ranking, *definition) for name, definition in found.items()}
 
 
@@ -165,7 +165,8 @@ def interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
     """Interpolated precision: the best P@i at any i where recall has reached the level (trec_eval)."""
     # trec_eval takes the level as reached at this hit: ceil(recall * R), but 2 for .7 * 3, which rounds down.
     needed = np.maximum((recall * r.relevant + 0.9).astype(np.int64), 1)
-    return np.where(r.relevant > 0, r.best_precision[r.hit(needed)], r.convention.empty)
+    values = np.where(r.found >= needed, r.best_precision[r.hit(needed)], 0.0)
+    return np.where(r.relevant > 0, values, r.convention.empty)
 
 
 @metric("iprec_11pt", label="11-point precision")
@@ -177,7 +178,7 @@ def eleven_point_precision(r: Ranking) -> np.ndarray:
 @metric("mrr", label="MRR")
 def reciprocal_rank(r: Ranking) -> np.ndarray:
     """RR = 1 / (position of the first relevant document), 0 without any (Voorhees 1999)."""
-    return np.where(r.relevant > 0, 1.0 / r.position[r.hit(1)], 0.0)
+    return np.where(r.found > 0, 1.0 / r.position[r.hit(1)], 0.0)
 
 
 @metric("err@{k}", label="ERR@{k}")

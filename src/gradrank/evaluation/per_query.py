@@ -15,11 +15,12 @@ import numpy as np
 
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
-from gradrank.results import PER_QUERY, Method, Results
+from gradrank.results import PER_QUERY, DataSet, Method, Results
 
 if TYPE_CHECKING:
     import polars as pl
 
+COMPACT = ("ndcg@10", "map")
 KEYS = ("dataset", "model", "convention", "split", "fold", "qid")  # the columns that are no metric
 
 
@@ -40,7 +41,7 @@ class QueryValues:
         for fold in np.unique(self.folds):
             chosen = values[(self.folds == fold) & ~np.isnan(values)]
             if len(chosen):
-                means[int(fold)] = float(np.mean(chosen)), len(chosen)
+                means[int(fold)] = float(np.mean(chosen, dtype=np.float64)), len(chosen)
         return means
 
     def of_fold(self, fold: int) -> "QueryValues":
@@ -106,6 +107,25 @@ def write_all_test_queries(results: Results, out: Path) -> None:
         raise GradrankError(f"{results.folder}: no <dataset>/<model>/{PER_QUERY} below it")
     with atomic(out) as partial:
         join_test_queries(methods).write_parquet(partial)
+
+
+def write_compact(dataset: DataSet, models: Iterable[str], convention: str) -> None:
+    """What paired tests between two commits need, small enough for git: COMPACT under one convention.
+
+    float32, to six decimals: read back as float64 and rounded once more they are those decimals exactly. A metric
+    that was not measured is left out.
+    """
+    import polars as pl
+
+    rows = join_test_queries(map(dataset.method, models)).filter(convention=convention)
+    keys = [name for name in KEYS if name in rows.columns]
+    values = [
+        pl.Series(name, np.round(rows[name].to_numpy(), 6), pl.Float32) for name in COMPACT if name in rows
+    ]
+    with atomic(dataset.queries_path) as partial:
+        rows.select(*keys).with_columns(*values).write_parquet(
+            partial, compression="zstd", compression_level=19
+        )
 
 
 def join_test_queries(methods: Iterable[Method]) -> "pl.DataFrame":

@@ -13,18 +13,22 @@ class Ranking:
 
     scores: (n,) finite; labels: (n,) grades, integers from 0; offsets: (q+1,), no query empty;
     ids: (n,) document ids, used where the convention breaks ties by them (None: by row number).
+    ranked: (n,) whether a document is in the ranking at all (None: all are). One that is not comes last and gains
+    nothing there, but counts among the relevant and in the ideal, as in trec_eval.
     Raises GradrankError for input of another form. Properties of length n are by rank within each query.
     """
 
-    def __init__(self, scores, labels, offsets, chosen: Convention, ids=None) -> None:
+    def __init__(self, scores, labels, offsets, chosen: Convention, ids=None, ranked=None) -> None:
         self.convention = chosen
         self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
         self.starts, self.sizes = self.offsets[:-1], np.diff(self.offsets)
         labels = np.asarray(labels)
         _check(np.asarray(scores), labels, self.offsets, self.sizes)
+        scores = scores if ranked is None else np.where(ranked, scores, -np.inf)
         self.rows, self.scores = _sorted_rows(scores, self.offsets, chosen.ties, ids)
-        self.grades = labels[self.rows].astype(np.int64)
-        self.highest = int(self.grades.max(initial=0))
+        self.judged = labels[self.rows].astype(np.int64)
+        self.grades = self.judged if ranked is None else np.where(ranked[self.rows], self.judged, 0)
+        self.highest = int(self.judged.max(initial=0))
 
     @cached_property
     def position(self) -> np.ndarray:
@@ -38,14 +42,19 @@ class Ranking:
         return hits - np.repeat(hits[self.starts] - (self.grades[self.starts] > 0), self.sizes)
 
     @cached_property
-    def relevant(self) -> np.ndarray:
-        """(q,) number of relevant documents."""
+    def found(self) -> np.ndarray:
+        """(q,) number of relevant documents in the ranking."""
         return self.hits[self.offsets[1:] - 1]
+
+    @cached_property
+    def relevant(self) -> np.ndarray:
+        """(q,) number of relevant documents, in the ranking or not."""
+        return np.add.reduceat(self.judged > 0, self.starts, dtype=np.int64)
 
     def hit(self, m: int | np.ndarray) -> np.ndarray:
         """(q,) where among the n the m-th relevant document of each query is; any place if there is none."""
         places = np.append(np.flatnonzero(self.grades > 0), 0)
-        return places[np.minimum(np.cumsum(self.relevant) - self.relevant + m, len(places)) - 1]
+        return places[np.minimum(np.cumsum(self.found) - self.found + m, len(places)) - 1]
 
     @cached_property
     def precision(self) -> np.ndarray:
@@ -57,7 +66,7 @@ class Ranking:
         """(n,) the grades in the best possible order."""
         from gradrank.evaluation.query_loops import sorted_grades
 
-        return sorted_grades(self.grades, self.offsets, self.highest)
+        return sorted_grades(self.judged, self.offsets, self.highest)
 
     @cached_property
     def dcg(self) -> np.ndarray:
@@ -90,7 +99,7 @@ class Ranking:
         """(q,) pairs of different grade whose scores are in the right order, (q,) equal, (q,) all of them."""
         from gradrank.evaluation.query_loops import pair_counts
 
-        return pair_counts(self.scores, self.grades, self.offsets, self.highest)
+        return pair_counts(self.scores, self.judged, self.offsets, self.highest)
 
     def _discounted(self, grades: np.ndarray) -> np.ndarray:
         from gradrank.evaluation.query_loops import running_sum

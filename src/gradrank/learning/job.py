@@ -18,7 +18,7 @@ from gradrank import __version__
 from gradrank.data.collection import Collection
 from gradrank.data.stored import describe
 from gradrank.errors import GradrankError
-from gradrank.files import write_json
+from gradrank.files import sha256, write_json
 from gradrank.learning.members import keep_members, trained_members, with_member_scores
 from gradrank.learning.model import Model, ModelParams, get_model, missing_packages, models
 from gradrank.learning.seeds import job_seed
@@ -85,7 +85,8 @@ def train(
     _write_scores(fitted, parts | {"test": read("test")}, made.scores_path)
     history.write(made.history_path)
     _write_timing(made, started, fit_seconds)
-    write_json(made.spec_path, spec | {"versions": _versions(cls), "processor": form()})
+    made_by = {"versions": _versions(cls), "processor": form()}
+    write_json(made.spec_path, spec | made_by | {"files": digests(made)})
     _publish(made, Fold(out))
 
 
@@ -181,6 +182,12 @@ def _write_timing(made: Fold, started: float, fit_seconds: float) -> None:
     seconds = {"seconds": time.perf_counter() - started, "fit_seconds": fit_seconds}
     rounded = {name: round(value, 3) for name, value in seconds.items()}
     write_json(made.timing_path, rounded | {"peak_memory_mb": _peak_memory_mb()})
+
+
+def digests(made: Fold) -> dict[str, str]:
+    """SHA-256, by place in the folder, of all that equal jobs leave alike."""
+    paths = sorted(path for path in made.folder.rglob("*") if path.is_file() and path != made.timing_path)
+    return {path.relative_to(made.folder).as_posix(): sha256(path) for path in paths}
 
 
 def _versions(cls: type[Model]) -> dict[str, str]:

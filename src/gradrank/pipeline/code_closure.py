@@ -27,13 +27,15 @@ STAGES: dict[str, tuple[str, ...]] = {
     "parse": ("gradrank.data.parse",),
     "pairs": ("gradrank.data.pairs",),
     "train": ("gradrank.learning.job",),
+    "import_scores": ("gradrank.evaluation.import_scores",),
     "evaluate_folds": ("gradrank.evaluation.evaluate",),
     "summary": ("gradrank.report.tables.summary", PUBLISHED),
     "study": ("gradrank.studies.kit.writing", PUBLISHED, "studies/*/*.csv"),
     "study_job": (),
-    "report": ("gradrank.report.document", "report/pages/*.[!p]*"),
+    "report": ("gradrank.report.document", "report/pages/*.[!p]*", "evaluation/literature/*.bib"),
     "provenance": ("gradrank.pipeline.provenance",),
     "study_provenance": ("gradrank.pipeline.study_provenance",),
+    "snapshot": ("gradrank.pipeline.snapshot",),
     "track": ("gradrank.pipeline.mlflow_import", "gradrank.predict"),
 }
 

@@ -50,16 +50,6 @@ class Committed:
             )
         return self._ask(lambda dvc: dvc.read_bytes(path))
 
-    def find(self, folder: str, name: str) -> list[str]:
-        """Paths of the files called `name` below an output of DVC's; none where DVC does not have it."""
-        if folder not in self._outs:
-            return []
-        try:
-            below = self._ask(lambda dvc: dvc.find(folder))
-        except GradrankError:
-            return []
-        return sorted(path for path in below if PurePosixPath(path).name == name)
-
     def _ask(self, question: Callable[["DVCFileSystem"], T]) -> T:
         try:
             from dvc.exceptions import DvcException

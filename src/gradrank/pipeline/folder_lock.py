@@ -1,10 +1,14 @@
 """Snakemake's folder lock, made to end with the process that took it.
 
 Snakemake marks a folder as locked by plain files, which a killed run leaves behind. This lock is the operating
-system's and is released when its process dies, however it dies: whoever holds it knows that the files are stale.
+system's and is released when its process dies, however it dies: whoever holds it knows that the files are stale, and
+whoever does not, that a run is alive.
 """
 
 import fcntl
+import os
+import socket
+import time
 from pathlib import Path
 from typing import TextIO
 
@@ -14,13 +18,34 @@ _held: list[TextIO] = []  # open for the life of the process
 def clear_stale_locks(state: Path = Path(".snakemake")) -> bool:
     """Remove the lock files of a run that is no longer alive; False if a live run holds this folder."""
     state.mkdir(exist_ok=True)
-    lock = (state / "gradrank.lock").open("w")
+    lock = (state / "gradrank.lock").open("a+")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        lock.seek(0)
+        _tell_of(lock.read().strip())
         lock.close()
         return False
+    lock.truncate(0)
+    lock.write(f"process {os.getpid()} on {socket.gethostname()}, since {time.strftime('%Y-%m-%d %H:%M')}")
+    lock.flush()
     _held.append(lock)
     for stale in state.glob("locks/*.lock"):
         stale.unlink()
     return True
+
+
+def _tell_of(holder: str) -> None:
+    """Let Snakemake say who holds the folder: its own words advise --unlock, which would let two runs mix files."""
+    from snakemake import exceptions
+
+    text = (
+        f"Another run is alive in this folder: {holder or 'a process of another user'}. Wait until it has ended, or "
+        "end it (Ctrl-C where it runs); then start again. A dry run (-n) may be made meanwhile."
+    )
+
+    class FolderHeld(exceptions.LockException):
+        def __init__(self) -> None:
+            exceptions.WorkflowError.__init__(self, text)
+
+    exceptions.LockException = FolderHeld

@@ -5,7 +5,7 @@ The names are `gradrank.pipeline.mlflow_import`'s to explain and `gradrank.pipel
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,35 +16,50 @@ from gradrank.validation import flat
 
 if TYPE_CHECKING:
     import polars as pl
-    from mlflow.entities import Metric
+    from mlflow import MlflowClient
+    from mlflow.entities import Metric, Run
 
 COST = "cost"  # the group of a method's whole cost
 DATA = "data."  # begins the name of a parameter of the data set
 SEED, CONVENTION = "seed", "convention"  # parameters that are no model's
-_VALUE_LENGTH = 6000  # MLflow's limit
+_VALUE_LENGTH, _METRICS_A_CALL, _PARAMS_A_CALL = 6000, 1000, 100  # MLflow's limits
 
 
 def parameters(spec: Mapping[str, Any], convention: str, data: Mapping[str, Any]) -> dict[str, str]:
     """Of a job's specification and its data set's settings, by name, as text that MLflow takes."""
-    values = flat(spec["params"]) | {SEED: spec["seed"], CONVENTION: convention} | flat(data, DATA)
-    return {key: _text(value)[:_VALUE_LENGTH] for key, value in values.items()}
+    return texts(flat(spec["params"]) | {SEED: spec["seed"], CONVENTION: convention} | flat(data, DATA))
 
 
-def metrics(method: Method, convention: str, timestamp: int) -> Iterator["Metric"]:
-    """Means, fold means, costs and curves under their names in MLflow."""
+def texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """Values as text of the length that MLflow takes."""
+    return {
+        key: (value if isinstance(value, str) else json.dumps(value))[:_VALUE_LENGTH]
+        for key, value in values.items()
+    }
+
+
+def means(method: Method, convention: str, timestamp: int) -> Iterator["Metric"]:
+    """Means and fold means under their names in MLflow."""
     import polars as pl
 
     per_query = pl.read_parquet(method.per_query_path)
     rows = per_query.filter(pl.col("convention") == convention).drop("convention", "qid")
     # Polars' mean skips nulls: queries that the convention leaves out.
-    means = rows.group_by("split", "fold").mean().sort("split", "fold")
-    for (split,), folds in means.group_by("split", maintain_order=True):
+    table = rows.group_by("split", "fold").mean().sort("split", "fold")
+    for (split,), folds in table.group_by("split", maintain_order=True):
         yield from _curves(f"{split}_by_fold", folds.drop("split"), timestamp)
         yield from _curves(split, folds.select(pl.lit(0), pl.exclude("split", "fold").mean()), timestamp)
-    folds = method.folds()
-    costs = pl.DataFrame([{"fold": fold.number} | fold.timing() for fold in folds])
+
+
+def training(folds: Sequence[Fold], timestamp: int) -> Iterator["Metric"]:
+    """Costs and curves of training, of one job a fold, under their names in MLflow."""
+    import polars as pl
+
+    times = [(fold.number, fold.timing()) for fold in folds]
+    costs = pl.DataFrame([{"fold": number} | timing for number, timing in times])
     yield from _curves("cost_by_fold", costs, timestamp)
-    yield from _curves(COST, pl.DataFrame({"step": 0} | asdict(Cost.of(method.timings()))), timestamp)
+    whole = Cost.of([timing for _, timing in times])
+    yield from _curves(COST, pl.DataFrame({"step": 0} | asdict(whole)), timestamp)
     for fold in folds:
         yield from _curves(f"fold{fold.number}", fold.history(), timestamp)
 
@@ -60,20 +75,46 @@ def _curves(group: str, table: "pl.DataFrame", timestamp: int) -> Iterator["Metr
             yield Metric(key, float(value), timestamp, at)
 
 
+def log_numbers(
+    client: "MlflowClient", run: "Run", described: Mapping[str, str], values: Iterable["Metric"]
+) -> None:
+    """Parameters and metrics of a run; twice is as good as once."""
+    from mlflow.entities import Param
+
+    run_id, values = run.info.run_id, list(values)
+    params = [Param(*each) for each in described.items()]
+    for start in range(0, len(params), _PARAMS_A_CALL):
+        client.log_batch(run_id, params=params[start : start + _PARAMS_A_CALL])
+    for start in range(0, len(values), _METRICS_A_CALL):
+        client.log_batch(run_id, metrics=values[start : start + _METRICS_A_CALL])
+
+
+def log_models(client: "MlflowClient", run: "Run", folds: Sequence[Fold], partial: Path) -> None:
+    """The trained folds as artefacts `fold1`, `fold2`, ...; partial: a folder to write them in first."""
+    shutil.rmtree(partial, ignore_errors=True)  # left by an import that was killed
+    for fold in folds:
+        save_pyfunc(fold, partial / f"fold{fold.number}")
+    client.log_artifacts(run.info.run_id, str(partial))
+    shutil.rmtree(partial)
+
+
 def save_pyfunc(fold: Fold, out: Path) -> None:
     """The trained fold as an MLflow model that `gradrank.predict` loads: its own files, no pickle.
 
-    The input example is made up; rows of a licensed collection must not travel with a model.
+    Its columns may hold any numbers, as pandas reads them: MLflow would narrow no double to the model's 32-bit floats,
+    and take no whole number for a double. The input example is made up; rows of a licensed collection must not travel
+    with a model.
     """
     import mlflow.pyfunc
     import numpy as np
     import pandas as pd
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema
+    from mlflow.types.schema import AnyType
 
     spec = fold.spec()
     names = [f"f{i}" for i in range(1, spec["features"] + 1)]
-    columns = [ColSpec("long", "qid", required=False), *(ColSpec("float", name) for name in names)]
+    columns = [ColSpec("long", "qid", required=False), *(ColSpec(AnyType(), name) for name in names)]
     # Links, so that MLflow copies the model and its spec but not the scores beside them.
     staged = out.with_name("fold")
     staged.mkdir(parents=True)
@@ -84,7 +125,7 @@ def save_pyfunc(fold: Fold, out: Path) -> None:
         loader_module="gradrank.predict",
         data_path=staged,
         signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
-        input_example=pd.DataFrame(np.eye(2, len(names), dtype=np.float32), columns=names),
+        input_example=pd.DataFrame(np.eye(2, len(names)), columns=names),
         pip_requirements=[  # without a build's own label, as in torch 2.13.0+cpu: indexes do not carry those
             f"{name}=={number.partition('+')[0]}"
             for name, number in spec["versions"].items()
@@ -92,7 +133,3 @@ def save_pyfunc(fold: Fold, out: Path) -> None:
         ],
     )
     shutil.rmtree(staged)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

@@ -1,6 +1,8 @@
 """Import finished results into MLflow: one process, after the fact, as often as wanted.
 
-What a user sees in `mlflow ui`: a parent run a data set, below it a run a model. A model's run holds
+What a user sees in `mlflow ui`: a parent run a data set, with figures and tables, below it a run a model; a sweep's
+variants lie below a run of their own, a study's own variants below the study's, seeds below their model's. The data set
+is an input of each. A model's run holds
 
 - parameters: the model's, flattened (`hidden`, `grid.C`), `seed`, `convention`, the data's (`data.queries`);
 - `test/ndcg_at_10`: the mean over folds of their means (MLflow forbids `@`); so `vali/...`, `train/...`;
@@ -10,17 +12,15 @@ What a user sees in `mlflow ui`: a parent run a data set, below it a run a model
   `cost/peak_memory_mb` (the largest), and `cost_by_fold/...`;
 - artefacts: per_query.parquet and, as `fold1` to `fold5`, each trained model in its own format with a pyfunc
   flavour: `mlflow.pyfunc.load_model("runs:/<id>/fold1").predict(table)` scores a table with columns f1..fd;
-- tags, among them `current`: "true" on the version that the results folder held at the last import.
+- tags, among them `current`: "true" on the version that the results folder held at the last import; `code.train` and
+  `code.evaluate_folds`, digests of the code; `processor`, the instruction set that trained it.
 
 A run is found again by its content (tag `key`): what was imported before is left alone, changed results make
 a new run beside the old, and a run that a killed import left unfinished is completed. Every write can be
 repeated: metrics are stamped with their run's own start time, so MLflow recognises them as the same.
 """
 
-import hashlib
-import json
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,18 +29,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradrank import __version__
 from gradrank.errors import GradrankError
+from gradrank.evaluation.elsewhere import IMPORTED
+from gradrank.evaluation.primary import primary_convention
 from gradrank.files import sha256
 from gradrank.git import revision
-from gradrank.pipeline.mlflow_content import metrics, parameters, save_pyfunc
+from gradrank.pipeline.code_closure import code
+from gradrank.pipeline.code_closure import digest as digest_of
+from gradrank.pipeline.mlflow_content import log_models, log_numbers, means, parameters, training
+from gradrank.pipeline.mlflow_parents import (
+    PARENT,
+    dataset_input,
+    dataset_run,
+    digest,
+    figures_of,
+    find_or_create,
+    log_pictures,
+    study_run,
+    sweep_run,
+)
 from gradrank.pipeline.mlflow_store import DEFAULT_URI, exclusive, open_store
-from gradrank.results import PER_QUERY, SPEC, Method, Results
+from gradrank.pipeline.provenance import making_files
+from gradrank.results import PER_QUERY, SPEC, Fold, Method, Results
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
 FINISHED = "FINISHED"
-_METRICS_A_CALL, _PARAMS_A_CALL = 1000, 100  # MLflow's limits
 
 
 class Tracked(NamedTuple):
@@ -54,7 +69,7 @@ class Tracked(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """A method as it lies in results/. specs: of fold 1, 2, ..."""
+    """A method as it lies in results/. specs: of fold 1, 2, ..., of each seed where there are several."""
 
     method: Method
     convention: str
@@ -62,13 +77,20 @@ class Result:
 
     @cached_property
     def spec_sha256(self) -> str:
-        return _digest(self.specs)
+        return digest(self.specs)
 
     @cached_property
     def key(self) -> str:
         """Equal for equal results of one name: how each fold was trained and what each query got."""
         measured = sha256(self.method.per_query_path)
-        return _digest([self.method.name, self.spec_sha256, measured, self.convention])
+        return digest([self.method.name, self.spec_sha256, measured, self.convention])
+
+    def by_seed(self) -> dict[int | None, list[Fold]]:
+        """The folds of each seed; None: of the one there is."""
+        found: dict[int | None, list[Fold]] = {}
+        for fold in self.method.folds():
+            found.setdefault(fold.seed, []).append(fold)
+        return found
 
 
 def track(
@@ -77,27 +99,35 @@ def track(
     models: Sequence[str],
     params: Mapping[str, Any] | None = None,
     uri: str | None = None,
+    studies: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Tracked]:
-    """Import results/<dataset>/<model>/ of all `datasets` and `models`, in this order.
+    """Import results/<dataset>/<model>/ of all `datasets` and `models`, and of the studies', in this order.
 
-    params: params.yaml: `evaluation.convention` says which values are shown (letor4 without it), and the
+    params: params.yaml: the primary convention of a data set says which values are shown (letor4 without it), and the
     settings of `datasets.<dataset>` are recorded. uri: the store; else MLFLOW_TRACKING_URI, else
-    sqlite:///mlflow.db in the current folder. Raises GradrankError for results that are missing or do not
-    belong together, before anything is written, and for a store that cannot be reached.
+    sqlite:///mlflow.db in the current folder. studies: the settings of each, by name, `datasets`, `models` and
+    `own` (those of them that no one else trains) among them. Raises GradrankError for results that are missing or do
+    not belong together, before anything is written, and for a store that cannot be reached.
     """
-    root = Results(Path(results))
-    params = params or {}
-    convention = params.get("evaluation", {}).get("convention", "letor4")
-    found = [
-        _read(root.dataset(dataset).method(model), convention) for dataset in datasets for model in models
-    ]
+    root, params, studies = Results(Path(results)), params or {}, studies or {}
+    asked = {(dataset, model): None for dataset in datasets for model in models}
+    for name, settings in studies.items():
+        for each in ((dataset, model) for dataset in settings["datasets"] for model in settings["models"]):
+            asked[each] = name if each[1] in settings["own"] else asked.get(each)
+    found = {
+        each: _read(root.dataset(each[0]).method(each[1]), primary_convention(params, each[0]))
+        for each in asked
+    }
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     tracked = []
     with exclusive(root.folder / ".track.lock"), open_store(uri) as (client, experiment):
-        for dataset in datasets:
-            own = [result for result in found if result.method.dataset == dataset]
+        above = {name: study_run(client, experiment, root, name, studies[name]) for name in studies}
+        for dataset in dict.fromkeys(dataset for dataset, _ in found):
+            own = [(found[each], above.get(asked[each])) for each in found if each[0] == dataset]
             data = params.get("datasets", {}).get(dataset) or {}
             tracked += _import(client, experiment, own, data, root)
+        for run in above.values():
+            client.set_terminated(run.info.run_id)
     return tracked
 
 
@@ -110,59 +140,69 @@ def _read(method: Method, convention: str) -> Result:
         raise GradrankError(f"{folder}: no {PER_QUERY}; train and evaluate {model} on {dataset} first")
     if convention not in pl.read_parquet(method.per_query_path, columns=["convention"])["convention"]:
         raise GradrankError(f"{folder}: not evaluated under convention {convention!r}; evaluate it again")
-    specs = [fold.spec() for fold in method.folds()]
-    numbers = [spec["fold"] for spec in specs]
-    if not specs or numbers != list(range(1, len(specs) + 1)):
-        raise GradrankError(f"{folder}: has folds {numbers}; train the missing ones first")
-    for name in ("params", "seed", "data_sha256", "features"):
+    folds = method.folds()
+    specs = [fold.spec() for fold in folds]
+    for seed in dict.fromkeys(fold.seed for fold in folds) or [None]:
+        numbers = [fold.number for fold in folds if fold.seed == seed]
+        if not numbers or numbers != list(range(1, len(numbers) + 1)):
+            raise GradrankError(f"{folder}: has folds {numbers}; train the missing ones first")
+    for name in ("params", "data_sha256", "features", *(["seed"] if len(folds) == len(numbers) else [])):
         if any(spec[name] != specs[0][name] for spec in specs):
             raise GradrankError(f"{folder}: its folds differ in {name!r} ({SPEC}); train them again")
     return Result(method, convention, tuple(specs))
 
 
 def _import(
-    client: "MlflowClient", experiment: str, found: list[Result], data: dict[str, Any], root: Results
+    client: "MlflowClient",
+    experiment: str,
+    found: list[tuple[Result, "Run | None"]],
+    data: dict[str, Any],
+    root: Results,
 ) -> list[Tracked]:
-    """One data set's results below its parent run, which is found again by the data's hash."""
-    if not found:
-        return []
-    dataset, source = found[0].method.dataset, found[0].specs[0]["data_sha256"]
-    parent = _find_or_create(
-        client,
-        experiment,
-        dataset,
-        {"kind": "study", "dataset": dataset, "data_sha256": source, "key": _digest([dataset, source])},
-    )
+    """One data set's results, each with the run of the study that alone trains it, if one does."""
+    dataset, spec = found[0][0].method.dataset, found[0][0].specs[0]
+    parent = dataset_run(client, experiment, dataset, spec["data_sha256"])
+    given = [dataset_input(dataset, spec, data)]
     tracked, commit = [], revision(root.project)
-    for result in found:
-        tags = {
-            "kind": "model",
-            "dataset": dataset,
-            "model": result.method.name,
-            "key": result.key,
-            "spec_sha256": result.spec_sha256,
-            "data_sha256": source,
-            "convention": result.convention,
-            "gradrank_version": __version__,
-            "mlflow.parentRunId": parent.info.run_id,
-            "mlflow.source.name": "gradrank track",
-        }
-        if commit:
-            tags |= {"git_revision": commit, "mlflow.source.git.commit": commit}
-        run = _find_or_create(client, experiment, result.method.name, tags)
+    for result, study in found:
+        name = result.method.name
+        entry, _, swept = name.partition("-")
+        above = study or parent
+        if swept:
+            above = sweep_run(client, experiment, above, dataset, entry)
+        run = find_or_create(client, experiment, name, _tags(result, commit) | {PARENT: above.info.run_id})
         new = run.info.status != FINISHED
         if new:
+            client.log_inputs(run.info.run_id, datasets=given)
             _log(client, run, result, data, root.folder / ".track.partial")
+        if swept and (new or above.info.status != FINISHED):
+            client.set_terminated(above.info.run_id)
         _mark_current(client, experiment, result, run.info.run_id)
-        tracked.append(Tracked(dataset, result.method.name, run.info.run_id, new))
+        tracked.append(Tracked(dataset, name, run.info.run_id, new))
     if parent.info.status != FINISHED or any(item.new for item in tracked):
+        client.log_inputs(parent.info.run_id, datasets=given)
+        log_pictures(client, parent, root.dataset(dataset).tables_path, figures_of(root, dataset))
         client.set_terminated(parent.info.run_id)
     return tracked
 
 
-def _find_or_create(client: "MlflowClient", experiment: str, name: str, tags: dict[str, str]) -> "Run":
-    same = client.search_runs([experiment], f"tags.kind = '{tags['kind']}' AND tags.key = '{tags['key']}'")
-    return same[0] if same else client.create_run(experiment, tags=tags, run_name=name)
+def _tags(result: Result, commit: str | None) -> dict[str, str]:
+    spec = result.specs[0]
+    tags = {
+        "kind": "model",
+        "dataset": result.method.dataset,
+        "model": result.method.name,
+        "key": result.key,
+        "spec_sha256": result.spec_sha256,
+        "data_sha256": spec["data_sha256"],
+        "convention": result.convention,
+        "gradrank_version": __version__,
+        "processor": spec.get("processor", "not recorded"),
+        "code.train": digest_of(making_files(spec["model"])).removeprefix("code="),
+        "code.evaluate_folds": code("evaluate_folds").removeprefix("code="),
+        "mlflow.source.name": "gradrank track",
+    }
+    return tags | ({"git_revision": commit, "mlflow.source.git.commit": commit} if commit else {})
 
 
 def _mark_current(client: "MlflowClient", experiment: str, result: Result, run_id: str) -> None:
@@ -176,23 +216,26 @@ def _mark_current(client: "MlflowClient", experiment: str, result: Result, run_i
 
 def _log(client: "MlflowClient", run: "Run", result: Result, data: dict[str, Any], partial: Path) -> None:
     """Everything of one result; the run is terminated last, which marks it as complete."""
-    from mlflow.entities import Param
-
-    run_id = run.info.run_id
-    params = [Param(*each) for each in parameters(result.specs[0], result.convention, data).items()]
-    values = list(metrics(result.method, result.convention, run.info.start_time))
-    for start in range(0, len(params), _PARAMS_A_CALL):
-        client.log_batch(run_id, params=params[start : start + _PARAMS_A_CALL])
-    for start in range(0, len(values), _METRICS_A_CALL):
-        client.log_batch(run_id, metrics=values[start : start + _METRICS_A_CALL])
-    client.log_artifact(run_id, str(result.method.per_query_path))
-    shutil.rmtree(partial, ignore_errors=True)  # left by an import that was killed
-    for fold in result.method.folds():
-        save_pyfunc(fold, partial / fold.name)
-    client.log_artifacts(run_id, str(partial))
-    shutil.rmtree(partial)
-    client.set_terminated(run_id)
+    convention, start = result.convention, run.info.start_time
+    client.log_artifact(run.info.run_id, str(result.method.per_query_path))
+    described = parameters(result.specs[0], convention, data)
+    log_numbers(client, run, described, means(result.method, convention, start))
+    for seed, folds in result.by_seed().items():
+        own = run if seed is None else _seed_run(client, run, result, seed)
+        described = parameters(folds[0].spec(), convention, data)
+        log_numbers(client, own, described, training(folds, own.info.start_time))
+        if folds[0].spec()["model"] != IMPORTED:
+            log_models(client, own, folds, partial)
+        client.set_terminated(own.info.run_id)
+    client.set_terminated(run.info.run_id)
 
 
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+def _seed_run(client: "MlflowClient", above: "Run", result: Result, seed: int) -> "Run":
+    tags = {
+        "kind": "seed",
+        "dataset": result.method.dataset,
+        "seed": str(seed),
+        "key": digest([result.key, seed]),
+        PARENT: above.info.run_id,
+    }
+    return find_or_create(client, above.info.experiment_id, f"{result.method.name} seed {seed}", tags)

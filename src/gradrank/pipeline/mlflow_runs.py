@@ -52,8 +52,8 @@ def read_tracked(run_id: str) -> list[TrackedMethod]:
         )
     with open_store(uri) as (client, _), tempfile.TemporaryDirectory() as folder:
         found = _get(client, run_id, uri)
-        runs = _newest(_children(client, found)) if found.data.tags.get("kind") == "study" else [found]
-        if not runs or any("convention" not in run.data.tags for run in runs):
+        runs = _newest(_methods(client, found))
+        if not runs:
             raise GradrankError(
                 f"{run_id}: no run that `gradrank track` finished; give a parent's or a child's id"
             )
@@ -81,6 +81,15 @@ def _children(client: "MlflowClient", parent: "Run") -> Iterator["Run"]:
         token = page.token
         if not token:
             return
+
+
+def _methods(client: "MlflowClient", run: "Run") -> Iterator["Run"]:
+    """A method's own run, or those below a data set's, a study's or a sweep's."""
+    if "convention" in run.data.tags:
+        yield run
+        return
+    for child in _children(client, run):
+        yield from _methods(client, child)
 
 
 def _newest(children: Iterator["Run"]) -> list["Run"]:

@@ -1,32 +1,22 @@
 """params.yaml as pydantic models: every value is checked, and named by its path, before any job starts."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from gradrank.data.catalogue import catalogue
-from gradrank.errors import GradrankError, nearest, unknown
-from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.evaluation.metrics import find
+from gradrank.errors import GradrankError, unknown
+from gradrank.evaluation.elsewhere import IMPORTED
 from gradrank.learning.model import Model, get_model, missing_packages, models
-from gradrank.pipeline.code_closure import STAGES
+from gradrank.pipeline.datasets import DataSetParams, OwnDataParams, Section, SyntheticParams, check_datasets
+from gradrank.pipeline.evaluation_checks import check_evaluation
+from gradrank.pipeline.params_file import read
 from gradrank.pipeline.studies import StudySettings, check_studies, jobs
-from gradrank.pipeline.variants import NAME, Variant, expand
+from gradrank.pipeline.variants import Variant, expand
 from gradrank.validation import validate
-
-# No data set's name: every rule is a target of that name, and what else lies in results/.
-RESERVED = sorted({*STAGES, "all", "data", "snapshot", "studies"})
-
-
-class Section(BaseModel):
-    """Base of the sections: an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class RunParams(Section):
@@ -34,32 +24,6 @@ class RunParams(Section):
 
     datasets: tuple[str, ...] = Field(min_length=1)
     models: Literal["all"] | tuple[str, ...] = "all"
-
-
-class SyntheticParams(Section):
-    """Size of an artificial data set: queries in all five parts together, and documents a query."""
-
-    queries: int = Field(ge=5, le=1_000_000)
-    documents: int = Field(ge=2, le=10_000)
-
-
-class OwnDataParams(Section):
-    """A user's data: Fold1..5/{train,vali,test}.txt, one such folder, or one file; text or tables (data/layout.py)."""
-
-    path: Path
-    title: str | None = None
-    features: int | None = Field(None, ge=1)  # width of sparse data whose last feature is rarely present
-    # What missing values become (data/rows.py): of text the least value of their query, if nothing is said; in tables
-    # they stay missing, which some models take.
-    missing: Literal["least", "mean", "zero", "keep"] | None = None
-    query: str | None = None  # a table's columns, where their names are others than data/table.py knows
-    label: str | None = None
-    docid: str | None = None
-    ignore: tuple[str, ...] = ()  # columns that are no features
-
-    def parse_options(self) -> dict[str, Any]:
-        """What `gradrank parse` is told, by option."""
-        return self.model_dump(include={"features", "missing", "query", "label", "docid", "ignore"})
 
 
 class EvaluationParams(Section):
@@ -75,8 +39,10 @@ class Params(Section):
 
     seed: int = Field(ge=0, lt=2**31)
     run: RunParams
-    studies: dict[str, StudySettings] = {}  # by name; a reduced form: <study>/reduced
-    datasets: dict[str, SyntheticParams | OwnDataParams]
+    studies: dict[str, StudySettings] = Field(
+        default_factory=dict
+    )  # by name; a reduced form: <study>/reduced
+    datasets: dict[str, SyntheticParams | OwnDataParams | DataSetParams]
     models: dict[str, Variant]  # by the name of its results folder; the studies' own among them
     evaluation: EvaluationParams
 
@@ -85,7 +51,9 @@ class Params(Section):
         if self.run.models == "all":
             own = {name for study in self.studies.values() for name in self.variants(study.variants)}
             return sorted(
-                name for name in self.models if name not in own and not missing_packages(self.model(name))
+                name
+                for name in self.models
+                if name not in own and (self.imported(name) or not missing_packages(self.model(name)))
             )
         return self.variants(self.run.models)
 
@@ -100,6 +68,10 @@ class Params(Section):
         )
         return values | {"models": self.study_models(form)}
 
+    def tracked_settings(self, form: str) -> dict[str, Any]:
+        """The same for `gradrank track`; `own` are the models that no one else trains."""
+        return self.study_settings(form) | {"own": self.variants(self.studies[form].variants)}
+
     def study_jobs(self, form: str) -> dict[str, Any]:
         """What each job of a study's own is told, by the job's name."""
         return jobs(form.partition("/")[0], self.studies[form])
@@ -109,6 +81,10 @@ class Params(Section):
         wanted = set(entries)
         return sorted(name for name, variant in self.models.items() if {name, variant.entry} & wanted)
 
+    def imported(self, name: str) -> bool:
+        """Whether a method's scores come from elsewhere."""
+        return self.models[name].model == IMPORTED
+
     def model(self, name: str) -> type[Model]:
         """The registered model of a variant. Raises GradrankError with the nearest name for an unknown one."""
         if name not in self.models:
@@ -117,8 +93,15 @@ class Params(Section):
 
     def members(self, name: str) -> tuple[str, ...]:
         """The models whose scores `name` is made of."""
+        if self.imported(name):
+            return ()
         cls = self.model(name)
         return cls.members(cls.Params(**self.models[name].params))
+
+    def convention(self, dataset: str) -> str:
+        """The primary one of a data set."""
+        own = self.datasets.get(dataset)
+        return (own and own.convention) or self.evaluation.convention
 
     def dataset_names(self) -> list[str]:
         """Every data set that can be built: the catalogue's and the user's own."""
@@ -127,105 +110,78 @@ class Params(Section):
 
 def load(path: Path | str = "params.yaml") -> Params:
     """Read and check a params.yaml. Raises GradrankError listing every fault with its path in the file."""
-    try:
-        raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise GradrankError(f"{path}: no such file; run in the project's folder") from None
-    except yaml.YAMLError as error:
-        raise GradrankError(f"{path}: not YAML: {error}") from None
-    if not isinstance(raw, Mapping):
-        raise GradrankError(f"{path}: expected keys {', '.join(Params.model_fields)}")
-    return check(raw, str(path))
+    return check(read(path), str(path))
 
 
 def check(raw: Mapping[str, Any], where: str = "params.yaml") -> Params:
     """Params from the parsed file. Raises GradrankError listing every fault with its path."""
     faults: list[str] = []
-    raw = dict(raw)
     if "study" in raw:
         raise GradrankError(f"{where}: `study` is now called `run`; rename the key")
-    studies = raw.get("studies") or {}
-    raw["studies"] = check_studies(studies, faults)
-    raw["models"] = _check_models(raw.get("models") or {}, studies, faults)
-    raw["datasets"] = _check_datasets(raw.get("datasets") or {}, studies, faults)
-    params = validate(Params, raw, "", faults)
+    given = {key: raw.get(key) or {} for key in ("studies", "models", "datasets")}
+    own = _own_variants(given["studies"])
+    resolved = {
+        "studies": check_studies(given["studies"], faults),
+        "models": _check_models(given["models"], own, faults),
+        "datasets": check_datasets(given["datasets"], _keys(given["studies"]), faults),
+    }
+    params = validate(Params, dict(raw) | resolved, "", faults)
     if params is not None:
-        faults += _check_datasets_known("run.datasets", params.run.datasets, params)
-        if params.run.models != "all":
-            faults += _check_entries("run.models", params.run.models, params)
-        for name, study in params.studies.items():
-            where = f"studies.{name.replace('/', '.')}"
-            faults += _check_datasets_known(f"{where}.datasets", study.datasets, params)
-            faults += _check_entries(f"{where}.models", study.models, params)
+        written = chain(*map(_keys, (given["models"], given["datasets"], *own.values())))
+        faults += _unknown_names(params, set(written))
         if not faults:
             faults += _check_members(params)
-        faults += _check_evaluation(params.evaluation)
+        faults += check_evaluation(params.evaluation, params.datasets)
     if faults or params is None:
         raise GradrankError("\n".join([f"{where}:", *(f"  {fault}" for fault in faults)]))
     return params
 
 
-def _check_models(section: Any, studies: Any, faults: list[str]) -> dict[str, Variant]:
+def _keys(section: Any) -> list[str]:
+    return list(map(str, section)) if isinstance(section, Mapping) else []
+
+
+def _own_variants(studies: Any) -> dict[str, Mapping[str, Any]]:
+    """What each study says of variants of its own."""
+    sections = studies.items() if isinstance(studies, Mapping) else ()
+    own = {name: values.get("variants") for name, values in sections if isinstance(values, Mapping)}
+    return {name: variants for name, variants in own.items() if isinstance(variants, Mapping)}
+
+
+def _unknown_names(params: Params, written: set[str]) -> Iterator[str]:
+    """Data sets and models that the run or a study names and nothing has.
+
+    written: what params.yaml describes; of a description with a fault the fault alone is named.
+    """
+    datasets = params.dataset_names()
+    entries = {variant.entry for variant in params.models.values()}
+    known = sorted(entries | set(params.models))
+    faulty = written - entries - set(datasets)
+    asked = {f"studies.{name.replace('/', '.')}": study for name, study in params.studies.items()}
+    for where, listed in ({"run": params.run} | asked).items():
+        for name in listed.datasets:
+            if name not in datasets and name not in faulty:
+                yield f"{where}.datasets: {unknown('data set', name, datasets)}; your own needs `datasets.{name}.path`"
+        for name in listed.models if listed.models != "all" else ():
+            if name not in known and name.partition("-")[0] not in faulty:
+                yield f"{where}.models: {unknown('model', name, known)}"
+
+
+def _check_models(
+    section: Any, own: Mapping[str, Mapping[str, Any]], faults: list[str]
+) -> dict[str, Variant]:
     """Every registered model's variants, those with a name of their own, and those of the studies."""
     if not isinstance(section, Mapping):
         faults.append("models: expected a mapping from model name to its parameters")
         return {}
     found = expand(dict.fromkeys(models()) | dict(section), "models.", faults)
-    for study, values in studies.items() if isinstance(studies, Mapping) else ():
-        own = (values.get("variants") if isinstance(values, Mapping) else None) or {}
+    for study, variants in own.items():
         path = f"studies.{study}.variants."
-        for entry in own:
+        for entry in variants:
             if entry in models() or any(entry == variant.entry for variant in found.values()):
                 faults.append(f"{path}{entry}: the name is taken; choose another")
-        found = expand(own, path, faults) | found
+        found = expand(variants, path, faults) | found
     return found
-
-
-def _check_datasets_known(where: str, names: Iterable[str], params: Params) -> list[str]:
-    known = params.dataset_names()
-    return [
-        f"{where}: {unknown('data set', name, known)}; your own needs `datasets.{name}.path`"
-        for name in names
-        if name not in known
-    ]
-
-
-def _check_entries(where: str, names: Iterable[str], params: Params) -> list[str]:
-    """Each name must stand for a variant: an entry's, or one of a sweep."""
-    known = sorted({variant.entry for variant in params.models.values()} | set(params.models))
-    return [f"{where}: {unknown('model', name, known)}" for name in names if name not in known]
-
-
-def _check_datasets(section: Any, studies: Any, faults: list[str]) -> dict[str, Section]:
-    resolved: dict[str, Section] = {}
-    if not isinstance(section, Mapping):
-        faults.append("datasets: expected a mapping from data set name to its settings")
-        return {}
-    for name, entry in catalogue().items():
-        if entry.generator and name not in section:
-            faults.append(f"datasets.{name}: missing; it needs `queries` and `documents`")
-    for name, values in section.items():
-        entry = catalogue().get(name)
-        if entry is not None and not entry.generator:
-            faults.append(f"datasets.{name}: is in the catalogue and takes no settings; choose another name")
-        elif not re.fullmatch(NAME, str(name)) or name in (*RESERVED, *studies):
-            faults.append(
-                f"datasets.{name}: a data set's name is lower case letters, digits and _, and not "
-                f"one of {', '.join((*RESERVED, *studies))}"
-            )
-        elif entry is None and "path" not in (values or {}):
-            faults.append(
-                f"datasets.{name}: unknown data set{nearest(str(name), list(catalogue()))}; "
-                "your own data need `path`"
-            )
-        else:
-            kind = SyntheticParams if entry else OwnDataParams
-            checked = validate(kind, values or {}, f"datasets.{name}.", faults)
-            if checked is not None:
-                resolved[name] = checked
-            if isinstance(checked, OwnDataParams) and not checked.path.exists():
-                faults.append(f"datasets.{name}.path: {checked.path} does not exist")
-    return resolved
 
 
 def _check_members(params: Params) -> list[str]:
@@ -238,26 +194,13 @@ def _check_members(params: Params) -> list[str]:
                 faults.append(f"models.{name}: cannot be made of its own scores")
             elif member not in params.models:
                 faults.append(f"models.{name}: {unknown('model', member, params.models)}")
+            elif params.imported(member):
+                faults.append(
+                    f"models.{name}: {member!r} comes from elsewhere, and only trained models can be its members"
+                )
             elif missing := missing_packages(params.model(member)):
                 faults.append(
                     f"models.{name}: is made of the scores of {member!r}, which needs {', '.join(missing)}: "
                     f"install it, or name others in `models.{name}`"
                 )
-    return faults
-
-
-def _check_evaluation(evaluation: EvaluationParams) -> list[str]:
-    faults = []
-    for name in evaluation.metrics:
-        try:
-            find(name)
-        except GradrankError as error:
-            faults.append(f"evaluation.metrics: {error}")
-    faults += [
-        f"evaluation.conventions: {unknown('convention', name, CONVENTIONS)}"
-        for name in evaluation.conventions
-        if name not in CONVENTIONS
-    ]
-    if evaluation.convention not in evaluation.conventions:
-        faults.append(f"evaluation.conventions: must contain the primary one, {evaluation.convention!r}")
     return faults

@@ -24,11 +24,12 @@ from typing import Any
 
 from gradrank.data.stored import PAIRS, describe, files
 from gradrank.errors import GradrankError
+from gradrank.evaluation.elsewhere import IMPORTED
 from gradrank.files import sha256, write_json
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import stage_files
 from gradrank.processor import refusal
-from gradrank.results import MEMBERS, MODEL, PER_QUERY, SPEC, TIMING, DataSet, Fold, Method, Results
+from gradrank.results import MEMBERS, MODEL, PER_QUERY, TIMING, DataSet, Fold, Method, Results
 
 Hashes = dict[str, str]  # SHA-256 by path
 DATA_STAGES = ("fetch", "generate", "parse", "pairs")
@@ -69,7 +70,9 @@ def refuse(changed: list[str], record: Path) -> None:
 def in_force(params: Any, dataset: str, names: Iterable[str]) -> dict[str, Any]:
     """What a `gradrank.pipeline.params.Params` says of a data set and these models, as plain data."""
     settings = params.datasets.get(dataset)
-    return models_in_force(params, names) | {"dataset": settings.model_dump(mode="json") if settings else {}}
+    found = models_in_force(params, names)
+    found["evaluation"]["convention"] = params.convention(dataset)
+    return found | {"dataset": settings.model_dump(mode="json", exclude={"convention"}) if settings else {}}
 
 
 def models_in_force(params: Any, names: Iterable[str]) -> dict[str, Any]:
@@ -95,9 +98,19 @@ def code_files(names: Iterable[str]) -> dict[str, list[str]]:
 def measuring_files(names: Iterable[str]) -> dict[str, list[str]]:
     """The same up to the measured values of these registered models."""
     stages = {stage: stage_files(stage) for stage in MEASURING}
-    return stages | {
-        f"train {name}": stage_files("train", models()[name].__module__) for name in sorted(set(names))
-    }
+    return stages | {f"train {name}": making_files(name) for name in sorted(set(names))}
+
+
+def making_files(model: str) -> list[str]:
+    """The files that the scores of a registered model depend on, or those that come from elsewhere."""
+    if model == IMPORTED:
+        return stage_files("import_scores")
+    return stage_files("train", models()[model].__module__)
+
+
+def makers() -> set[str]:
+    """What may stand in spec.json as the model."""
+    return {*models(), IMPORTED}
 
 
 def rule_files(*stages: str) -> list[str]:
@@ -128,7 +141,7 @@ def data_files(dataset: str, data: Path) -> list[Path]:
 
 def result_files(own: DataSet, names: Iterable[str]) -> list[Path]:
     """Every file of a data set's results that equal parameters, code and data make equal."""
-    found = [own.summary_path, own.summary_page_path, *own.tables_path.glob("*")]
+    found = [own.summary_path, own.summary_page_path, own.queries_path, *own.tables_path.glob("*")]
     found += [path for name in names for path in own.method(name).folder.rglob("*")]
     return sorted(
         path for path in found if path.is_file() and path.name != TIMING and not path.name.startswith(".")
@@ -214,8 +227,8 @@ def _made_of(entry: dict[str, Any]) -> dict[str, tuple[list[Any], dict[str, str]
     trained, measured, summaries = _by_step(entry["results"])
     for name, variant in params["models"].items():
         own = trained.get(name, {})
-        specs = {path: digest for path, digest in own.items() if Path(path).name == SPEC}
-        causes = [params["seed"], variant, data, stages[f"train {variant['model']}"], specs]
+        made_with = [entry.get("processors"), entry["versions"]]
+        causes = [params["seed"], variant, data, stages[f"train {variant['model']}"], made_with]
         if any(f"/{MODEL}/{MEMBERS}/" in path for path in own):  # made of other models' scores
             causes.append({other: files for other, files in trained.items() if other != name})
         steps[f"train {name}"] = causes, own

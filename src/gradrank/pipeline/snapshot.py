@@ -1,48 +1,51 @@
-"""results/snapshot: the finished study in one folder, for DVC to version.
+"""results/snapshot: the finished run in one folder, for DVC to version: the same bytes wherever it is made.
 
 DVC deletes the outputs of a stage before it runs the stage. Were results/ its output, every `dvc repro` would train
 every model again; kept there (`persist`) without Snakemake's records, old metrics would pass for those of new
 parameters. So results/ stays Snakemake's, and DVC's output is a copy: each file that the finished targets are made
 of, at its place below results/, and in `.records/` what Snakemake knows of how it was made. Both go back together:
-Snakemake then finds nothing to do, and still knows what a changed parameter concerns.
+Snakemake then finds nothing to train, and still knows what a changed parameter concerns. What differs from machine to
+machine and from day to day stays where it was made: timings, the report, and of Snakemake's records when a job ran.
 """
 
 import csv
-import os
 import shutil
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from filecmp import cmp
 from pathlib import Path
+from typing import Any
 
 from gradrank.errors import GradrankError
-from gradrank.files import atomic, read_json, sha256
+from gradrank.files import atomic, read_json, sha256, write_json
 from gradrank.results import Results
 
 RESULTS, SNAPSHOT = Results().folder, Results().snapshot.folder
 METADATA = Path(".snakemake/metadata")
 RECORDS = SNAPSHOT / ".records"
+WHEN = {"starttime", "endtime", "job_hash"}  # of a record: what another run of the same job does not repeat
 PLOTTED = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10")  # as far as summary.json has them
 
 
-def keep() -> int:
-    """Copy what the targets in results/ are made of, with Snakemake's records; returns how many outputs.
+def snapshot(records: Iterable[Path], means: Path) -> int:
+    """Copy what these provenance.json are about, with Snakemake's records; returns how many outputs.
 
-    Works in the current folder, like Snakemake. Raises GradrankError where nothing is finished.
+    means: receives every data set's summary.json as one table, which DVC can plot. Works in the current folder, like
+    Snakemake. Raises GradrankError for a provenance.json that Snakemake did not make here.
     """
-    found = _made_of(RESULTS.iterdir() if RESULTS.is_dir() else ())
-    if not any(own.provenance_path in found for own in Results().datasets()):
-        raise GradrankError("results: nothing finished here; run `snakemake --cores 2` first")
+    for path in records:
+        if not _record(path).is_file():
+            raise GradrankError(f"{path}: nothing finished here; run `snakemake --cores 2` first")
+    found = _made_of(records)
     partial = SNAPSHOT.with_name(".snapshot.partial")
     shutil.rmtree(partial, ignore_errors=True)
     for path in found:
-        record = partial / ".records" / f"{path}.json"
-        record.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(_record(path), record)
+        write_json(partial / ".records" / f"{path}.json", _read_record(path))
         if RESULTS in path.parents:
             _copy(path, partial / path.relative_to(RESULTS))
     shutil.rmtree(SNAPSHOT, ignore_errors=True)
     partial.rename(SNAPSHOT)
+    _write_means(means)
     return len(found)
 
 
@@ -50,7 +53,6 @@ def restore() -> list[Path]:
     """Put back every output that is missing or differs, with its record; returns those.
 
     Of data/ only the records: DVC has the files at their place, and a record returns to the very file alone.
-    tracked.json stays away where there is no MLflow store that it could speak of.
     Killed at any moment, no file is left that its record does not describe; the same call completes.
     """
     if not RECORDS.is_dir():
@@ -63,11 +65,9 @@ def restore() -> list[Path]:
     for kept in sorted(RECORDS.rglob("*.json")):
         path = kept.relative_to(RECORDS).with_suffix("")
         copy = SNAPSHOT / path.relative_to(RESULTS) if RESULTS in path.parents else path
-        if _equal(_record(path), kept) and _equal(path, copy):
+        if _record(path).is_file() and _read_record(path) == read_json(kept) and _equal(path, copy):
             continue
         if RESULTS in path.parents:
-            if path == Results().tracked_path and not _has_store():
-                continue
             _delete(path)
         elif not path.is_file() or data.get(path) != sha256(path):
             continue
@@ -91,8 +91,8 @@ def restore_if_empty() -> list[Path]:
     return []
 
 
-def write_means(out: Path) -> None:
-    """The kept data sets' summary.json as one table, which DVC can plot: a row a data set and method."""
+def _write_means(out: Path) -> None:
+    """A row a data set and method of what is kept."""
     with atomic(out) as partial, partial.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["method", *PLOTTED])
@@ -102,7 +102,7 @@ def write_means(out: Path) -> None:
 
 
 def _made_of(targets: Iterable[Path]) -> list[Path]:
-    """Those targets that Snakemake made, and all that they are made of, as far as it made that and it is there."""
+    """These targets and all that they are made of, as far as Snakemake made that and it is there."""
     waiting, found = list(targets), set()
     while waiting:
         path = waiting.pop()
@@ -121,16 +121,17 @@ def _record(path: Path) -> Path:
     return METADATA.joinpath(*(f"@{piece}" for piece in pieces[:-1]), pieces[-1])
 
 
+def _read_record(path: Path) -> dict[str, Any]:
+    """An output's record without WHEN."""
+    return {key: value for key, value in read_json(_record(path)).items() if key not in WHEN}
+
+
 def _equal(path: Path, copy: Path) -> bool:
     """Whether two files, or all files of two folders, hold the same."""
     if path.is_dir() and copy.is_dir():
         names = {each.name for folder in (path, copy) for each in folder.iterdir()}
         return all(_equal(path / name, copy / name) for name in names)
     return path.is_file() and copy.is_file() and cmp(path, copy, shallow=False)
-
-
-def _has_store() -> bool:
-    return bool(os.environ.get("MLFLOW_TRACKING_URI")) or Path("mlflow.db").is_file()
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -4,6 +4,7 @@ lambdamart: { num_leaves: 31 }                            # the registered model
 small_trees: { model: lambdamart, num_leaves: 7 }         # a variant: the same model with other values
 lambdamart: { learning_rate: [0.05, 0.1] }                # a sweep: lambdamart-learning_rate=0.05, ...=0.1
 ranknet_two_layer: { grid: { hidden: [[32], [64, 32]] } } # the same where the parameter itself is a list
+their_system: { scores: "runs/fold{fold}.txt" }           # a ranking from elsewhere: not trained, read
 """
 
 import re
@@ -15,6 +16,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict
 
 from gradrank.errors import nearest
+from gradrank.evaluation.elsewhere import IMPORTED, fault
 from gradrank.learning.model import Model, models
 from gradrank.validation import validate
 
@@ -26,7 +28,7 @@ class Variant(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    model: str  # the registered one
+    model: str  # the registered one, or `imported`
     entry: str
     params: dict[str, Any]  # all of the model's, resolved
     swept: dict[str, Any] = {}  # of them, those that tell this variant from the others of its entry
@@ -41,6 +43,8 @@ def expand(section: Mapping[str, Any], path: str, faults: list[str]) -> dict[str
         where = f"{path}{entry}"
         if entry in models() and model != entry:
             faults.append(f"{where}.model: {entry!r} is a model itself; give the variant another name")
+        elif model == entry and model not in models() and set(values) == {"scores"}:
+            found |= _imported(str(entry), values, where, faults)
         elif model not in models():
             hint = nearest(str(model), list(models()))
             faults.append(
@@ -51,6 +55,16 @@ def expand(section: Mapping[str, Any], path: str, faults: list[str]) -> dict[str
         else:
             found |= _variants(str(entry), models()[model], values, where, faults)
     return found
+
+
+def _imported(entry: str, values: dict[str, Any], where: str, faults: list[str]) -> dict[str, Variant]:
+    if not re.fullmatch(NAME, entry) or entry == IMPORTED:
+        faults.append(f"{where}: a method's name is lower case letters, digits and _, and not {IMPORTED!r}")
+    elif reason := fault(values["scores"]):
+        faults.append(f"{where}.scores: {reason} (got {values['scores']!r})")
+    else:
+        return {entry: Variant(model=IMPORTED, entry=entry, params=values)}
+    return {}
 
 
 def _variants(

@@ -17,10 +17,9 @@ from gradrank.data.layout import find_layout
 from gradrank.data.stored import COLLECTION
 from gradrank.errors import GradrankError
 from gradrank.files import sha256
-from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import PACKAGE
 from gradrank.pipeline.params import Params
-from gradrank.pipeline.provenance import code_digests, code_files, in_force, registered
+from gradrank.pipeline.provenance import code_digests, code_files, in_force, makers, registered
 from gradrank.pipeline.study_provenance import study_code_files, study_in_force
 from gradrank.processor import form, refusal
 from gradrank.results import PER_QUERY, PROVENANCE, DataSet, Fold, Recorded, Results
@@ -66,7 +65,7 @@ def verify(params: Params, results: Path, data: Path) -> Iterator[Check]:
 def _dataset(params: Params, own: DataSet, data: Path) -> Iterator[Check]:
     name, record, again = own.name, own.provenance(), f"snakemake --cores 2 {own.name}"
     yield from _parameters(name, record["params"], in_force(params, name, params.model_names()), again)
-    yield from _code(name, record["code"], code_files(registered(record["params"]) & models().keys()), again)
+    yield from _code(name, record["code"], code_files(registered(record["params"]) & makers()), again)
     yield from _data(params, name, record["data"], data)
     yield from _results(own, record["results"], f"{again} --forcerun provenance")
     yield from _processors(name, record["processors"], f"rm -rf {own.folder} && {again}")
@@ -78,7 +77,7 @@ def _study(params: Params, name: str, study: Recorded, root: Results) -> Iterato
     if name not in params.studies:
         yield Check(False, f"{name}: no longer in params.yaml", f"rm -r {study.folder}")
         return
-    names = registered(record["params"]) & models().keys()
+    names = registered(record["params"]) & makers()
     yield from _parameters(name, record["params"], study_in_force(params, name), again)
     yield from _code(name, record["code"], study_code_files(name, names), again)
     yield from _read(name, record["read"], root, again)
@@ -166,7 +165,7 @@ def _results(own: DataSet, recorded: dict[str, str], again: str) -> Iterator[Che
     """A method, or the tables, may be absent altogether; the summary is in git, as the record is."""
     paths = sorted(own.folder / path for path in recorded)
     files = {path: recorded[str(path.relative_to(own.folder))] for path in paths}
-    committed = (own.summary_path, own.summary_page_path)
+    committed = (own.summary_path, own.summary_page_path, own.queries_path)
     groups = [
         {path: files[path] for path in group}
         for _, group in groupby(paths, lambda path: path.relative_to(own.folder).parts[0])

@@ -1,5 +1,6 @@
 """Everything that the report shows, read from results/ and data/parquet/ once."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,10 @@ from gradrank.data.catalogue import catalogue
 from gradrank.data.stored import COLLECTION
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
+from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import read_test_queries
+from gradrank.evaluation.primary import primary_convention
+from gradrank.evaluation.short_lists import warning
 from gradrank.files import read_json
 from gradrank.git import revision
 from gradrank.report.tables.summary_tables import means, read_tables
@@ -36,12 +40,14 @@ class Fold:
 class DataSet:
     """One data set's results. `tables` is empty where only the committed summary.json is here.
 
+    convention: the primary one, of `summary`. warning: what is to be said of its short lists, if anything.
     queries: (q,) values of the headline metric by model, the queries in one order; empty where they differ.
     costs: of the models whose times are here.
     """
 
     name: str
     title: str
+    convention: str
     summary: dict[str, dict[str, float | None]]
     tables: dict[str, list[Row]]
     queries: dict[str, "np.ndarray"]
@@ -49,6 +55,17 @@ class DataSet:
     meta: dict[str, Any] | None
     notices: list[str]
     costs: dict[str, Cost] = field(default_factory=dict)
+    warning: str | None = None
+
+    @property
+    def here(self) -> bool:
+        """Whether it was run here; otherwise means that were committed, of a run whose settings nobody knows here."""
+        return bool(self.tables)
+
+    @property
+    def explained(self) -> set[str]:
+        """The methods whose parameters are here."""
+        return {model for model, folds in self.folds.items() if folds}
 
     @cached_property
     def metrics(self) -> list[str]:
@@ -64,6 +81,16 @@ class DataSet:
         return sorted(self.summary, key=lambda model: -(self.summary[model].get(self.headline) or 0.0))
 
 
+def measures(datasets: Sequence[DataSet]) -> str:
+    """The headline metrics and their conventions in words; each with its data sets where they differ."""
+    found: dict[str, list[str]] = {}
+    for each in datasets:
+        found.setdefault(f"{metric_label(each.headline)} under `{each.convention}`", []).append(each.name)
+    if len(found) == 1:
+        return next(iter(found))
+    return ", ".join(f"{shown} ({', '.join(names)})" for shown, names in found.items())
+
+
 def headline(summary: dict[str, dict[str, float | None]]) -> str:
     """NDCG@10 if it was measured, else the first metric."""
     metrics = next(iter(summary.values()))
@@ -74,28 +101,44 @@ def headline(summary: dict[str, dict[str, float | None]]) -> str:
 class Contents:
     """What was run: data sets and studies (the page of each) by name, and the data sets that are not finished."""
 
-    convention: str
     datasets: list[DataSet]
     studies: list[dict[str, Any]]
     unfinished: list[str]
     params: str | None
     revision: str | None
 
+    @property
+    def here(self) -> list[DataSet]:
+        return [dataset for dataset in self.datasets if dataset.here]
+
+    @property
+    def committed(self) -> list[DataSet]:
+        return [dataset for dataset in self.datasets if not dataset.here]
+
 
 def read_contents(found: Results, convention: str, params: Path, data: Path) -> Contents:
-    """Read every data set with a summary. Raises GradrankError where there is none."""
+    """Read every data set with a summary; convention: of those that params.yaml names no primary one for.
+
+    Raises GradrankError where there is none.
+    """
     datasets = found.datasets()
     finished = [each for each in datasets if each.summarised]
     if not finished:
         raise GradrankError(f"{found.folder}: no data set with a {SUMMARY}; run `snakemake --cores 2` first")
     text = params.read_text(encoding="utf-8") if params.is_file() else None
-    titles = _titles(text)
-    pages = found.pages()
+    values = yaml.safe_load(text or "") or {}
+    titles = _titles(values)
+    pages = study_pages(found)
     on_pages = {model for page in pages for model in page.get("models", ())}
     return Contents(
-        convention=convention,
         datasets=[
-            _read_dataset(each, titles.get(each.name, each.name), convention, data, on_pages)
+            _read_dataset(
+                each,
+                titles.get(each.name, each.name),
+                primary_convention(values, each.name, convention),
+                data,
+                on_pages,
+            )
             for each in finished
         ],
         studies=pages,
@@ -105,9 +148,17 @@ def read_contents(found: Results, convention: str, params: Path, data: Path) -> 
     )
 
 
-def _titles(params: str | None) -> dict[str, str]:
+def study_pages(root: Results) -> list[dict[str, Any]]:
+    """page.json of every finished study, by name; of one that is not its reduced form's, where that is."""
+    studies = {name.partition("/")[0]: root.study(name.partition("/")[0]) for name in root.studies()}
+    forms = ((each.page_path, each.reduced.page_path) for each in studies.values())
+    found = (next((path for path in paths if path.is_file()), None) for paths in forms)
+    return [read_json(path) for path in found if path]
+
+
+def _titles(params: Mapping[str, Any]) -> dict[str, str]:
     """What a data set is called: in the catalogue, or by the user in params.yaml."""
-    own = (yaml.safe_load(params or "") or {}).get("datasets") or {}
+    own = params.get("datasets") or {}
     titles = {name: entry.title for name, entry in catalogue().items()}
     return titles | {name: values["title"] for name, values in own.items() if (values or {}).get("title")}
 
@@ -127,7 +178,8 @@ def _read_dataset(
     else:
         tables = {}
         notices.append(
-            "Only the committed means are here. Intervals, plots and tests need the per-query values: run "
+            "Only the committed means are here, of a run elsewhere whose settings need not be those of this "
+            "params.yaml. Intervals, plots and tests need the per-query values: run "
             f"`snakemake {own.name}`."
         )
     others = [method.name for method in own.methods() if method.evaluated]
@@ -138,6 +190,7 @@ def _read_dataset(
     return DataSet(
         name=own.name,
         title=title,
+        convention=convention,
         summary=summary,
         tables=tables,
         queries=_read_queries(own, summary, convention) if tables else {},
@@ -145,6 +198,7 @@ def _read_dataset(
         costs={model: cost for model, cost in costs.items() if cost},
         meta=read_json(meta) if meta.is_file() else None,
         notices=notices,
+        warning=warning(tables.get("short_lists", []), own.name, convention),
     )
 
 

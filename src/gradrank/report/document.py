@@ -10,12 +10,13 @@ from pathlib import Path
 from gradrank.files import atomic
 from gradrank.report.contents import read_contents
 from gradrank.report.own_tables import write_tables
-from gradrank.report.pages import datasets, overview, studies
+from gradrank.report.pages import datasets, methods, overview, studies
 from gradrank.report.pages import making as provenance
 from gradrank.report.pages.page import render_page
+from gradrank.report.plots.files import write_figures
 from gradrank.results import Results
 
-PAGES = (overview, studies, datasets, provenance)
+PAGES = (overview, studies, datasets, methods, provenance)
 
 
 def report(
@@ -25,14 +26,16 @@ def report(
     params: Path = Path("params.yaml"),
     data: Path = Path("data/parquet"),
 ) -> None:
-    """Write `out`, and its tables into the folder of that name, from every data set with a summary.json.
+    """Write `out`, and its tables and figures into the folder of that name, from every data set with a summary.json.
 
-    convention: the one that summary.json was made under. params: shown as they are. data: where the Parquet
-    collections' .json files lie. Equal results give equal bytes but for the times and memory shown.
-    Raises GradrankError where there is no data set to report or a file cannot be read.
+    convention: the one that summary.json was made under, where params names none of a data set's own. params: shown
+    as they are. data: where the Parquet collections' .json files lie. Equal results give equal bytes but for the
+    times and memory shown. Raises GradrankError where there is no data set to report or a file cannot be read.
     """
     contents = read_contents(Results(Path(results)), convention, Path(params), Path(data))
     pages = [page for module in PAGES for page in module.pages(contents)]
     with atomic(Path(out)) as partial:
         partial.write_text(render_page("layout.html", pages=pages, contents=contents), encoding="utf-8")
-    write_tables(contents, Path(out).with_suffix(""))
+    folder = Path(out).with_suffix("")
+    write_tables(contents, folder)
+    write_figures({name: drawing for page in pages for name, drawing in page.figures.items()}, folder)

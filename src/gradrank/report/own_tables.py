@@ -1,31 +1,40 @@
-"""The report's own tables as CSV and Markdown; those of one data set lie in results/<dataset>/tables/."""
+"""The report's own tables as CSV, Markdown and LaTeX; those of one data set lie in results/<dataset>/tables/."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradrank.report.contents import Contents
+from gradrank.report.contents import Contents, measures
 from gradrank.report.pages.datasets import costs
 from gradrank.report.pages.making import package_versions
-from gradrank.report.tables.table import Column, Row, Table, Wide, write_table
+from gradrank.report.tables.table import Column, Row, Table, Wide
+from gradrank.report.tables.writing import write_table
 
 DATASET = Column("dataset")
 
 
 def write_tables(contents: Contents, folder: Path) -> None:
-    """overview: the headline metric of each method and data set; data, costs and versions as in the report."""
+    """overview: the headline metric of each method and data set run here; data, costs, versions as in the report."""
     for table in (_overview(contents), _data(contents), _costs(contents), _versions(contents)):
         write_table(table, folder)
 
 
 def _overview(contents: Contents) -> Table:
     rows = [
-        {"dataset": each.name, "model": model, "metric": each.headline, "mean": means[each.headline]}
-        for each in contents.datasets
+        {
+            "dataset": each.name,
+            "model": model,
+            "metric": each.headline,
+            "convention": each.convention,
+            "mean": means[each.headline],
+        }
+        for each in contents.here
         for model, means in each.summary.items()
         if means.get(each.headline) is not None
     ]
-    columns = (DATASET, Column("model"), Column("metric"), Column("mean", form=".4f"))
-    return Table("overview", "Results", columns, rows, wide=Wide(("model",), "dataset", "{mean}"))
+    columns = (DATASET, Column("model"), Column("metric"), Column("convention"), Column("mean", form=".4f"))
+    note = f"{measures(contents.here)}, mean over folds." if contents.here else ""
+    wide = Wide(("model",), "dataset", "{mean}", best="mean")
+    return Table("overview", "Results at a glance", columns, rows, note, wide=wide)
 
 
 def _data(contents: Contents) -> Table:

@@ -9,8 +9,9 @@ import pytest
 from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_file, evaluate_folds, letor_report
 from gradrank.evaluation.export import export_model, export_scores, export_trec
-from gradrank.evaluation.judgements import Judgements, read_judgements, read_scores
+from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.score_files import read_scores
 from made_collection import store
 
 LETOR = """\

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradrank.data.collection import Collection
+from gradrank.data.stored import describe
 from gradrank.evaluation.statistics import paired_t
-from gradrank.files import read_json
 from gradrank.learning.perceptron import committee_epoch, prank_epoch
 from gradrank.learning.selection import measure, per_query
 from gradrank.models.oap_bpm import OAPBPM
@@ -125,7 +125,7 @@ def test_mq2007_ranks_prank_below_oap_bpm(mq2007):
     One PRank's mean moves by .01 with its seed, so three seeds are averaged.
     """
     prank, oap_bpm = [], []
-    for fold in read_json(mq2007.with_suffix(".json"))["folds"]:
+    for fold in describe(mq2007)["folds"]:
         train, vali, test = (Collection.read(mq2007, fold[split]) for split in ("train", "vali", "test"))
 
         def ap(model, test=test):

@@ -10,7 +10,7 @@ from gradrank.errors import GradrankError
 from gradrank.learning.model import models
 from gradrank.pipeline import code_closure
 from gradrank.pipeline.code_closure import PACKAGE, STAGES, code, digest, sources, stage_files
-from gradrank.pipeline.params import RESERVED
+from gradrank.pipeline.datasets import RULES
 
 REPORTING = {"evaluation/metrics.py", "evaluation/evaluate.py", "report/tables/summary.py", "cli.py"}
 WORKFLOW = {"pipeline/mlflow_import.py", "pipeline/params.py", "pipeline/provenance.py"}
@@ -101,4 +101,4 @@ def test_every_rule_that_runs_a_command_is_a_stage_of_that_name():
             rules[name] = re.findall(r"gradrank ([\w-]+)", body.partition("shell:")[2])
     assert {name for name, commands in rules.items() if commands} == STAGES.keys()
     assert all(commands in ([], [name.replace("_", "-")]) for name, commands in rules.items())
-    assert rules.keys() | {"all"} <= set(RESERVED)
+    assert rules.keys() | {"all"} <= set(RULES)

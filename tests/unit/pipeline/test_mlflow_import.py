@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +19,8 @@ from gradrank.errors import GradrankError
 from gradrank.files import write_json
 from gradrank.models.single_feature import SingleFeature
 from gradrank.pipeline.mlflow_import import track
+from gradrank.pipeline.mlflow_parents import dataset_input
+from gradrank.pipeline.mlflow_runs import read_tracked
 
 FOLDS, STEPS, FEATURES = 3, 4, 5
 MODELS = ["baseline", "single_feature"]
@@ -53,6 +56,7 @@ def make_results(results: Path, dataset: str = "toy", models: list[str] = MODELS
                 "seed": 7,
                 "job_seed": 100 + fold,
                 "data_sha256": dataset.encode().hex().ljust(64, "0"),
+                "processor": "avx2",
                 "versions": {"gradrank": "0.1.0", "python": "3.11.7", "torch": "2.13.0+cpu"},
             }
             write_json(folder / "spec.json", spec)
@@ -142,6 +146,94 @@ def test_runs_are_nested_and_described(study):
         }
 
 
+def test_the_data_set_is_an_input_and_code_and_processor_are_tags(study):
+    _, uri = study
+    for run in all_runs(uri):
+        (given,) = run.inputs.dataset_inputs
+        assert (given.dataset.name, given.dataset.digest) == ("toy", b"toy".hex().ljust(64, "0")[:36])
+        columns = [each["name"] for each in json.loads(given.dataset.schema)["mlflow_colspec"]]
+        assert columns == ["qid", "label", "docid", *(f"f{number}" for number in range(1, FEATURES + 1))]
+    tags = next(run.data.tags for run in all_runs(uri) if run.info.run_name == "baseline")
+    assert len(tags["code.train"]) == len(tags["code.evaluate_folds"]) == 16
+    assert tags["processor"] == "avx2"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "settings", "kind", "source"),
+    [
+        ("mine", {"path": "/data/mine"}, "local", {"uri": "/data/mine"}),
+        (
+            "synthetic_net",
+            {"queries": 9},
+            "code",
+            {"tags": {"generator": "gradrank generate net", "queries": 9}},
+        ),
+    ],
+)
+def test_the_source_of_a_data_set(dataset, settings, kind, source):
+    given = dataset_input(dataset, {"features": 1, "data_sha256": "ab" * 32}, settings).dataset
+    assert (given.source_type, json.loads(given.source)) == (kind, source)
+
+
+def tree(uri: str) -> dict[str, str | None]:
+    names = {run.info.run_id: run.info.run_name for run in all_runs(uri)}
+    return {run.info.run_name: names.get(run.data.tags.get("mlflow.parentRunId")) for run in all_runs(uri)}
+
+
+def test_variants_studies_and_seeds_lie_below_their_own_runs(tmp_path, monkeypatch):
+    names = ["plain", "trees-leaves=7", "trees-leaves=15", "own-loss=ap", "seeded"]
+    results, uri = make_results(tmp_path / "results", models=names), f"sqlite:///{tmp_path}/mlflow.db"
+    for fold in (results / "toy/seeded").glob("fold*"):
+        shutil.copytree(fold, fold / "seed2")
+        (fold / "seed1").mkdir()
+        for path in [path for path in fold.iterdir() if not path.name.startswith("seed")]:
+            path.rename(fold / "seed1" / path.name)
+    page = results / "studies/arsm"
+    (page / "tables").mkdir(parents=True)
+    for path in (page / "numbers.json", page / "page.md", page / "tables/one.csv"):
+        path.write_text("{}")
+    (results / "report/toy").mkdir(parents=True)
+    (results / "report/toy/ranks.svg").write_text("<svg/>")
+    studies = {"arsm": {"datasets": ["toy"], "models": ["plain", "own-loss=ap"], "own": ["own-loss=ap"]}}
+    for _ in range(2):
+        track(results, ["toy"], [name for name in names if name != "own-loss=ap"], PARAMS, uri, studies)
+    assert len(all_runs(uri)) == 11
+    assert tree(uri) == {
+        "toy": None,
+        "arsm": None,
+        "plain": "toy",
+        "trees": "toy",
+        "trees-leaves=7": "trees",
+        "trees-leaves=15": "trees",
+        "own": "arsm",
+        "own-loss=ap": "own",
+        "seeded": "toy",
+        "seeded seed 1": "seeded",
+        "seeded seed 2": "seeded",
+    }
+    runs = {run.info.run_name: run for run in all_runs(uri)}
+    assert {run.info.status for run in runs.values()} == {"FINISHED"}
+    assert runs["arsm"].data.params["models"] == '["plain", "own-loss=ap"]'
+    found = {name: artefacts(client(uri), run.info.run_id) for name, run in runs.items()}
+    assert found["toy"] == ["figures/ranks.svg"] and found["arsm"] == [
+        "numbers.json",
+        "page.md",
+        "tables/one.csv",
+    ]
+    assert "fold2/data/fold/spec.json" in found["seeded seed 2"] and found["seeded"] == ["per_query.parquet"]
+    assert runs["seeded seed 1"].data.metrics["cost/seconds"] == 1.5 * FOLDS
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    below = {
+        name: [each.model for each in read_tracked(runs[name].info.run_id)]
+        for name in ("toy", "arsm", "trees")
+    }
+    assert below == {
+        "toy": ["plain", "seeded", "trees-leaves=15", "trees-leaves=7"],
+        "arsm": ["own-loss=ap"],
+        "trees": ["trees-leaves=15", "trees-leaves=7"],
+    }
+
+
 def test_metrics_are_the_means_of_the_primary_convention(study):
     _, uri = study
     run = next(run for run in all_runs(uri) if run.info.run_name == "single_feature")
@@ -189,6 +281,9 @@ def test_pyfunc_scores_as_the_model_does(study, monkeypatch):
     np.testing.assert_array_equal(
         loaded.predict(table.assign(qid=[3, 3, 1, 1, 1, 9])), -table["f2"].to_numpy(np.float64)
     )
+    for kind in (np.float64, np.int32, np.int64):
+        numbers = table.mul(9).round().astype(kind)
+        np.testing.assert_array_equal(loaded.predict(numbers), -numbers["f2"].to_numpy(np.float64))
     assert len(loaded.predict(loaded.input_example)) == len(loaded.input_example)
     with pytest.raises(Exception, match="f5"):
         loaded.predict(table.drop(columns="f5"))

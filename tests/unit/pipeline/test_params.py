@@ -52,10 +52,19 @@ def test_fault_is_named_by_its_path(changes, message):
         ({"synthetic_net": {"queris": 4, "documents": 5}}, "(did you mean 'queries'?)"),
         ({"synthetic_net": {"queries": 1, "documents": 5}}, "greater than or equal to 5 (got 1)"),
         ({"mq2007": {"path": "x"}}, "datasets.mq2007: is in the catalogue"),
-        ({"report": {"path": "x"}}, "datasets.report: a data set's name"),
+        ({"report": {"path": "x"}}, "datasets.report: a rule of the workflow has this name"),
+        ({"all": {"path": "x"}}, "datasets.all: a rule of the workflow has this name"),
+        ({"arsm": {"path": "x"}}, "datasets.arsm: a study has this name"),
+        ({"studies": {"path": "x"}}, "datasets.studies: results/studies holds something else"),
         ({"My Data": {"path": "x"}}, "datasets.My Data: a data set's name"),
         ({"mine": {}}, "datasets.mine: unknown data set"),
-        ({"mine": {"path": "/no/such/folder"}}, "datasets.mine.path: /no/such/folder does not exist"),
+        ({"mine": {"path": "/no/such/folder"}}, "datasets.mine.path: /no/such/folder does not exist (got"),
+        ({"mine": {"path": "~/no/such"}}, f"datasets.mine.path: {Path.home()}/no/such does not exist"),
+        ({"mine": {"path": "~nobody-at-all/x"}}, "write the folder out (got '~nobody-at-all/x')"),
+        (
+            {"mine": {"path": "/data/{fold}"}},
+            "datasets.mine.path: Snakemake takes {...} in a path for a wildcard",
+        ),
     ],
 )
 def test_fault_in_a_data_set(dataset, message):
@@ -68,7 +77,11 @@ def test_fault_in_a_data_set(dataset, message):
     ("evaluation", "message"),
     [
         ({"metrics": ["ndgc@10"]}, "unknown metric 'ndgc@10'"),
-        ({"convention": "letor"}, "must contain the primary one, 'letor'"),
+        ({"convention": "trec"}, "must contain the primary one, 'trec'"),
+        (
+            {"convention": "letor"},
+            "evaluation.convention: unknown convention 'letor' (did you mean 'letor4'?)",
+        ),
         ({"conventions": ["letor4", "treck"]}, "unknown convention 'treck' (did you mean 'trec'?)"),
     ],
 )
@@ -82,6 +95,45 @@ def test_all_faults_are_named_at_once():
     with pytest.raises(GradrankError) as caught:
         check(raw(sed=1, seed="x", models={"ranksv": {}}))
     assert str(caught.value).count("\n  ") == 3
+    assert str(caught.value).startswith("params.yaml:\n")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {
+            "models": {"lambdamart": {"num_leaves": "x"}},
+            "run": {"datasets": ["mq2007"], "models": ["lambdamart"]},
+        },
+        {"models": {"mine": {"model": "lamdamart"}}, "run": {"datasets": ["mq2007"], "models": ["mine"]}},
+        {
+            "models": {"lambdamart": {"learning_rate": [0.1, 0.2], "num_leaves": 0}},
+            "run": {"datasets": ["mq2007"], "models": ["lambdamart-learning_rate=0.1"]},
+        },
+        {"datasets": raw()["datasets"] | {"mine": {"path": "/no"}}, "run": {"datasets": ["mine"]}},
+        {"studies": {"arsm": {"models": ["deep"], "variants": {"deep": {"model": "arms"}}}}},
+    ],
+)
+def test_one_fault_is_one_message(changes):
+    with pytest.raises(GradrankError) as caught:
+        check(raw(**changes))
+    assert str(caught.value).count("\n  ") == 1, caught.value
+
+
+def test_a_misspelt_variant_of_a_sound_sweep_is_named():
+    changes = {
+        "models": {"lambdamart": {"num_leaves": [7, 15]}},
+        "run": {"datasets": ["mq2007"], "models": ["lambdamart-num_leaves=9"]},
+    }
+    with pytest.raises(GradrankError, match=r"unknown model .lambdamart-num_leaves=9. .did you mean"):
+        check(raw(**changes))
+
+
+def test_the_home_folder_is_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "mine.svm").touch()
+    params = check(raw(datasets=raw()["datasets"] | {"mine": {"path": "~/mine.svm"}}))
+    assert params.datasets["mine"].path == tmp_path / "mine.svm"
 
 
 def test_shipped_file_resolves_every_model():
@@ -90,11 +142,3 @@ def test_shipped_file_resolves_every_model():
     assert params.model_names() == sorted(params.model_names())
     for variant in params.models.values():
         assert set(variant.params) == set(models()[variant.model].Params.model_fields)
-
-
-def test_missing_and_broken_files(tmp_path):
-    with pytest.raises(GradrankError, match="no such file"):
-        load(tmp_path / "params.yaml")
-    (tmp_path / "params.yaml").write_text("a: [1")
-    with pytest.raises(GradrankError, match="not YAML"):
-        load(tmp_path / "params.yaml")

@@ -130,13 +130,13 @@ def test_mlflows_own_tags():
     from mlflow.entities import RunStatus
     from mlflow.utils import mlflow_tags
 
-    from gradrank.pipeline import mlflow_import
+    from gradrank.pipeline import mlflow_import, mlflow_parents
 
-    own = Path(mlflow_import.__file__).read_text()
+    own = "".join(Path(module.__file__).read_text() for module in (mlflow_import, mlflow_parents))
     for tag in ("PARENT_RUN_ID", "SOURCE_NAME", "GIT_COMMIT"):
         name = getattr(mlflow_tags, f"MLFLOW_{tag}")
         assert f'"{name}"' in own, (
-            f"MLflow's tag is now {name}, see pipeline/mlflow_import.py and mlflow_runs.py"
+            f"MLflow's tag is now {name}, see pipeline/mlflow_parents.py, mlflow_import.py and mlflow_runs.py"
         )
     finished = RunStatus.to_string(RunStatus.FINISHED)
     assert finished == mlflow_import.FINISHED, "see FINISHED in pipeline/mlflow_import.py"

@@ -1,7 +1,9 @@
 """results/snapshot: kept and put back with Snakemake's records, whole or not at all, after a kill too."""
 
 import json
+import random
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 import gradrank.pipeline.snapshot as snapshot
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
-from gradrank.pipeline.snapshot import RESULTS, SNAPSHOT, keep, restore, restore_if_empty, write_means
+from gradrank.pipeline.snapshot import RESULTS, SNAPSHOT, restore, restore_if_empty
 
 LONG = "lambdamart-" + "-".join(
     f"a_parameter_{i}=0.{i}" for i in range(12)
@@ -26,8 +28,8 @@ MADE_OF = {
     RESULTS / "toy/tables": [FOLD / "scores.parquet"],
     RESULTS / "other/summary.json": [],  # of a data set that the study does not have
     RESULTS / "toy/provenance.json": [RESULTS / "toy/summary.json"],
-    RESULTS / "tracked.json": [RESULTS / "toy/summary.json"],
 }
+RECORD = RESULTS / "toy/provenance.json"
 OF_STUDY = [path for path in MADE_OF if "other" not in path.parts]
 
 
@@ -38,7 +40,8 @@ def make(path: Path, content: str) -> None:
     file.write_text(content)
     record = snapshot._record(path)
     record.parent.mkdir(parents=True, exist_ok=True)
-    record.write_text(json.dumps({"input": list(map(str, MADE_OF[path])), "made": content}))
+    when = {"starttime": time.time(), "endtime": time.time(), "job_hash": random.getrandbits(64)}
+    record.write_text(json.dumps({"input": list(map(str, MADE_OF[path])), "made": content, **when}))
 
 
 @pytest.fixture(autouse=True)
@@ -46,14 +49,13 @@ def project(tmp_path, monkeypatch) -> None:
     """A finished study, kept, in the current folder, whose name has a space."""
     (tmp_path / "a checkout").mkdir()
     monkeypatch.chdir(tmp_path / "a checkout")
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    Path("mlflow.db").touch()
     for path in MADE_OF:
         make(path, f"first {path}")
     write_json(RESULTS / "toy/summary.json", {"lambdamart": {"ndcg@10": 0.5, "map": 0.25}})
     files = {str(PARQUET): sha256(PARQUET)}
     write_json(RESULTS / "toy/provenance.json", {"data": {"files": files}})
-    assert keep() == len(OF_STUDY)
+    (FOLD / "timing.json").write_text("{}")
+    assert snapshot.snapshot([RECORD], Path("methods.csv")) == len(OF_STUDY)
 
 
 def state(paths=OF_STUDY) -> dict:
@@ -63,7 +65,7 @@ def state(paths=OF_STUDY) -> dict:
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         found |= {file: file.read_bytes() for file in files if file.is_file()}
         if snapshot._record(path).is_file():
-            found[path, "record"] = read_json(snapshot._record(path))
+            found[path, "record"] = snapshot._read_record(path)
     return found
 
 
@@ -93,13 +95,20 @@ def test_other_data_keep_their_own_record():
     assert read_json(snapshot._record(PARQUET))["made"] == "other rows"
 
 
-def test_without_an_mlflow_store_nothing_says_that_it_holds_the_runs():
-    Path("mlflow.db").unlink()
-    (RESULTS / "tracked.json").unlink()
-    assert restore() == [] and not (RESULTS / "tracked.json").exists()
+def test_the_same_results_give_the_same_snapshot_at_another_time():
+    def snapshot_of_files():
+        return {path: path.read_bytes() for path in SNAPSHOT.rglob("*") if path.is_file()}
+
+    before = snapshot_of_files()
+    for path in MADE_OF:
+        if path != RECORD and path.name != "summary.json":
+            make(path, f"first {path}")
+    (FOLD / "timing.json").write_text('{"seconds": 7}')
+    snapshot.snapshot([RECORD], Path("methods.csv"))
+    assert snapshot_of_files() == before and not any(path.name == "timing.json" for path in before)
 
 
-@pytest.mark.parametrize("killed_at", range(1, 7))
+@pytest.mark.parametrize("killed_at", range(1, 6))
 def test_killed_restore_leaves_no_file_that_its_record_does_not_describe(monkeypatch, killed_at):
     whole = state()
     for path in OF_STUDY[2:]:
@@ -127,7 +136,6 @@ def test_killed_restore_leaves_no_file_that_its_record_does_not_describe(monkeyp
 
 
 def test_means_are_a_table_with_a_row_a_method():
-    write_means(Path("methods.csv"))
     assert Path("methods.csv").read_text().splitlines() == [
         "method,ndcg@1,ndcg@10,mean_ndcg,map,p@10",
         "toy: lambdamart,,0.5,,0.25,",
@@ -139,4 +147,4 @@ def test_without_results_or_a_snapshot_the_message_says_what_to_do():
     with pytest.raises(GradrankError, match="`dvc pull` brings it"):
         restore()
     with pytest.raises(GradrankError, match="run `snakemake --cores 2` first"):
-        keep()
+        snapshot.snapshot([RESULTS / "other/provenance.json"], Path("methods.csv"))

@@ -52,6 +52,12 @@ def test_a_named_variant_has_its_model_and_its_own_values():
     assert different == {"num_leaves"}
 
 
+def test_a_ranking_from_elsewhere_is_a_method_that_nothing_trains():
+    params = study({"theirs": {"scores": "runs/fold{fold}.txt"}})
+    assert "theirs" in params.model_names() and params.imported("theirs") and not params.members("theirs")
+    assert params.models["theirs"].params == {"scores": "runs/fold{fold}.txt"}
+
+
 @pytest.mark.parametrize(
     ("section", "message"),
     [
@@ -69,6 +75,16 @@ def test_a_named_variant_has_its_model_and_its_own_values():
             "models.lambdamart.grid.num_leaves: given outside",
         ),
         ({"small": {"num_leaves": 7}}, "models.small: unknown model"),
+        (
+            {"theirs": {"scores": "{model}.txt"}},
+            "models.theirs.scores: braces stand for {dataset}, {fold}, {split}",
+        ),
+        ({"imported": {"scores": "x"}}, "models.imported: a method's name is"),
+        ({"ranksvm": {"scores": "x"}}, "models.ranksvm.scores: unknown key"),
+        (
+            {"theirs": {"scores": "x"}, "fusion": {"models": ["ranksvm", "theirs"]}},
+            "models.fusion: 'theirs' comes from elsewhere",
+        ),
         ({"small": {"model": "lamdamart"}}, "models.small.model: unknown model .did you mean 'lambdamart'"),
         ({"ranksvm": {"model": "lambdamart"}}, "models.ranksvm.model: 'ranksvm' is a model itself"),
         ({"Small trees": {"model": "lambdamart"}}, "models.Small trees: a variant's name is"),

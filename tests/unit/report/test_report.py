@@ -1,14 +1,17 @@
 """The report as a browser would read it: parsed with html.parser, compared with the per-query values."""
 
+import itertools
 import json
 import re
 import shutil
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
 
 from gradrank.errors import GradrankError
 from gradrank.files import write_json
+from gradrank.learning.model import get_model
 from gradrank.report.contents import Fold
 from gradrank.report.document import report as render
 from gradrank.report.plots.svg import Scale, padded, thin
@@ -51,7 +54,9 @@ def test_main_table_prints_the_per_query_means(root):
     rows = Document(rendered(root)).table("main")
     assert [cell["text"].strip() for cell in rows[0]][1:4] == ["NDCG@1", "NDCG@3", "NDCG@5"]
     expected = means(root, "mq2007", "letor4")
-    assert [row[0]["text"] for row in rows[1:]] == list(MODELS)
+    by = [row[0]["text"] for row in rows[1:]]
+    assert by == sorted(MODELS, key=lambda model: -expected[model]["ndcg@10"])  # the best first
+    assert rows[0][METRICS.index("ndcg@10") + 1]["sort"] == "descending"
     for head, *cells in rows[1:]:
         for metric, cell in zip(METRICS, cells, strict=True):
             mean, half_width = re.fullmatch(r"(0\.\d{4}) ±(0\.\d{4})", cell["text"].strip()).groups()
@@ -159,6 +164,87 @@ def test_only_the_committed_summary(root):
     text = rendered(root)
     page = text[text.index('id="data-ohsumed"') : text.index('id="data-synthetic_net"')]
     assert "0.4412" in page and "snakemake ohsumed" in page and "<svg" not in page
+
+
+def test_committed_means_stand_apart_from_what_was_run(root):
+    folder = root / "results" / "ohsumed"
+    folder.mkdir()
+    (folder / "summary.json").write_text(
+        json.dumps({"mart": {"ndcg@10": 0.3}, "ranksvm": {"ndcg@10": 0.4412}})
+    )
+    text = rendered(root)
+    document = Document(text)
+    words = " ".join("".join(document.text).split())
+    assert "2 methods on 2 data sets: 20 models trained in 1 min 40 s of job time" in words
+    here, committed = (
+        table["rows"] for table in document.tables if "glance" in table["attributes"].get("class", "")
+    )
+    assert [cell["text"] for cell in here[0]] == ["method", "mq2007", "synthetic_net"]
+    assert [cell["text"] for cell in committed[0]] == ["method", "ohsumed"]
+    assert [row[0]["text"] for row in committed[1:]] == ["ranksvm", "mart"]
+    assert "Committed, not of this run" in words and "ohsumed (committed)" in words
+    assert "ohsumed" not in (root / "results" / "report" / "overview.csv").read_text()
+
+
+def test_nothing_was_run_here(root):
+    shutil.rmtree(root / "results")
+    (root / "results" / "ohsumed").mkdir(parents=True)
+    (root / "results" / "ohsumed" / "summary.json").write_text(json.dumps({"ranksvm": {"ndcg@10": 0.4412}}))
+    words = " ".join("".join(Document(rendered(root)).text).split())
+    assert "Nothing was run here" in words and "models trained" not in words and "0.4412" in words
+
+
+def test_a_data_set_has_its_own_convention(root):
+    (root / "params.yaml").write_text("datasets: {mq2007: {convention: standard}}\n")
+    summary(root / "results" / "mq2007", MODELS, "standard")
+    text = rendered(root)
+    assert "summary.json and the tables differ" not in text
+    assert (
+        "NDCG@10 under <code>standard</code> (mq2007), NDCG@10 under <code>letor4</code> (synthetic_net)"
+        in text
+    )
+    rows = Document(text).table("main")
+    ours = means(root, "mq2007", "standard")
+    assert {row[0]["text"]: row[4]["text"].split()[0] for row in rows[1:]} == {
+        model: f"{ours[model]['ndcg@10']:.4f}" for model in MODELS
+    }
+
+
+def test_methods_lead_to_their_parameters_and_sources(root):
+    for dataset, fold in itertools.product(("mq2007", "synthetic_net"), range(1, 6)):
+        path = root / "results" / dataset / "ranksvm" / f"fold{fold}" / "spec.json"
+        write_json(
+            path, json.loads(path.read_text()) | {"params": {"weighting": "query", "mine": {"a": [1]}}}
+        )
+    document = Document(rendered(root))
+    links = [attributes["href"] for tag, attributes in document.tags if tag == "a"]
+    assert links.count("#method-ranksvm") >= 4 and links.count("#method-lambdamart") >= 4
+    params = {row[0]["text"]: [cell["text"] for cell in row[1:]] for row in document.table("params")[1:]}
+    assert params == {"epochs": [str(20 + 1), ""]}  # of lambdamart, which has no such parameter: no source
+    words = " ".join("".join(document.text).split())
+    assert (
+        "query (default" in words
+        and get_model("ranksvm").Params.model_fields["weighting"].description in words
+    )
+    assert (
+        "Joachims: Optimizing Search Engines Using Clickthrough Data, 2002, doi:10.1145/775047.775067"
+        in words
+    )
+    assert '{"a": [1]}' in words
+
+
+def test_every_figure_is_a_file_that_stands_alone(root):
+    rendered(root)
+    folder = root / "results" / "report"
+    names = {str(path.relative_to(folder).with_suffix("")) for path in folder.rglob("*.svg")}
+    assert {"mq2007/spread", "mq2007/learning-ranksvm", "synthetic_net/precision-recall"} <= names
+    assert len([name for name in names if "-against-" in name]) == 2
+    for path in folder.rglob("*.svg"):
+        text = path.read_text()
+        drawing = ElementTree.fromstring(text)
+        assert drawing.tag == "{http://www.w3.org/2000/svg}svg" and float(drawing.get("width")) > 100
+        assert "var(" not in text and "http" not in text.replace("http://www.w3.org/2000/svg", "")
+        assert "stroke: #" in text
 
 
 def test_own_data_are_called_what_params_say(root):

@@ -62,6 +62,18 @@ def seen(tmp_path_factory):
         marked: ["one", "two"].map((which) => compare.querySelector(".pr." + which).dataset.model),
       });
       const pairs = { first: pair() };
+      const openedAs = {
+        heading: page.querySelector(".convention-name").textContent,
+        sorted: [...table.tHead.rows[0].cells].findIndex((cell) => cell.getAttribute("aria-sort") === "descending"),
+        rows: [...table.tBodies[0].rows].map((row) => Number(row.cells[4].querySelector(".mean").textContent)),
+      };
+      const detail = document.getElementById("method-ranksvm");
+      const linked = { before: detail.open };
+      location.hash = page.querySelector("table.main a[href='#method-ranksvm']").hash;
+      show();
+      Object.assign(linked, { after: detail.open, page: !detail.closest(".page").hidden });
+      location.hash = "#data-mq2007-spread";
+      show();
       choose(compare.querySelector("select.first"), "ranksvm", "change");
       choose(compare.querySelector("select.second"), "lambdamart", "change");
       pairs.chosen = pair();
@@ -72,6 +84,7 @@ def seen(tmp_path_factory):
       pairs.clicked = pair();
       pairs.cell = [cell.parentNode.dataset.model, heat.tHead.rows[0].cells[1].textContent.trim(), cell.title];
       table.tHead.rows[0].cells[6].querySelector("button").click();
+      choose(page.querySelector(".switch select"), "letor4", "change");
       choose(page.querySelector(".switch select"), "standard", "change");
       choose(page.querySelector(".filter input"), "rank", "input");
       setTimeout(() => {
@@ -81,7 +94,11 @@ def seen(tmp_path_factory):
             .map((curve) => [curve.dataset.model, getComputedStyle(curve).display])),
           pages: [...document.querySelectorAll(".page")].filter((p) => !p.hidden).map((p) => p.id),
           current: document.querySelector("nav [aria-current]").textContent,
+          opened: openedAs,
           heading: page.querySelector(".convention-name").textContent,
+          elsewhere: document.querySelector("#data-synthetic_net .convention-name").textContent,
+          kept: localStorage.getItem("gradrank-convention"),
+          linked: linked,
           sorted: table.tHead.rows[0].cells[6].getAttribute("aria-sort"),
           rows: [...table.tBodies[0].rows].map((row) => ({
             model: row.cells[0].textContent,
@@ -102,10 +119,26 @@ def seen(tmp_path_factory):
       }, 200);
     </script></body>"""
     driven = root / "driven.html"
-    driven.write_text(out.read_text(encoding="utf-8").replace("</body>", actions), encoding="utf-8")
+    chosen_before = "<head><script>localStorage.setItem('gradrank-convention', 'standard')</script>"
+    text = out.read_text(encoding="utf-8").replace("</body>", actions).replace("<head>", chosen_before)
+    driven.write_text(text, encoding="utf-8")
     command = [BROWSER, *FLAGS, f"--user-data-dir={root / 'profile'}", driven.as_uri()]
     dom = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
     return json.loads(unescape(re.search(r"SEEN(.*?)SEEN</body>", dom, re.DOTALL).group(1))), root
+
+
+def test_the_report_opens_under_the_convention_chosen_last_best_first(seen):
+    opened = seen[0]["opened"]
+    assert opened["heading"] == "standard" and opened["sorted"] == 4
+    assert opened["rows"] == sorted(opened["rows"], reverse=True)
+
+
+def test_a_convention_is_chosen_for_every_data_set_and_kept(seen):
+    assert seen[0]["elsewhere"] == seen[0]["heading"] == seen[0]["kept"] == "standard"
+
+
+def test_a_method_leads_to_its_parameters(seen):
+    assert seen[0]["linked"] == {"before": False, "after": True, "page": True}
 
 
 def test_an_anchor_shows_its_page_alone(seen):

@@ -34,7 +34,7 @@ def dataset(tmp_path_factory):
 def dataset_of(queries, tables=None):
     """A DataSet that holds (q,) values by model and nothing else that the plots need."""
     summary = {model: {"ndcg@10": round(float(np.nanmean(v)), 4)} for model, v in queries.items()}
-    return DataSet("d", "d", summary, tables or {}, queries, {}, None, [])
+    return DataSet("d", "d", "letor4", summary, tables or {}, queries, {}, None, [])
 
 
 def polygons(drawing):

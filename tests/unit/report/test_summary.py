@@ -17,6 +17,7 @@ from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import DEFINITIONS, read_tables
 from gradrank.report.tables.table import Column
 from gradrank.results import Results
+from made_collection import store
 from made_results import CONVENTIONS, METRICS, make_results
 
 MODELS = ("lambdamart", "ranksvm")
@@ -264,3 +265,61 @@ def test_collected_file_holds_every_methods_test_queries(folder, tmp_path):
         assert collected.filter(pl.col("model") == model).drop("dataset", "model").equals(own.drop("split"))
     with pytest.raises(GradrankError, match="no <dataset>/<model>"):
         write_all_test_queries(Results(tmp_path / "nothing"), tmp_path / "x.parquet")
+
+
+@pytest.fixture
+def short(tmp_path):
+    """Results on 75 queries of which all but five have two documents, so that NDCG@10 is 0; and their data."""
+    folder = make_results(tmp_path, "mine", MODELS, queries=13)
+    for model in MODELS:
+        path = folder / model / "per_query.parquet"
+        zero = pl.when(pl.col("convention") == "letor4").then(0.0).otherwise(pl.col("ndcg@10"))
+        pl.read_parquet(path).with_columns(zero.alias("ndcg@10")).write_parquet(path)
+    rows = [
+        {
+            "part": part,
+            "qid": 100 * part + query,
+            "label": int(document == 0),
+            "docid": f"{part}.{query}.{document}",
+        }
+        for part in range(1, 6)
+        for query in range(15)
+        for document in range(12 if query == 0 else 2)
+    ]
+    frame = pl.DataFrame(rows)
+    folds = [{"train": [1], "vali": [1], "test": [part]} for part in range(1, 6)]
+    parts = {part: frame.filter(part=part).drop("part") for part in range(1, 6)}
+    return folder, store(tmp_path / "data/parquet/mine", parts, folds=folds)
+
+
+def test_zeros_of_short_lists_are_warned_of_and_nobody_is_best(short):
+    folder, data = short
+    summary(folder, MODELS, "letor4", data)
+    page = (folder / "summary.md").read_text()
+    assert "> **Warning.** Zeros that are no results: under `letor4`" in page
+    assert "NDCG@3 of 93%, NDCG@5 of 93%, NDCG@10 of 93% of the 75 test queries" in page
+    assert "`datasets.mine.convention: standard`" in page
+    assert "**0.0000**" not in page and "Level with the best by NDCG@10" not in page
+    assert "Level with the best by MAP" in page
+    rows = {(row["convention"], row["metric"]): row for row in table(folder, "short_lists")}
+    assert rows["letor4", "ndcg@10"]["queries"] == "70" and ("standard", "ndcg@10") not in rows
+
+
+def test_another_primary_convention_ends_the_warning(short):
+    folder, data = short
+    summary(folder, MODELS, "standard", data)
+    page = (folder / "summary.md").read_text()
+    assert "Warning" not in page and "Level with the best by NDCG@10" in page
+    assert len(table(folder, "short_lists")) == 3
+
+
+def test_the_report_warns_too(short):
+    from rendered import rendered
+
+    folder, data = short
+    summary(folder, MODELS, "letor4", data)
+    shutil.rmtree(data)
+    text = rendered(data.parents[2])
+    assert text.count('class="notice warning"') == 2  # on the overview and the data set's page
+    assert "<code>datasets.mine.convention: standard</code>" in text
+    assert 'class="num best">0.0000' not in text

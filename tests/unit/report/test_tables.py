@@ -1,4 +1,4 @@
-"""Tables as CSV and Markdown, and read again."""
+"""Tables as CSV, Markdown and LaTeX, and read again."""
 
 import csv
 
@@ -38,12 +38,12 @@ def read_markdown(path):
     return head, rows
 
 
-def test_every_table_of_a_data_set_and_of_the_report_has_both_forms(root):
+def test_every_table_of_a_data_set_and_of_the_report_has_every_form(root):
     for folder, names in (
         (root / "results/mq2007/tables", set(DEFINITIONS)),
         (root / "results/report", {"overview", "data", "costs", "versions"}),
     ):
-        for suffix in ("csv", "md"):
+        for suffix in ("csv", "md", "tex"):
             assert {path.stem for path in folder.glob(f"*.{suffix}")} == names
 
 

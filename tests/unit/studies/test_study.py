@@ -12,6 +12,7 @@ import pytest
 from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.pipeline.studies import get_study, study_names
+from gradrank.report.contents import study_pages
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.summary import summary
 from gradrank.results import Results
@@ -74,7 +75,7 @@ def test_files_of_a_study(written):
     assert numbers["numbers"][2] == {
         "what": "own", "published": None, "ours": 0.25, "half_width": None, "difference": None, "verdict": "",
     }  # fmt: skip
-    tables = {path.name: list(csv.DictReader(path.open())) for path in (folder / "tables").iterdir()}
+    tables = {path.name: list(csv.DictReader(path.open())) for path in (folder / "tables").glob("*.csv")}
     assert set(tables) == {"numbers.csv", "times.csv", "curve.csv"}
     assert tables["times.csv"] == [{"s": "1.5"}] and tables["numbers.csv"][2]["half_width"] == ""
 
@@ -123,13 +124,13 @@ def test_report_has_a_page_of_it(written, tmp_path):
 
 def test_reduced_form_is_shown_until_there_is_a_complete_one(written, tmp_path):
     written(1.5, "made/reduced")
-    assert [page["sections"][1]["content"][0]["rows"] for page in Results(tmp_path / "results").pages()] == [
-        [{"s": 1.5}]
-    ]
+    assert [
+        page["sections"][1]["content"][0]["rows"] for page in study_pages(Results(tmp_path / "results"))
+    ] == [[{"s": 1.5}]]
     written(2.5, "made")
-    assert [page["sections"][1]["content"][0]["rows"] for page in Results(tmp_path / "results").pages()] == [
-        [{"s": 2.5}]
-    ]
+    assert [
+        page["sections"][1]["content"][0]["rows"] for page in study_pages(Results(tmp_path / "results"))
+    ] == [[{"s": 2.5}]]
 
 
 def test_measure_gives_what_evaluation_writes(tmp_path):

@@ -1,6 +1,9 @@
 """A page a data set: its results under every convention, beside the published ones, and their making."""
 
+from collections.abc import Iterator
 from typing import Any
+
+from markupsafe import Markup
 
 from gradrank.data.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
@@ -12,45 +15,65 @@ from gradrank.report.plots.heat_map import matrices
 from gradrank.report.plots.pr_curves import pr_curves
 from gradrank.report.plots.ranks import mean_ranks
 from gradrank.report.plots.spread import spread
+from gradrank.report.plots.strips import stacked
 from gradrank.report.plots.sweeps import sweeps
 from gradrank.report.plots.two_methods import two_methods
-from gradrank.report.tables.numbers import best, number
+from gradrank.report.tables.numbers import best, missing, number
 from gradrank.report.tables.table import Row
 
 
 def pages(contents: Contents) -> list[Page]:
-    return [
-        Page(f"data-{dataset.name}", dataset.name, render_page("dataset.html", **_values(dataset, contents)))
-        for dataset in contents.datasets
-    ]
+    return [_page(dataset) for dataset in contents.datasets]
 
 
-def _values(dataset: DataSet, contents: Contents) -> dict[str, Any]:
+def _page(dataset: DataSet) -> Page:
+    values = _values(dataset)
+    body = render_page("dataset.html", **values)
+    return Page(f"data-{dataset.name}", dataset.name, body, dict(_figures(dataset.name, values)))
+
+
+def _figures(folder: str, values: dict[str, Any]) -> Iterator[tuple[str, Markup]]:
+    """Every drawing of the page by the name of its file."""
+    for name, form in (("spread", ".4f"), ("ranks", ".2f")):
+        if values[name]:
+            yield f"{folder}/{name}", stacked(values[name].strips, values[name].axis, form)
+    if two := values["two"]:
+        yield f"{folder}/{'-against-'.join(two.chosen)}", two.drawing
+    if values["pr"]:
+        yield f"{folder}/precision-recall", values["pr"].drawing
+    for sweep in values["sweeps"]:
+        yield f"{folder}/sweep-{sweep.entry}-{sweep.param}", sweep.drawing
+    for panel in values["curves"]:
+        yield f"{folder}/learning-{panel.model}", panel.drawing
+
+
+def _values(dataset: DataSet) -> dict[str, Any]:
     """What dataset.html shows."""
     curves = [learning_curves(model, folds) for model, folds in dataset.folds.items()]
     two = two_methods(dataset)
     return {
         "dataset": dataset,
-        "convention": contents.convention,
+        "convention": dataset.convention,
+        "linked": dataset.explained,
         "entry": catalogue().get(dataset.name),
         "grades": _grades(dataset.meta),
-        "main": main_table(dataset, contents.convention),
+        "main": main_table(dataset, dataset.convention),
         "summaries": {name: convention.summary for name, convention in CONVENTIONS.items()},
         "published": published_table(dataset.tables.get("published", [])),
-        "spread": spread(dataset, contents.convention) if dataset.tables else None,
+        "spread": spread(dataset, dataset.convention) if dataset.tables else None,
         "curves": [panel for panel in curves if panel is not None],
         "without_curves": [m for m, panel in zip(dataset.folds, curves, strict=True) if panel is None],
         "two": two,
-        "pr": pr_curves(dataset, contents.convention, two.chosen if two else tuple(dataset.ranked()[:1])),
+        "pr": pr_curves(dataset, dataset.convention, two.chosen if two else tuple(dataset.ranked()[:1])),
         "matrices": matrices(dataset),
         "ranks": mean_ranks(dataset),
-        "sweeps": sweeps(dataset, contents.convention),
+        "sweeps": sweeps(dataset, dataset.convention),
         "costs": costs(dataset),
     }
 
 
 def main_table(dataset: DataSet, primary: str) -> dict[str, dict[str, list[tuple[str, str, bool]]]]:
-    """By convention (the primary first) and model: (mean, half width, best?) as printed, a metric."""
+    """By convention (the primary first) and model (the best first): (mean, half width, best?) as printed, a metric."""
     rows = dataset.tables.get("main") or [
         {"convention": primary, "model": model, "metric": metric, "mean": mean, "half_width": None}
         for model, means in dataset.summary.items()
@@ -61,6 +84,8 @@ def main_table(dataset: DataSet, primary: str) -> dict[str, dict[str, list[tuple
     made: dict[str, dict[str, list[tuple[str, str, bool]]]] = {}
     for name in names:
         models = list(dict.fromkeys(row["model"] for row in rows if row["convention"] == name))
+        headline = {model: _mean(cells, name, model, dataset.headline) for model in models}
+        models.sort(key=lambda model: float("inf") if missing(headline[model]) else -headline[model])
         winners = {
             m: best({model: _mean(cells, name, model, m) for model in models}) for m in dataset.metrics
         }

@@ -1,7 +1,5 @@
 """The last page: what the numbers were made from, so that they can be made again."""
 
-import json
-
 from gradrank.report.contents import Contents, Fold
 from gradrank.report.pages.page import Page, render_page
 
@@ -14,7 +12,6 @@ def pages(contents: Contents) -> list[Page]:
         versions=package_versions(contents),
         seeds=sorted({fold.spec["seed"] for fold in jobs}),
         processors=sorted({fold.spec.get("processor", "not recorded") for fold in jobs}),
-        params=_params(contents),
     )
     return [Page("provenance", "Provenance", body)]
 
@@ -30,14 +27,3 @@ def package_versions(contents: Contents) -> dict[str, list[str]]:
         for package, version in fold.spec["versions"].items():
             found.setdefault(package, set()).add(version)
     return {package: sorted(versions) for package, versions in sorted(found.items())}
-
-
-def _params(contents: Contents) -> dict[str, list[str]]:
-    """The resolved parameters of each method as JSON; more than one where data sets differ."""
-    found: dict[str, dict[str, None]] = {}
-    for dataset in contents.datasets:
-        for model, folds in dataset.folds.items():
-            for fold in folds:
-                text = json.dumps(fold.spec["params"], indent=2, ensure_ascii=False)
-                found.setdefault(model, {})[text] = None
-    return {model: list(texts) for model, texts in sorted(found.items())}

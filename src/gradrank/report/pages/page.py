@@ -1,6 +1,7 @@
 """A page of the report, and the templates that make one."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,28 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Page:
-    """`id` is the anchor that the navigation links to; `body` is finished HTML."""
+    """`id` is the anchor that the navigation links to; `body` is finished HTML; `figures`: its drawings by name."""
 
     id: str
     title: str
     body: Markup
+    figures: dict[str, Markup] = field(default_factory=dict)
 
 
 def render_page(template: str, **values: Any) -> Markup:
     """A template of this folder, or of `gradrank.diff`, with `values`; everything that is not Markup is escaped."""
     return Markup(_environment().get_template(template).render(values))
+
+
+def prose(text: str) -> Markup:
+    """Text whose pieces in backquotes are code."""
+    pieces = enumerate(text.split("`"))
+    return Markup("").join(Markup("<code>{}</code>").format(piece) if i % 2 else piece for i, piece in pieces)
+
+
+def method(name: str, linked: Collection[str]) -> Markup:
+    """A method's name, which leads to its parameters and sources if it is among those linked."""
+    return Markup('<a href="#method-{0}">{0}</a>').format(name) if name in linked else Markup.escape(name)
 
 
 @cache
@@ -43,6 +56,8 @@ def _environment() -> Environment:
         signed=lambda x: number(x, "+.4f"),
         p_value=p_value,
         seconds=seconds,
+        prose=prose,
+        method=method,
     )
     environment.globals.update(TEXT=TEXT, VERDICT=VERDICT)
     environment.globals["asset"] = lambda name: Markup((FOLDER / name).read_text(encoding="utf-8"))

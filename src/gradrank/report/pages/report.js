@@ -14,6 +14,7 @@ function show() {
       link.scrollIntoView({ block: "nearest", inline: "center" });
     } else link.removeAttribute("aria-current");
   }
+  if (target && target.matches("details")) target.open = true;
   if (target && target !== page) target.scrollIntoView();
   else scrollTo(0, 0);
 }
@@ -64,26 +65,51 @@ for (const table of document.querySelectorAll("table.sortable"))
     });
   }
 
-// Convention: the same rankings measured otherwise, from the values stored beside the table.
-for (const control of document.querySelectorAll(".switch")) {
-  const section = control.closest("section");
+// Convention: the same rankings measured otherwise, from the values stored beside the table. The last choice holds for
+// every data set that was measured so, and when the report is opened again.
+const CHOICE = "gradrank-convention";
+
+function remembered() {
+  try {
+    return localStorage.getItem(CHOICE);
+  } catch {
+    return null; // a browser that stores nothing for files
+  }
+}
+
+function remember(name) {
+  try {
+    localStorage.setItem(CHOICE, name);
+  } catch {} // as above
+}
+
+function showConvention(section, name) {
   const table = section.querySelector("table.main");
   const { cells, summaries } = JSON.parse(document.getElementById(table.dataset.values).textContent);
+  const select = section.querySelector(".switch select");
+  if (!(name in cells)) return;
+  select.value = name;
+  section.querySelector(".convention-name").textContent = name;
+  section.querySelector(".convention-summary").textContent = summaries[name];
+  for (const row of table.tBodies[0].rows)
+    (cells[name][row.dataset.model] || []).forEach(([mean, half, best], i) => {
+      const cell = row.cells[i + 1];
+      cell.querySelector(".mean").textContent = mean;
+      cell.querySelector(".half").textContent = "±" + half;
+      cell.classList.toggle("best", best);
+    });
+  const head = table.querySelector("[aria-sort]");
+  if (head) sort(table, head.cellIndex, head.getAttribute("aria-sort") === "ascending");
+}
+
+const switches = [...document.querySelectorAll(".switch")];
+for (const control of switches) {
   control.hidden = false;
   control.querySelector("select").addEventListener("change", (event) => {
-    const name = event.target.value;
-    section.querySelector(".convention-name").textContent = name;
-    section.querySelector(".convention-summary").textContent = summaries[name];
-    for (const row of table.tBodies[0].rows)
-      (cells[name][row.dataset.model] || []).forEach(([mean, half, best], i) => {
-        const cell = row.cells[i + 1];
-        cell.querySelector(".mean").textContent = mean;
-        cell.querySelector(".half").textContent = "±" + half;
-        cell.classList.toggle("best", best);
-      });
-    const head = table.querySelector("[aria-sort]");
-    if (head) sort(table, head.cellIndex, head.getAttribute("aria-sort") === "ascending");
+    remember(event.target.value);
+    for (const other of switches) showConvention(other.closest("section"), event.target.value);
   });
+  if (remembered()) showConvention(control.closest("section"), remembered());
 }
 
 addEventListener("hashchange", show);

@@ -1,5 +1,7 @@
 """A page a study: the tables and figures of a publication, its numbers beside ours."""
 
+from typing import Any
+
 from markupsafe import Markup
 
 from gradrank.report.contents import Contents
@@ -8,6 +10,15 @@ from gradrank.report.pages.page import Page, render_page
 
 def pages(contents: Contents) -> list[Page]:
     return [
-        Page(f"study-{page['name']}", page["name"], render_page("studies.html", page=page, drawing=Markup))
+        Page(f"study-{page['name']}", page["name"], render_page("studies.html", page=page), _figures(page))
         for page in contents.studies
     ]
+
+
+def _figures(page: dict[str, Any]) -> dict[str, Markup]:
+    items = (item for section in page["sections"] for item in section["content"])
+    return {
+        f"studies/{page['name']}/{item['id']}": Markup(item["svg"])
+        for item in items
+        if item["kind"] == "figure"
+    }

@@ -1,14 +1,16 @@
 """What plots of one row a method share: positions in percent, so that a row fits any width undistorted."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from gradrank.report.plots import svg
+from gradrank.report.tables.numbers import number
 
 HEIGHT = 22
 MIDDLE = HEIGHT / 2
+NAMES, PLOT, NUMBERS = 200, 420, 60  # widths of the columns, where all rows are one drawing
 
 
 @dataclass(frozen=True)
@@ -55,3 +57,17 @@ def axis(scale: svg.Scale) -> Markup:
     return svg.element(
         "svg", Markup("").join(texts), width="100%", height=16, aria_hidden="true", class_="strip"
     )
+
+
+def stacked(strips: Sequence[Strip], below: Markup, form: str) -> Markup:
+    """All rows as one drawing, each with its method's name and mean in this form; `below` is their axis."""
+    parts = []
+    for row, each in enumerate(strips):
+        y = row * HEIGHT
+        parts.append(svg.element("text", each.model, x=0, y=y + MIDDLE + 4, class_="name"))
+        parts.append(svg.element("svg", each.drawing, x=NAMES, y=y, width=PLOT, height=HEIGHT))
+        place = {"x": NAMES + PLOT + NUMBERS, "y": y + MIDDLE + 4}
+        parts.append(svg.element("text", number(each.mean, form), **place, class_="name end"))
+    parts.append(svg.element("svg", below, x=NAMES, y=len(strips) * HEIGHT, width=PLOT, height=16))
+    height = len(strips) * HEIGHT + 18
+    return svg.drawing(parts, NAMES + PLOT + NUMBERS, height, "A row a method", "strips")

@@ -53,6 +53,6 @@ def seconds(value: float) -> str:
 
 
 def best(means: dict[str, float | None], decimals: int = 4) -> set[str]:
-    """The names with the highest mean as printed: equal at `decimals` digits is equally good."""
+    """The names with the highest mean as printed: equal at `decimals` digits is equally good; none where all are 0."""
     rounded = {name: round(mean, decimals) for name, mean in means.items() if not missing(mean)}
-    return {name for name, mean in rounded.items() if mean == max(rounded.values())}
+    return {name for name, mean in rounded.items() if mean == max(rounded.values()) and any(rounded.values())}

@@ -1,34 +1,47 @@
-"""A data set's results in numbers: summary.json and summary.md (both in git), and tables as CSV and Markdown."""
+"""A data set's results in numbers: summary.json, summary.md and queries.parquet (all in git), and tables as CSV,
+Markdown and LaTeX."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from gradrank.errors import GradrankError, nearest
-from gradrank.evaluation.per_query import QueryValues, read_test_queries
+from gradrank.evaluation.per_query import QueryValues, read_test_queries, write_compact
+from gradrank.evaluation.short_lists import short_lists
 from gradrank.files import atomic, write_json
+from gradrank.report.tables.measured import Measured
 from gradrank.report.tables.summary_page import summary_page
-from gradrank.report.tables.summary_tables import Measured, means, summary_tables
-from gradrank.report.tables.table import write_table
+from gradrank.report.tables.summary_tables import means, summary_tables
+from gradrank.report.tables.writing import write_table
 from gradrank.results import DataSet
 
 
-def summary(folder: Path, models: Sequence[str], convention: str) -> None:
-    """Write summary.json, summary.md and tables/ into `folder`, which is results/<dataset>.
+def summary(folder: Path, models: Sequence[str], convention: str, data: Path | None = None) -> None:
+    """Write summary.json, summary.md, queries.parquet and tables/ into `folder`, which is results/<dataset>.
 
     models: those to compare, each with its per_query.parquet. convention: the primary one, of summary.json
     and summary.md; the tables hold every convention that was measured. Every metric that was measured is shown.
+    data: the Parquet collection; with it, what short lists do to the metrics is counted, and warned of.
     Raises GradrankError for a missing file or convention, or methods evaluated on different queries.
     """
     own, models = DataSet(Path(folder)), sorted(set(models))
     if not models:
         raise GradrankError(f"{folder}: no model to summarise")
-    measured = Measured(own.name, convention, _read(own, models, convention))
+    values = _read(own, models, convention)
+    short = () if data is None else tuple(short_lists(data, *_measured(values)))
+    measured = Measured(own.name, convention, values, short)
     tables = summary_tables(measured)
     for table in tables.values():
         write_table(table, own.tables_path)
     write_json(own.summary_path, means(tables["main"].rows, convention))
+    write_compact(own, models, convention)
     with atomic(own.summary_page_path) as partial:
         partial.write_text(summary_page(own.name, convention, tables), encoding="utf-8")
+
+
+def _measured(values: dict[str, dict[str, QueryValues]]) -> tuple[list[str], list[str]]:
+    """The metrics and conventions of the first method, which are every one's."""
+    own = next(iter(values.values()))
+    return list(next(iter(own.values())).values), list(own)
 
 
 def _read(dataset: DataSet, models: Sequence[str], convention: str) -> dict[str, dict[str, QueryValues]]:

@@ -1,8 +1,12 @@
 """summary.md: the main table and the published numbers beside ours, as GitHub shows them."""
 
+from collections.abc import Iterable
+
 from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.short_lists import warning
 from gradrank.evaluation.statistics import LEVEL
-from gradrank.report.tables.numbers import MARKS, best, shown
+from gradrank.report.tables.measured import best_mean
+from gradrank.report.tables.numbers import MARKS, best, missing, shown
 from gradrank.report.tables.table import Row, Table, pipe_table
 
 
@@ -11,12 +15,14 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str
     main = [row for row in tables["main"].rows if row["convention"] == convention]
     folds = tables["folds"].frame["fold"].n_unique()
     over = "one split" if folds == 1 else f"{folds} folds"
+    said = warning(tables["short_lists"].rows, dataset, convention)
     parts = [
         f"# {dataset}: test results under the `{convention}` convention",
+        *([f"> **Warning.** {said}"] if said else []),
         f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
         "all), ± half the 95% interval (1.96 standard errors over all test queries). Best in bold.",
         _main_table(main),
-        *_level_with_best(main, tables["pairwise"].rows),
+        *_level_with_best(main, tables["pairwise"].frame["metric"].unique(maintain_order=True)),
     ]
     if published := tables["published"].rows:
         parts += ["## Published numbers beside ours", *_published(published)]
@@ -38,27 +44,21 @@ def _main_table(main: list[Row]) -> str:
     return pipe_table(["method", *map(metric_label, metrics)], rows)
 
 
-def _level_with_best(main: list[Row], pairwise: list[Row]) -> list[str]:
+def _level_with_best(main: list[Row], tested: Iterable[str]) -> list[str]:
     """A sentence a tested metric: the methods that paired tests do not tell from the best mean."""
     sentences = []
-    for metric in dict.fromkeys(row["metric"] for row in pairwise):
-        means = {
-            row["model"]: row["mean"] for row in main if row["metric"] == metric and row["mean"] is not None
-        }
-        winner = max(means, key=lambda model: (means[model], model))
-        pairs = [
-            row for row in pairwise if row["metric"] == metric and winner in (row["model_a"], row["model_b"])
-        ]
-        level = [
-            row["model_b"] if row["model_a"] == winner else row["model_a"]
-            for row in pairs
-            if not row["wilcoxon_holm"] < LEVEL
-        ]
-        others = ", ".join(f"`{model}`" for model in level) or "no other method"
-        others = "every other method" if len(level) == len(pairs) else others
+    for metric in tested:
+        rows = {row["model"]: row for row in main if row["metric"] == metric and row["mean"] is not None}
+        winner = best_mean({model: row["mean"] for model, row in rows.items()})
+        if rows[winner]["mean"] == 0:  # everyone's: short lists, say
+            continue
+        others = [model for model in rows if model != winner]
+        level = [model for model in others if missing(p := rows[model]["p_best"]) or p >= LEVEL]
+        named = ", ".join(f"`{model}`" for model in level) or "no other method"
+        named = "every other method" if level == others else named
         sentences.append(
             f"Level with the best by {metric_label(metric)} (`{winner}`; paired Wilcoxon test over queries, "
-            f"Holm-corrected for all pairs, p ≥ {LEVEL}): {others}."
+            f"Holm-corrected for all pairs, p ≥ {LEVEL}): {named}."
         )
     return sentences
 

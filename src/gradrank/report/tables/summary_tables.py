@@ -1,157 +1,78 @@
 """The tables of results/<dataset>/tables/: a Column a line, which says what it holds, and what each row is about.
 
-main: a mean with half its 95% interval for each convention, method and metric. folds: the same means fold by
+main: a mean with half its 95% interval for each convention, method and metric, and p of the paired test against the
+best where that was made. folds: the same means fold by
 fold. published: each published number beside ours. pairwise: paired tests of every two methods. ranks: mean
-ranks over queries. pr_curve: precision at eleven levels of recall.
+ranks over queries. pr_curve: precision at eleven levels of recall. short_lists: queries that have 0 for their length.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from gradrank.errors import GradrankError
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.published import Published, lookup, verdict
-from gradrank.evaluation.statistics import compare_all, friedman_nemenyi
+from gradrank.evaluation.statistics import LEVEL
+from gradrank.report.tables.measured import (
+    PAIRED_METRICS,
+    RECALL_LEVELS,
+    Measured,
+    beside_published,
+    curve,
+    fold_means,
+    mean_ranks,
+    metric_means,
+)
 from gradrank.report.tables.numbers import VERDICT, P, missing
-from gradrank.report.tables.table import Column, Row, Table, Wide, read_csv
-
-RECALL_LEVELS = {f"iprec@{tenth / 10}": tenth / 10 for tenth in range(11)}  # the metrics of the curve
-PAIRED_METRICS = ("ndcg@10", "map")  # those tested: 40 methods make 780 pairs, each with two tests a metric
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One data set's values by method, then by convention, the primary one among them."""
-
-    dataset: str
-    primary: str
-    values: Mapping[str, Mapping[str, QueryValues]]
-
-    def of_primary(self, metric: str) -> dict[str, np.ndarray]:
-        """(q,) values by method."""
-        return {model: own[self.primary].values[metric] for model, own in self.values.items()}
-
-    def tested(self) -> list[str]:
-        """Those of PAIRED_METRICS that were measured."""
-        metrics = next(iter(self.values.values()))[self.primary].values
-        return [metric for metric in PAIRED_METRICS if metric in metrics]
-
-
-class OneMean(NamedTuple):
-    """What a row of main, folds or pr_curve is about; values: those of the fold, where it is of one."""
-
-    convention: str
-    model: str
-    metric: str
-    values: QueryValues
-    fold: int = 0
-
-    @property
-    def mean(self) -> float:
-        return self.values.mean(self.metric)
-
-    @property
-    def half_width(self) -> float:
-        return self.values.half_width(self.metric)
-
-    @property
-    def queries(self) -> int:
-        return self.values.queries(self.metric)
-
-
-class Beside(NamedTuple):
-    """A published number, and ours under its own convention if we measured that, else under the primary."""
-
-    there: Published
-    here: OneMean
-
-    @property
-    def verdict(self) -> str:
-        return verdict(self.here.mean, self.here.half_width, self.there.value)
-
-
-def _means(measured: Measured) -> Iterator[OneMean]:
-    """Of every metric; the curve's have a table of their own."""
-    return (each for each in _every_mean(measured) if each.metric not in RECALL_LEVELS)
-
-
-def _every_mean(measured: Measured) -> Iterator[OneMean]:
-    for model, own in measured.values.items():
-        for convention, values in own.items():
-            for metric in values.values:
-                yield OneMean(convention, model, metric, values)
-
-
-def _fold_means(measured: Measured) -> Iterator[OneMean]:
-    for each in _means(measured):
-        for fold in each.values.fold_means(each.metric):
-            yield each._replace(fold=fold, values=each.values.of_fold(fold))
-
-
-def _curve(measured: Measured) -> Iterator[OneMean]:
-    """Mean interpolated precision at each level of recall, where it was measured."""
-    return (each for each in _every_mean(measured) if each.metric in RECALL_LEVELS)
-
-
-def _published(measured: Measured) -> Iterator[Beside]:
-    for model, own in measured.values.items():
-        for metric in own[measured.primary].values:
-            for there in lookup(measured.dataset, model, metric):
-                convention = there.convention if there.convention in own else measured.primary
-                yield Beside(there, OneMean(convention, model, metric, own[convention]))
-
-
-def _pairs(measured: Measured) -> Iterator[Row]:
-    """Paired tests of every two methods, corrected for the pairs of one metric."""
-    folds = next(iter(measured.values.values()))[measured.primary].folds
-    for metric in measured.tested():
-        for row in compare_all(measured.of_primary(metric), folds):
-            yield {"convention": measured.primary, "metric": metric} | row
-
-
-def _ranks(measured: Measured) -> Iterator[Row]:
-    """Mean ranks with Nemenyi's critical difference and Friedman's p, best first."""
-    for metric in measured.tested():
-        try:
-            found = friedman_nemenyi(measured.of_primary(metric))
-        except GradrankError:  # two methods or one query: no ranks to test
-            continue
-        for model, rank in found.ranks.items():
-            yield {"convention": measured.primary, "metric": metric, "model": model, "rank": rank} | {
-                "critical_difference": found.critical_difference,
-                "p": found.p,
-            }
+from gradrank.report.tables.table import Column, Mark, Row, Table, Wide, read_csv
 
 
 class Definition(NamedTuple):
+    """title: with `{}` for the data set's name."""
+
+    title: str
     about: Callable[[Measured], Iterable[Any]]
     columns: tuple[Column, ...]
     wide: Wide | None = None
+    note: str = ""
+    parts: str = "convention"
 
 
 MODEL_METRIC = (Column("convention"), Column("model"), Column("metric"))
 DEFINITIONS = {
     "main": Definition(
-        _means,
+        "Test results on {}",
+        metric_means,
         (
             *MODEL_METRIC,
             Column("mean", form=".4f"),
             Column("half_width", form=".4f"),
             Column("queries", form="d"),
+            Column("p_best", form=P),
         ),
-        Wide(("convention", "model"), "metric", "{mean} ± {half_width}"),
+        Wide(
+            ("convention", "model"),
+            "metric",
+            "{mean} ± {half_width}",
+            best="mean",
+            by=PAIRED_METRICS[0],
+            mark=Mark(
+                "p_best",
+                "below the best by the paired Wilcoxon signed-rank test over queries, Holm-corrected for all pairs of "
+                f"methods, p < {LEVEL}",
+            ),
+        ),
+        "Mean over folds of the mean over test queries, ± half the 95% interval (1.96 standard errors over all test "
+        "queries).",
     ),
     "folds": Definition(
-        _fold_means,
+        "Test results on {}, fold by fold",
+        fold_means,
         (*MODEL_METRIC, Column("fold", form="d"), Column("mean", form=".4f"), Column("queries", form="d")),
         Wide(("convention", "model", "metric"), "fold", "{mean}"),
+        "Mean over a fold's test queries.",
     ),
     "published": Definition(
-        _published,
+        "Published numbers on {} beside ours",
+        beside_published,
         (
             Column("model", of=lambda row: row.here.model),
             Column("method", of=lambda row: row.there.method),
@@ -171,9 +92,12 @@ DEFINITIONS = {
             "metric",
             "{published} ({difference}, {verdict})",
         ),
+        "The published value (ours minus it; whether it lies inside our 95% interval, or we are above or below).",
+        parts="",
     ),
     "pairwise": Definition(
-        _pairs,
+        "Paired tests on {}",
+        lambda measured: measured.pairs,
         (
             Column("convention"),
             Column("metric"),
@@ -191,9 +115,12 @@ DEFINITIONS = {
             Column("wilcoxon", form=P),
             Column("wilcoxon_holm", form=P),
         ),
+        note="Difference of the means over folds with its 95% bootstrap interval; wins, ties and losses over queries; "
+        "p of Student's paired t test and Wilcoxon's signed-rank test over queries, and Holm-corrected for all pairs.",
     ),
     "ranks": Definition(
-        _ranks,
+        "Mean ranks over test queries on {}",
+        mean_ranks,
         (
             Column("convention"),
             Column("metric"),
@@ -203,9 +130,11 @@ DEFINITIONS = {
             Column("p", form=P),
         ),
         Wide(("convention", "model"), "metric", "{rank}"),
+        "1 is the best. Friedman's test with Nemenyi's critical difference: ranks.csv.",
     ),
     "pr_curve": Definition(
-        _curve,
+        "Interpolated precision by recall on {}",
+        curve,
         (
             Column("convention"),
             Column("model"),
@@ -214,13 +143,32 @@ DEFINITIONS = {
         ),
         Wide(("convention", "model"), "recall", "{precision}"),
     ),
+    "short_lists": Definition(
+        "Test queries of {} that have 0 for their length alone",
+        lambda measured: measured.short,
+        (
+            Column("convention"),
+            Column("metric"),
+            Column("queries", form="d"),
+            Column("of", form="d"),
+            Column("share", form=".4f"),
+        ),
+    ),
 }
 
 
 def summary_tables(measured: Measured) -> dict[str, Table]:
     """Every table by its name."""
     return {
-        name: Table(name, name, each.columns, each.about(measured), wide=each.wide)
+        name: Table(
+            id=name,
+            title=each.title.format(measured.dataset),
+            columns=each.columns,
+            about=each.about(measured),
+            note=each.note,
+            wide=each.wide,
+            parts=each.parts,
+        )
         for name, each in DEFINITIONS.items()
     }
 

@@ -1,4 +1,4 @@
-"""A table: typed columns over a Polars frame; CSV with every digit for programs, Markdown for readers.
+"""A table: typed columns over a Polars frame; CSV with every digit for programs, Markdown and LaTeX for readers.
 
 A number that is not there is null in the frame, an empty cell in CSV and a dash for readers; no frame holds nan.
 """
@@ -6,7 +6,7 @@ A number that is not there is null in the frame, an empty cell in CSV and a dash
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradrank.files import atomic
 from gradrank.report.tables.numbers import TEXT, VERDICT, shown
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Row = dict[str, Any]
+Pair = tuple[Row, dict[str, str]]  # a row's values, and the same as printed
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,14 @@ class Column:
         return self.title or self.key
 
     @property
+    def is_text(self) -> bool:
+        return self.form in (TEXT, VERDICT)
+
+    @property
     def dtype(self) -> "type[pl.DataType]":
         import polars as pl
 
-        if self.form in (TEXT, VERDICT):
+        if self.is_text:
             return pl.String
         return pl.Int64 if self.form.endswith("d") else pl.Float64
 
@@ -48,20 +53,35 @@ class Column:
         return about.get(self.key) if isinstance(about, Mapping) else getattr(about, self.key)
 
 
+class Mark(NamedTuple):
+    """What a mark beside a cell says, in `words`: that the p value in column `p` is below the level."""
+
+    p: str
+    words: str
+
+
 @dataclass(frozen=True)
 class Wide:
-    """How a long table reads: a line for each value of `lines`, a column for each of `across`."""
+    """How a long table reads: a line for each value of `lines`, a column for each of `across`.
+
+    best: the column of which the highest value of each `across` is the best, in bold in LaTeX, where the lines are in
+    the order of the values under `by`, the best first. mark: which cells LaTeX marks.
+    """
 
     lines: tuple[str, ...]
     across: str
     cell: str  # a format string over the row's cells as printed
+    best: str = ""
+    by: str = ""
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True)
 class Table:
     """`id` names its file; `about`: a frame of its columns, or what each row is about, from which they take values.
 
-    timed: it holds measured times, which differ from run to run. wide: how it reads in Markdown; None: as it is.
+    timed: it holds measured times, which differ from run to run. wide: how it reads; None: as it is. parts: a column
+    for each of whose values LaTeX has a table of its own.
     """
 
     id: str
@@ -71,6 +91,7 @@ class Table:
     note: str = ""
     timed: bool = False
     wide: Wide | None = None
+    parts: str = ""
     frame: "pl.DataFrame" = field(init=False)
 
     def __post_init__(self, about: "Iterable[Any] | pl.DataFrame") -> None:
@@ -102,6 +123,11 @@ class Table:
             for row in self.frame.iter_rows()
         ]
 
+    def pairs(self, minus: str = "-") -> list[Pair]:
+        keys = [column.key for column in self.columns]
+        printed = (dict(zip(keys, cells, strict=True)) for cells in self.cells(minus))
+        return list(zip(self.rows, printed, strict=True))
+
     def plain(self) -> dict[str, Any]:
         """As plain data, for JSON."""
         columns = [{"key": each.key, "title": each.head, "form": each.form} for each in self.columns]
@@ -113,13 +139,6 @@ class Table:
             "note": self.note,
             "timed": self.timed,
         }
-
-
-def write_table(table: Table, folder: Path) -> None:
-    """`folder`/<id>.csv and .md."""
-    write_csv(table, folder)
-    with atomic(folder / f"{table.id}.md") as partial:
-        partial.write_text(markdown(table) + "\n", encoding="utf-8")
 
 
 def write_csv(table: Table, folder: Path) -> None:
@@ -142,17 +161,25 @@ def markdown(table: Table) -> str:
     """A pipe table, in its wide form where it has one."""
     if table.wide is None:
         return pipe_table(table.head, table.cells())
-    keys = [column.key for column in table.columns]
-    rows = [dict(zip(keys, cells, strict=True)) for cells in table.cells()]
-    heads = list(dict.fromkeys(row[table.wide.across] for row in rows))
-    lines: dict[tuple[str, ...], dict[str, str]] = {}
-    for row in rows:
-        own = lines.setdefault(tuple(row[key] for key in table.wide.lines), {})
-        own[row[table.wide.across]] = table.wide.cell.format(**row)
+    heads, found = pivot(table.pairs(), table.wide.lines, table.wide.across)
     return pipe_table(
         [*table.wide.lines, *heads],
-        [[*line, *(cells.get(head, "") for head in heads)] for line, cells in lines.items()],
+        [
+            [*line, *(table.wide.cell.format(**own[head][1]) if head in own else "" for head in heads)]
+            for line, own in found.items()
+        ],
     )
+
+
+def pivot(
+    pairs: Iterable[Pair], lines: Sequence[str], across: str
+) -> tuple[list[str], dict[tuple[str, ...], dict[str, Pair]]]:
+    """The printed values of `across`, and by those of `lines` and of `across` the pair that has them."""
+    heads, found = {}, {}
+    for pair in pairs:
+        heads[pair[1][across]] = None
+        found.setdefault(tuple(pair[1][key] for key in lines), {})[pair[1][across]] = pair
+    return list(heads), found
 
 
 def pipe_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

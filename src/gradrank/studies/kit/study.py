@@ -101,8 +101,9 @@ class Inputs:
 
         split: `train`, `vali` or `test`. Raises GradrankError where a fold is missing or its scores do not fit.
         """
-        from gradrank.evaluation.judgements import read_judgements, read_scores
+        from gradrank.evaluation.judgements import read_judgements
         from gradrank.evaluation.metrics import compute
+        from gradrank.evaluation.score_files import read_scores
 
         collection = self.data / dataset
         found: dict[str, list] = {metric: [] for metric in metrics}

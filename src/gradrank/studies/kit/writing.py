@@ -1,4 +1,4 @@
-"""What `gradrank study NAME` writes: page.json for the report, page.md, a CSV a table, and numbers.json.
+"""What `gradrank study NAME` writes: page.json for the report, page.md, each table's files, and numbers.json.
 
 numbers.json and page.md hold no times: equal results give equal bytes, and they are in git.
 """
@@ -8,7 +8,8 @@ from typing import Any
 
 from gradrank.files import atomic, write_json
 from gradrank.pipeline.studies import get_study
-from gradrank.report.tables.table import Table, markdown, write_csv
+from gradrank.report.tables.table import Table, markdown
+from gradrank.report.tables.writing import write_table
 from gradrank.results import StudyFolder
 from gradrank.studies.kit.study import Figure, Inputs, Section
 
@@ -25,7 +26,7 @@ def study(name: str, inputs: Inputs) -> None:
     tables = list(_tables(sections))
     folder.tables_path.mkdir(parents=True, exist_ok=True)  # an output of the rule, without tables too
     for table in tables:
-        write_csv(table, folder.tables_path)
+        write_table(table, folder.tables_path)
     write_json(folder.numbers_path, _numbers(sections))
     with atomic(folder.markdown_path) as partial:
         partial.write_text(_markdown(found.TITLE, found.PUBLICATION, sections), encoding="utf-8")

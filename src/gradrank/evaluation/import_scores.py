@@ -1,0 +1,81 @@
+"""A ranking from elsewhere as a method: its score files take the place of a training job's.
+
+The files are as of `gradrank.evaluation.score_files.read_scores`. What they leave out is left out by trec_eval's rule.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from gradrank import __version__
+from gradrank.data.stored import describe
+from gradrank.errors import GradrankError
+from gradrank.evaluation.elsewhere import IMPORTED, score_files
+from gradrank.evaluation.judgements import read_judgements
+from gradrank.evaluation.score_files import read_ranking
+from gradrank.files import atomic, sha256, write_json
+from gradrank.learning.job import digests
+from gradrank.processor import form
+from gradrank.results import Fold
+
+
+def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path) -> None:
+    """Write `out` as a training job would: scores.parquet of the parts that there are, an empty history, spec.json.
+
+    The model's folder holds origin.json, the files and their SHA-256. Column `ranked` says which documents the files
+    rank. data: the stored collection. Raises GradrankError for a fold that does not exist and malformed files.
+    """
+    started = time.perf_counter()
+    meta, made = describe(data), Fold(out)
+    if not 1 <= fold <= len(meta["folds"]):
+        raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
+    files = score_files(scores, meta["dataset"], fold)
+    parts = meta["folds"][fold - 1]
+    whole = [] if "{fold}" in scores else sorted(map(int, meta["parts"]))
+    tables = [_part(path, data, parts[split], whole, split) for split, path in files.items()]
+    origin = [{"split": split, "path": str(path), "sha256": sha256(path)} for split, path in files.items()]
+    made.spec_path.unlink(missing_ok=True)  # written last, it says that all is there
+    write_json(made.model_path / "origin.json", origin)
+    with atomic(made.scores_path) as partial:
+        pl.concat(tables).write_parquet(partial)
+    with atomic(made.history_path) as partial:
+        pl.DataFrame(schema={"step": pl.Int64}).write_parquet(partial)
+    seconds = round(time.perf_counter() - started, 3)
+    write_json(made.timing_path, {"seconds": seconds, "fit_seconds": 0.0, "peak_memory_mb": 0})
+    spec = {
+        "model": IMPORTED,
+        "dataset": meta["dataset"],
+        "fold": fold,
+        "params": {"scores": scores},
+        "features": meta["features"],
+        "seed": seed,
+        "data_sha256": meta["source_sha256"],
+        "splits": list(files),
+        "scores_sha256": [each["sha256"] for each in origin],
+        "versions": {"gradrank": __version__, "polars": pl.__version__},
+        "processor": form(),
+        "files": digests(made),
+    }
+    write_json(made.spec_path, spec)
+
+
+def _part(path: Path, data: Path, parts: Sequence[int], whole: Sequence[int], split: str) -> pl.DataFrame:
+    """(n,) `split`, `score` and `ranked` of the rows of `parts`; whole: all parts, where the file ranks them all."""
+    if not whole:
+        _, scores, ranked = read_ranking(path, read_judgements(data, parts), split)
+    else:
+        by_part = _cut(path, data, whole, split)
+        scores, ranked = (np.concatenate([by_part[part][kind] for part in parts]) for kind in (0, 1))
+    return pl.DataFrame({"split": [split] * len(scores), "score": scores, "ranked": ranked})
+
+
+def _cut(
+    path: Path, data: Path, whole: Sequence[int], split: str
+) -> Mapping[int, tuple[np.ndarray, np.ndarray]]:
+    _, scores, ranked = read_ranking(path, read_judgements(data, whole), split)
+    ends = np.cumsum([len(read_judgements(data, [part]).labels) for part in whole])
+    pieces = zip(np.split(scores, ends[:-1]), np.split(ranked, ends[:-1]), strict=True)
+    return dict(zip(whole, pieces, strict=True))

@@ -1,0 +1,92 @@
+"""params.yaml as text: read so that each fault of the YAML is named by its line and column.
+
+A key given twice is a fault here: YAML's readers, Snakemake's among them, take the last one without a word.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gradrank.errors import GradrankError
+
+
+def read(path: Path | str) -> dict[str, Any]:
+    """The mapping that a YAML file holds. Raises GradrankError naming the file, and line and column where known."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise GradrankError(f"{path}: no such file; run in the project's folder") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise GradrankError(f"{path}, line {line}: not UTF-8 text; store the file as UTF-8") from None
+    if Path(path).suffix == ".json":
+        text = text.replace("\t", " ")  # the one thing of JSON that is not YAML
+    try:
+        twice = _twice(yaml.compose(text, yaml.SafeLoader))
+        values = None if twice else yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        raise GradrankError(f"{path}, {_fault(error)}") from None
+    except yaml.reader.ReaderError as error:
+        line = text[: error.position].count("\n") + 1
+        raise GradrankError(
+            f"{path}, line {line}: a character that YAML has not: {chr(error.character)!r}"
+        ) from None
+    except RecursionError:
+        raise GradrankError(f"{path}: not YAML of parameters: nested too deeply") from None
+    except ValueError as error:  # of a date or number that is none
+        raise GradrankError(f"{path}: a value that cannot be read: {error}; put it in quotes") from None
+    if twice:
+        raise GradrankError("\n".join([f"{path}:", *(f"  {fault}" for fault in twice)]))
+    if not isinstance(values, dict):
+        raise GradrankError(f"{path}: expected keys and their values, such as `seed: 2005`")
+    return values
+
+
+def check_files(default: str, given: Sequence[Path | str]) -> None:
+    """What Snakemake is about to read, and what `--configfile` made it read. Raises GradrankError as `read` does."""
+    for path in [*([default] if Path(default).exists() or not given else []), *given]:
+        read(path)
+
+
+def _twice(root: yaml.Node | None) -> list[str]:
+    """`models.lambdamart: given in line 3 and again in line 9`, of each key that a mapping has more than once."""
+    waiting, seen, faults = [("", root)], set(), []
+    while waiting:
+        prefix, node = waiting.pop()
+        if id(node) in seen:  # an alias
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += [(f"{prefix}{number}.", each) for number, each in enumerate(node.value)]
+        elif isinstance(node, yaml.MappingNode):
+            waiting += [(f"{prefix}{key.value}.", value) for key, value in node.value]
+            faults += [(line, f"{prefix}{text}") for line, text in _twice_in(node)]
+    return [text for _, text in sorted(faults)]
+
+
+def _twice_in(mapping: yaml.MappingNode) -> Iterator[tuple[int, str]]:
+    """Of one mapping: the line where a key comes again, and what to say of it."""
+    first: dict[tuple[str, str], int] = {}
+    for key, _ in mapping.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            continue
+        if (key.tag, key.value) in first:
+            yield (
+                line,
+                f"{key.value}: given in line {first[key.tag, key.value]} and again in line {line}; "
+                "keep one of them, with what both hold",
+            )
+        first.setdefault((key.tag, key.value), line)
+
+
+def _fault(error: yaml.MarkedYAMLError) -> str:
+    """`line 3, column 7: not YAML: expected ':'`, and what began earlier and is not complete."""
+    mark = error.problem_mark or error.context_mark
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+    context = f" ({error.context}" if error.context else ""
+    if context and error.context_mark and error.context_mark.line != mark.line:
+        context += f" that begins in line {error.context_mark.line + 1}"
+    return f"{where}not YAML: {error.problem or 'unreadable'}{context}{')' if context else ''}"

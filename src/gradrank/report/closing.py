@@ -1,0 +1,49 @@
+"""What a run says when it ends: the best methods of each data set, where the report is, what to try next."""
+
+from collections.abc import Iterator, Mapping
+
+from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.short_lists import warning
+from gradrank.report.contents import headline
+from gradrank.report.tables.numbers import number
+from gradrank.report.tables.summary_tables import read_tables
+from gradrank.results import DataSet, Results
+
+BEST = 5
+
+
+def closing(results: Results, conventions: Mapping[str, str]) -> str:
+    """conventions: the primary one of each data set of this run."""
+    lines = []
+    for dataset, convention in conventions.items():
+        lines += ["", *_best(results.dataset(dataset), convention)]
+    report = results.report_path.resolve()
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"The report: {report}",
+            f"Its tables (CSV, Markdown, LaTeX) and figures (SVG): {report.with_suffix('')}, {results.folder}/*/tables",
+            "Next: change a value in params.yaml and run the same command: only what depends on it is made again.",
+            "      `gradrank diff HEAD results` says what moved and whether it is real, `gradrank cite` prints BibTeX.",
+        ]
+    )
+
+
+def _best(own: DataSet, convention: str) -> Iterator[str]:
+    summary, tables = own.summary(), read_tables(own.tables_path)
+    metric = headline(summary)
+    half_widths = {
+        row["model"]: row["half_width"]
+        for row in tables["main"]
+        if (row["convention"], row["metric"]) == (convention, metric)
+    }
+    means = {model: means[metric] for model, means in summary.items() if means.get(metric) is not None}
+    shown = sorted(means, key=lambda model: -means[model])[:BEST]
+    measure = f"{metric_label(metric)} under {convention}"
+    yield f"{own.name}: {measure}, ± half the 95% interval, the best {len(shown)} of {len(summary)} methods"
+    width = max(map(len, shown), default=0)
+    for model in shown:
+        yield f"  {model:{width}}  {number(means[model])} ± {number(half_widths.get(model))}"
+    if said := warning(tables["short_lists"], own.name, convention):
+        yield f"  WARNING: {said}"

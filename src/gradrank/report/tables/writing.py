@@ -1,0 +1,15 @@
+"""A table's files: CSV for programs, Markdown and LaTeX for readers."""
+
+from pathlib import Path
+
+from gradrank.files import atomic
+from gradrank.report.tables.latex import latex
+from gradrank.report.tables.table import Table, markdown, write_csv
+
+
+def write_table(table: Table, folder: Path) -> None:
+    """`folder`/<id>.csv, .md and .tex."""
+    write_csv(table, folder)
+    for suffix, form in (("md", markdown), ("tex", latex)):
+        with atomic(folder / f"{table.id}.{suffix}") as partial:
+            partial.write_text(form(table) + "\n", encoding="utf-8")

@@ -1,0 +1,92 @@
+"""What models and data sets cite resolves to BibTeX, from their own words."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gradrank.data.catalogue import catalogue
+from gradrank.errors import GradrankError
+from gradrank.evaluation.references import cited_text, missing, named, references
+from gradrank.inventory import cite
+from gradrank.learning.model import models
+
+WITHOUT = {"single_feature"}  # nobody's invention
+
+
+@pytest.mark.parametrize("name", sorted(models()))
+def test_every_model_cites_what_has_an_entry(name):
+    text = cited_text(models()[name])
+    assert bool(named(text)) == (name not in WITHOUT)
+    assert missing(text) == []
+
+
+@pytest.mark.parametrize("name", sorted(catalogue()))
+def test_every_data_set_cites_what_has_an_entry(name):
+    text = catalogue()[name].citation
+    assert {each.authors[0] for each in named(text)} >= {text.replace(",", " ").split()[0]}
+    assert len(named(text)) == len(text.split(";"))
+
+
+def test_every_entry_is_cited_and_complete():
+    texts = [*map(cited_text, models().values()), *(entry.citation for entry in catalogue().values())]
+    cited = {each.key for text in texts for each in named(text)}
+    assert set(references()) - cited == {"gradrank"}
+    for key, each in references().items():
+        assert each.fields.keys() >= (
+            {"author", "title", "year"} if key != "gradrank" else {"author", "title"}
+        )
+        assert key == "gradrank" or key == f"{each.authors[0].lower()}{each.fields['year']}"
+        assert each.bibtex.count("{") == each.bibtex.count("}")
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("after Cao et al. 2007, by hand", {"cao2007"}),
+        ("a net (Burges, Ragno & Le 2006; Burges 2010)", {"burges2006", "burges2010"}),
+        ("Qin and Liu, Introducing LETOR 4.0 Datasets, arXiv:1306.2597", {"qin2013"}),
+        ("boosted trees, LightGBM", {"ke2017"}),
+        ("Xu & Li 2008", set()),
+        ("Li & Xu 2007", {"li2007"}),  # by the first author and the year, as a reader would look it up
+    ],
+)
+def test_a_text_names_what_it_cites(text, keys):
+    assert {each.key for each in named(text)} == keys
+
+
+def test_what_has_no_entry_is_named():
+    assert missing("one (Foo & Bar 2024; Xu & Li 2007)") == ["Foo & Bar 2024"]
+
+
+def printed(*names, data=()):
+    return "\n".join(cite(names, data, Path("params.yaml")))
+
+
+def test_cite_prints_each_entry_once_with_those_who_cite_it():
+    text = printed("lambdamart", "mart", data=["mq2007"])
+    assert re.findall(r"@\w+\{(\w+),", text) == ["burges2010", "friedman2001", "ke2017", "qin2013"]
+    assert "% lambdamart, mart\n@inproceedings{ke2017," in text and "% mq2007\n@misc{qin2013," in text
+
+
+def test_cite_takes_variants_members_and_own_data(tmp_path):
+    (tmp_path / "params.yaml").write_text(
+        f"seed: 1\nrun: {{datasets: [mine], models: [both]}}\nevaluation: {{metrics: [map]}}\n"
+        f"datasets: {{mine: {{path: {tmp_path}}}, synthetic_net: {{queries: 5, documents: 5}}, "
+        "synthetic_poly: {queries: 5, documents: 5}}\n"
+        "models: {both: {model: fusion, models: [small, mart]}, small: {model: lambdamart, num_leaves: 7}}\n"
+    )
+    text = "\n".join(cite([], [], tmp_path / "params.yaml"))
+    assert "% mine: no publication to cite (your own data)" in text
+    assert set(re.findall(r"@\w+\{(\w+),", text)) == {
+        *("gradrank", "burges2010", "cormack2009", "fox1994", "friedman2001", "ke2017")
+    }
+    assert "% small, mart\n@inproceedings{ke2017," in text
+
+
+def test_cite_needs_no_params_and_refuses_unknown_names(tmp_path):
+    assert "xu2007" in "\n".join(cite(["adarank_map"], [], tmp_path / "none.yaml"))
+    with pytest.raises(GradrankError, match="did you mean 'adarank_map'"):
+        list(cite(["adarank_mapp"], [], tmp_path / "none.yaml"))
+    with pytest.raises(GradrankError, match="did you mean 'mq2007'"):
+        list(cite([], ["mq20007"], tmp_path / "none.yaml"))

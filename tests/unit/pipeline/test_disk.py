@@ -1,0 +1,83 @@
+"""A full disk is recognised whoever reports it, and named with what to do."""
+
+import errno
+import shutil
+import sqlite3
+from collections import namedtuple
+
+import pytest
+
+from gradrank import cli
+from gradrank.errors import GradrankError
+from gradrank.pipeline.disk import check_space, explanation
+
+Usage = namedtuple("Usage", "total used free")
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    """Sets how much is free on the one disk there is."""
+
+    def filled(free: int) -> None:
+        monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 10**9 - free, free))
+
+    filled(0)
+    return filled
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError("No space left on device (os error 28)"),  # Polars's, of a CSV file
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        RuntimeError("parquet: underlying IO error: No space left on device (os error 28)"),
+        sqlite3.OperationalError("database or disk is full"),
+        RuntimeError("Cannot write binary data to x, wrote 0 of 1020536 bytes"),  # LightGBM's
+    ],
+)
+def test_it_is_named_with_the_file_the_room_and_the_remedy(disk, error):
+    told = explanation(error, ["train", "--seed", "1", "--out", "results/toy/prank/fold1"])
+    assert told.startswith(
+        "results/toy/prank/fold1: no space left on its disk (0.0 of 1,000 MB are free); free some"
+    )
+
+
+def test_the_file_that_an_error_names_comes_first(disk, tmp_path):
+    error = OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "x.json"))
+    assert explanation(error, ["--out", "y"]).startswith(f"{tmp_path}/x.json: no space left")
+
+
+def test_another_error_is_not_taken_for_it(disk):
+    assert explanation(OSError(errno.ENOENT, "No such file", "x"), []) is None
+    assert explanation(ValueError("full"), []) is None
+
+
+def test_a_command_ends_with_the_message_and_no_traceback(disk, monkeypatch, capsys):
+    def app():
+        raise RuntimeError("No space left on device (os error 28)")
+
+    monkeypatch.setattr(cli, "app", app)
+    monkeypatch.setattr("sys.argv", ["gradrank", "pairs", "--out", "data/pairs/toy.parquet"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err.startswith("gradrank: error: data/pairs/toy.parquet: no space left")
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch):
+    def app():
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli, "app", app)
+    with pytest.raises(ZeroDivisionError):
+        cli.main()
+
+
+def test_a_run_does_not_begin_on_a_full_disk(disk, tmp_path):
+    with pytest.raises(GradrankError, match=f"{tmp_path}: the disk is full .0.0 of 1,000 MB are free"):
+        check_space([tmp_path])
+    with pytest.raises(GradrankError, match="or set TMPDIR to another folder"):
+        check_space([])
+    disk(10**8)
+    check_space([tmp_path])

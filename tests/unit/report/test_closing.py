@@ -1,0 +1,52 @@
+"""What a run says when it ends."""
+
+import json
+
+from gradrank.report.closing import BEST, closing
+from gradrank.report.tables.summary import summary
+from gradrank.results import Results
+from made_results import make_results
+
+MODELS = ("adarank_map", "lambdamart", "listnet", "mart", "prank", "ranknet_linear", "ranksvm")
+
+
+def test_the_best_of_each_data_set_then_the_report(tmp_path):
+    for dataset, convention in (("mq2007", "letor4"), ("synthetic_net", "standard")):
+        summary(make_results(tmp_path, dataset, MODELS), MODELS, convention)
+    results = Results(tmp_path / "results")
+    text = closing(results, {"mq2007": "letor4", "synthetic_net": "standard"})
+    blocks = text.strip().split("\n\n")
+    assert len(blocks) == 3
+    head, *lines = blocks[1].splitlines()
+    assert (
+        head.startswith("synthetic_net: NDCG@10 under standard") and f"the best {BEST} of 7 methods" in head
+    )
+    means = {model: values["ndcg@10"] for model, values in results.dataset("synthetic_net").summary().items()}
+    best = sorted(means, key=lambda model: -means[model])[:BEST]
+    assert [line.split()[:2] for line in lines] == [[model, f"{means[model]:.4f}"] for model in best]
+    assert all(line.split()[3].startswith("0.") for line in lines)
+    assert (
+        f"The report: {tmp_path}/results/report.html" in blocks[2]
+        and "gradrank diff HEAD results" in blocks[2]
+    )
+
+
+def test_a_run_of_studies_alone_names_the_report(tmp_path):
+    assert closing(Results(tmp_path), {}).strip().startswith("The report: ")
+
+
+def test_the_warning_of_zeros_is_in_it(tmp_path):
+    folder = make_results(tmp_path, "mine", MODELS)
+    summary(folder, MODELS, "letor4")
+    table = folder / "tables" / "short_lists.csv"
+    table.write_text("convention,metric,queries,of,share\nletor4,ndcg@10,44,45,0.98\n")
+    text = closing(Results(tmp_path / "results"), {"mine": "letor4"})
+    assert "  WARNING: Zeros that are no results: under `letor4`" in text and "NDCG@10 of 98%" in text
+
+
+def test_a_mean_that_is_not_defined_is_not_among_the_best(tmp_path):
+    folder = tmp_path / "results" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "summary.json").write_text(json.dumps({"a": {"ndcg@10": None}, "b": {"ndcg@10": 0.25}}))
+    text = closing(Results(tmp_path / "results"), {"mine": "letor4"})
+    assert "the best 1 of 2 methods" in text and "  b  0.2500 ± –" in text

@@ -1,0 +1,154 @@
+"""Tables as LaTeX: what a paper needs of them, and that LaTeX takes them."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gradrank.report.tables.latex import PAGE, escaped, latex
+from gradrank.report.tables.numbers import VERDICT, P
+from gradrank.report.tables.summary import summary
+from gradrank.report.tables.summary_tables import read_tables
+from gradrank.report.tables.table import Column, Mark, Table, Wide
+from made_results import CONVENTIONS, METRICS, make_results
+
+MODELS = ("lambdamart", "ranknet_linear", "ranksvm")
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """results/mq2007/tables, in which ranksvm is clearly below the others by NDCG@10 under letor4."""
+    folder = make_results(tmp_path_factory.mktemp("study"), models=MODELS, queries=40)
+    path = folder / "ranksvm" / "per_query.parquet"
+    poor = pl.when(pl.col("convention") == "letor4").then(pl.col("ndcg@10") / 9).otherwise(pl.col("ndcg@10"))
+    pl.read_parquet(path).with_columns(poor.alias("ndcg@10")).write_parquet(path)
+    summary(folder, MODELS, "letor4")
+    return folder / "tables"
+
+
+def environments(text, kind="table"):
+    return re.findall(rf"\\begin{{{kind}}}.*?\\end{{{kind}}}", text, re.DOTALL)
+
+
+def body(environment):
+    """The head and the lines of a tabular, as cells."""
+    lines = re.findall(r"^(.*) \\\\$", environment, re.MULTILINE)
+    return [line.split(" & ") for line in lines]
+
+
+def test_each_convention_has_its_table_and_caption(tables):
+    found = environments((tables / "main.tex").read_text())
+    assert len(found) == len(CONVENTIONS)
+    for convention, text in zip(CONVENTIONS, found, strict=True):
+        assert f"Test results on mq2007, convention \\texttt{{{convention}}}. Mean over folds" in text
+        assert f"\\label{{tab:main-{convention}}}" in text
+        head, *_ = body(text)
+        assert head == ["model", "NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MeanNDCG", "MAP", "P@10"]
+
+
+def test_the_best_is_bold_and_comes_first_and_what_is_below_it_is_marked(tables):
+    rows = {(row["convention"], row["model"], row["metric"]): row for row in read_tables(tables)["main"]}
+    for convention, text in zip(CONVENTIONS, environments((tables / "main.tex").read_text()), strict=True):
+        _, *lines = body(text)
+        by = [rows[convention, line[0].replace("\\", ""), "ndcg@10"]["mean"] for line in lines]
+        assert by == sorted(by, reverse=True)
+        for column, metric in enumerate(METRICS, 1):
+            means = {line[0]: rows[convention, line[0].replace("\\", ""), metric]["mean"] for line in lines}
+            bold = {line[0] for line in lines if line[column].startswith("\\textbf{")}
+            assert bold == {
+                name for name, mean in means.items() if round(mean, 4) == round(max(means.values()), 4)
+            }
+        marked = {line[0] for line in lines if "$^{*}$" in line[METRICS.index("ndcg@10") + 1]}
+        assert marked == (
+            {"ranksvm"} if convention == "letor4" else set()
+        )  # the tests are of the primary one
+        assert ("Wilcoxon signed-rank test" in text and "Holm" in text) == bool(marked)
+
+
+def test_the_mark_is_the_corrected_test_against_the_best(tables):
+    found = read_tables(tables)
+    holm = {
+        (row["metric"], *sorted((row["model_a"], row["model_b"]))): row["wilcoxon_holm"]
+        for row in found["pairwise"]
+    }
+    for metric in ("ndcg@10", "map"):
+        own = {
+            row["model"]: row
+            for row in found["main"]
+            if row["metric"] == metric and row["convention"] == "letor4"
+        }
+        winner = max(own, key=lambda model: own[model]["mean"])
+        assert own[winner]["p_best"] is None
+        for model in own.keys() - {winner}:
+            assert own[model]["p_best"] == holm[metric, *sorted((model, winner))]
+    assert all(row["p_best"] is None for row in found["main"] if row["metric"] == "ndcg@1")
+
+
+def test_text_is_escaped():
+    assert escaped("a_b & 50% of `x_y` < 1 ± 2 − 3 {#}") == (
+        "a\\_b \\& 50\\% of \\texttt{x\\_y} $<$ 1 $\\pm$ 2 $-$ 3 \\{\\#\\}"
+    )
+    assert escaped("C:\\~^|") == "C:\\textbackslash{}\\textasciitilde{}\\textasciicircum{}\\textbar{}"
+    assert escaped("▲ above") == "above"
+
+
+COLUMNS = (
+    Column("a_name"),
+    Column("value", "value", "+.2f"),
+    Column("p", form=P),
+    Column("side", form=VERDICT),
+)
+
+
+def made(lines=1, **options):
+    row = {"a_name": "x & y", "value": -0.5, "p": 1e-6, "side": "below"}
+    return Table("made", "What it is", COLUMNS, [row] * lines, note="And `how`.", **options)
+
+
+def test_a_plain_table_has_every_column():
+    text = latex(made())
+    assert body(text) == [["a\\_name", "value", "p", "side"], ["x \\& y", "$-$0.50", "$<$0.0001", "below"]]
+    assert "\\begin{tabular}{lrrl}" in text and "\\caption{What it is. And \\texttt{how}.}" in text
+
+
+def test_what_fits_no_page_is_a_longtable():
+    assert environments(latex(made(PAGE))) and not environments(latex(made(PAGE)), "longtable")
+    (text,) = environments(latex(made(PAGE + 1)), "longtable")
+    assert len(body(text)) >= PAGE + 2 and "\\endhead" in text
+
+
+def test_a_cell_that_is_not_there_is_empty_and_the_unknown_comes_last():
+    columns = (Column("model"), Column("on"), Column("mean", form=".2f"), Column("p", form=P))
+    rows = [
+        ("a", "one", 0.1, 0.5),
+        ("b", "two", 0.2, None),
+        ("c", "one", np.nan, None),
+        ("d", "one", 0.3, 0.01),
+    ]
+    about = [dict(zip(("model", "on", "mean", "p"), row, strict=True)) for row in rows]
+    wide = Wide(("model",), "on", "{mean}", best="mean", by="none of these", mark=Mark("p", "apart"))
+    head, *lines = body(latex(Table("t", "T", columns, about, wide=wide)))
+    assert head == ["model", "one", "two"]
+    assert lines == [
+        ["d", "\\textbf{0.30}$^{*}$", ""],
+        ["a", "0.10", ""],
+        ["b", "", "\\textbf{0.20}"],
+        ["c", "--", ""],
+    ]
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_latex_takes_every_table(tables, tmp_path):
+    paths = sorted(tables.glob("*.tex"))
+    (tmp_path / "long.tex").write_text(latex(made(PAGE + 1)))
+    parts = "\n".join(f"\\input{{{path}}}\\clearpage" for path in (*paths, tmp_path / "long.tex"))
+    (tmp_path / "all.tex").write_text(
+        f"\\documentclass{{article}}\\usepackage{{booktabs,graphicx,longtable}}\\begin{{document}}{parts}\\end{{document}}"
+    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert len(paths) == 7
