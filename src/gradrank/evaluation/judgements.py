@@ -76,7 +76,7 @@ def _read_letor(path: Path) -> pl.DataFrame:
 
 
 def numbered(table: pl.DataFrame) -> pl.DataFrame:
-    """Queries' ids in `qid` as whole numbers; where text is no number they are numbered, and a column `query` has them."""
+    """Queries with whole numbers in `qid`; ids that are no numbers are numbered, and a column `query` has them."""
     if table.schema["qid"] != pl.String:
         return table
     if table["qid"].str.contains(r"^\d{1,18}$").all():
