@@ -9,7 +9,7 @@ DATASETS = ("synthetic_net", "synthetic_poly")
 
 def after_training(*models: str) -> Counter:
     """The jobs that follow when these models' evaluations change."""
-    jobs = Counter({(rule, None, None): 1 for rule in ("report", "track", "all")})
+    jobs = Counter({(rule, None, None): 1 for rule in ("report", "snapshot", "track", "all")})
     for dataset in DATASETS:
         jobs["summary", dataset, None] = jobs["provenance", dataset, None] = 1
         for model in models:

@@ -33,6 +33,7 @@ def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
         "study",
         "study_provenance",
         "report",
+        "snapshot",
         "track",
         "all",
     }
