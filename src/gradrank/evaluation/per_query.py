@@ -117,7 +117,8 @@ def write_compact(dataset: DataSet, models: Iterable[str], convention: str) -> N
     """
     import polars as pl
 
-    rows = join_test_queries(map(dataset.method, models)).filter(convention=convention)
+    # One summary's methods are measured alike; a diagonal concatenation of as many crashes an emulated processor.
+    rows = pl.concat(_labelled(map(dataset.method, models))).filter(convention=convention)
     keys = [name for name in KEYS if name in rows.columns]
     values = [
         pl.Series(name, np.round(rows[name].to_numpy(), 6), pl.Float32) for name in COMPACT if name in rows
@@ -132,8 +133,13 @@ def join_test_queries(methods: Iterable[Method]) -> "pl.DataFrame":
     """The test queries of evaluated methods, at least one: `dataset`, `model`, then the columns of each file."""
     import polars as pl
 
-    tables = [labelled(pl.read_parquet(each.per_query_path), each.dataset, each.name) for each in methods]
-    return pl.concat(tables, how="diagonal")
+    return pl.concat(_labelled(methods), how="diagonal")
+
+
+def _labelled(methods: Iterable[Method]) -> "list[pl.DataFrame]":
+    import polars as pl
+
+    return [labelled(pl.read_parquet(each.per_query_path), each.dataset, each.name) for each in methods]
 
 
 def labelled(table: "pl.DataFrame", dataset: str, model: str) -> "pl.DataFrame":
