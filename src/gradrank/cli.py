@@ -32,6 +32,7 @@ REPORT = Results().report_path
 Seed = Annotated[int, typer.Option(help="The run's seed; a job's own is derived from it.")]
 Data = Annotated[Path, typer.Option(help="Stored collection, as in data/parquet/mq2007.")]
 Form = Literal["letor", "trec"]
+Missing = Literal["least", "mean", "zero", "keep"]
 Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CONVENTIONS)}.")]
 
 
@@ -70,21 +71,34 @@ def generate(
 
 @app.command()
 def parse(
-    path: Annotated[Path, typer.Argument(help="Folder in LETOR layout, or one SVMlight file with qid.")],
+    path: Annotated[
+        Path, typer.Argument(help="Folder in LETOR layout, or one file: SVMlight with qid, Parquet, CSV.")
+    ],
     out: Annotated[Path, typer.Option(help="Folder to write, as in data/parquet/mq2007.")],
     seed: Seed,
     dataset: Annotated[str | None, typer.Option(help="Name; by default that of OUT.")] = None,
     features: Annotated[int | None, typer.Option(help="Width, where sparse rows do not show it.")] = None,
+    missing: Annotated[
+        Missing | None, typer.Option(help="What missing values become; text: least, tables: keep.")
+    ] = None,
+    query: Annotated[str | None, typer.Option(help="A table's column of query ids.")] = None,
+    label: Annotated[str | None, typer.Option(help="A table's column of grades.")] = None,
+    docid: Annotated[str | None, typer.Option(help="A table's column of document ids.")] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="A table's column that is no feature.")] = None,
 ) -> None:
-    """Check every line of LETOR or SVMlight text and store the collection as Parquet, one file a part."""
+    """Check every line of LETOR or SVMlight text, or a table, and store the collection as Parquet, one file a part."""
     from gradrank.data.catalogue import catalogue, check_counts
     from gradrank.data.parse import parse as run
+    from gradrank.data.table import Columns
 
     name = dataset or out.name
-    meta = run(path, out, seed, name, features=features)
+    columns = Columns(query, label, docid, tuple(ignore or ()))
+    meta = run(path, out, seed, name, features=features, columns=columns, missing=missing)
     entry = catalogue().get(name)
     if entry is not None:
         check_counts(entry, meta)
+    if "note" in meta:
+        typer.echo(f"{out}: note: {meta['note']}")
     typer.echo(f"{out}: {meta['rows']:,} rows, {meta['queries']:,} queries, {meta['features']} features")
 
 

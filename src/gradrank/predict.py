@@ -18,14 +18,20 @@ from gradrank.results import MODEL, SPEC, Fold
 if TYPE_CHECKING:
     import pandas
 
+    from gradrank.data.rows import Missing
+
 ROWS_A_BATCH = 1 << 16
 
 
 class Ranker:
     """A trained fold: its model, the names of the features that it was trained on, and its members if any."""
 
-    def __init__(self, model: Model, features: int, members: Sequence["Ranker"] = ()) -> None:
+    def __init__(
+        self, model: Model, features: int, members: Sequence["Ranker"] = (), missing: "Missing | None" = None
+    ) -> None:
+        """missing: what missing values became in the data that it was trained on, if that was declared."""
         self.model, self.names, self.members = model, [f"f{i}" for i in range(1, features + 1)], members
+        self.missing = missing
 
     @classmethod
     def load(cls, fold: Path | str) -> "Ranker":
@@ -38,21 +44,23 @@ class Ranker:
             )
         spec = own.spec()
         members = [cls.load(member.folder) for member in kept_members(own)]
-        return cls(get_model(spec["model"]).load(own.model_path), spec["features"], members)
+        model = get_model(spec["model"]).load(own.model_path)
+        return cls(model, spec["features"], members, spec.get("missing"))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """(n,) float64 scores of (n, d) features; query q is the rows offsets[q]:offsets[q+1].
 
-        Raises GradrankError for a feature that is not a finite number.
+        Raises GradrankError for a feature that is not a finite number, or missing where the model takes that.
         """
         features = np.ascontiguousarray(features, dtype=np.float32)
-        if not np.isfinite(features).all():
-            row, column = np.argwhere(~np.isfinite(features))[0]
+        if self.members:
+            features = member_features([member.score(features, offsets) for member in self.members])
+        bad = np.isinf(features) if self.model.takes_missing else ~np.isfinite(features)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
             raise GradrankError(
                 f"feature {column + 1} is {features[row, column]} in a row; expected finite numbers"
             )
-        if self.members:
-            features = member_features([member.score(features, offsets) for member in self.members])
         return np.asarray(self.model.score(features, offsets), dtype=np.float64)
 
     def predict(self, table: "pandas.DataFrame") -> np.ndarray:
@@ -90,7 +98,7 @@ def predict(fold: Path, data: Path, out: Path | None = None, form: Literal["leto
         raise GradrankError(f"form {form!r}: expected 'letor' or 'trec'")
     ranker, rows, unnamed = Ranker.load(fold), 0, 0
     with _opened(out) as stream:
-        for batch in read_batches(Path(data), len(ranker.names)):
+        for batch in read_batches(Path(data), len(ranker.names), ranker.missing):
             scores = ranker.score(batch.features, batch.offsets)
             if form == "letor":
                 stream.writelines(f"{score!r}\n" for score in scores.tolist())
@@ -107,8 +115,8 @@ def predict(fold: Path, data: Path, out: Path | None = None, form: Literal["leto
     return rows
 
 
-def read_batches(path: Path, width: int) -> Iterator[Batch]:
-    """The rows of a file in order, some whole queries at a time.
+def read_batches(path: Path, width: int, missing: "Missing | None" = None) -> Iterator[Batch]:
+    """The rows of a file in order, some whole queries at a time; `missing` values as `gradrank.data.parse` has them.
 
     Raises GradrankError unless it has `width` features; sparse text may leave any of them out.
     """
@@ -116,10 +124,12 @@ def read_batches(path: Path, width: int) -> Iterator[Batch]:
         raise GradrankError(f"{path}: no such file; expected LETOR or SVMlight text, or Parquet")
     with path.open("rb") as stream:
         is_parquet = stream.read(4) == b"PAR1"
-    return _parquet_batches(path, width) if is_parquet else _text_batches(path, width)
+    if is_parquet:
+        return _parquet_batches(path, width, missing or "keep")
+    return _text_batches(path, width, missing or "least")
 
 
-def _text_batches(path: Path, width: int) -> Iterator[Batch]:
+def _text_batches(path: Path, width: int, missing: "Missing") -> Iterator[Batch]:
     from gradrank.data.compressed import Plain
     from gradrank.data.rows import first_row, read_rows
     from gradrank.data.text_file import survey_any
@@ -129,7 +139,7 @@ def _text_batches(path: Path, width: int) -> Iterator[Batch]:
     if not sparse or source.highest_number > width:
         _check_width(path, max(found, source.highest_number), width)
     for queries in _batches(source.rows):
-        rows = read_rows(source, queries, width, sparse)
+        rows = read_rows(source, queries, width, sparse, missing)
         offsets = np.r_[0, np.cumsum(source.rows[queries])]
         docids = [
             bytes(rows.text[a:b]).decode(errors="backslashreplace") if b > a else None
@@ -138,16 +148,18 @@ def _text_batches(path: Path, width: int) -> Iterator[Batch]:
         yield Batch(rows.features.T, offsets, source.ids[queries], docids)
 
 
-def _parquet_batches(path: Path, width: int) -> Iterator[Batch]:
+def _parquet_batches(path: Path, width: int, missing: "Missing") -> Iterator[Batch]:
     import polars as pl
+
+    from gradrank.data.rows import fill
 
     table = pl.scan_parquet(path)
     columns = table.collect_schema().names()
     _check_width(path, sum(name[:1] == "f" and name[1:].isdigit() for name in columns), width)
     names = [f"f{i}" for i in range(1, width + 1)]
-    if missing := [name for name in ["qid", *names] if name not in columns]:
+    if absent := [name for name in ["qid", *names] if name not in columns]:
         raise GradrankError(
-            f"{path}: no column {missing[0]!r}; expected qid, f1 to f{width}, and docid if known"
+            f"{path}: no column {absent[0]!r}; expected qid, f1 to f{width}, and docid if known"
         )
     # Parts may each number their queries from 1.
     key = pl.struct(name for name in ("part", "qid") if name in columns)
@@ -157,14 +169,17 @@ def _parquet_batches(path: Path, width: int) -> Iterator[Batch]:
         raise GradrankError(f"{path}: the rows of query {again} are not together")
     counts = runs["len"].to_numpy().astype(np.int64)
     starts = np.cumsum(counts) - counts
+    ids = "query" if "query" in columns else "qid"
     docid = pl.col("docid") if "docid" in columns else pl.lit(None, pl.String).alias("docid")
     for queries in _batches(counts):
         offsets = np.r_[0, np.cumsum(counts[queries])]
-        rows = table.slice(starts[queries[0]], offsets[-1]).select("qid", docid, *names).collect()
+        rows = table.slice(starts[queries[0]], offsets[-1]).select(ids, docid, *names).collect()
+        features = np.array(rows.select(names).to_numpy().T, np.float32, order="C")
+        fill(features, counts[queries], missing)
         yield Batch(
-            rows.select(names).to_numpy(),
+            features.T,
             offsets,
-            rows["qid"].to_numpy()[offsets[:-1]],
+            rows[ids].to_numpy()[offsets[:-1]],
             rows["docid"].to_list(),
         )
 

@@ -54,6 +54,20 @@ def quick(cls, **changes):
     return cls.Params(**{k: v for k, v in QUICK.items() if k in cls.Params.model_fields} | changes)
 
 
+@pytest.mark.parametrize("cls", [case(cls) for cls in models().values() if cls.takes_missing])
+def test_who_takes_missing_values_ranks_with_them(cls):
+    train, vali, test = (with_gaps(drawn(seed)) for seed in (1, 2, 3))
+    scores = fit(cls, train, vali).score(test.features, test.offsets)
+    assert np.isfinite(scores).all() and measure("ndcg@10", scores, test.labels, test.offsets) > 0.6
+
+
+def with_gaps(part):
+    """The same documents, every fifth value of the second to fourth feature missing."""
+    features = part.features.copy()
+    features[:, 1:4].flat[::5] = np.nan
+    return collection(features, part.labels, np.diff(part.offsets))
+
+
 def fit(cls, train, vali, seed=1, callback=lambda step, **values: None, **changes):
     return cls.fit(train, vali, quick(cls, **changes), seed, callback)
 

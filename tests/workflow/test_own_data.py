@@ -32,12 +32,36 @@ def svmlight_file(parts: list[str], folder: Path) -> Path:
     return folder / "all.svm"
 
 
-@pytest.mark.parametrize(("layout", "folds"), [(five_folds, 5), (one_fold, 1), (svmlight_file, 5)])
+def table(parts: list[str], folder: Path) -> Path:
+    """A CSV file whose columns have names of their own, and query ids that are text."""
+    folder.mkdir()
+    rows = [line.split(" #")[0].split() for part in parts for line in part.splitlines()]
+    lines = [
+        [
+            f"Q{row[1].removeprefix('qid:')}",
+            row[0],
+            "http://",
+            *(token.partition(":")[2] for token in row[2:]),
+        ]
+        for row in rows
+    ]
+    names = ["who asked", "clicks", "url", *(f"signal {k}" for k in range(1, len(lines[0]) - 2))]
+    (folder / "all.csv").write_text("\n".join(map(",".join, [names, *lines])) + "\n")
+    return folder / "all.csv"
+
+
+DECLARED = {table: {"query": "who asked", "label": "clicks", "ignore": ["url"]}}
+
+
+@pytest.mark.parametrize(
+    ("layout", "folds"), [(five_folds, 5), (one_fold, 1), (svmlight_file, 5), (table, 5)]
+)
 def test_own_data_run_through_the_whole_chain(project, tmp_path, layout, folds):
     generate("net", 10, 8, 3, tmp_path / "text")
     parts = [(tmp_path / f"text/S{part}.txt").read_text() for part in range(1, 6)]
     path = layout(parts, tmp_path / "my own data")
-    project.params(datasets={"my_data": {"path": str(path)}}, run={"models": ["single_feature"]})
+    settings = {"path": str(path)} | DECLARED.get(layout, {})
+    project.params(datasets={"my_data": settings}, run={"models": ["single_feature"]})
     project.snakemake("--cores", "2", "my_data")
     meta = json.loads((project.root / "data/parquet/my_data/collection.json").read_text())
     assert len(meta["folds"]) == folds
@@ -97,6 +121,30 @@ def test_damaged_line_is_named_and_nothing_is_trained(project, tmp_path):
     assert "line 1" in output or ":1:" in output
     assert not (project.root / "data/parquet/my_data").exists()
     assert not (project.root / "results/my_data").exists()
+
+
+def test_a_part_that_is_damaged_or_gone_is_made_again_and_nothing_is_trained_again(project, tmp_path):
+    project.snakemake("--cores", "2", "synthetic_net")
+    before, part = project.results(), project.root / "data/parquet/synthetic_net/part3.parquet"
+    content = part.read_bytes()
+    part.write_bytes(content[:3000])
+    output = project.snakemake("--cores", "2", "synthetic_net", "--forcerun", "evaluate_folds", ok=False)
+    assert (
+        "part3.parquet: not the file that" in output
+        and "delete it, then the same command makes it again" in output
+    )
+    part.unlink()
+    jobs = project.planned("synthetic_net")
+    assert jobs["parse", "synthetic_net", None] == 1
+    project.snakemake("--cores", "2", "synthetic_net")
+    assert part.read_bytes() == content and project.results() == before
+
+
+def test_too_few_queries_are_refused_before_any_job(project, tmp_path):
+    (tmp_path / "few.txt").write_text("1 qid:1 1:1\n0 qid:2 1:1\n0 qid:3 1:1\n")
+    project.params(datasets={"my_data": {"path": str(tmp_path / "few.txt")}})
+    output = project.snakemake("--cores", "2", "--dry-run", "my_data", ok=False)
+    assert "few.txt: 3 queries; dividing a file into five parts takes at least 5" in output
 
 
 def test_fault_in_params_stops_before_any_job(project):

@@ -228,11 +228,19 @@ def records(datasets, studies):
     )
 
 
-def width(dataset):
-    """Declared number of features, for sparse rows that need not show it; empty if the rows are to tell."""
+def parse_options(dataset):
+    """How the text or the tables of a data set are to be read, as far as they need not show it themselves."""
     if own_path(dataset):
-        return params.datasets[dataset].features or ""
-    return catalogue()[dataset].features if catalogue()[dataset].sparse else ""
+        options = params.datasets[dataset].parse_options()
+    else:  # the width of sparse rows
+        options = {"features": catalogue()[dataset].features if catalogue()[dataset].sparse else None}
+    given = [
+        (name, each)
+        for name, value in options.items()
+        for each in (value if isinstance(value, tuple) else [value])
+        if each is not None
+    ]
+    return " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in given)
 
 
 def requested_studies():

@@ -66,14 +66,14 @@ rule parse:
     params:
         code=code("parse"),
         path=lambda wc: own_path(wc.dataset) or f"data/raw/{wc.dataset}",
-        features=lambda wc: width(wc.dataset),
+        options=lambda wc: parse_options(wc.dataset),
         seed=params.seed,
         out=subpath(output[0], parent=True),
     shell:
         """
         gradrank parse {params.path:q} \
             --dataset {wildcards.dataset} \
-            $([ -z "{params.features}" ] || echo --features {params.features}) \
+            {params.options} \
             --seed {params.seed} \
             --out {params.out} \
             >{log} 2>&1

@@ -52,9 +52,9 @@ class Collection:
         """(n,) int64: the position of each row's query."""
         return np.repeat(np.arange(self.queries), np.diff(self.offsets))
 
-    def check(self, where: str) -> None:
-        """Raise GradrankError, naming `where`, if a feature is NaN or infinite: no model is trained on that."""
-        finite = np.isfinite(self.features)
+    def check(self, where: str, missing: bool = False) -> None:
+        """Raise GradrankError, naming `where`, if a feature is infinite or, unless values may be `missing`, NaN."""
+        finite = ~np.isinf(self.features) if missing else np.isfinite(self.features)
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
             raise GradrankError(

@@ -1,6 +1,7 @@
-"""A collection to Parquet, one file a part: every line of its text checked, as `letor` says, in bounded memory."""
+"""A collection to Parquet, one file a part: text, every line checked as `letor` says, in bounded memory; or tables."""
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,65 +13,122 @@ import numpy as np
 import polars as pl
 
 from gradrank.data.compressed import Plain, blocks
-from gradrank.data.layout import Layout, check_copies, find_layout
+from gradrank.data.layout import Layout, check_copies, find_layout, is_table
 from gradrank.data.letor import CHUNK_BYTES, ahead, chunks, lazy, schema, text_frame
-from gradrank.data.rows import first_row, read_rows
+from gradrank.data.rows import Missing, first_row, read_rows
 from gradrank.data.stored import COLLECTION, write_parts
-from gradrank.data.text_file import Source, line_error, survey_any
+from gradrank.data.table import Columns, Table, read_tables
+from gradrank.data.text_file import Source, survey_any
 from gradrank.errors import GradrankError
 from gradrank.files import write_json
 
-MOST_FEATURES = 10_000  # rows are stored dense
+COLUMN_BYTES = 10_000  # what a column takes in frames and files besides its values
 
 
 class Part(NamedTuple):
     """Queries of one file, by their ascending positions."""
 
-    source: Source
+    source: Source | Table
     queries: np.ndarray
 
 
+class Form(NamedTuple):
+    """How rows are read: the number of features, whether text may leave some out, what missing values become."""
+
+    width: int
+    sparse: bool
+    missing: Missing
+
+
 def parse(
-    path: Path | str, out: Path | str, seed: int, dataset: str, features: int | None = None
+    path: Path | str,
+    out: Path | str,
+    seed: int,
+    dataset: str,
+    features: int | None = None,
+    columns: Columns = Columns(),  # noqa: B008 - frozen
+    missing: Missing | None = None,
 ) -> dict[str, Any]:
     """Parse the collection at `path` (see data/layout.py) into the folder `out`: part1.parquet, .., collection.json.
 
     Parquet: rows in file order, in the columns of `scan_letor`.
     JSON, also returned: dataset, rows, queries, features, source_sha256 (of the parts' text, one file after the other),
     megabytes (of the Parquet files), parts (rows, queries, rows a grade and the SHA-256 of its Parquet file, of each)
-    and folds.
+    and folds; where they are: note (what was decided that nobody declared), missing (what missing values became, if it
+    was declared), missing_values (rows without a value, by feature), names (a table's own of its features).
     seed divides the queries of a single file into five parts; folders come divided.
-    features: the width of sparse rows.
+    features: the width of sparse rows. columns: of tables.
+    missing: what missing values become; None: `least` in text, where they are NULL, `keep` in tables.
     Raises GradrankError at a bad line; `out` then stays as it was.
     """
     layout, out = find_layout(path), Path(out)
     check_copies(layout)
-    width, sparse = (features, True) if features else first_row(layout.files[0])[:2]
     files = list(dict.fromkeys(layout.sources.values()))
     with ThreadPoolExecutor(1) as pool:
         digest = pool.submit(_sha256, files)  # beside all that follows
-        sources = _surveyed(files, out.parent, numbers=sparse and not features)
-        if sparse and not features:
-            width = max(source.highest_number for source in sources.values())
-        if not 1 <= width <= MOST_FEATURES:
-            raise GradrankError(f"{path}: rows have {width} features; expected 1 to {MOST_FEATURES:,}")
-        for source in sources.values():  # what is wrong with every row is said of the first
-            read_rows(source, np.array([0]), width, sparse)
-        parts = _parts(layout, sources, seed)
-        writers = {number: partial(_write, part, width, sparse) for number, part in parts.items()}
+        if any(map(is_table, files)):
+            sources, form, names = _tables(files, columns, missing)
+        else:
+            sources, form, names = *_texts(files, out.parent, features, missing), None
+        check_memory(Path(path), sum(int(source.rows.sum()) for source in sources.values()), form.width)
+        writers = {
+            number: partial(_write, part, form) for number, part in _parts(layout, sources, seed).items()
+        }
         written = write_parts(out, COLLECTION, writers)
+        without = sum((part.pop("missing_values") for part in written.values()), Counter())
         meta = {
             "dataset": dataset,
             "rows": sum(part["rows"] for part in written.values()),
             "queries": sum(part["queries"] for part in written.values()),
-            "features": width,
+            "features": form.width,
             "source_sha256": digest.result(),
             "megabytes": -(-sum(part.stat().st_size for part in out.glob("part*.parquet")) // 1_000_000),
             "parts": written,
             "folds": layout.folds,
         }
-    write_json(out / COLLECTION, meta)
+    more = {"note": layout.note, "missing": missing, "missing_values": without, "names": names}
+    write_json(out / COLLECTION, meta := meta | {key: value for key, value in more.items() if value})
     return meta
+
+
+def _texts(
+    files: list[Path], folder: Path, features: int | None, missing: Missing | None
+) -> tuple[dict[Path, Source], Form]:
+    """Each file's queries, packed files unpacked in `folder`, and the form of the rows by the first one of all."""
+    width, sparse = (features, True) if features else first_row(files[0])[:2]
+    folder.mkdir(parents=True, exist_ok=True)
+    found = survey_any([Plain(file, folder) for file in files], numbers=sparse and not features)
+    if sparse and not features:
+        width = max(source.highest_number for source in found)
+    form = Form(width, sparse, missing or "least")
+    check_memory(files[0], int(max(source.rows.max() for source in found)), width)
+    for source in found:  # what is wrong with every row is said of the first
+        read_rows(source, np.array([0]), *form)
+    return dict(zip(files, found, strict=True)), form
+
+
+def _tables(
+    files: list[Path], columns: Columns, missing: Missing | None
+) -> tuple[dict[Path, Table], Form, list[str]]:
+    if mixed := [str(file) for file in files if not is_table(file)]:
+        raise GradrankError(
+            f"{', '.join(mixed)}: text beside tables; give all parts of a collection in one form"
+        )
+    found = read_tables(files, columns)
+    names = found[0].features
+    return dict(zip(files, found, strict=True)), Form(len(names), False, missing or "keep"), names
+
+
+def check_memory(path: Path, rows: int, width: int) -> None:
+    """Raise GradrankError where so many rows, which are dense when a model is trained, do not fit into memory."""
+    needed = width * (4 * rows + COLUMN_BYTES)
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise GradrankError(
+            f"{path}: {rows:,} rows of {width:,} features take {needed / 1e9:,.0f} GB, for models are trained on dense "
+            f"rows; this machine has {there / 1e9:,.0f} GB. Give fewer features: those that most rows have, or hashed "
+            "ones (feature number modulo 4,096, say, values that meet added up)"
+        )
 
 
 def _sha256(files: list[Path]) -> str:
@@ -82,58 +140,62 @@ def _sha256(files: list[Path]) -> str:
     return digest.hexdigest()
 
 
-def _surveyed(files: list[Path], folder: Path, numbers: bool) -> dict[Path, Source]:
-    """Each file's queries; packed files are unpacked in `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = [Plain(file, folder) for file in files]
-    return dict(zip(files, survey_any(texts, numbers), strict=True))
-
-
-def _parts(layout: Layout, sources: Mapping[Path, Source], seed: int) -> dict[int, Part]:
-    """The queries of each part.
+def _parts(layout: Layout, sources: Mapping[Path, Source | Table], seed: int) -> dict[int, Part]:
+    """The queries of each part; those of a file that holds several are divided by the seed.
 
     Raises GradrankError where a query is in two parts of a five-fold collection: folds would test what they
     trained on. (Separate train, vali and test files may each number their queries from 1.)
     """
-    if layout.kind == "single_file":
-        (source,) = sources.values()
-        count = len(source.qids)
-        if count < len(layout.sources):
-            raise GradrankError(f"{source.path}: {count} queries; five parts need at least 5")
-        shares = np.array_split(np.random.default_rng(seed).permutation(count), len(layout.sources))
-        return {part: Part(source, np.sort(share)) for part, share in enumerate(shares, start=1)}
     seen: dict[int, Path] = {}
     for source in sources.values() if layout.kind == "five_fold" else ():
         for query in np.flatnonzero(np.isin(source.qids, list(seen)))[:1]:
             other = seen[int(source.qids[query])]
             message = f"query {source.ids[query]} is in {other} too; a query must be in one part"
-            raise line_error(source.text, source.starts[query], message)
+            raise source.error_at(query, message)
         seen |= dict.fromkeys(source.qids.tolist(), source.path)
-    return {
-        part: Part(sources[file], np.arange(len(sources[file].qids))) for part, file in layout.sources.items()
-    }
+    parts = {}
+    for file, source in sources.items():
+        own = [part for part, path in layout.sources.items() if path == file]
+        count, slots = len(source.qids), np.array(layout.slots if len(own) > 1 else own)
+        if count < len(own):
+            raise GradrankError(f"{file}: {count} queries; {len(own)} parts need at least {len(own)}")
+        shares = np.array_split(np.random.default_rng(seed).permutation(count), len(slots))
+        parts |= {
+            part: Part(source, np.sort(np.concatenate([shares[k] for k in np.flatnonzero(slots == part)])))
+            for part in own
+        }
+    return {part: parts[part] for part in sorted(parts)}
 
 
-def _write(part: Part, width: int, sparse: bool, path: Path) -> dict[str, Any]:
-    """Write the file of one part; its rows, queries and rows a grade."""
-    source, grades = part.source, Counter()
+def _write(part: Part, form: Form, path: Path) -> dict[str, Any]:
+    """Write the file of one part; its rows, queries and rows a grade, and by feature the rows without a value."""
+    source, grades, without = part.source, Counter(), Counter()
+    columns = schema(form.width, source.names is not None)
+
+    def read(queries: np.ndarray) -> pl.DataFrame:
+        if isinstance(source, Table):
+            return source.taken(queries, form.missing)
+        return text_frame(source, queries, *form)
 
     def frames(_: int | None) -> Iterator[pl.DataFrame]:
-        for frame in ahead(lambda piece: text_frame(source, piece, width, sparse, "least"), pieces):
+        for frame in ahead(read, chunks(source, part.queries, form.width)):
             grades.update(dict(frame["label"].value_counts().iter_rows()))
+            if form.missing == "keep":
+                absent = frame.select(pl.col(pl.Float32).is_nan().sum()).row(0, named=True)
+                without.update({name: count for name, count in absent.items() if count})
             yield frame
 
-    pieces = chunks(source, part.queries, width)
     # Opened here: after an error Polars' threads may still create a file by its name, when it has been removed.
     with path.open("wb") as file:
-        lazy(schema(width, source.names is not None), frames).sink_parquet(
+        lazy(columns, frames).sink_parquet(
             file,
             compression="lz4",  # a quarter more bytes than zstd, a quarter less time to write, half to read
             statistics=False,
-            row_group_size=max(1, CHUNK_BYTES // (4 * width)),  # as much as is in memory at once
+            row_group_size=max(1, CHUNK_BYTES // (4 * form.width)),  # as much as is in memory at once
         )
     return {
         "rows": grades.total(),
         "queries": len(part.queries),
         "labels": {str(grade): count for grade, count in sorted(grades.items())},
+        "missing_values": without,
     }

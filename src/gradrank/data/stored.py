@@ -89,11 +89,15 @@ def files(folder: Path, description: str = COLLECTION) -> list[Path]:
 
 
 def forget_incomplete(data: Path) -> None:
-    """Remove each description, below data/parquet and data/pairs, of which a part's file is gone.
+    """Remove each description, below data/parquet and data/pairs, that is damaged or of which a part's file is gone.
 
     A workflow sees the description alone: without it both are made again.
     """
     for kind, description in (("parquet", COLLECTION), ("pairs", PAIRS)):
         for path in (data / kind).glob(f"*/{description}"):
-            if not all(each.is_file() for each in files(path.parent, description)):
+            try:
+                whole = all(each.is_file() for each in files(path.parent, description))
+            except (GradrankError, KeyError, TypeError):
+                whole = False
+            if not whole:
                 path.unlink()

@@ -59,6 +59,10 @@ class Source:
                 filled += stream.readinto(view[filled : filled + stop - start])
         return buffer
 
+    def error_at(self, query: int, message: str) -> GradrankError:
+        """The error for the first row of the query at this position."""
+        return line_error(self.text, self.starts[query], message)
+
     def error(self, queries: np.ndarray, position: int, expected: str) -> GradrankError:
         """`bad_line` for a position in what `read` gave."""
         ends = np.cumsum(self.stops[queries] - self.starts[queries])

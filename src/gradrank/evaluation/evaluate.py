@@ -38,7 +38,8 @@ def evaluate_file(
     `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and reason.
     """
     judgements, values, ranked = read_ranking(scores, read_judgements(data), split)
-    return _table(judgements, values, resolve(convention), metrics, ranked)
+    table = _table(judgements, values, resolve(convention), metrics, ranked)
+    return table.with_columns(qid=pl.Series(judgements.ids))
 
 
 def letor_report(

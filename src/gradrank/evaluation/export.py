@@ -40,8 +40,8 @@ def export_trec(
 ) -> None:
     """Write `run` (see `trec_run`) and `qrels`, `qid 0 docid grade`, with the same ids in both."""
     ids = document_ids(judgements.docids, len(judgements.labels))
-    ranked = trec_run(scores, judgements.offsets, judgements.qids, ids, tag)
-    grades = {"qid": judgements.qid_of_row, "iteration": 0, "docid": ids, "grade": judgements.labels}
+    ranked = trec_run(scores, judgements.offsets, judgements.ids, ids, tag)
+    grades = {"qid": judgements.id_of_row, "iteration": 0, "docid": ids, "grade": judgements.labels}
     for path, text in ((run, ranked), (qrels, _lines(pl.DataFrame(grades)))):
         with atomic(path) as partial:
             partial.write_text(text, encoding="utf-8")

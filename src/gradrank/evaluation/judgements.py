@@ -16,19 +16,26 @@ from gradrank.evaluation.document_ids import document_ids
 class Judgements:
     """Grades grouped by query: labels (n,) int, offsets (q+1,), qids (q,), docids (n,) or None.
 
-    complete: whether these are all documents there are; of qrels they are those that somebody judged.
+    names: (q,) ids of the queries where they are text, which `qids` numbers; else None. complete: whether these are all
+    documents there are; of qrels they are those that somebody judged.
     """
 
     labels: np.ndarray
     offsets: np.ndarray
     qids: np.ndarray
     docids: pl.Series | None
+    names: np.ndarray | None = None
     complete: bool = True
 
     @property
-    def qid_of_row(self) -> np.ndarray:
-        """(n,) the qid of each row."""
-        return np.repeat(self.qids, np.diff(self.offsets))
+    def ids(self) -> np.ndarray:
+        """(q,) ids of the queries as the data have them: whole numbers, or objects that are text."""
+        return self.qids if self.names is None else self.names
+
+    @property
+    def id_of_row(self) -> np.ndarray:
+        """(n,) the id of each row's query."""
+        return np.repeat(self.ids, np.diff(self.offsets))
 
 
 def read_judgements(path: Path | str, parts: Sequence[int] | None = None) -> Judgements:
@@ -49,14 +56,14 @@ def read_judgements(path: Path | str, parts: Sequence[int] | None = None) -> Jud
 
 
 def _judged(path: Path) -> pl.DataFrame:
-    return collect(pl.scan_parquet(path).select("qid", "label", "docid"), path)
+    return collect(pl.scan_parquet(path).select("qid", "label", "docid", pl.col("^query$")), path)
 
 
 def _read_letor(path: Path) -> pl.DataFrame:
     """`label qid:N ... #docid = X` lines; what features they hold is the parser's business."""
     rows = lines(path).filter(~pl.col("text").str.contains(r"^(#|$)"))
     head = pl.col("text").str.head(60)
-    groups = head.str.extract_groups(r"^(?<label>\d\d?)(?:\.0*)?\s+qid:(?<qid>\d{1,18})(?:[\s#]|$)")
+    groups = head.str.extract_groups(r"^(?<label>\d\d?)(?:\.0*)?\s+qid:(?<qid>[^\s#]+)(?:[\s#]|$)")
     docid = pl.col("text").str.extract(r"#\s*docid\s*=\s*(\S+)")
     fields = collect(rows.select("number", head, groups.alias("fields"), docid.alias("docid")), path)
     fields = fields.unnest("fields")
@@ -65,7 +72,16 @@ def _read_letor(path: Path) -> pl.DataFrame:
         raise GradrankError(
             f"{path}, line {bad['number'][0]}: expected GRADE qid:N ..., got {bad['text'][0]!r}"
         )
-    return fields.select(pl.col("label").cast(pl.Int32), pl.col("qid").cast(pl.Int64), "docid")
+    return numbered(fields.select(pl.col("label").cast(pl.Int32), "qid", "docid"))
+
+
+def numbered(table: pl.DataFrame) -> pl.DataFrame:
+    """Queries with whole numbers in `qid`; ids that are no numbers are numbered, and a column `query` has them."""
+    if table.schema["qid"] != pl.String:
+        return table
+    if table["qid"].str.contains(r"^\d{1,18}$").all():
+        return table.with_columns(pl.col("qid").cast(pl.Int64))
+    return table.with_columns(pl.col("qid").rank("dense").cast(pl.Int64), query="qid")
 
 
 def _is_qrels(path: Path) -> bool:
@@ -77,14 +93,12 @@ def _is_qrels(path: Path) -> bool:
 def _read_qrels(path: Path) -> Judgements:
     """Lines `qid iteration docid grade`, in any order; a grade below 0, of which trec_eval makes nothing, is 0."""
     read = collect(lines(path).filter(pl.col("text") != ""), path)
-    groups = pl.col("text").str.extract_groups(
-        r"^(?<qid>\d{1,18})\s+\S+\s+(?<docid>\S+)\s+(?<label>-?\d{1,2})$"
-    )
+    groups = pl.col("text").str.extract_groups(r"^(?<qid>\S+)\s+\S+\s+(?<docid>\S+)\s+(?<label>-?\d{1,2})$")
     table = read.with_columns(groups.alias("fields")).unnest("fields")
     if len(bad := table.filter(pl.col("label").is_null())):
         shown = f"{path}, line {bad['number'][0]}: {bad['text'][0][:60]!r}"
         raise GradrankError(f"{shown} is not of the form `qid iteration docid grade`")
-    table = table.with_columns(pl.col("qid").cast(pl.Int64), pl.col("label").cast(pl.Int32).clip(0))
+    table = numbered(table.with_columns(pl.col("label").cast(pl.Int32).clip(0)))
     if len(twice := table.filter(~pl.struct("qid", "docid").is_first_distinct())):
         raise GradrankError(f"{path}, line {twice['number'][0]}: {first_name(twice)} is judged twice")
     return replace(grouped(together(table), path), complete=False)
@@ -103,10 +117,13 @@ def grouped(table: pl.DataFrame, path: Path) -> Judgements:
     starts = np.flatnonzero(np.r_[True, qids[1:] != qids[:-1]])
     names, counts = np.unique(qids[starts], return_counts=True)
     if counts.max() > 1:
-        raise GradrankError(f"{path}: the rows of query {names[counts > 1][0]} are not together")
+        again = names[counts > 1][0]
+        shown = table.filter(qid=again)["query"][0] if "query" in table.columns else again
+        raise GradrankError(f"{path}: the rows of query {shown} are not together")
     docids = document_ids(table["docid"], len(table)) if table["docid"].count() else None
     offsets = np.r_[starts, len(qids)].astype(np.int64)
-    return Judgements(table["label"].to_numpy(), offsets, qids[starts], docids)
+    texts = table["query"].to_numpy()[starts] if "query" in table.columns else None
+    return Judgements(table["label"].to_numpy(), offsets, qids[starts], docids, texts)
 
 
 def first_name(table: pl.DataFrame) -> str:

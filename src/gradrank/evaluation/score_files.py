@@ -9,7 +9,16 @@ import polars as pl
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.document_ids import DIGITS, document_ids
-from gradrank.evaluation.judgements import Judgements, collect, existing, first_name, grouped, lines, together
+from gradrank.evaluation.judgements import (
+    Judgements,
+    collect,
+    existing,
+    first_name,
+    grouped,
+    lines,
+    numbered,
+    together,
+)
 
 
 def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -> np.ndarray:
@@ -23,7 +32,7 @@ def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -
     """
     judgements, scores, ranked = _read_ranking(Path(path), judgements, split)
     if not ranked.all():
-        rows = pl.DataFrame({"qid": judgements.qid_of_row, "docid": judgements.docids}).filter(~ranked)
+        rows = pl.DataFrame({"qid": judgements.id_of_row, "docid": judgements.docids}).filter(~ranked)
         raise GradrankError(f"{path}: {len(rows)} documents have no score; the first is {first_name(rows)}")
     return scores
 
@@ -39,7 +48,7 @@ def read_ranking(
     """
     judgements, scores, ranked = _read_ranking(Path(path), judgements, split)
     if not ranked.all():
-        none = len(judgements.qids) - len(np.unique(judgements.qid_of_row[ranked]))
+        none = len(judgements.qids) - len(np.unique(judgements.id_of_row[ranked]))
         _say(
             f"{path}: ranks {ranked.sum()} of {len(ranked)} documents. As in trec_eval, the others have no rank, and "
             f"the relevant ones among them count in the ideal and in recall"
@@ -96,7 +105,7 @@ def _read_text(path: Path) -> pl.DataFrame:
         read = read[:-1]
     if not len(read) or len(read["text"][0].split()) != 6:
         return read.with_columns(score=pl.col("text").cast(pl.Float64, strict=False))
-    groups = pl.col("text").str.extract_groups(r"^(\d+)\s+\S+\s+(\S+)\s+\S+\s+(\S+)\s+\S+$")
+    groups = pl.col("text").str.extract_groups(r"^(\S+)\s+\S+\s+(\S+)\s+\S+\s+(\S+)\s+\S+$")
     fields = read.with_columns(groups.alias("fields")).unnest("fields")
     bad = fields.filter(pl.col("1").is_null())
     if len(bad):
@@ -104,7 +113,7 @@ def _read_text(path: Path) -> pl.DataFrame:
         raise GradrankError(f"{shown} is not of the form `qid Q0 docid rank score tag`")
     return fields.select(
         "number",
-        qid=pl.col("1").cast(pl.Int64),
+        qid=pl.col("1"),
         docid=pl.col("2"),
         text=pl.col("3"),
         score=pl.col("3").cast(pl.Float64, strict=False),
@@ -130,18 +139,17 @@ def _by_id(
     table: pl.DataFrame, judgements: Judgements, path: Path, row: str
 ) -> tuple[Judgements, np.ndarray, np.ndarray]:
     keys = ["qid", "docid"]
+    table = table.with_columns(pl.col("qid").cast(pl.Series(judgements.ids).dtype, strict=False))
     twice = table.filter(~pl.struct(keys).is_first_distinct())
     if len(twice):
         raise GradrankError(f"{path}, {row} {twice['number'][0]}: {first_name(twice)} has a second score")
-    rows = pl.DataFrame(
-        {"qid": judgements.qid_of_row, "docid": judgements.docids, "label": judgements.labels}
-    )
+    rows = pl.DataFrame({"qid": judgements.id_of_row, "docid": judgements.docids, "label": judgements.labels})
     unknown = table.join(rows, on=keys, how="anti", maintain_order="left")
     if len(unknown) and judgements.complete:
         raise GradrankError(f"{path}, {row} {unknown['number'][0]}: {first_name(unknown)} is not in the data")
     if len(unknown):
         rows = _with_unjudged(rows, unknown, path)
-        judgements = replace(grouped(rows, path), complete=False)
+        judgements = replace(grouped(numbered(rows), path), complete=False)
     found = rows.join(table, on=keys, how="left", maintain_order="left")["score"]
     return judgements, found.fill_null(0.0).to_numpy(), found.is_not_null().to_numpy()
 

@@ -42,6 +42,7 @@ class BoostedTrees(Model):
     """Boosters of one tree (or one a class) a round, and how their outputs become a score."""
 
     Params = BoostingParams
+    takes_missing = True
     ranks_queries: ClassVar[bool] = False  # True: the objective sees queries, which LightGBM limits
 
     def __init__(self, texts: Sequence[str]) -> None:

@@ -7,8 +7,10 @@ import resource
 import shutil
 import sys
 import time
+from collections.abc import Mapping
 from importlib.metadata import requires
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from gradrank.data.stored import describe
 from gradrank.errors import GradrankError
 from gradrank.files import sha256, write_json
 from gradrank.learning.members import keep_members, trained_members, with_member_scores
-from gradrank.learning.model import Model, ModelParams, get_model, missing_packages
+from gradrank.learning.model import Model, ModelParams, get_model, missing_packages, models
 from gradrank.learning.seeds import job_seed
 from gradrank.processor import form
 from gradrank.results import FOLD_FILES, Fold
@@ -57,15 +59,21 @@ def train(
         "job_seed": job_seed(seed, meta["dataset"], model, fold),
         "data_sha256": meta["source_sha256"],
     }
+    if "missing" in meta:
+        spec["missing"] = meta["missing"]
     names = cls.members(resolved)
+    if not (names or cls.takes_missing):
+        _check_none_missing(data, meta, model)
     found = trained_members(names, members, spec, data) if names else {}
     made = _begun(out)
 
     def read(split: str) -> Collection:
         own_pairs = pairs if split == "train" and cls.needs_pairs else None
         collection = Collection.read(data, meta["folds"][fold - 1][split], own_pairs)
-        collection.check(f"{data}, fold {fold}, {split} part")
-        return with_member_scores(collection, split, found) if found else collection
+        if found:
+            return with_member_scores(collection, split, found)
+        collection.check(f"{data}, fold {fold}, {split} part", missing=cls.takes_missing)
+        return collection
 
     parts = {split: read(split) for split in ("train", "vali")}  # no test part while a model is fitted
     history = History(f"{meta['dataset']}/{model}/fold{fold}")
@@ -92,6 +100,18 @@ def _resolved(model: str, params: dict) -> tuple[type[Model], ModelParams]:
     if resolved is None:
         raise GradrankError(f"{model}: {'; '.join(faults)}")
     return cls, resolved
+
+
+def _check_none_missing(data: Path, meta: Mapping[str, Any], model: str) -> None:
+    """Raise GradrankError where a feature has no value in some rows, for a model that needs all."""
+    for feature, rows in meta.get("missing_values", {}).items():
+        name = f" ({meta['names'][int(feature[1:]) - 1]!r})" if "names" in meta else ""
+        able = ", ".join(name for name, cls in models().items() if cls.takes_missing)
+        raise GradrankError(
+            f"{data}: {feature}{name} has no value in {rows:,} of {meta['rows']:,} rows, and {model} takes no missing "
+            f"values: say what they become (`missing: zero`, `mean` or `least` for {meta['dataset']} in params.yaml), "
+            f"or train models that take them: {able}"
+        )
 
 
 def _begun(out: Path) -> Fold:
@@ -171,13 +191,16 @@ def digests(made: Fold) -> dict[str, str]:
 
 
 def _versions(cls: type[Model]) -> dict[str, str]:
-    """Of Python and of the packages that this job has used: those of gradrank's own that it has imported."""
+    """Of Python and of the packages that this job has used: those of gradrank's own that it has imported.
+
+    Without a build's name ("+cpu", "+cu130"): one version's builds compute alike on a processor.
+    """
     declared = (re.match(r"[\w-]+", each)[0].replace("-", "_") for each in requires("gradrank") or ())
     used = sorted(
         name for name in {*declared, *cls.requires} if hasattr(sys.modules.get(name), "__version__")
     )
     found = {"gradrank": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
-    return found | {name: str(sys.modules[name].__version__) for name in used}
+    return found | {name: str(sys.modules[name].__version__).partition("+")[0] for name in used}
 
 
 def read_params(text: str) -> dict:

@@ -46,6 +46,9 @@ class Model(ABC):
     Params: ClassVar[type[ModelParams]]
     summary: ClassVar[str]  # one line for `gradrank models`: what it is and the paper it is from
     needs_pairs: ClassVar[bool] = False  # True: its jobs wait for the pairs file and may use `train.pairs`
+    takes_missing: ClassVar[bool] = (
+        False  # True: a feature may be NaN, for which the model has a way of its own
+    )
     requires: ClassVar[tuple[str, ...]] = ()  # importable packages that a plain install lacks
     extra: ClassVar[str | None] = None  # the optional extra of the package that installs them
 

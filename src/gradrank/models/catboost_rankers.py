@@ -32,6 +32,7 @@ class CatBoostParams(ModelParams):
 class YetiRank(Model):
     Params = CatBoostParams
     summary = "Symmetric trees on randomised orders of each query (Gulin et al. 2011), CatBoost"
+    takes_missing = True
     requires = ("catboost",)
     extra = "catboost"
     loss: ClassVar[str] = "YetiRank"

@@ -35,6 +35,7 @@ class XGBoostParams(ModelParams):
 class XGBoostNDCG(Model):
     Params = XGBoostParams
     summary = "LambdaMART by XGBoost's rank:ndcg (Burges 2010; Chen & Guestrin 2016)"
+    takes_missing = True
     requires = ("xgboost",)
     extra = "xgboost"
 

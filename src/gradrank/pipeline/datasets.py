@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -59,11 +59,22 @@ def _fault(reason: str) -> PydanticCustomError:
 
 
 class OwnDataParams(DataSetParams):
-    """A user's data: Fold1..5/{train,vali,test}.txt, one such folder, or one SVMlight file with qid."""
+    """A user's data: Fold1..5/{train,vali,test}.txt, one such folder, or one file; text or tables (data/layout.py)."""
 
     path: Annotated[Path, AfterValidator(_there)]
     title: str | None = None
     features: int | None = Field(None, ge=1)  # width of sparse data whose last feature is rarely present
+    # What missing values become (data/rows.py): of text the least value of their query, if nothing is said; in tables
+    # they stay missing, which some models take.
+    missing: Literal["least", "mean", "zero", "keep"] | None = None
+    query: str | None = None  # a table's columns, where their names are others than data/table.py knows
+    label: str | None = None
+    docid: str | None = None
+    ignore: tuple[str, ...] = ()  # columns that are no features
+
+    def parse_options(self) -> dict[str, Any]:
+        """What `gradrank parse` is told, by option."""
+        return self.model_dump(include={"features", "missing", "query", "label", "docid", "ignore"})
 
 
 def check_datasets(section: Any, studies: Iterable[str], faults: list[str]) -> dict[str, Section]:

@@ -142,6 +142,9 @@ def test_a_description_without_its_files_is_forgotten(stored, tmp_path):
     (collection / "part4.parquet").unlink()
     forget_incomplete(tmp_path / "data")
     assert not (collection / "collection.json").exists() and (tmp_path / "data/pairs/c/pairs.json").is_file()
+    (tmp_path / "data/pairs/c/pairs.json").write_text('{"parts": {"1": {"pai')
+    forget_incomplete(tmp_path / "data")
+    assert not (tmp_path / "data/pairs/c/pairs.json").exists()
 
 
 def test_mq2007_folds(mq2007):
