@@ -38,12 +38,8 @@ ROTATION = [
     {"train": [5, 1, 2], "vali": [3], "test": [4]},
 ]
 ONE_FOLD = [{"train": [1], "vali": [2], "test": [3]}]
-HELD_OUT = [
-    1,
-    1,
-    1,
-    2,
-]  # of a training file's queries three quarters are part 1 and one is part 2, as in LETOR's folds
+# Of a training file's queries three quarters are part 1 and one is part 2, as in LETOR's folds.
+HELD_OUT = [1, 1, 1, 2]
 DEEPEST = 3
 EXPECTED = (
     "expected S1.txt to S5.txt, or Fold1 to Fold5 with train.txt, vali.txt and test.txt each, "
