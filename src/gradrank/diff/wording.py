@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gradrank.diff.changes import Change
-from gradrank.diff.compare import Comparison, CostPair, MeanDifference, Query, headline
+from gradrank.diff.compare import Comparison, CostPair, MeanDifference, Query, Verdict, headline
 from gradrank.diff.side import Side
 from gradrank.report.tables.numbers import NONE, P, number, seconds
 from gradrank.report.tables.table import Column, Table
@@ -18,6 +18,15 @@ METHOD = (
     "interval excludes 0."
 )
 
+# By what is known of a method's metrics.
+STILL: dict[frozenset[Verdict], str] = {
+    frozenset({"unchanged"}): "Unchanged on every query",
+    frozenset(
+        {"unchanged", "untested"}
+    ): "Unchanged on every query under the metrics that git holds a query, equal "
+    "means to four decimals under the others",
+    frozenset({"untested"}): "Equal means to four decimals, queries not known",
+}
 NAMED = 8  # methods that did not move, at most: of more their number is said
 
 
@@ -64,16 +73,16 @@ def costs_table(comparison: Comparison) -> Table:
 def level(comparison: Comparison, dataset: str) -> Iterator[str]:
     """Sentences on the methods that did not move under any metric."""
     own = [row for row in comparison.rows if row.dataset == dataset]
-    changed = {row.model for row in own if row.moved}
-    words = {
-        "unchanged": "Unchanged on every query",
-        "untested": "Equal means to four decimals, queries not known",
+    models = dict.fromkeys(row.model for row in own)
+    verdicts = {
+        model: {row.verdict for row in own if row.model == model and not row.moved} for model in models
     }
-    for verdict, sentence in words.items():
-        still = dict.fromkeys(row.model for row in own if row.verdict == verdict and row.model not in changed)
+    for model in {row.model for row in own if row.moved}:
+        del verdicts[model]
+    for found, sentence in STILL.items():
+        still = [model for model, own_verdicts in verdicts.items() if own_verdicts == found]
         if still:
-            total = len({row.model for row in own})
-            named = ", ".join(still) if len(still) <= NAMED else f"{len(still)} of {total} methods"
+            named = ", ".join(still) if len(still) <= NAMED else f"{len(still)} of {len(models)} methods"
             yield f"{sentence}: {named}"
 
 

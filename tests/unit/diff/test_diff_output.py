@@ -58,6 +58,16 @@ def test_many_methods_that_stayed_are_counted():
     )
 
 
+def test_a_method_of_which_some_queries_are_known_is_named_once():
+    found = Method(
+        {"ndcg@10": values(1).mean("ndcg@10"), "map": values(1).mean("map"), "err@10": 0.3}, values(1)
+    )
+    seen = shown(compare(side("a", {"d": {"m": found}}), side("b", {"d": {"m": found}})))
+    assert seen.count(": m\n") == 1 and "equal means to four decimals under the others: m" in seen.replace(
+        "\n", " "
+    )
+
+
 def test_markdown_tables_are_whole(comparison):
     lines = markdown.page(comparison).splitlines()
     columns = [line.replace("\\|", "").count("|") for line in lines if line.startswith("| ")]
