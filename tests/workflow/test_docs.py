@@ -8,22 +8,31 @@ from pathlib import Path
 
 import pytest
 
+from conftest import Project
+
 DOCS = Path(__file__).parents[2] / "docs"
-BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(sh|text|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["conventions"])
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("page", ["conventions", "diff"])
 def test_a_page_s_commands_print_what_it_shows(page, tmp_path):
+    """After a block of `sh`, one of `text` is all that it printed, one of `console` lines of it."""
+    project = Project.copy(tmp_path)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     printed, runs = "", 0
     for kind, text in BLOCK.findall((DOCS / f"{page}.md").read_text(encoding="utf-8")):
         if kind == "text":
             assert printed == text
-            continue
-        command = ["bash", "-euc", text]
-        done = subprocess.run(
-            command, cwd=tmp_path, env=os.environ | {"PATH": path}, text=True, capture_output=True
-        )
-        assert done.returncode == 0, done.stderr
-        printed, runs = done.stdout, runs + 1
+        elif kind == "console":
+            assert [line for line in lines(text) if line not in lines(printed)] == []
+        else:
+            command = ["bash", "-euc", text]
+            environment = project.env() | {"PATH": path}
+            done = subprocess.run(command, cwd=tmp_path, env=environment, text=True, capture_output=True)
+            assert done.returncode == 0, done.stderr
+            printed, runs = done.stdout, runs + 1
     assert runs
