@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Formatter
 
 IMPORTED = "imported"  # stands in spec.json where a registered model's name stands
+ORIGIN = "origin.json"  # of a fold's model folder: the files and their SHA-256
 SPLITS = ("train", "vali", "test")  # what a training job scores
 FIELDS = ("dataset", "fold", "split")
 

@@ -13,7 +13,7 @@ import polars as pl
 from gradrank import __version__
 from gradrank.data.stored import describe
 from gradrank.errors import GradrankError
-from gradrank.evaluation.elsewhere import IMPORTED, score_files
+from gradrank.evaluation.elsewhere import IMPORTED, ORIGIN, score_files
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_files import read_ranking
 from gradrank.files import atomic, sha256, write_json
@@ -38,7 +38,7 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path) -> N
     tables = [_part(path, data, parts[split], whole, split) for split, path in files.items()]
     origin = [{"split": split, "path": str(path), "sha256": sha256(path)} for split, path in files.items()]
     made.spec_path.unlink(missing_ok=True)  # written last, it says that all is there
-    write_json(made.model_path / "origin.json", origin)
+    write_json(made.model_path / ORIGIN, origin)
     with atomic(made.scores_path) as partial:
         pl.concat(tables).write_parquet(partial)
     with atomic(made.history_path) as partial:

@@ -24,7 +24,7 @@ from typing import Any
 
 from gradrank.data.stored import PAIRS, describe, files
 from gradrank.errors import GradrankError
-from gradrank.evaluation.elsewhere import IMPORTED
+from gradrank.evaluation.elsewhere import IMPORTED, ORIGIN
 from gradrank.files import sha256, write_json
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import stage_files
@@ -231,6 +231,8 @@ def _made_of(entry: dict[str, Any]) -> dict[str, tuple[list[Any], dict[str, str]
         causes = [params["seed"], variant, data, stages[f"train {variant['model']}"], made_with]
         if any(f"/{MODEL}/{MEMBERS}/" in path for path in own):  # made of other models' scores
             causes.append({other: files for other, files in trained.items() if other != name})
+        # Scores from elsewhere are their owner's to change.
+        causes.append([digest for path, digest in own.items() if path.endswith(f"/{MODEL}/{ORIGIN}")])
         steps[f"train {name}"] = causes, own
         measuring = [params["evaluation"], data, stages["evaluate_folds"], own]
         steps[f"evaluate {name}"] = measuring, measured.get(name, {})
