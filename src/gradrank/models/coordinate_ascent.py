@@ -9,7 +9,7 @@ from gradrank.data.collection import Collection
 from gradrank.learning.additive import AdditiveRanker, Term
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.selection import CRITERION
+from gradrank.learning.selection import CRITERION, Criterion
 from gradrank.learning.training_part import shuffled_within_queries, with_grades_to_order
 
 
@@ -35,10 +35,10 @@ def climb(
     A pass visits the weights in random order. For each it tries the steps and zero, moves to the best if that
     beats the present, and scales |w|_1 back to 1, which no ranking notices.
     """
-    from gradrank.learning.selection import per_query
+    criterion = Criterion(params.measure, train.labels, train.offsets)
 
     def reached(scores: np.ndarray) -> float:
-        return per_query(params.measure, scores, train.labels, train.offsets).mean()
+        return criterion.per_query(scores).mean()
 
     steps = params.first_step * 2.0 ** np.arange(params.steps)
     moves = np.concatenate([steps, -steps])

@@ -11,7 +11,7 @@ from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.adam import Adam, Average
 from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient, measure_of, swapped_values
-from gradrank.learning.selection import per_query
+from gradrank.learning.selection import Criterion
 from gradrank.learning.tanh_net import TanhNet
 from gradrank.models.arsm import ARSM, ARSMParams
 from gradrank.studies.arsm.variance import estimates
@@ -33,7 +33,9 @@ def over_tie_orders(name, levels, labels):
         ranked = np.take_along_axis(grades, np.argsort(-scores, axis=1, kind="stable"), axis=1)
         return float(np.mean((ranked[:, :k] > 0).sum(axis=1) / k))
     offsets = np.arange(len(rows) + 1) * len(labels)
-    return float(per_query(name.replace("ap", "map"), scores.ravel(), grades.ravel(), offsets).mean())
+    return float(
+        Criterion(name.replace("ap", "map"), grades.ravel(), offsets).per_query(scores.ravel()).mean()
+    )
 
 
 def drawn_levels(phi, pi):
