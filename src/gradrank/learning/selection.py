@@ -22,7 +22,7 @@ class Criterion:
     def __init__(self, name: str, labels: np.ndarray, offsets: np.ndarray) -> None:
         """labels: (n,) grades; offsets: (q+1,). Raises GradrankError for another criterion."""
         self.cutoff = None if name == "map" else _cutoff(name)
-        self.labels, self.sizes = labels, np.diff(offsets)
+        self.labels, self.offsets, self.sizes = labels, offsets, np.diff(offsets)
         self.queries, self.longest = len(self.sizes), int(max(self.sizes, default=0))
         self.query = np.repeat(np.arange(self.queries), self.sizes)
         self.start = offsets[:-1][self.query]

@@ -35,20 +35,18 @@ def climb(
     A pass visits the weights in random order. For each it tries the steps and zero, moves to the best if that
     beats the present, and scales |w|_1 back to 1, which no ranking notices.
     """
+    from gradrank.learning.line_search import means_along
+
     criterion = Criterion(params.measure, train.labels, train.offsets)
-
-    def reached(scores: np.ndarray) -> float:
-        return criterion.per_query(scores).mean()
-
     steps = params.first_step * 2.0 ** np.arange(params.steps)
     moves = np.concatenate([steps, -steps])
     scores = (weights[:, None] * columns).sum(axis=0)
-    best = reached(scores)
+    best = criterion.per_query(scores).mean()
     for _ in range(params.passes):
         before = best
         for feature in rng.permutation(len(weights)):
             tried = np.append(moves, -weights[feature])
-            found = np.array([reached(scores + move * columns[feature]) for move in tried])
+            found = means_along(criterion, scores, columns[feature], tried)
             if found.max() > best:
                 best, move = found.max(), tried[found.argmax()]
                 weights[feature] += move
