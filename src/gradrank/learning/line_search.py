@@ -26,7 +26,7 @@ def means_along(
 
 @compiled
 def _ndcg_along(scores, column, moves, ranked, gain, discount, best, offsets):
-    """(m, q) NDCG at each move. Documents come in the order of (n,) `ranked`, that of move 0: near it few must be moved."""
+    """(m, q) NDCG at each move. Documents come in the order that (n,) `ranked` has of move 0: near it few are moved."""
     values = np.zeros((len(moves), len(best)))
     top, rows = np.empty(len(discount)), np.empty(len(discount), np.int64)
     for q in range(len(best)):
