@@ -205,14 +205,23 @@ def test_backward_is_the_derivative_of_forward():
 def test_adam_steps_as_torch_does():
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
-    ours, theirs = np.zeros(4), torch.zeros(4, dtype=torch.float64, requires_grad=True)
+    ours, theirs = np.zeros(4, np.float32), torch.zeros(4, requires_grad=True)
     adam, reference = Adam([ours], 0.01), torch.optim.Adam([theirs], lr=0.01)
     for _ in range(20):
-        gradient = rng.normal(size=4) * [1.0, 1e-3, 10.0, 0.0]
+        gradient = (rng.normal(size=4) * [1.0, 1e-3, 10.0, 0.0]).astype(np.float32)
         adam.step([gradient])
         theirs.grad = torch.from_numpy(gradient)
         reference.step()
-    np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
+    np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-5)
+
+
+def test_a_weight_that_only_decays_ends_at_nothing():
+    """On its way it would be subnormal for thousands of steps, and so would all that is computed with it."""
+    weight = np.full(3, 0.1, np.float32)
+    adam = Adam([weight], 1e-3)
+    for _ in range(10_000):
+        adam.step([np.float32(0.02) * weight])
+    assert not weight.any() and not adam.first[0].any()
 
 
 def test_average_follows_the_parameters():
