@@ -121,20 +121,26 @@ def swapped_values(phi, log_pi, gain, measure):
         documents[winners[j, 0]] += 1
         gains[winners[j, 0]] += gain[j]
     values = np.full((C, C), expected_value(documents, gains, measure))
-    moved, moved_gains = np.empty((C, C), np.int64), np.empty((C, C))
+    columns, log_columns = np.ascontiguousarray(phi.T), np.ascontiguousarray(log_pi.T)
+    first, least = winners[:, 0].copy(), races[:, 0].copy()
+    may_move = np.empty(n, np.bool_)
+    moved, moved_gains = np.empty(C, np.int64), np.empty(C)
     for c in range(C):
-        moved[:], moved_gains[:] = documents, gains
-        for j in range(n):
-            before = winners[j, 0]
-            for k in range(c + 1, C):
-                level = level_after_swap(c, k, phi[j], log_pi[j], winners[j], races[j])
-                if level != before:
-                    moved[k, before] -= 1
-                    moved[k, level] += 1
-                    moved_gains[k, before] -= gain[j]
-                    moved_gains[k, level] += gain[j]
         for k in range(c + 1, C):
-            values[c, k] = values[k, c] = expected_value(moved[k], moved_gains[k], measure)
+            moved[:], moved_gains[:] = documents, gains
+            # Without a branch, so that the processor takes several documents at a time; most are settled here.
+            for j in range(n):
+                at_c, at_k = log_columns[k, j] - columns[c, j], log_columns[c, j] - columns[k, j]
+                may_move[j] = (at_c < least[j]) | (at_k < least[j]) | (first[j] == c) | (first[j] == k)
+            for j in range(n):
+                if may_move[j]:
+                    at_c, at_k = log_columns[k, j] - columns[c, j], log_columns[c, j] - columns[k, j]
+                    level = level_after_swap(c, k, at_c, at_k, winners[j], races[j])
+                    moved[first[j]] -= 1
+                    moved[level] += 1
+                    moved_gains[first[j]] -= gain[j]
+                    moved_gains[level] += gain[j]
+            values[c, k] = values[k, c] = expected_value(moved, moved_gains, measure)
     return values
 
 
@@ -153,16 +159,15 @@ def three_smallest(race, winners, races):
 
 
 @compiled
-def level_after_swap(c, k, phi, log_pi, winners, races):
+def level_after_swap(c, k, at_c, at_k, winners, races):
     """A document's level with pi_c and pi_k swapped: c, k, or the best of the others, one of three_smallest.
 
-    phi, log_pi: (C,); winners, races: (3,).
+    at_c, at_k: the races of c and k after the swap; winners, races: (3,) before it.
     """
     rest = 0
     if c == winners[0] or k == winners[0]:
         rest = 2 if c + k - winners[0] == winners[1] else 1
     level, least = winners[rest], races[rest]
-    at_c, at_k = log_pi[k] - phi[c], log_pi[c] - phi[k]
     if at_c < least:
         level, least = c, at_c
     if at_k < least:

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.learning.model import Callback
-from gradrank.learning.selection import measure
+from gradrank.learning.selection import Criterion
 
 ALWAYS = ("map", "ndcg@10")  # reported besides the criterion
 
@@ -47,9 +47,10 @@ def best_of(
 
     `callback` is told of every step, with numbers from `steps_before` + 1 on.
     """
+    criteria = {name: Criterion(name, vali.labels, vali.offsets) for name in sorted({*ALWAYS, select_by})}
     best, best_value, best_step, step = None, -np.inf, steps_before, steps_before
     for step, candidate in enumerate(candidates, start=steps_before + 1):
-        value = _report(callback, step, candidate, vali, select_by)
+        value = _report(callback, step, candidate, vali, criteria, select_by)
         if value > best_value:
             best, best_value, best_step = candidate.kept, value, step
         elif step - best_step >= patience:
@@ -57,13 +58,20 @@ def best_of(
     return Best(best, best_value, step)
 
 
-def _report(callback: Callback, step: int, candidate: Candidate, vali: Collection, select_by: str) -> float:
+def _report(
+    callback: Callback,
+    step: int,
+    candidate: Candidate,
+    vali: Collection,
+    criteria: Mapping[str, Criterion],
+    select_by: str,
+) -> float:
     """Tell `callback` of a step; returns its `select_by`."""
     kept, loss, scores, told = candidate
     if scores is None:
         scores = kept.score(vali.features, vali.offsets)
-    criteria = [select_by] if loss is None else sorted({*ALWAYS, select_by})
-    found = {name: measure(name, scores, vali.labels, vali.offsets) for name in criteria}
+    told_of = [select_by] if loss is None else criteria
+    found = {name: criteria[name].mean(scores) for name in told_of}
     losses = {} if loss is None else {"train_loss": loss}
     callback(step, **told, **losses, **{f"vali_{name}": value for name, value in found.items()})
     return found[select_by]

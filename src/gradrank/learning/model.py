@@ -110,9 +110,19 @@ def models() -> dict[str, type[Model]]:
 
 def get_model(name: str) -> type[Model]:
     """The class registered as `name`. Raises GradrankError with the nearest name otherwise."""
-    if name not in models():
-        raise GradrankError(unknown("model", name, models()))
-    return models()[name]
+    _import_declaring(name)
+    known = _registered if name in _registered else models()
+    if name not in known:
+        raise GradrankError(unknown("model", name, known))
+    return known[name]
+
+
+def _import_declaring(name: str) -> None:
+    """Import the files in which `name` is registered as usual: a job has no use for the others."""
+    for path in importlib.import_module("gradrank.models").__path__:
+        for file in sorted(Path(path).glob("*.py")):
+            if f'@register("{name}")' in file.read_text(encoding="utf-8"):
+                importlib.import_module(f"gradrank.models.{file.stem}")
 
 
 def missing_packages(cls: type[Model]) -> list[str]:

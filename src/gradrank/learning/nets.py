@@ -95,12 +95,21 @@ def _blocks(rows: int) -> Iterator[slice]:
 
 @compiled
 def affine(x, weights, biases):
-    """(n, outputs) x W + b, each row summed in the order of its inputs: as fast as BLAS at these widths."""
+    """(n, outputs) x W + b, each row summed in the order of its inputs: as fast as BLAS at these widths.
+
+    Four inputs at a time: a row of outputs is read and written once for all of them.
+    """
     out = np.empty((x.shape[0], weights.shape[1]), weights.dtype)
+    whole = x.shape[1] // 4 * 4
     for i in range(x.shape[0]):
         row = out[i]
         row[:] = biases
-        for j in range(x.shape[1]):
-            for k in range(weights.shape[1]):
+        for j in range(0, whole, 4):
+            x0, x1, x2, x3 = x[i, j], x[i, j + 1], x[i, j + 2], x[i, j + 3]
+            w0, w1, w2, w3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
+            for k in range(len(row)):
+                row[k] = row[k] + x0 * w0[k] + x1 * w1[k] + x2 * w2[k] + x3 * w3[k]
+        for j in range(whole, x.shape[1]):
+            for k in range(len(row)):
                 row[k] += x[i, j] * weights[j, k]
     return out

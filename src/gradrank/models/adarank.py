@@ -8,7 +8,7 @@ import numpy as np
 from gradrank.data.collection import Collection
 from gradrank.learning.additive import AdditiveRanker, Term, best_rounds
 from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.selection import CRITERION
+from gradrank.learning.selection import CRITERION, Criterion
 from gradrank.learning.training_part import shuffled_within_queries, with_grades_to_order
 
 
@@ -49,10 +49,9 @@ def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
     aside until another one does; when all are aside the strongest is added after all, which scales the
     ensemble up and makes every later step a finer one.
     """
-    from gradrank.learning.selection import per_query
-
+    criterion = Criterion(measure, train.labels, train.offsets)
     columns = train.features.T.astype(np.float64, order="C")
-    table = np.stack([per_query(measure, column, train.labels, train.offsets) for column in columns])
+    table = np.stack([criterion.per_query(column) for column in columns])
     weights = np.full(train.queries, 1.0 / train.queries)
     scores, reached = np.zeros(train.rows), 0.0
     aside = np.zeros(len(table), dtype=bool)
@@ -63,7 +62,7 @@ def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
         # A feature that is right on every query would have infinite weight.
         alpha = float(np.arctanh(min(strength[chosen], 1.0 - 1e-6)))
         trial = scores + alpha * columns[chosen]
-        ensemble = per_query(measure, trial, train.labels, train.offsets)
+        ensemble = criterion.per_query(trial)
         if ensemble.mean() <= reached and not stuck:
             aside[chosen] = True
             continue

@@ -9,7 +9,7 @@ from gradrank.data.collection import Collection
 from gradrank.learning.additive import AdditiveRanker, Term
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.selection import CRITERION
+from gradrank.learning.selection import CRITERION, Criterion
 from gradrank.learning.training_part import shuffled_within_queries, with_grades_to_order
 
 
@@ -35,20 +35,18 @@ def climb(
     A pass visits the weights in random order. For each it tries the steps and zero, moves to the best if that
     beats the present, and scales |w|_1 back to 1, which no ranking notices.
     """
-    from gradrank.learning.selection import per_query
+    from gradrank.learning.line_search import means_along
 
-    def reached(scores: np.ndarray) -> float:
-        return per_query(params.measure, scores, train.labels, train.offsets).mean()
-
+    criterion = Criterion(params.measure, train.labels, train.offsets)
     steps = params.first_step * 2.0 ** np.arange(params.steps)
     moves = np.concatenate([steps, -steps])
     scores = (weights[:, None] * columns).sum(axis=0)
-    best = reached(scores)
+    best = criterion.per_query(scores).mean()
     for _ in range(params.passes):
         before = best
         for feature in rng.permutation(len(weights)):
             tried = np.append(moves, -weights[feature])
-            found = np.array([reached(scores + move * columns[feature]) for move in tried])
+            found = means_along(criterion, scores, columns[feature], tried)
             if found.max() > best:
                 best, move = found.max(), tried[found.argmax()]
                 weights[feature] += move

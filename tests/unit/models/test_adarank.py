@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.additive import AdditiveRanker
-from gradrank.learning.selection import measure, per_query
+from gradrank.learning.selection import Criterion, measure
 from gradrank.models.adarank import AdaRank, AdaRankNDCG, boost
 
 seeds = st.integers(0, 2**32 - 1)
@@ -33,7 +33,7 @@ def ignore(step, **values):
 def ensemble_of(data: Collection, name: str, rounds) -> np.ndarray:
     """E(f_t, q) of the kept rounds, scored as a trained model would score."""
     ranker = AdaRank([kept.term for kept in rounds])
-    return per_query(name, ranker.score(data.features, data.offsets), data.labels, data.offsets)
+    return Criterion(name, data.labels, data.offsets).per_query(ranker.score(data.features, data.offsets))
 
 
 @small
@@ -47,7 +47,9 @@ def test_every_round_follows_the_paper(seed, name):
         p /= p.sum()
         np.testing.assert_allclose(found.weights, p, rtol=1e-12)
         feature = data.features[:, found.term.feature]
-        np.testing.assert_array_equal(found.weak, per_query(name, feature, data.labels, data.offsets))
+        np.testing.assert_array_equal(
+            found.weak, Criterion(name, data.labels, data.offsets).per_query(feature)
+        )
         alpha = 0.5 * np.log((p * (1 + found.weak)).sum() / (p * (1 - found.weak)).sum())
         assert found.term.weight == pytest.approx(alpha, rel=1e-9)
         kept.append(found)
@@ -58,7 +60,9 @@ def test_every_round_follows_the_paper(seed, name):
 @given(seeds, measures)
 def test_the_first_feature_is_the_best_of_all(seed, name):
     data = collection(seed)
-    means = [per_query(name, column, data.labels, data.offsets).mean() for column in data.features.T]
+    means = [
+        Criterion(name, data.labels, data.offsets).per_query(column).mean() for column in data.features.T
+    ]
     assert next(boost(data, name, rounds=1)).term.feature == np.argmax(np.round(means, 12))
 
 
@@ -80,14 +84,14 @@ def test_the_bound_on_training_error_holds_each_round(seed, name, noise):
 
 def test_the_measure_rises_unless_every_feature_was_tried_in_vain():
     data = collection(7, queries=60, documents=20, features=6, noise=2.0)
-    alone = [per_query("map", column, data.labels, data.offsets) for column in data.features.T]
+    alone = [Criterion("map", data.labels, data.offsets).per_query(column) for column in data.features.T]
     before, scores, forced = 0.0, np.zeros(data.rows), 0
     for kept in boost(data, "map", rounds=300):
         if kept.ensemble.mean() <= before:
             forced += 1
             for feature, column in enumerate(data.features.T.astype(np.float64)):
                 alpha = np.arctanh((kept.weights * alone[feature]).sum())
-                tried = per_query("map", scores + alpha * column, data.labels, data.offsets)
+                tried = Criterion("map", data.labels, data.offsets).per_query(scores + alpha * column)
                 assert tried.mean() <= before
         scores += kept.term(data.features.T)
         before = kept.ensemble.mean()
@@ -98,9 +102,9 @@ def test_one_strong_feature_is_not_chosen_for_ever():
     """By the paper's rule alone the strongest feature here stays the strongest, and P as it is."""
     data = collection(8, queries=60, documents=20, noise=1.5)
     data.features[:, 0] = data.labels + 0.5 * (data.features[:, 0] - data.labels)
-    strong = per_query("map", data.features[:, 0], data.labels, data.offsets)
+    strong = Criterion("map", data.labels, data.offsets).per_query(data.features[:, 0])
     p = np.exp(-strong) / np.exp(-strong).sum()
-    weak = [(p * per_query("map", x, data.labels, data.offsets)).sum() for x in data.features.T]
+    weak = [(p * Criterion("map", data.labels, data.offsets).per_query(x)).sum() for x in data.features.T]
     assert np.argmax(weak) == 0
     kept = list(boost(data, "map", rounds=100))
     assert {round.term.feature for round in kept} == {0, 1, 2, 3}

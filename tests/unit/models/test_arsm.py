@@ -11,7 +11,7 @@ from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.adam import Adam, Average
 from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient, measure_of, swapped_values
-from gradrank.learning.selection import per_query
+from gradrank.learning.selection import Criterion
 from gradrank.learning.tanh_net import TanhNet
 from gradrank.models.arsm import ARSM, ARSMParams
 from gradrank.studies.arsm.variance import estimates
@@ -33,7 +33,9 @@ def over_tie_orders(name, levels, labels):
         ranked = np.take_along_axis(grades, np.argsort(-scores, axis=1, kind="stable"), axis=1)
         return float(np.mean((ranked[:, :k] > 0).sum(axis=1) / k))
     offsets = np.arange(len(rows) + 1) * len(labels)
-    return float(per_query(name.replace("ap", "map"), scores.ravel(), grades.ravel(), offsets).mean())
+    return float(
+        Criterion(name.replace("ap", "map"), grades.ravel(), offsets).per_query(scores.ravel()).mean()
+    )
 
 
 def drawn_levels(phi, pi):
@@ -203,14 +205,23 @@ def test_backward_is_the_derivative_of_forward():
 def test_adam_steps_as_torch_does():
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
-    ours, theirs = np.zeros(4), torch.zeros(4, dtype=torch.float64, requires_grad=True)
+    ours, theirs = np.zeros(4, np.float32), torch.zeros(4, requires_grad=True)
     adam, reference = Adam([ours], 0.01), torch.optim.Adam([theirs], lr=0.01)
     for _ in range(20):
-        gradient = rng.normal(size=4) * [1.0, 1e-3, 10.0, 0.0]
+        gradient = (rng.normal(size=4) * [1.0, 1e-3, 10.0, 0.0]).astype(np.float32)
         adam.step([gradient])
         theirs.grad = torch.from_numpy(gradient)
         reference.step()
-    np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
+    np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-5)
+
+
+def test_a_weight_that_only_decays_ends_at_nothing():
+    """On its way it would be subnormal for thousands of steps, and so would all that is computed with it."""
+    weight = np.full(3, 0.1, np.float32)
+    adam = Adam([weight], 1e-3)
+    for _ in range(10_000):
+        adam.step([np.float32(0.02) * weight])
+    assert not weight.any() and not adam.first[0].any()
 
 
 def test_average_follows_the_parameters():

@@ -5,7 +5,7 @@ import pytest
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
-from gradrank.learning.selection import measure, per_query
+from gradrank.learning.selection import Criterion, measure
 from gradrank.models.coordinate_ascent import CoordinateAscent, CoordinateAscentParams, climb
 
 
@@ -31,10 +31,10 @@ def test_every_pass_reports_what_its_weights_reach_and_never_falls(name):
     passes = []
     for weights, reached in climb(np.full(5, 0.2), columns, data, params, np.random.default_rng(0)):
         assert np.abs(weights).sum() == pytest.approx(1.0)
-        direct = per_query(name, weights @ columns, data.labels, data.offsets).mean()
+        direct = Criterion(name, data.labels, data.offsets).per_query(weights @ columns).mean()
         assert reached == pytest.approx(direct, abs=1e-12)
         passes.append(reached)
-    start = per_query(name, columns.sum(axis=0), data.labels, data.offsets).mean()
+    start = Criterion(name, data.labels, data.offsets).per_query(columns.sum(axis=0)).mean()
     assert passes[0] > start and passes == sorted(passes)
     assert passes[-1] == passes[-2]  # with tolerance 0 the last pass found no better weight
 

@@ -8,7 +8,7 @@ from gradrank.data.collection import Collection
 from gradrank.data.stored import describe
 from gradrank.evaluation.statistics import paired_t
 from gradrank.learning.perceptron import committee_epoch, prank_epoch
-from gradrank.learning.selection import measure, per_query
+from gradrank.learning.selection import Criterion, measure
 from gradrank.models.oap_bpm import OAPBPM
 from gradrank.models.prank import PRank, feature_unit
 
@@ -111,7 +111,7 @@ def test_the_mean_ranks_noisy_data_better_than_one_prank():
         one = PRank.fit(train, vali, PRank.Params(), seed, ignore)
         many, _ = fit(train, vali, seed=seed, tau=(0.3,))
         ap = [
-            per_query("map", m.score(test.features, test.offsets), test.labels, test.offsets)
+            Criterion("map", test.labels, test.offsets).per_query(m.score(test.features, test.offsets))
             for m in (many, one)
         ]
         gains.append(ap[0] - ap[1])
@@ -130,7 +130,7 @@ def test_mq2007_ranks_prank_below_oap_bpm(mq2007):
 
         def ap(model, test=test):
             scores = model.score(test.features, test.offsets)
-            return per_query("map", scores, test.labels, test.offsets)
+            return Criterion("map", test.labels, test.offsets).per_query(scores)
 
         fits = [PRank.fit(train, vali, PRank.Params(), seed, ignore) for seed in range(3)]
         prank.append(np.mean([ap(model) for model in fits], axis=0))
