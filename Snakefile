@@ -1,11 +1,15 @@
-# What plain `snakemake` builds: all that params.yaml enables. The workflow itself is workflow/Snakefile.
-include: "workflow/rules/params.smk"
+# What plain `snakemake` builds: all that params.yaml enables. The workflow itself is the package's; of a checkout:
+# workflow/Snakefile.
+from gradrank.pipeline.code_closure import WORKFLOW
+
+
+include: WORKFLOW / "rules/params.smk"
 
 
 configfile: "params.yaml"
 
 
-include: "workflow/Snakefile"
+include: WORKFLOW / "Snakefile"
 
 
 # Snakemake takes no default target from an included file.

@@ -4,6 +4,7 @@ Everything heavy is imported inside its command: `gradrank --help` answers at on
 """
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -39,6 +40,24 @@ Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CO
 @app.callback()
 def _before_any_command() -> None:
     processor.check()
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder to write into; made if it is not there.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your own: a folder in LETOR layout, or one file; without it the shipped data sets."
+        ),
+    ] = None,
+) -> None:
+    """Write params.yaml, Snakefile, dvc.yaml and profiles into a folder, where `snakemake` then runs the benchmark."""
+    from gradrank.pipeline.init import init as run
+
+    for path in run(folder, data):
+        typer.echo(path)
+    typer.echo(f"\nNext: cd {shlex.quote(str(folder))} && snakemake --cores 2")
 
 
 @app.command()

@@ -28,7 +28,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from gradrank.errors import GradrankError
-from gradrank.files import atomic
+from gradrank.files import OWN_MODELS, atomic
 
 PACKAGE = Path(__file__).parent
 MARK = b"\n@compiled"  # at the start of a line: a file of compiled functions
@@ -112,10 +112,10 @@ def folder() -> Path:
 def digest() -> str:
     """Of all compiled sources, Python, the packages that compile, and Numba's settings in the environment."""
     hashed = hashlib.sha256(Path(__file__).read_bytes())
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in [*sorted(PACKAGE.rglob("*.py")), *sorted(OWN_MODELS.glob("[!._]*.py"))]:
         source = path.read_bytes()
         if MARK in source:
-            hashed.update(f"{path.relative_to(PACKAGE)} {len(source)}\n".encode() + source)
+            hashed.update(f"{os.path.relpath(path, PACKAGE)} {len(source)}\n".encode() + source)
     versions = [platform.python_version(), numba.__version__, llvmlite.__version__, np.__version__]
     settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
     hashed.update(repr((versions, [item for item in settings if item[0] != "NUMBA_CACHE_DIR"])).encode())

@@ -1,4 +1,4 @@
-"""Files that are either whole or absent."""
+"""Files that are either whole or absent, and where a user's own code lies."""
 
 import hashlib
 import json
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gradrank.errors import GradrankError
+
+OWN_MODELS = Path("models")  # of the working folder: its files join those of gradrank/models
 
 
 @contextmanager

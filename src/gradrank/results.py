@@ -120,7 +120,7 @@ class Fold(Folder):
         return read_json(self.spec_path)
 
     def timing(self) -> dict[str, float]:
-        """`seconds`, `fit_seconds` and `peak_memory_mb`."""
+        """`seconds`, `fit_seconds`, `peak_memory_mb`; of a job that trained also what `evaluation/costs.py` reads."""
         return read_json(self.timing_path)
 
     def history(self) -> "pl.DataFrame":

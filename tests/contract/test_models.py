@@ -1,10 +1,16 @@
-"""What every registered model promises, on small generated data; a new model is tested by being there."""
+"""What every registered model promises, on small generated data; a new model is tested by being there.
+
+Where the package is installed: `pytest --pyargs gradrank.contract -k my_model`, in the folder that holds models/.
+"""
 
 import math
 import subprocess
 import sys
 from functools import cache
 
+import gradrank  # noqa: F401  # before numpy: it sets the instruction set
+
+# isort: split
 import numpy as np
 import pytest
 from pydantic import ValidationError

@@ -42,6 +42,7 @@ def make_fold(folder: Path, model: str, dataset: str, fold: int, rng: np.random.
     history = {"step": np.arange(steps), "vali_ndcg@10": rng.random(steps), "train_loss": rng.random(steps)}
     pl.DataFrame(history).write_parquet(folder / "history.parquet")
     timing = {"seconds": 2.0 + fold, "fit_seconds": 1.0 + fold, "peak_memory_mb": 300 + fold}
+    timing |= {"score_seconds": 0.002 * fold, "scored_documents": 1000, "model_bytes": 1000 + 100 * fold}
     (folder / "timing.json").write_text(json.dumps(timing))
     spec = {
         "model": model,

@@ -142,6 +142,15 @@ def test_cost_is_of_all_jobs_whose_times_are_here(tmp_path):
     assert cost == Cost(2, 5.0, 4.0, 8.0, 300) and cost.mean_fit_seconds == 2.5
 
 
+def test_size_and_speed_are_of_the_jobs_that_measured_them():
+    old = {"seconds": 3.0, "fit_seconds": 1.0, "peak_memory_mb": 300}
+    new = old | {"score_seconds": 0.003, "scored_documents": 200, "model_bytes": 50}
+    other = old | {"score_seconds": 0.001, "scored_documents": 800, "model_bytes": 150}
+    cost = Cost.of([old, new, other])
+    assert (cost.model_bytes, cost.score_microseconds) == (100, 4.0) and cost.jobs == 3
+    assert Cost.of([old]).model_bytes is Cost.of([old]).score_microseconds is None
+
+
 def test_damaged_json_names_file_and_remedy(tmp_path):
     fold = finish(Results(tmp_path).dataset("toy").method("m").fold(1))
     fold.spec_path.write_bytes(b'{"fold": 1, "par\x00\xff')

@@ -14,6 +14,7 @@ from snakemake.exceptions import WorkflowError
 # Snakemake has imported NumPy, but this process computes nothing: every command sets its own instruction set.
 warnings.filterwarnings("ignore", "numpy imported before gradrank", RuntimeWarning)
 
+from gradrank import __version__
 from gradrank.pipeline.params import check
 from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
@@ -33,11 +34,20 @@ from gradrank.pipeline.study_provenance import study_code_files
 # planning. What has been planned is set aside when the run starts.
 gc.disable()
 
+# An environment that Snakemake deploys installs this release.
+os.environ["GRADRANK_RELEASE"] = __version__
+
 # Rules call `gradrank`; it lies beside the Python that runs Snakemake, activated or not.
 shell.prefix(f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
 # Snakemake writes its interpreter into a cluster job's script as it stands: a folder's name may hold a space.
 interpreter = sys.executable
 sys.executable = shlex.quote(interpreter)
+
+if workflow.modifier.path_modifier.prefix or workflow.modifier.path_modifier.modifies_prefixes:
+    raise WorkflowError(
+        "module of gradrank: takes no `prefix:` or `replace_prefix:`, since its commands know data/ and results/ by these "
+        "names; take the line out, and give the module's workflow a folder of its own: `snakemake --directory FOLDER`"
+    )
 
 try:
     params = check(config)
@@ -109,11 +119,15 @@ wildcard_constraints:
     fold=r"\d+",
 
 
+def asked(names):
+    """Those of these data sets or studies that this call names as targets; in another workflow's module they may be
+    called otherwise."""
+    return [name for name in names if getattr(rules, name).rule.name in workflow.dag_settings.targets]
+
+
 def requested():
     """The data sets this call is about: those named as targets; none for a study; else the run's."""
-    targets = workflow.dag_settings.targets
-    named = [name for name in DATASETS if name in targets]
-    return named or ([] if set(STUDIES) & set(targets) else list(params.run.datasets))
+    return asked(DATASETS) or ([] if asked(STUDIES) else list(params.run.datasets))
 
 
 def own_path(dataset):
@@ -245,10 +259,7 @@ def parse_options(dataset):
 
 def requested_studies():
     """The studies this call is about: those named as targets; of plain `snakemake` the reduced ones."""
-    targets = workflow.dag_settings.targets
-    named = [name for name in STUDIES if name in targets]
-    reduced = sorted(set(params.studies) - set(STUDIES))
-    return named or ([] if set(DATASETS) & set(targets) else reduced)
+    return asked(STUDIES) or ([] if asked(DATASETS) else sorted(set(params.studies) - set(STUDIES)))
 
 
 @cache

@@ -6,6 +6,7 @@
 rule data:
     input:
         lambda _: expand(STORED, dataset=requested()),
+    localrule: True
 
 
 rule fetch:
@@ -15,6 +16,7 @@ rule fetch:
         "logs/fetch/{dataset}.log",
     wildcard_constraints:
         dataset="|".join(name for name, entry in catalogue().items() if not entry.generator),
+    localrule: True  # nodes often have no network
     conda:
         "../envs/gradrank.yaml"
     params:
@@ -35,6 +37,7 @@ rule generate:
         "logs/generate/{dataset}.log",
     wildcard_constraints:
         dataset="|".join(name for name, entry in catalogue().items() if entry.generator),
+    localrule: True
     conda:
         "../envs/gradrank.yaml"
     params:

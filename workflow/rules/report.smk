@@ -7,7 +7,7 @@ from snakemake.logging import logger
 
 # Through the log: it comes after every line of the jobs, and stands in the log file.
 onsuccess:
-    if any(job.rule.name == "report" for job in workflow.dag.jobs):
+    if any(job.rule is rules.report.rule for job in workflow.dag.jobs):
         from gradrank.report.closing import closing
 
         conventions = {dataset: params.convention(dataset) for dataset in requested()}

@@ -27,6 +27,7 @@ from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
 from gradrank.evaluation.primary import primary_convention
 from gradrank.learning.model import models
+from gradrank.pipeline.code_closure import named
 from gradrank.pipeline.committed import Committed
 from gradrank.pipeline.provenance import code_files
 from gradrank.results import SUMMARY, Results
@@ -153,7 +154,7 @@ def _data(committed: Committed, dataset: str) -> dict[str, str]:
 def _code(committed: Committed, names: set[str]) -> dict[str, str]:
     """SHA-256 of the files that these models' results depend on today, and of those that are gone since."""
     stages = code_files(names & models().keys())
-    today = {path for paths in stages.values() for path in paths}
+    today = {named(path) for paths in stages.values() for path in paths}
     return {
         path: hashlib.sha256(text).hexdigest()
         for path, text in committed.files.items()

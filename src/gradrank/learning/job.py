@@ -23,7 +23,7 @@ from gradrank.learning.members import keep_members, trained_members, with_member
 from gradrank.learning.model import Model, ModelParams, get_model, missing_packages, models
 from gradrank.learning.seeds import job_seed
 from gradrank.processor import form
-from gradrank.results import FOLD_FILES, Fold
+from gradrank.results import FOLD_FILES, MEMBERS, Fold
 from gradrank.validation import validate
 
 
@@ -82,9 +82,9 @@ def train(
     fit_seconds = time.perf_counter() - fit_started
     fitted.save(made.model_path)
     keep_members(found, made)
-    _write_scores(fitted, parts | {"test": read("test")}, made.scores_path)
+    scoring = _write_scores(fitted, parts | {"test": read("test")}, made.scores_path)
     history.write(made.history_path)
-    _write_timing(made, started, fit_seconds)
+    _write_timing(made, started, fit_seconds, scoring)
     made_by = {"versions": _versions(cls), "processor": form()}
     write_json(made.spec_path, spec | made_by | {"files": digests(made)})
     _publish(made, Fold(out))
@@ -147,12 +147,15 @@ class History:
         pl.DataFrame(self.rows, schema=schema).write_parquet(path)
 
 
-def _write_scores(fitted: Model, collections: dict[str, Collection], path: Path) -> None:
+def _write_scores(fitted: Model, collections: dict[str, Collection], path: Path) -> dict[str, float]:
+    """Returns what the last part took: by then all is loaded and compiled that a first call needs."""
     import polars as pl
 
     frames = []
     for split, collection in collections.items():
+        started = time.perf_counter()
         scores = np.asarray(fitted.score(collection.features, collection.offsets), dtype=np.float64)
+        seconds = time.perf_counter() - started
         if scores.shape != (collection.rows,) or not np.isfinite(scores).all():
             raise GradrankError(
                 f"{fitted.name}: the {split} part's {collection.rows} documents got {len(scores)} scores, "
@@ -160,6 +163,7 @@ def _write_scores(fitted: Model, collections: dict[str, Collection], path: Path)
             )
         frames.append(pl.DataFrame({"split": [split] * len(scores), "score": scores}))
     pl.concat(frames).write_parquet(path)
+    return {"score_seconds": round(seconds, 6), "scored_documents": collection.rows}
 
 
 def _publish(made: Fold, out: Fold) -> None:
@@ -178,10 +182,13 @@ def _peak_memory_mb() -> int:
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10))
 
 
-def _write_timing(made: Fold, started: float, fit_seconds: float) -> None:
+def _write_timing(made: Fold, started: float, fit_seconds: float, scoring: dict[str, float]) -> None:
+    """What the job took; and the model's size, without those that it is made of, as its scoring is without theirs."""
     seconds = {"seconds": time.perf_counter() - started, "fit_seconds": fit_seconds}
     rounded = {name: round(value, 3) for name, value in seconds.items()}
-    write_json(made.timing_path, rounded | {"peak_memory_mb": _peak_memory_mb()})
+    own = (path for path in made.model_path.rglob("*") if made.model_path / MEMBERS not in path.parents)
+    size = {"model_bytes": sum(path.stat().st_size for path in own if path.is_file())}
+    write_json(made.timing_path, rounded | {"peak_memory_mb": _peak_memory_mb()} | scoring | size)
 
 
 def digests(made: Fold) -> dict[str, str]:

@@ -1,13 +1,14 @@
 """What a model is, and the registry that finds them.
 
-A model is one file in `gradrank/models/`: parameters with their sources, `fit`, `score`, `save`, `load`, and the
-decorator `@register("name")`. Nothing else in the project names it. Model files import at their top only what is
-cheap (numpy, this module); torch, numba, LightGBM, scikit-learn and everything built on them are imported inside
-`fit`, `score` and `load`, because every command that validates params.yaml imports all of them.
+A model is one file in `gradrank/models/`, or in `models/` of the working folder: parameters with their sources, `fit`,
+`score`, `save`, `load`, and the decorator `@register("name")`. Nothing else in the project names it. Model files import
+at their top only what is cheap (numpy, this module); torch, numba, LightGBM, scikit-learn and everything built on them
+are imported inside `fit`, `score` and `load`, because every command that validates params.yaml imports all of them.
 """
 
 import importlib
 import pkgutil
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache
@@ -20,6 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError, unknown
+from gradrank.files import OWN_MODELS
+
+MARK = "gradrank.learning.model"  # what every model file imports, and other files in a folder of that name do not
 
 
 class ModelParams(BaseModel):
@@ -101,11 +105,36 @@ def register(name: str) -> Callable[[type[Model]], type[Model]]:
 
 @cache
 def models() -> dict[str, type[Model]]:
-    """Every registered model by name, in alphabetical order."""
+    """Every registered model by name, in alphabetical order.
+
+    Raises GradrankError for a file of one's own that cannot be imported.
+    """
     package = importlib.import_module("gradrank.models")
-    for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
+    shipped = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+    for module in shipped:
         importlib.import_module(f"gradrank.models.{module}")
+    if OWN_MODELS.is_dir() and str(OWN_MODELS.resolve()) not in package.__path__:
+        package.__path__.append(str(OWN_MODELS.resolve()))
+        for path in sorted(OWN_MODELS.glob("[!._]*.py")):
+            _import_own(path, shipped)
     return dict(sorted(_registered.items()))
+
+
+def _import_own(path: Path, shipped: list[str]) -> None:
+    """Import a user's file as a module of `gradrank.models`, if it is a model's."""
+    if MARK not in path.read_text(encoding="utf-8", errors="replace"):
+        return
+    if path.stem in shipped:
+        raise GradrankError(f"{path}: gradrank has a file of this name; rename yours")
+    try:
+        importlib.import_module(f"gradrank.models.{path.stem}")
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(path.resolve())]
+        where = f"{path}, line {lines[-1]}" if lines else str(path)
+        raise GradrankError(
+            f"{where}: {type(error).__name__}: {error}; mend it, or take the file out of {OWN_MODELS}/"
+        ) from error
 
 
 def get_model(name: str) -> type[Model]:
@@ -113,7 +142,9 @@ def get_model(name: str) -> type[Model]:
     _import_declaring(name)
     known = _registered if name in _registered else models()
     if name not in known:
-        raise GradrankError(unknown("model", name, known))
+        raise GradrankError(
+            f"{unknown('model', name, known)}; one of your own is a file in {OWN_MODELS}/ of this folder"
+        )
     return known[name]
 
 

@@ -14,13 +14,15 @@ from itertools import chain
 from pathlib import Path
 
 from gradrank.errors import GradrankError
-from gradrank.files import sha256
+from gradrank.files import OWN_MODELS, sha256
 
 PACKAGE = Path(__file__).parents[1]
+WORKFLOW = (PACKAGE / "project/workflow").resolve()  # of a checkout: workflow/
 
 # What each stage runs, and files that it reads which are no Python. Rule, command and stage have one name; `train` has
 # its model's module besides; the studies' stages have their study's page, or its experiments.
 PUBLISHED = "evaluation/literature/*.csv"
+NAMED = "src/gradrank"  # PACKAGE in the names of files
 STAGES: dict[str, tuple[str, ...]] = {
     "fetch": ("gradrank.data.fetch",),
     "generate": ("gradrank.data.synthetic",),
@@ -47,15 +49,25 @@ def code(stage: str, *modules: str) -> str:
 
 
 def digest(paths: Iterable[str]) -> str:
-    """`code=` and a digest of these files and their names within the checkout.
+    """`code=` and a digest of these files and their names.
 
     Snakemake gives a reason by values, not by names: so the value itself says that it is code.
     """
-    lines = sorted(f"{os.path.relpath(path, PACKAGE)} {_sha256(path)}" for path in set(paths))
+    lines = sorted(f"{os.path.relpath(named(path), NAMED)} {_sha256(path)}" for path in set(paths))
     return f"code={hashlib.sha256(chr(10).join(lines).encode()).hexdigest()[:16]}"
 
 
 _sha256 = cache(sha256)  # a file is in the closures of dozens of models
+
+
+@cache
+def named(path: str) -> str:
+    """What a source is called wherever the package lies: as in a checkout; one's own by its place in this folder."""
+    for folder, name in ((WORKFLOW, "workflow"), (PACKAGE, NAMED)):
+        inside = os.path.relpath(path, folder)
+        if not inside.startswith(os.pardir):
+            return f"{name}/{inside}"
+    return os.path.relpath(path)
 
 
 def stage_files(stage: str, *modules: str) -> list[str]:
@@ -121,4 +133,8 @@ def _file(module: str) -> Path | None:
     path = PACKAGE.joinpath(*rest)
     if path.with_suffix(".py").is_file():
         return path.with_suffix(".py")
-    return path / "__init__.py" if (path / "__init__.py").is_file() else None
+    if (path / "__init__.py").is_file():
+        return path / "__init__.py"
+    # The registry makes a user's own files modules of gradrank.models.
+    own = OWN_MODELS.joinpath(*rest[1:]).with_suffix(".py")
+    return own if rest[0] == "models" and own.is_file() else None

@@ -9,7 +9,7 @@ is an input of each. A model's run holds
 - `test_by_fold/ndcg_at_10`: a fold's mean, step = fold;
 - `fold1/vali_map`: a curve of history.parquet, step = epoch or round;
 - `cost/jobs`, `cost/seconds` and `cost/fit_seconds` (sums over folds), `cost/slowest_fit_seconds`,
-  `cost/peak_memory_mb` (the largest), and `cost_by_fold/...`;
+  `cost/peak_memory_mb` (the largest), `cost/model_bytes`, `cost/score_microseconds`, and `cost_by_fold/...`;
 - artefacts: per_query.parquet and, as `fold1` to `fold5`, each trained model in its own format with a pyfunc
   flavour: `mlflow.pyfunc.load_model("runs:/<id>/fold1").predict(table)` scores a table with columns f1..fd;
 - tags, among them `current`: "true" on the version that the results folder held at the last import; `code.train` and

@@ -27,7 +27,7 @@ from gradrank.errors import GradrankError
 from gradrank.evaluation.elsewhere import IMPORTED, ORIGIN
 from gradrank.files import sha256, write_json
 from gradrank.learning.model import models
-from gradrank.pipeline.code_closure import stage_files
+from gradrank.pipeline.code_closure import WORKFLOW, named, stage_files
 from gradrank.processor import refusal
 from gradrank.results import MEMBERS, MODEL, PER_QUERY, TIMING, DataSet, Fold, Method, Results
 
@@ -115,7 +115,7 @@ def makers() -> set[str]:
 
 def rule_files(*stages: str) -> list[str]:
     """The files of the workflow that say how these stages run: an edit of its other rules makes no other results."""
-    rules = {path: path.read_text(encoding="utf-8") for path in Path("workflow/rules").glob("*.smk")}
+    rules = {path: path.read_text(encoding="utf-8") for path in (WORKFLOW / "rules").glob("*.smk")}
     return sorted(
         str(path)
         for path, text in rules.items()
@@ -124,10 +124,13 @@ def rule_files(*stages: str) -> list[str]:
 
 
 def code_digests(stages: Mapping[str, list[str]]) -> dict[str, Hashes]:
-    """Of the files of each stage: `stages`, a digest each, and `files`, the SHA-256 of each file."""
-    files = {path: sha256(path) for path in sorted({path for paths in stages.values() for path in paths})}
+    """Of the files of each stage: `stages`, a digest each, and `files`, the SHA-256 of each by its name."""
+    places = {named(path): path for paths in stages.values() for path in paths}
+    files = {name: sha256(places[name]) for name in sorted(places)}
     digests = {
-        stage: hashlib.sha256(json.dumps([(path, files[path]) for path in paths]).encode()).hexdigest()
+        stage: hashlib.sha256(
+            json.dumps([(name, files[name]) for name in sorted(map(named, paths))]).encode()
+        ).hexdigest()
         for stage, paths in stages.items()
     }
     return {"stages": digests, "files": files}

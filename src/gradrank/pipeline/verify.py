@@ -17,7 +17,7 @@ from gradrank.data.layout import find_layout
 from gradrank.data.stored import COLLECTION
 from gradrank.errors import GradrankError
 from gradrank.files import sha256
-from gradrank.pipeline.code_closure import PACKAGE
+from gradrank.pipeline.code_closure import PACKAGE, named
 from gradrank.pipeline.params import Params
 from gradrank.pipeline.provenance import code_digests, code_files, in_force, makers, registered
 from gradrank.pipeline.study_provenance import study_code_files, study_in_force
@@ -129,7 +129,7 @@ def _code(
     then, now = recorded["files"], found["files"]
     for path in sorted(path for path in then.keys() | now.keys() if then.get(path) != now.get(path)):
         what = "changed" if path in then and path in now else "new" if path in now else "no longer used"
-        concerned = ", ".join(stage for stage, files in stages.items() if path in files)
+        concerned = ", ".join(stage for stage, files in stages.items() if path in map(named, files))
         yield Check(False, f"{label}: {path}: {what}{f', concerns {concerned}' if concerned else ''}", again)
     if found["stages"] == recorded["stages"]:
         yield Check(True, f"{label}: code: {len(now)} files of {len(stages)} stages")

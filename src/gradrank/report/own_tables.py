@@ -59,8 +59,10 @@ def _costs(contents: Contents) -> Table:
         Column("slowest_seconds", form=".2f", of=lambda row: row[2].slowest_fit_seconds),
         Column("job_seconds", form=".2f", of=lambda row: row[2].seconds),
         Column("peak_memory_mb", form=".0f", of=lambda row: row[2].peak_memory_mb),
+        Column("model_bytes", form=",.0f", of=lambda row: row[2].model_bytes),
+        Column("score_microseconds", form=",.2f", of=lambda row: row[2].score_microseconds),
     )
-    return Table("costs", "Time and memory", columns, rows, timed=True)
+    return Table("costs", "Time, memory and size", columns, rows, timed=True)
 
 
 def _versions(contents: Contents) -> Table:

@@ -38,6 +38,8 @@ def test_folder_holds_scores_of_every_row_and_its_specification(data, tmp_path):
     assert spec["job_seed"] == job_seed(7, "synthetic_net", "single_feature", 2)
     timing = json.loads((tmp_path / "fold2/timing.json").read_text())
     assert 0 < timing["fit_seconds"] <= timing["seconds"] and timing["peak_memory_mb"] > 10
+    assert 0 < timing["score_seconds"] < timing["seconds"] and timing["scored_documents"] == 40
+    assert timing["model_bytes"] == sum(path.stat().st_size for path in (tmp_path / "fold2/model").iterdir())
 
 
 def test_same_seed_gives_the_same_bytes(data, tmp_path):

@@ -135,7 +135,15 @@ def test_every_topic_has_its_section(root):
     words = "".join(document.text)
     assert "45" in words and "2,000" in words, "queries and rows of the data set"
     costs = {row[0]["text"]: [cell["text"].strip() for cell in row[1:]] for row in document.table("cost")[1:]}
-    assert costs["ranksvm"] == ["4.00 s", "6.00 s", "25.0 s", "305 MB"]
+    assert costs["ranksvm"] == ["4.00 s", "6.00 s", "25.0 s", "305 MB", "1.3 kB", "6.00 µs"]
+
+
+def test_size_and_speed_that_no_job_measured_are_dashes(root):
+    for path in root.glob("results/*/ranksvm/*/timing.json"):
+        path.write_text('{"seconds": 2, "fit_seconds": 1, "peak_memory_mb": 300}')
+    cells = {row[0]["text"]: row[-2:] for row in Document(rendered(root)).table("cost")[1:]}
+    assert [cell["text"] for cell in cells["ranksvm"]] == ["–", "–"]
+    assert [cell["text"] for cell in cells["lambdamart"]] == ["1.3 kB", "6.00 µs"]
 
 
 def test_equal_results_give_equal_bytes(root):

@@ -84,6 +84,8 @@ def test_overview_and_costs_of_the_report(root):
         costs = list(csv.DictReader(stream))
     assert {row["model"]: float(row["fit_seconds"]) for row in costs} == dict.fromkeys(MODELS, 4.0)
     assert {float(row["job_seconds"]) for row in costs} == {25.0}
+    assert {float(row["model_bytes"]) for row in costs} == {1300.0}
+    assert {round(float(row["score_microseconds"]), 6) for row in costs} == {6.0}
 
 
 COLUMNS = (

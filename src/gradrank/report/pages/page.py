@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.tables.numbers import TEXT, VERDICT, number, p_value, seconds
+from gradrank.report.tables.numbers import TEXT, VERDICT, microseconds, number, p_value, seconds, size
 
 FOLDER = Path(__file__).parent
 
@@ -56,6 +56,8 @@ def _environment() -> Environment:
         signed=lambda x: number(x, "+.4f"),
         p_value=p_value,
         seconds=seconds,
+        microseconds=microseconds,
+        size=size,
         prose=prose,
         method=method,
     )

@@ -52,6 +52,24 @@ def seconds(value: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def microseconds(value: float | None) -> str:
+    """`0.42 µs`, `12.3 µs`, `1,234 µs`: about three digits."""
+    return NONE if missing(value) else f"{value:,.{2 if value < 10 else 1 if value < 100 else 0}f} µs"
+
+
+def size(count: float | None) -> str:
+    """Bytes as `512 B`, `1.2 kB`, `34.5 MB`."""
+    if missing(count):
+        return NONE
+    return (
+        f"{count:.0f} B"
+        if count < 1e3
+        else f"{count / 1e3:.1f} kB"
+        if count < 1e6
+        else f"{count / 1e6:,.1f} MB"
+    )
+
+
 def best(means: dict[str, float | None], decimals: int = 4) -> set[str]:
     """The names with the highest mean as printed: equal at `decimals` digits is equally good; none where all are 0."""
     rounded = {name: round(mean, decimals) for name, mean in means.items() if not missing(mean)}

@@ -1,0 +1,52 @@
+"""A folder that runs the installed workflow, without a checkout: `gradrank init`."""
+
+import json
+import os
+from pathlib import Path
+from string import Template
+
+from gradrank.data.layout import find_layout
+from gradrank.errors import GradrankError
+from gradrank.pipeline.code_closure import PACKAGE
+
+PROJECT = PACKAGE / "project"  # of a checkout: links to its own files, and what only such a folder has
+OWN_DATA = "own_data.yaml"  # params.yaml for a user's own data
+FILES = {  # of such a folder, and of PROJECT
+    "params.yaml": "params.yaml",
+    "Snakefile": "Snakefile",
+    "dvc.yaml": "dvc.yaml",
+    ".gitignore": "gitignore",
+    "profiles/default/config.yaml": "profiles/default/config.yaml",
+    "workflow/profiles/slurm/config.yaml": "workflow/profiles/slurm/config.yaml",
+    "workflow/dvc-run.sh": "workflow/dvc-run.sh",
+}
+
+
+def init(folder: Path, data: Path | None = None) -> list[Path]:
+    """Write FILES into a folder, made if need be; returns their paths.
+
+    data: a user's own, which params.yaml then describes; None: the shipped params.yaml. Raises GradrankError, before
+    anything is written, where one of the files is there and where `data` is no collection.
+    """
+    if there := [name for name in FILES if os.path.lexists(folder / name)]:
+        raise GradrankError(
+            f"{folder}: holds {', '.join(there)} already, and nothing is overwritten; choose a new folder, or move "
+            "them away"
+        )
+    texts = {name: (PROJECT / source).read_text(encoding="utf-8") for name, source in FILES.items()}
+    if data is not None:
+        texts["params.yaml"] = _own_data(folder, data)
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]
+
+
+def _own_data(folder: Path, data: Path) -> str:
+    """params.yaml for `data`; the path as seen from `folder` if it lies there."""
+    find_layout(data)
+    path, base = data.resolve(), folder.resolve()
+    shown = path.relative_to(base) if path.is_relative_to(base) else path
+    values = {"path": str(shown), "title": path.stem}
+    quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}  # JSON is YAML
+    return Template((PROJECT / OWN_DATA).read_text(encoding="utf-8")).substitute(quoted)
