@@ -10,6 +10,7 @@ import re
 import numpy as np
 
 from gradrank.errors import GradrankError
+from gradrank.learning.scores import checked
 
 CRITERION = r"^(map|ndcg@[1-9]\d*)$"  # what `measure` knows: the pattern of every `select_by`
 
@@ -29,12 +30,13 @@ def per_query(criterion: str, scores: np.ndarray, labels: np.ndarray, offsets: n
     """(q,) AP or NDCG@k of each query, which AdaRank and coordinate ascent optimise; see `measure`.
 
     Differs from `measure` in one case: a query of fewer than k documents has NDCG@n here, not 0, because a
-    measure that no order can change says nothing about how to train.
+    measure that no order can change says nothing about how to train. Raises WrongScores for scores that are none.
     """
     from gradrank.data.order import order
     from gradrank.learning.selection_loops import average_precision, ndcg
 
-    ranked = labels[order(np.ascontiguousarray(scores, dtype=np.float64), offsets)]
+    judged = checked(scores, len(labels), "scores to be judged")
+    ranked = labels[order(np.ascontiguousarray(judged), offsets)]
     if criterion == "map":
         return average_precision(ranked, offsets)
     return ndcg(ranked, offsets, _cutoff(criterion))
