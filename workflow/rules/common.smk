@@ -17,13 +17,14 @@ warnings.filterwarnings("ignore", "numpy imported before gradrank", RuntimeWarni
 from gradrank.pipeline.params import check
 from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
-from gradrank.data.stored import forget_incomplete
 from gradrank.errors import GradrankError
+from gradrank.pipeline.damage import remember
 from gradrank.pipeline.disk import check_space
 from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
 from gradrank.pipeline.code_closure import code, digest, stage_files
 from gradrank.pipeline.gaps import forget_damaged, gaps
 from gradrank.pipeline.folder_lock import clear_stale_locks
+from gradrank.pipeline.mending import Mending, before_execution
 from gradrank.results import Results
 from gradrank.pipeline.targets import answer_unknown_targets
 from gradrank.pipeline.provenance import code_files
@@ -48,7 +49,6 @@ holds_folder = workflow.is_main_process and clear_stale_locks()
 if holds_folder:
     for line in forget_damaged(Results()):
         print(line, file=sys.stderr)
-    forget_incomplete(Path("data"))
 
 
 answer_unknown_targets(lambda: (rule.name for rule in workflow.rules if not rule.has_wildcards()))
@@ -64,6 +64,7 @@ def say_if_full():
 # A job that found the disk full may have had no room for its log either.
 onerror:
     say_if_full()
+    remember()
 
 
 # Not at a dry run, and before any job starts. A cancelled job takes what its group had made with it, which this run
@@ -87,8 +88,13 @@ onstart:
             cancelled = []
         if cancelled:
             print("Cancelled Slurm jobs of an earlier run in this folder:", *cancelled, file=sys.stderr)
-            sys.stdout.flush()
-            os.execv(interpreter, sys.orig_argv)
+            begin_again()
+
+
+def begin_again():
+    """The same call, in the same process."""
+    sys.stdout.flush()
+    os.execv(interpreter, sys.orig_argv)
 
 
 MODELS = params.model_names()  # of the run; a study's are params.study_models(name)
@@ -109,11 +115,15 @@ wildcard_constraints:
     fold=r"\d+",
 
 
+def targets():
+    """What this call was asked for."""
+    return mending.asked if mending.files else set(workflow.dag_settings.targets)
+
+
 def requested():
     """The data sets this call is about: those named as targets; none for a study; else the run's."""
-    targets = workflow.dag_settings.targets
-    named = [name for name in DATASETS if name in targets]
-    return named or ([] if set(STUDIES) & set(targets) else list(params.run.datasets))
+    named = [name for name in DATASETS if name in targets()]
+    return named or ([] if set(STUDIES) & targets() else list(params.run.datasets))
 
 
 def own_path(dataset):
@@ -245,10 +255,9 @@ def parse_options(dataset):
 
 def requested_studies():
     """The studies this call is about: those named as targets; of plain `snakemake` the reduced ones."""
-    targets = workflow.dag_settings.targets
-    named = [name for name in STUDIES if name in targets]
+    named = [name for name in STUDIES if name in targets()]
     reduced = sorted(set(params.studies) - set(STUDIES))
-    return named or ([] if set(DATASETS) & set(targets) else reduced)
+    return named or ([] if set(DATASETS) & targets() else reduced)
 
 
 @cache
@@ -265,3 +274,15 @@ def measured_for(wildcards):
 
 def module_of(study, part):
     return f"gradrank.studies.{study.partition('/')[0]}.{part}"
+
+
+def concerned():
+    """The data sets and studies that this call reads or makes."""
+    studies = requested_studies()
+    read = (params.study_settings(study).get("datasets", ()) for study in studies)
+    return {*requested(), *(study.partition("/")[0] for study in studies), *chain.from_iterable(read)}
+
+
+mending = Mending()
+if holds_folder:
+    before_execution(workflow, lambda: mending.begin(workflow, concerned()))
