@@ -13,6 +13,7 @@ from gradrank.errors import GradrankError
 from gradrank.files import atomic
 from gradrank.learning.members import kept_members, member_features
 from gradrank.learning.model import Model, get_model
+from gradrank.learning.scores import checked
 from gradrank.results import MODEL, SPEC, Fold
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class Ranker:
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """(n,) float64 scores of (n, d) features; query q is the rows offsets[q]:offsets[q+1].
 
-        Raises GradrankError for a feature that is not a finite number, or missing where the model takes that.
+        Raises GradrankError for a feature that is not a finite number, or missing where the model takes that, and for
+        scores that are none.
         """
         features = np.ascontiguousarray(features, dtype=np.float32)
         if self.members:
@@ -61,7 +63,7 @@ class Ranker:
             raise GradrankError(
                 f"feature {column + 1} is {features[row, column]} in a row; expected finite numbers"
             )
-        return np.asarray(self.model.score(features, offsets), dtype=np.float64)
+        return checked(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 
     def predict(self, table: "pandas.DataFrame") -> np.ndarray:
         """MLflow's entry: (n,) scores of a table with columns f1..fd; without `qid` it is one query."""

@@ -7,16 +7,22 @@ import math
 import subprocess
 import sys
 from functools import cache
+from pathlib import Path
 
 import gradrank  # noqa: F401  # before numpy: it sets the instruction set
 
 # isort: split
 import numpy as np
+import polars as pl
 import pytest
 from pydantic import ValidationError
 
 from gradrank.data.collection import Collection
+from gradrank.data.pairs import pairs
+from gradrank.data.parse import parse
+from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
+from gradrank.learning.job import train
 from gradrank.learning.model import missing_packages, models
 from gradrank.learning.selection import measure
 
@@ -154,6 +160,54 @@ def test_training_leaves_its_data_alone(cls):
     for part, untouched in ((train, drawn(1)), (vali, drawn(2))):
         np.testing.assert_array_equal(part.features, untouched.features)
         np.testing.assert_array_equal(part.labels, untouched.labels)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A folder with stored collections where a run has them."""
+    folder = tmp_path_factory.mktemp("project")
+    generate("net", 20, 10, 1, folder / "raw")
+    parse(folder / "raw", folder / "data/parquet/synthetic_net", seed=1, dataset="synthetic_net")
+    pairs(folder / "data/parquet/synthetic_net", folder / "data/pairs/synthetic_net")
+    return folder
+
+
+@every_model
+def test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monkeypatch):
+    """The job itself sees to that, however a model may open files: see gradrank.learning.held_out."""
+    monkeypatch.chdir(project)
+    data, own = Path("data/parquet/synthetic_net"), Path("data/pairs/synthetic_net")
+    for member in cls.members(quick(cls)):
+        train(member, data, 1, {}, 1, tmp_path / "results" / member / "fold1")
+    params = quick(cls).model_dump(mode="json")
+    train(cls.name, data, 1, params, 1, tmp_path / "fold1", own, tmp_path / "results")
+    assert (tmp_path / "fold1/spec.json").is_file()
+
+
+READERS = {
+    "open": lambda path: path.open("rb").read(),
+    "numpy": lambda path: np.fromfile(path, np.uint8),
+    "read_parquet": pl.read_parquet,
+    "scan_parquet": lambda path: pl.scan_parquet(path).collect(),
+    "pyarrow": lambda path: pytest.importorskip("pyarrow.parquet").read_table(path),
+}
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_that_test_fails_for_a_model_that_does(read, project, tmp_path, monkeypatch):
+    cls = models()["single_feature"]
+    fit = cls.fit
+
+    def peeking(*arguments):
+        for path in Path("data/parquet").glob("*/part*.parquet"):
+            read(path)
+        return fit(*arguments)
+
+    monkeypatch.setattr(cls, "fit", peeking)
+    with pytest.raises(
+        GradrankError, match=r"single_feature: it opens data/parquet/.*which this fold tests on"
+    ):
+        test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monkeypatch)
 
 
 @every_model

@@ -18,13 +18,14 @@ from gradrank import __version__
 from gradrank.pipeline.params import check
 from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
-from gradrank.data.stored import forget_incomplete
 from gradrank.errors import GradrankError
+from gradrank.pipeline.damage import remember
 from gradrank.pipeline.disk import check_space
 from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
 from gradrank.pipeline.code_closure import code, digest, stage_files
 from gradrank.pipeline.gaps import forget_damaged, gaps
 from gradrank.pipeline.folder_lock import clear_stale_locks
+from gradrank.pipeline.mending import Mending, before_execution
 from gradrank.results import Results
 from gradrank.pipeline.targets import answer_unknown_targets
 from gradrank.pipeline.provenance import code_files
@@ -58,7 +59,6 @@ holds_folder = workflow.is_main_process and clear_stale_locks()
 if holds_folder:
     for line in forget_damaged(Results()):
         print(line, file=sys.stderr)
-    forget_incomplete(Path("data"))
 
 
 answer_unknown_targets(lambda: (rule.name for rule in workflow.rules if not rule.has_wildcards()))
@@ -74,6 +74,7 @@ def say_if_full():
 # A job that found the disk full may have had no room for its log either.
 onerror:
     say_if_full()
+    remember()
 
 
 # Not at a dry run, and before any job starts. A cancelled job takes what its group had made with it, which this run
@@ -97,8 +98,13 @@ onstart:
             cancelled = []
         if cancelled:
             print("Cancelled Slurm jobs of an earlier run in this folder:", *cancelled, file=sys.stderr)
-            sys.stdout.flush()
-            os.execv(interpreter, sys.orig_argv)
+            begin_again()
+
+
+def begin_again():
+    """The same call, in the same process."""
+    sys.stdout.flush()
+    os.execv(interpreter, sys.orig_argv)
 
 
 MODELS = params.model_names()  # of the run; a study's are params.study_models(name)
@@ -119,10 +125,15 @@ wildcard_constraints:
     fold=r"\d+",
 
 
+def targets():
+    """What this call was asked for."""
+    return mending.asked if mending.files else set(workflow.dag_settings.targets)
+
+
 def asked(names):
     """Those of these data sets or studies that this call names as targets; in another workflow's module they may be
     called otherwise."""
-    return [name for name in names if getattr(rules, name).rule.name in workflow.dag_settings.targets]
+    return [name for name in names if getattr(rules, name).rule.name in targets()]
 
 
 def requested():
@@ -276,3 +287,15 @@ def measured_for(wildcards):
 
 def module_of(study, part):
     return f"gradrank.studies.{study.partition('/')[0]}.{part}"
+
+
+def concerned():
+    """The data sets and studies that this call reads or makes."""
+    studies = requested_studies()
+    read = (params.study_settings(study).get("datasets", ()) for study in studies)
+    return {*requested(), *(study.partition("/")[0] for study in studies), *chain.from_iterable(read)}
+
+
+mending = Mending()
+if holds_folder:
+    before_execution(workflow, lambda: mending.begin(workflow, concerned()))

@@ -7,6 +7,9 @@ from snakemake.logging import logger
 
 # Through the log: it comes after every line of the jobs, and stands in the log file.
 onsuccess:
+    remember()
+    if mending.files:
+        begin_again()
     if any(job.rule is rules.report.rule for job in workflow.dag.jobs):
         from gradrank.report.closing import closing
 

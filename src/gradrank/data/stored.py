@@ -86,18 +86,3 @@ def files(folder: Path, description: str = COLLECTION) -> list[Path]:
     """The description and every part's file, as the description names them."""
     parts = describe(folder, description)["parts"]
     return [folder / description, *(folder / f"part{part}.parquet" for part in parts)]
-
-
-def forget_incomplete(data: Path) -> None:
-    """Remove each description, below data/parquet and data/pairs, that is damaged or of which a part's file is gone.
-
-    A workflow sees the description alone: without it both are made again.
-    """
-    for kind, description in (("parquet", COLLECTION), ("pairs", PAIRS)):
-        for path in (data / kind).glob(f"*/{description}"):
-            try:
-                whole = all(each.is_file() for each in files(path.parent, description))
-            except (GradrankError, KeyError, TypeError):
-                whole = False
-            if not whole:
-                path.unlink()

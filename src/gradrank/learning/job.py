@@ -7,20 +7,20 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from gradrank import __version__
 from gradrank.data.collection import Collection
 from gradrank.data.stored import describe
 from gradrank.errors import GradrankError
 from gradrank.files import sha256, write_json
+from gradrank.learning.held_out import held_out
 from gradrank.learning.members import keep_members, trained_members, with_member_scores
 from gradrank.learning.model import Model, ModelParams, get_model, missing_packages, models
+from gradrank.learning.scores import WrongScores, checked
 from gradrank.learning.seeds import job_seed
 from gradrank.processor import form
 from gradrank.results import FOLD_FILES, MEMBERS, Fold
@@ -75,14 +75,18 @@ def train(
         collection.check(f"{data}, fold {fold}, {split} part", missing=cls.takes_missing)
         return collection
 
-    parts = {split: read(split) for split in ("train", "vali")}  # no test part while a model is fitted
+    tested = _test_files(meta["folds"][fold - 1]["test"], data, pairs)
     history = History(f"{meta['dataset']}/{model}/fold{fold}")
-    fit_started = time.perf_counter()
-    fitted = cls.fit(parts["train"], parts["vali"], resolved, spec["job_seed"], history)
-    fit_seconds = time.perf_counter() - fit_started
-    fitted.save(made.model_path)
+    with held_out(tested, model):
+        parts = {split: read(split) for split in ("train", "vali")}
+        fit_started = time.perf_counter()
+        fitted = _fitted(cls, parts, resolved, spec["job_seed"], history)
+        fit_seconds = time.perf_counter() - fit_started
+        fitted.save(made.model_path)
     keep_members(found, made)
-    scoring = _write_scores(fitted, parts | {"test": read("test")}, made.scores_path)
+    parts["test"] = read("test")
+    with held_out(tested, model):
+        scoring = _write_scores(fitted, parts, made.scores_path)
     history.write(made.history_path)
     _write_timing(made, started, fit_seconds, scoring)
     made_by = {"versions": _versions(cls), "processor": form()}
@@ -112,6 +116,22 @@ def _check_none_missing(data: Path, meta: Mapping[str, Any], model: str) -> None
             f"values: say what they become (`missing: zero`, `mean` or `least` for {meta['dataset']} in params.yaml), "
             f"or train models that take them: {able}"
         )
+
+
+def _test_files(parts: Sequence[int], data: Path, pairs: Path | None) -> list[Path]:
+    """The files of these parts that are here: their rows and, if a model is given pairs, those."""
+    folders = [data] if pairs is None else [data, pairs]
+    found = [folder / f"part{part}.parquet" for folder in folders for part in parts]
+    return [path for path in found if path.is_file()]
+
+
+def _fitted(
+    cls: type[Model], parts: Mapping[str, Collection], params: ModelParams, seed: int, history: "History"
+) -> Model:
+    try:
+        return cls.fit(parts["train"], parts["vali"], params, seed, history)
+    except WrongScores as error:
+        raise GradrankError(f"{cls.name}: while it was fitted: {error}") from None
 
 
 def _begun(out: Path) -> Fold:
@@ -147,20 +167,16 @@ class History:
         pl.DataFrame(self.rows, schema=schema).write_parquet(path)
 
 
-def _write_scores(fitted: Model, collections: dict[str, Collection], path: Path) -> dict[str, float]:
+def _write_scores(fitted: Model, collections: Mapping[str, Collection], path: Path) -> dict[str, float]:
     """Returns what the last part took: by then all is loaded and compiled that a first call needs."""
     import polars as pl
 
     frames = []
     for split, collection in collections.items():
         started = time.perf_counter()
-        scores = np.asarray(fitted.score(collection.features, collection.offsets), dtype=np.float64)
+        given = fitted.score(collection.features, collection.offsets)
         seconds = time.perf_counter() - started
-        if scores.shape != (collection.rows,) or not np.isfinite(scores).all():
-            raise GradrankError(
-                f"{fitted.name}: the {split} part's {collection.rows} documents got {len(scores)} scores, "
-                f"{np.isfinite(scores).sum()} of them finite; training diverged or the model is wrong"
-            )
+        scores = checked(given, collection.rows, f"{fitted.name}: scores of the {split} part")
         frames.append(pl.DataFrame({"split": [split] * len(scores), "score": scores}))
     pl.concat(frames).write_parquet(path)
     return {"score_seconds": round(seconds, 6), "scored_documents": collection.rows}

@@ -12,6 +12,7 @@ import re
 import numpy as np
 
 from gradrank.errors import GradrankError
+from gradrank.learning.scores import checked
 
 CRITERION = r"^(map|ndcg@[1-9]\d*)$"  # what `Criterion` knows: the pattern of every `select_by`
 
@@ -29,9 +30,7 @@ class Criterion:
         self.place = np.arange(len(labels)) - self.start
         if self.cutoff is None:
             self.relevant = self._summed(self.query, labels > 0)
-            self.earlier = (
-                np.cumsum(self.relevant) - self.relevant
-            )  # relevant documents of the queries before
+            self.earlier = np.cumsum(self.relevant) - self.relevant  # relevant documents of queries before
             self.best = self.relevant
         else:
             self.top = np.flatnonzero(self.place < self.cutoff)
@@ -49,9 +48,10 @@ class Criterion:
         """(q,) AP or NDCG@k of each query, which AdaRank and coordinate ascent optimise.
 
         Differs from `mean` in one case: a query of fewer than k documents has NDCG@n here, not 0, because a
-        measure that no order can change says nothing about how to train.
+        measure that no order can change says nothing about how to train. Raises WrongScores for scores that are
+        none.
         """
-        ranked = self.labels[self._rows(scores)]
+        ranked = self.labels[self._rows(checked(scores, len(self.labels), "scores to be judged"))]
         gained = self._precisions(ranked) if self.cutoff is None else self._gained(ranked)
         return np.divide(gained, self.best, out=np.zeros(self.queries), where=self.best > 0)
 

@@ -34,7 +34,7 @@ def snapshot(records: Iterable[Path], means: Path) -> int:
     Snakemake. Raises GradrankError for a provenance.json that Snakemake did not make here.
     """
     for path in records:
-        if not _record(path).is_file():
+        if not record(path).is_file():
             raise GradrankError(f"{path}: nothing finished here; run `snakemake --cores 2` first")
     found = _made_of(records)
     partial = SNAPSHOT.with_name(".snapshot.partial")
@@ -65,7 +65,7 @@ def restore() -> list[Path]:
     for kept in sorted(RECORDS.rglob("*.json")):
         path = kept.relative_to(RECORDS).with_suffix("")
         copy = SNAPSHOT / path.relative_to(RESULTS) if RESULTS in path.parents else path
-        if _record(path).is_file() and _read_record(path) == read_json(kept) and _equal(path, copy):
+        if record(path).is_file() and _read_record(path) == read_json(kept) and _equal(path, copy):
             continue
         if RESULTS in path.parents:
             _delete(path)
@@ -73,8 +73,8 @@ def restore() -> list[Path]:
             continue
         partial = METADATA.with_name("record.partial")  # a record's name may be as long as names can be
         shutil.copyfile(kept, partial)
-        _record(path).parent.mkdir(parents=True, exist_ok=True)
-        partial.rename(_record(path))
+        record(path).parent.mkdir(parents=True, exist_ok=True)
+        partial.rename(record(path))
         if RESULTS in path.parents:
             partial = path.with_name(f".{path.name}.partial")
             _delete(partial)  # left by a call that was killed
@@ -106,15 +106,15 @@ def _made_of(targets: Iterable[Path]) -> list[Path]:
     waiting, found = list(targets), set()
     while waiting:
         path = waiting.pop()
-        if path not in found and path.exists() and _record(path).is_file():
+        if path not in found and path.exists() and record(path).is_file():
             found.add(path)
-            waiting += map(Path, read_json(_record(path))["input"])
+            waiting += map(Path, read_json(record(path))["input"])
             if RESULTS in path.parent.parents:
                 waiting += path.parent.iterdir()  # what the same job made besides
     return sorted(found)
 
 
-def _record(path: Path) -> Path:
+def record(path: Path) -> Path:
     """Snakemake's file of an output; a long name is cut into folders."""
     name, most = urlsafe_b64encode(str(path).encode()).decode(), 254
     pieces = [name[start : start + most] for start in range(0, len(name), most)]
@@ -123,7 +123,7 @@ def _record(path: Path) -> Path:
 
 def _read_record(path: Path) -> dict[str, Any]:
     """An output's record without WHEN."""
-    return {key: value for key, value in read_json(_record(path)).items() if key not in WHEN}
+    return {key: value for key, value in read_json(record(path)).items() if key not in WHEN}
 
 
 def _equal(path: Path, copy: Path) -> bool:

@@ -18,6 +18,7 @@ from gradrank.data.stored import COLLECTION
 from gradrank.errors import GradrankError
 from gradrank.files import sha256
 from gradrank.pipeline.code_closure import PACKAGE, named
+from gradrank.pipeline.damage import besides_records
 from gradrank.pipeline.params import Params
 from gradrank.pipeline.provenance import code_digests, code_files, in_force, makers, registered
 from gradrank.pipeline.study_provenance import study_code_files, study_in_force
@@ -57,6 +58,8 @@ def verify(params: Params, results: Path, data: Path) -> Iterator[Check]:
     for name, study in studies.items():
         if study.recorded:
             yield from _study(params, name, study, root)
+    for path, todo in besides_records(root):
+        yield Check(False, f"{path}: edited or replaced since it was made", todo)
     yield from _unrecorded(
         params, {name for name, own in datasets.items() if own.recorded}, datasets | studies
     )

@@ -5,7 +5,6 @@ import pytest
 from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
 from gradrank.data.pairs import crucial_pairs, pairs as write_pairs
-from gradrank.data.stored import forget_incomplete
 from gradrank.errors import GradrankError
 from made_collection import store
 
@@ -130,21 +129,6 @@ def test_pairs_of_other_rows_are_refused(stored, tmp_path):
     other = store(tmp_path / "other", {1: frame})
     with pytest.raises(GradrankError, match=r"part1\.parquet: pairs of other rows than those of .*other"):
         Collection.read(other, [1], tmp_path / "p")
-
-
-def test_a_description_without_its_files_is_forgotten(stored, tmp_path):
-    for kind in ("parquet", "pairs"):
-        (tmp_path / "data" / kind).mkdir(parents=True)
-    collection = stored.rename(tmp_path / "data/parquet/c")
-    write_pairs(collection, tmp_path / "data/pairs/c")
-    forget_incomplete(tmp_path / "data")
-    assert (collection / "collection.json").is_file() and (tmp_path / "data/pairs/c/pairs.json").is_file()
-    (collection / "part4.parquet").unlink()
-    forget_incomplete(tmp_path / "data")
-    assert not (collection / "collection.json").exists() and (tmp_path / "data/pairs/c/pairs.json").is_file()
-    (tmp_path / "data/pairs/c/pairs.json").write_text('{"parts": {"1": {"pai')
-    forget_incomplete(tmp_path / "data")
-    assert not (tmp_path / "data/pairs/c/pairs.json").exists()
 
 
 def test_mq2007_folds(mq2007):

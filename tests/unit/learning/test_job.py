@@ -14,6 +14,7 @@ from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
 from gradrank.learning.job import read_params, train
 from gradrank.learning.seeds import job_seed
+from gradrank.models.single_feature import SingleFeature
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,6 @@ def test_test_part_does_not_reach_training(data, tmp_path):
 
 def test_test_part_is_read_after_the_fit(data, tmp_path, monkeypatch):
     from gradrank.data.collection import Collection
-    from gradrank.models.single_feature import SingleFeature
 
     steps, read, fit = [], Collection.read, SingleFeature.fit
 
@@ -85,14 +85,58 @@ def test_test_part_is_read_after_the_fit(data, tmp_path, monkeypatch):
 
 
 def test_failure_leaves_no_finished_folder(data, tmp_path, monkeypatch):
-    from gradrank.models.single_feature import SingleFeature
-
-    monkeypatch.setattr(
-        SingleFeature, "score", lambda self, features, offsets: np.full(len(features), np.nan)
-    )
-    with pytest.raises(GradrankError, match="0 of them finite"):
+    score_with(monkeypatch, lambda scores: np.full(len(scores), np.nan))
+    with pytest.raises(
+        GradrankError, match=r"single_feature: .* not finite, the first is nan, of document 1;"
+    ):
         train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
     assert not (tmp_path / "fold1/spec.json").exists()
+
+
+WRONG_SCORES = {
+    "(n, 1)": (
+        lambda scores: scores[:, None],
+        r"of shape \((\d+), 1\), expected \(\1,\), .* return scores\[:, 0\]",
+    ),
+    "short": (lambda scores: scores[1:], r"of shape \(\d+,\), expected \(\d+,\)"),
+    "one number": (lambda scores: scores[0], r"of shape \(\), expected \(\d+,\)"),
+    "complex": (lambda scores: scores + 1j, "of type complex128, expected real numbers"),
+    "text": (lambda scores: scores.astype(str), "of type <U32, expected real numbers"),
+    "nothing": (lambda scores: None, r"of shape \(\), expected"),
+    "objects": (lambda scores: scores.astype(object), "of type object, expected real numbers"),
+    "ragged": (lambda scores: [[1.0], [1.0, 2.0]], "no array of numbers"),
+    "infinite": (
+        lambda scores: np.r_[scores[:2], np.inf, scores[3:]],
+        "1 of [0-9]+ are not finite, the first is inf",
+    ),
+}
+
+
+@pytest.mark.parametrize(("wrong", "told"), WRONG_SCORES.values(), ids=WRONG_SCORES)
+@pytest.mark.parametrize("when", ["while it was fitted", "scores of the train part"])
+def test_scores_that_are_none_are_refused_with_the_models_name(
+    data, tmp_path, monkeypatch, wrong, told, when
+):
+    if when == "while it was fitted":
+        score_with(monkeypatch, wrong)
+    else:
+        fit = SingleFeature.fit
+
+        def fit_then_go_wrong(*arguments):
+            model = fit(*arguments)
+            score_with(monkeypatch, wrong)
+            return model
+
+        monkeypatch.setattr(SingleFeature, "fit", fit_then_go_wrong)
+    with pytest.raises(GradrankError, match=f"^single_feature: {when}.*{told}"):
+        train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
+
+
+def score_with(monkeypatch, change) -> None:
+    score = SingleFeature.score
+    monkeypatch.setattr(
+        SingleFeature, "score", lambda self, features, offsets: change(score(self, features, offsets))
+    )
 
 
 def test_seed_of_a_job_depends_on_each_of_its_names():

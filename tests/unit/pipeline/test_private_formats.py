@@ -45,7 +45,7 @@ def project(tmp_path_factory) -> Path:
 def test_snakemakes_record_of_an_output(project, monkeypatch):
     monkeypatch.chdir(project)
     for path, made_of in ((Path("made.txt"), []), (Path(LONG), ["made.txt"])):
-        record = snapshot._record(path)
+        record = snapshot.record(path)
         what = (
             f"Snakemake's record of an output: its place or keys changed, see pipeline/snapshot.py ({record})"
         )
@@ -56,12 +56,12 @@ def test_snakemakes_record_of_an_output(project, monkeypatch):
 def test_snakemake_takes_a_record_that_was_put_back(project, tmp_path, monkeypatch):
     copy = shutil.copytree(project, tmp_path / "copy")
     monkeypatch.chdir(copy)
-    kept = {path: snapshot._record(path).read_bytes() for path in (Path("made.txt"), Path(LONG))}
+    kept = {path: snapshot.record(path).read_bytes() for path in (Path("made.txt"), Path(LONG))}
     shutil.rmtree(".snakemake")
     snapshot.METADATA.with_name("incomplete").mkdir(parents=True)
     for path, record in kept.items():
-        snapshot._record(path).parent.mkdir(parents=True, exist_ok=True)
-        snapshot._record(path).write_bytes(record)
+        snapshot.record(path).parent.mkdir(parents=True, exist_ok=True)
+        snapshot.record(path).write_bytes(record)
 
     def planned() -> str:
         command = [sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", LONG]

@@ -38,7 +38,7 @@ def make(path: Path, content: str) -> None:
     file = path if path.suffix else path / "inside.txt"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(content)
-    record = snapshot._record(path)
+    record = snapshot.record(path)
     record.parent.mkdir(parents=True, exist_ok=True)
     when = {"starttime": time.time(), "endtime": time.time(), "job_hash": random.getrandbits(64)}
     record.write_text(json.dumps({"input": list(map(str, MADE_OF[path])), "made": content, **when}))
@@ -64,7 +64,7 @@ def state(paths=OF_STUDY) -> dict:
     for path in paths:
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         found |= {file: file.read_bytes() for file in files if file.is_file()}
-        if snapshot._record(path).is_file():
+        if snapshot.record(path).is_file():
             found[path, "record"] = snapshot._read_record(path)
     return found
 
@@ -92,7 +92,7 @@ def test_only_what_differs_is_replaced():
 def test_other_data_keep_their_own_record():
     make(PARQUET, "other rows")
     assert restore() == []
-    assert read_json(snapshot._record(PARQUET))["made"] == "other rows"
+    assert read_json(snapshot.record(PARQUET))["made"] == "other rows"
 
 
 def test_the_same_results_give_the_same_snapshot_at_another_time():
@@ -128,7 +128,7 @@ def test_killed_restore_leaves_no_file_that_its_record_does_not_describe(monkeyp
     for path in OF_STUDY[2:]:
         file = path if path.suffix else path / "inside.txt"
         if file.is_file() and path.name not in ("provenance.json", "summary.json"):
-            assert read_json(snapshot._record(path))["made"] == file.read_text()
+            assert read_json(snapshot.record(path))["made"] == file.read_text()
     monkeypatch.setattr(snapshot, "_copy", original)
     restore()
     assert state() == whole
