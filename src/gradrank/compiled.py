@@ -35,15 +35,17 @@ MARK = b"\n@compiled"  # at the start of a line: a file of compiled functions
 KEPT_SECONDS = 30 * 24 * 3600.0  # without use
 
 
-def compiled(function: Callable | None = None, *, nogil: bool = False) -> Callable:
+def compiled(
+    function: Callable | None = None, *, nogil: bool = False, reassociated: bool = False
+) -> Callable:
     """Decorator: compile a function at its first call with each combination of types, kept on disk.
 
     Constants that the function uses must stand in a file of compiled functions themselves. nogil: other threads
-    run meanwhile.
+    run meanwhile. reassociated: sums are taken in the order that fills the registers, the same for one instruction set.
     """
     if function is None:
-        return partial(compiled, nogil=nogil)
-    dispatcher = numba.njit(nogil=nogil)(function)
+        return partial(compiled, nogil=nogil, reassociated=reassociated)
+    dispatcher = numba.njit(nogil=nogil, fastmath={"reassoc"} if reassociated else False)(function)
     dispatcher._cache = MachineCode(function)
     return dispatcher
 

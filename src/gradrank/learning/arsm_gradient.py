@@ -110,8 +110,8 @@ def _gradient(phi, log_pi, pi, offsets, measure):
 def swapped_values(phi, log_pi, gain, measure):
     """(C, C) symmetric: one query's measure, before its scale, of the levels z^(c<->k), z where c = k.
 
-    phi, log_pi: (n, C); gain: (n,). A swap changes the level of about one document in eight: the histogram of
-    the drawn levels serves all pairs, with these documents moved.
+    phi, log_pi: (n, C); gain: (n,). The histogram of the drawn levels serves all pairs, with the documents moved
+    whose level a swap changes, which is about one in eight.
     """
     n, C = phi.shape
     winners, races = np.empty((n, 3), np.int64), np.empty((n, 3))
@@ -120,28 +120,49 @@ def swapped_values(phi, log_pi, gain, measure):
         three_smallest(log_pi[j] - phi[j], winners[j], races[j])
         documents[winners[j, 0]] += 1
         gains[winners[j, 0]] += gain[j]
-    values = np.full((C, C), expected_value(documents, gains, measure))
-    columns, log_columns = np.ascontiguousarray(phi.T), np.ascontiguousarray(log_pi.T)
-    first, least = winners[:, 0].copy(), races[:, 0].copy()
-    may_move = np.empty(n, np.bool_)
-    moved, moved_gains = np.empty(C, np.int64), np.empty(C)
+    moved, moved_gains = np.empty((C, C, C), np.int64), np.empty((C, C, C))
     for c in range(C):
         for k in range(c + 1, C):
-            moved[:], moved_gains[:] = documents, gains
-            # Without a branch, so that the processor takes several documents at a time; most are settled here.
-            for j in range(n):
-                at_c, at_k = log_columns[k, j] - columns[c, j], log_columns[c, j] - columns[k, j]
-                may_move[j] = (at_c < least[j]) | (at_k < least[j]) | (first[j] == c) | (first[j] == k)
-            for j in range(n):
-                if may_move[j]:
-                    at_c, at_k = log_columns[k, j] - columns[c, j], log_columns[c, j] - columns[k, j]
-                    level = level_after_swap(c, k, at_c, at_k, winners[j], races[j])
-                    moved[first[j]] -= 1
-                    moved[level] += 1
-                    moved_gains[first[j]] -= gain[j]
-                    moved_gains[level] += gain[j]
-            values[c, k] = values[k, c] = expected_value(moved, moved_gains, measure)
+            moved[c, k], moved_gains[c, k] = documents, gains
+    for j in range(n):
+        move_swapped(phi[j], log_pi[j], gain[j], winners[j], races[j], moved, moved_gains)
+    values = np.full((C, C), expected_value(documents, gains, measure))
+    for c in range(C):
+        for k in range(c + 1, C):
+            values[c, k] = values[k, c] = expected_value(moved[c, k], moved_gains[c, k], measure)
     return values
+
+
+@compiled
+def move_swapped(phi, log_pi, gain, winners, races, moved, moved_gains):
+    """Move one document in the (C, C, C) histograms of all swaps, c < k, that may change its level.
+
+    These are the swaps with its winner, and those that bring c or k below the winner's race, which are few.
+    """
+    C, winner = len(phi), winners[0]
+    lowest = np.inf
+    for k in range(C):
+        if k != winner:
+            lowest = min(lowest, log_pi[k])
+            move(min(winner, k), max(winner, k), phi, log_pi, gain, winners, races, moved, moved_gains)
+    for c in range(C):
+        if c != winner and lowest - phi[c] < races[0]:
+            for k in range(C):
+                if log_pi[k] - phi[c] < races[0] and k != winner and k != c:
+                    if k > c:
+                        move(c, k, phi, log_pi, gain, winners, races, moved, moved_gains)
+                    elif not log_pi[c] - phi[k] < races[0]:  # else it was moved as the pair of k and c
+                        move(k, c, phi, log_pi, gain, winners, races, moved, moved_gains)
+
+
+@compiled
+def move(c, k, phi, log_pi, gain, winners, races, moved, moved_gains):
+    """Move one document in the histograms of the swap of c and k."""
+    level = level_after_swap(c, k, log_pi[k] - phi[c], log_pi[c] - phi[k], winners, races)
+    moved[c, k, winners[0]] -= 1
+    moved[c, k, level] += 1
+    moved_gains[c, k, winners[0]] -= gain
+    moved_gains[c, k, level] += gain
 
 
 @compiled

@@ -96,7 +96,7 @@ class BoostedTrees(Model):
                 "training documents to a tree; raise it"
             )
         boosters = [
-            _booster(train, vali, target, _settings(params, (seed + number) % 2**31) | own)
+            _booster(train, vali, target, settings_of(params, (seed + number) % 2**31) | own)
             for number, (target, own) in enumerate(cls.objectives(train.labels, params))
         ]
         return cls(_boost(boosters, cls.combine, vali, params, callback))
@@ -116,7 +116,7 @@ class BoostedTrees(Model):
         return cls([path.read_text(encoding="utf-8") for path in paths])
 
 
-def _settings(params: BoostingParams, seed: int) -> dict[str, Any]:
+def settings_of(params: BoostingParams, seed: int) -> dict[str, Any]:
     passed_on = params.model_dump(include=set(BoostingParams.model_fields) - OURS)
     return passed_on | {
         "seed": seed,

@@ -100,7 +100,7 @@ def _epochs(
 
 def untrained(
     features: np.ndarray, params: TorchParams, seed: int
-) -> "tuple[torch.Tensor, torch.nn.Sequential, torch.optim.Optimizer, np.ndarray, np.ndarray]":
+) -> "tuple[torch.Tensor, torch.nn.Sequential, AdamW, np.ndarray, np.ndarray]":
     """Where training starts, on the device that `params` names: features, layers and optimiser; mean and scale.
 
     features: (n, d), returned standardised by their (d,) mean and scale. params: with the `hidden`, `activation`,
@@ -114,11 +114,45 @@ def untrained(
     mean, scale = standardisation(features)
     inputs = torch.from_numpy(standardised(features, mean, scale)).to(device)
     layers = build_layers([inputs.shape[1], *params.hidden, 1], params.activation, seed).to(device)
-    # fused: the other form takes roots from MKL, which no setting holds to one instruction set.
-    optimiser = torch.optim.AdamW(
-        layers.parameters(), lr=params.learning_rate, weight_decay=params.weight_decay, fused=True
-    )
+    optimiser = AdamW(list(layers.parameters()), params.learning_rate, params.weight_decay)
     return inputs, layers, optimiser, mean, scale
+
+
+class AdamW:
+    """torch.optim's (Loshchilov & Hutter 2019), fused: the other form takes roots from MKL, which nothing pins.
+
+    Called below its class, which imports torch's compiler, in as long as torch itself takes.
+    """
+
+    def __init__(self, parameters: "list[torch.Tensor]", learning_rate: float, weight_decay: float) -> None:
+        import torch
+
+        self.parameters = parameters
+        self.first, self.second = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
+        self.steps = [torch.zeros((), dtype=torch.float32, device=p.device) for p in parameters]
+        self.settings = {
+            "lr": learning_rate,
+            "beta1": 0.9,
+            "beta2": 0.999,
+            "weight_decay": weight_decay,
+            "eps": 1e-8,
+            "amsgrad": False,
+            "maximize": False,
+        }
+
+    def zero_grad(self) -> None:
+        for p in self.parameters:
+            p.grad = None
+
+    def step(self) -> None:
+        import torch
+
+        with torch.no_grad():
+            torch._foreach_add_(self.steps, 1)
+            gradients = [p.grad for p in self.parameters]
+            torch._fused_adamw_(
+                self.parameters, gradients, self.first, self.second, [], self.steps, **self.settings
+            )
 
 
 def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

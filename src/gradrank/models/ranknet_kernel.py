@@ -65,9 +65,9 @@ class RankNetKernel(Model):
         cls, train: Collection, vali: Collection, params: RankNetKernelParams, seed: int, callback: Callback
     ) -> Self:
         """A step of the callback is one pair of gamma and l2: for each gamma, l2 from the strongest."""
-        from gradrank.learning.losses import ranknet
+        from gradrank.learning.losses import ranknet, ranknet_curvature
         from gradrank.learning.nets import standardisation, standardised
-        from gradrank.learning.nystroem import Kernel, regularised_path
+        from gradrank.learning.nystroem import Kernel, Problem, expanded, regularised_path
 
         train = with_grades_to_order(train, cls.name)
         mean, scale = standardisation(train.features)
@@ -78,14 +78,18 @@ class RankNetKernel(Model):
         def cost(scores: np.ndarray) -> tuple[float, np.ndarray]:
             return ranknet(scores, train.labels, train.offsets)
 
+        problem = Problem(cost, ranknet_curvature(train.labels, train.offsets), train.offsets)
+        validated = standardised(vali.features, mean, scale)
+
         def candidates() -> Iterator[Candidate]:
             for gamma in params.gamma:
-                kernel = Kernel(params.kernel, gamma, params.degree)
+                kernel, matrix = Kernel(params.kernel, gamma, params.degree), None
                 for used, coefficients, loss in regularised_path(
-                    features, kernel, landmarks, cost, params.l2
+                    features, kernel, landmarks, problem, params.l2
                 ):
+                    matrix = kernel.matrix(validated, used) if matrix is None else matrix
                     model = cls(kernel, used, coefficients, mean, scale)
-                    scores = model.score(vali.features, vali.offsets)
+                    scores = expanded(matrix, coefficients)
                     if not np.isfinite(scores).all():
                         raise GradrankError(
                             f"{cls.name}: the kernel overflows; lower gamma, now {gamma:g}, or degree, now "

@@ -10,9 +10,10 @@ from scipy.optimize import minimize
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from gradrank.data.collection import Collection
+from gradrank.errors import GradrankError
 from gradrank.learning.linear import l2_path
-from gradrank.learning.losses import ranknet
-from gradrank.learning.nystroem import Kernel, independent, regularised_path
+from gradrank.learning.losses import ranknet, ranknet_curvature
+from gradrank.learning.nystroem import Kernel, Problem, independent, regularised_path
 from gradrank.models.ranknet_kernel import RankNetKernel, RankNetKernelParams
 
 RBF = Kernel("rbf", 0.25, 2)
@@ -32,9 +33,13 @@ def cost_of(data):
     return lambda scores: ranknet(scores, data.labels, data.offsets)
 
 
+def problem_of(data):
+    return Problem(cost_of(data), ranknet_curvature(data.labels, data.offsets), data.offsets)
+
+
 def path(data, kernel, landmarks, grid=L2):
     """Scores of the training documents for each l2, strongest first, solved far below rounding of float32."""
-    solved = regularised_path(data.features, kernel, landmarks, cost_of(data), grid, tolerance=1e-13)
+    solved = regularised_path(data.features, kernel, landmarks, problem_of(data), grid, tolerance=1e-13)
     return [kernel.expansion(data.features, used, a) for used, a, _ in solved]
 
 
@@ -44,7 +49,9 @@ def test_kernels_are_scikit_learns(seed, gamma, degree):
     rng = np.random.default_rng(seed)
     x, z = rng.normal(size=(7, 5)), rng.normal(size=(3, 5))
     polynomial = polynomial_kernel(x, z, degree=degree, gamma=gamma, coef0=1.0)
-    np.testing.assert_allclose(Kernel("rbf", gamma, degree).matrix(x, z), rbf_kernel(x, z, gamma), rtol=1e-6)
+    np.testing.assert_allclose(
+        Kernel("rbf", gamma, degree).matrix(x, z), rbf_kernel(x, z, gamma), rtol=1e-6, atol=1e-7
+    )
     np.testing.assert_allclose(
         Kernel("polynomial", gamma, degree).matrix(x, z), polynomial, rtol=1e-6, atol=1e-6
     )
@@ -54,7 +61,29 @@ def test_expansion_is_the_kernel_matrix_times_the_coefficients():
     data, coefficients = toy(), np.random.default_rng(1).normal(size=9)
     landmarks = data.features[:9]
     expected = rbf_kernel(data.features.astype(float), landmarks.astype(float), 0.25) @ coefficients
-    np.testing.assert_allclose(RBF.expansion(data.features, landmarks, coefficients), expected, rtol=1e-12)
+    np.testing.assert_allclose(RBF.expansion(data.features, landmarks, coefficients), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [RBF, Kernel("polynomial", 0.1, 3)])
+def test_a_document_has_its_kernel_values_whatever_stands_beside_it(kernel):
+    rng = np.random.default_rng(2)
+    x, z = rng.normal(size=(2, 150, 46)).astype(np.float32)
+    shuffled = rng.permutation(len(x))
+    whole, some = kernel.matrix(x, z), kernel.matrix(x[shuffled[:77]], z)
+    assert whole[shuffled[:77]].tobytes() == some.tobytes()
+    coefficients = rng.normal(size=len(z))
+    alone = [kernel.expansion(row[None], z, coefficients)[0] for row in x]
+    assert kernel.expansion(x, z, coefficients).tolist() == alone
+
+
+def test_curvature_is_the_second_derivative_of_the_cost():
+    data, step = toy(), 1e-3
+    own = ranknet_curvature(data.labels, data.offsets)
+    for row in range(0, data.rows, 7):
+        ahead, behind = np.zeros((2, data.rows))
+        ahead[row], behind[row] = step, -step
+        rise = cost_of(data)(ahead)[1][row] - cost_of(data)(behind)[1][row]
+        assert own[row] == pytest.approx(rise / (2 * step), rel=1e-5)
 
 
 def test_with_all_rows_as_landmarks_the_solution_is_optimal_in_the_whole_function_space():
@@ -98,7 +127,7 @@ def test_more_landmarks_never_fit_worse():
     data, l2 = toy(queries=10), 0.01
     reached = []
     for count in (2, 5, 20, 50, data.rows):
-        steps = regularised_path(data.features, RBF, data.features[:count], cost_of(data), (l2,), 1e-12)
+        steps = regularised_path(data.features, RBF, data.features[:count], problem_of(data), (l2,), 1e-12)
         used, a, loss = next(steps)
         reached.append(loss + l2 / 2.0 * a @ RBF.matrix(used, used).astype(np.float64) @ a)
     assert all(more < less for less, more in pairwise(reached))
@@ -146,3 +175,9 @@ def test_nonlinear_order_is_learned_that_a_linear_scorer_misses():
 def test_impossible_parameters_are_refused(values):
     with pytest.raises(ValueError, match=next(iter(values))):
         RankNetKernelParams(**values)
+
+
+def test_a_kernel_that_overflows_is_an_error_that_says_what_to_lower():
+    params = RankNetKernelParams(kernel="polynomial", degree=8, gamma=(1e6,))
+    with pytest.raises(GradrankError, match=r"lower gamma, now 1e.06, or degree, now 8"):
+        RankNetKernel.fit(toy(), toy(), params, 0, lambda step, **values: None)

@@ -1,0 +1,127 @@
+"""Seconds of the costliest trainings on one fold beside their peers in this run, and how they grow with rows.
+
+python benchmarks/training.py [--data data/parquet/mq2007] [--fold 1]
+
+CPU seconds of one thread, which a busy machine does not lengthen. Validation is included, compilation is not. The tree
+models are measured against LightGBM's own training call: the same settings, rounds and data, with and without its own
+NDCG@10 on the validation part each round. XGBoost, CatBoost and fastrank are measured where they are installed: their
+LambdaMART and coordinate ascent, with their defaults, as many rounds as ours took; fastrank's one start.
+"""
+
+from fold import first_queries, growth, read_fold, seconds  # before numpy
+
+# isort: split
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+
+import numpy as np
+
+from gradrank.data.collection import Collection
+from gradrank.learning.boosting import lightgbm, settings_of
+from gradrank.learning.model import get_model
+
+METHODS = ("ranknet_kernel", "ranknet_report", "ranknet_report_l2", "arsm", "rankprop", "coordinate_ascent")
+TREES = ("lambdamart", "xendcg", "mcrank", "mart", "random_forest")
+LIMIT = 1.15  # of LightGBM's own training call, validation included
+GROWN = [
+    ("ranknet_kernel", {"landmarks": 500}),
+    ("ranknet_report_l2", {"epochs": 2, "pairs_per_epoch": 10**9}),
+    ("arsm", {"epochs": 2, "least_steps": 1}),
+    ("rankprop", {"epochs": 3}),
+    ("coordinate_ascent", {"starts": 1, "passes": 1}),
+    *((name, {"rounds": 50}) for name in TREES),
+]
+WHY = """
+rows: linear, as each is passes over documents: products, histograms, sums of a query. RankNet of the report passes over
+pairs, which grow as the rows do where queries keep their length."""
+
+
+def timed(call: Callable[[], object]) -> float:
+    started = time.process_time()
+    call()
+    return time.process_time() - started
+
+
+def lightgbms_own(name: str, rounds: int, train: Collection, vali: Collection, validated: bool) -> None:
+    """`lightgbm.train` as often as the model has boosters, with the settings that ours passes on."""
+    cls = get_model(name)
+    params, package = cls.Params(), lightgbm()
+    for number, (target, own) in enumerate(cls.objectives(train.labels, params)):
+        told = settings_of(params, number) | own
+        data = package.Dataset(train.features, target, group=np.diff(train.offsets), params=told)
+        parts = []
+        if validated:
+            told |= {"metric": "ndcg", "eval_at": [10]}
+            parts = [data.create_valid(vali.features, vali.labels, group=np.diff(vali.offsets), params=told)]
+        package.train(told, data, rounds, valid_sets=parts)
+
+
+def tree_seconds(train: Collection, vali: Collection) -> None:
+    for name in TREES:
+        ours, rounds = seconds(name, {}, train, vali)
+        alone, whole = (
+            timed(lambda v=v: lightgbms_own(name, rounds, train, vali, v))  # noqa: B023
+            for v in (False, True)
+        )
+        print(
+            f"  {name:18} {ours:6.2f} s, {rounds} rounds; LightGBM's own {whole:.2f} s (ours {ours / whole:.2f} times; "
+            f"at most {LIMIT}), {alone:.2f} s without validation"
+        )
+
+
+def peers(rounds: int) -> Iterator[tuple[str, Callable[[Collection], None]]]:
+    """What is installed besides LightGBM, and a training of `rounds` rounds."""
+    if find_spec("xgboost"):
+        yield "XGBoost, rank:ndcg", lambda train: _xgboost(train, rounds)
+    if find_spec("catboost"):
+        yield "CatBoost, YetiRank", lambda train: _catboost(train, rounds)
+    if find_spec("fastrank"):
+        yield "fastrank, coordinate ascent", _fastrank
+
+
+def _xgboost(train: Collection, rounds: int) -> None:
+    import xgboost
+
+    data = xgboost.DMatrix(train.features, train.labels, nthread=1)
+    data.set_group(np.diff(train.offsets))
+    xgboost.train({"objective": "rank:ndcg", "nthread": 1, "tree_method": "hist"}, data, rounds)
+
+
+def _catboost(train: Collection, rounds: int) -> None:
+    import catboost
+
+    data = catboost.Pool(train.features, train.labels, group_id=train.query_of_row)
+    settings = {"loss_function": "YetiRank", "iterations": rounds, "thread_count": 1}
+    catboost.CatBoost(settings | {"verbose": False, "allow_writing_files": False}).fit(data)
+
+
+def _fastrank(train: Collection) -> None:
+    from fastrank import CDataset, TrainRequest
+
+    request = TrainRequest.coordinate_ascent()
+    request.measure = "ndcg@10"
+    request.params.seed, request.params.quiet, request.params.num_restarts = 0, True, 1
+    data = CDataset.from_numpy(train.features, train.labels.astype(np.float64), train.query_of_row)
+    data.train_model(request)
+
+
+def main() -> None:
+    train, vali = read_fold(__doc__)
+    for name in (*METHODS, *TREES):  # compilation
+        seconds(name, {}, first_queries(train, 30), first_queries(vali, 5))
+    for name in METHODS:
+        took, calls = seconds(name, {}, train, vali)
+        print(f"  {name:18} {took:6.2f} s, {calls} validated", flush=True)
+    took, _ = seconds("coordinate_ascent", {"starts": 1}, train, vali)
+    print(f"  coordinate_ascent  {took:6.2f} s, one start")
+    tree_seconds(train, vali)
+    rounds = seconds("lambdamart", {}, train, vali)[1]
+    for title, fit in peers(rounds):
+        print(f"  {title:28} {timed(lambda: fit(train)):6.2f} s")  # noqa: B023
+    growth(("rows",), GROWN, train, vali)
+    print(WHY)
+
+
+if __name__ == "__main__":
+    main()
