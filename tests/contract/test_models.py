@@ -1,6 +1,6 @@
 """What every registered model promises, on small generated data; a new model is tested by being there.
 
-Where the package is installed: `pytest --pyargs gradrank.contract -k my_model`, in the folder that holds models/.
+Of one's own: `pytest --pyargs gradrank.contract.test_models -k my_model`, in the folder that holds models/.
 """
 
 import math

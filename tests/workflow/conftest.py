@@ -39,8 +39,10 @@ class Project:
         for name in ("src", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml"):
             source = ROOT / name
             # Both keep modification times. Machine code is shared by all copies: equal sources, one folder.
-            copy = shutil.copytree if source.is_dir() else shutil.copy2
-            copy(source, root / name)
+            if source.is_dir():
+                shutil.copytree(source, root / name, symlinks=True)
+            else:
+                shutil.copy2(source, root / name)
         return cls(root)
 
     def params(self, **changes) -> None:
@@ -127,5 +129,5 @@ def finished(tmp_path_factory) -> Project:
 def rerun(finished, tmp_path) -> Project:
     """The finished checkout, copied with its modification times and Snakemake's records."""
     root = tmp_path / "my checkout"
-    shutil.copytree(finished.root, root)
+    shutil.copytree(finished.root, root, symlinks=True)
     return Project(root)

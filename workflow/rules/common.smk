@@ -32,8 +32,9 @@ from gradrank.pipeline.provenance import code_files
 from gradrank.pipeline.study_provenance import study_code_files
 
 # Of ten thousand jobs Snakemake keeps millions of objects for good: searching them for garbage took a quarter of the
-# planning. What has been planned is set aside when the run starts.
-gc.disable()
+# planning. What has been planned is set aside when the run starts; as a module this may never be told of that.
+if workflow.modifier.is_main_snakefile():
+    gc.disable()
 
 # An environment that Snakemake deploys installs this release.
 os.environ["GRADRANK_RELEASE"] = __version__

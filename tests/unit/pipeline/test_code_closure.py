@@ -9,7 +9,15 @@ import pytest
 from gradrank.errors import GradrankError
 from gradrank.learning.model import models
 from gradrank.pipeline import code_closure
-from gradrank.pipeline.code_closure import PACKAGE, STAGES, code, digest, sources, stage_files
+from gradrank.pipeline.code_closure import (
+    PACKAGE,
+    STAGES,
+    code,
+    digest,
+    named,
+    sources,
+    stage_files,
+)
 from gradrank.pipeline.datasets import RULES
 
 REPORTING = {"evaluation/metrics.py", "evaluation/evaluate.py", "report/tables/summary.py", "cli.py"}
@@ -92,6 +100,29 @@ def test_a_digest_follows_contents_and_names_and_not_the_checkout_s_place(tmp_pa
     (package / "data/one.py").write_text("x = 2\n")
     (moved / "data/two.py").rename(moved / "data/one.py")
     assert of(package) != of(moved)
+
+
+def test_sources_are_called_as_in_a_checkout_wherever_they_lie(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert named(str(PACKAGE / "learning/job.py")) == "src/gradrank/learning/job.py"
+    assert named(str(code_closure.WORKFLOW / "rules/train.smk")) == "workflow/rules/train.smk"
+    assert named("models/mine.py") == "models/mine.py"
+
+
+def test_a_model_of_ones_own_and_what_it_imports_are_in_its_closure(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code_closure._files.cache_clear()
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/mine.py").write_text("from gradrank.models.my_tools import tool\n")
+    (tmp_path / "models/my_tools.py").write_text("from gradrank.learning import losses\n")
+    found = stage_files("train", "gradrank.models.mine")
+    assert {"models/mine.py", "models/my_tools.py"} <= set(found)
+    assert "src/gradrank/learning/losses.py" in map(named, found)
+    before = digest(found)
+    code_closure._sha256.cache_clear()
+    (tmp_path / "models/my_tools.py").write_text("from gradrank.learning import losses  # edited\n")
+    assert digest(found) != before
+    code_closure._files.cache_clear()
 
 
 def test_every_rule_that_runs_a_command_is_a_stage_of_that_name():
