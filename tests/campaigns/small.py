@@ -60,10 +60,10 @@ class Campaign:
         return bool(self.faults)
 
     def finished(self) -> Project:
-        """A checkout whose small run is finished; not to be changed."""
+        """A checkout of this code whose small run is finished; not to be changed."""
         root = self.run or self.folder / "finished"
-        if (root / "results/tracked.json").is_file():
-            return Project(root)
+        for name in ("src", "workflow", "profiles"):  # of a run that was made before, what has changed since
+            shutil.rmtree(root / name, ignore_errors=True)
         root.mkdir(parents=True, exist_ok=True)
         made = Project.copy(root)
         made.params(**RUN)
