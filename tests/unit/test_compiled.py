@@ -164,6 +164,29 @@ def compiled_functions(tree: ast.Module) -> list[ast.FunctionDef]:
     return [function for function in functions if "compiled" in decorators(function)]
 
 
+def calls_across_files() -> list[tuple[tuple[str, str], tuple[str, str]]]:
+    """((module, function), (module, function)) of each call of a compiled function by one of another file."""
+    trees = sources()
+    known = {(module, each.name) for module, tree in trees.items() for each in compiled_functions(tree)}
+    return [
+        ((module, function.name), (node.module, alias.name))
+        for module, tree in trees.items()
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if (node.module, alias.name) in known
+        for function in compiled_functions(tree)
+        if any(isinstance(each, ast.Name) and each.id == alias.name for each in ast.walk(function))
+    ]
+
+
+def test_every_such_callee_is_found():
+    """What tests/campaigns/callees.py edits, one at a time."""
+    found = {(caller, name) for (caller, _), (_, name) in calls_across_files()}
+    assert {("gradrank.learning.fusing", "order"), ("gradrank.data.scan", "to_float32")} < found
+    assert len(found) > 15
+
+
 def test_only_this_decorator_compiles():
     for module, tree in sources().items():
         imported = {

@@ -92,6 +92,10 @@ CHANGES = {
         append("src/gradrank/models/lambdamart.py"),
         "synthetic_net: src/gradrank/models/lambdamart.py: changed, concerns train lambdamart",
     ),
+    "edited callee of compiled code": (
+        append("src/gradrank/data/order.py"),
+        "synthetic_net: src/gradrank/data/order.py: changed, concerns evaluate_folds, train ",
+    ),
     "edited metric": (
         append("src/gradrank/evaluation/metrics.py"),
         "synthetic_poly: src/gradrank/evaluation/metrics.py: changed, concerns evaluate_folds",

@@ -111,8 +111,9 @@ def _check_queries(path: Path, needed: int) -> None:
         if len(seen) >= needed:
             return
     if seen:
+        found = "1 query" if len(seen) == 1 else f"{len(seen)} queries"
         raise GradrankError(
-            f"{path}: {len(seen)} queries; dividing a file into {'five parts' if needed == 5 else 'two'} takes at "
+            f"{path}: {found}; dividing a file into {'five parts' if needed == 5 else 'two'} takes at "
             f"least {needed}: give more queries, or files for training, validation and test"
         )
 

@@ -7,7 +7,8 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
@@ -49,49 +50,38 @@ def train(
     meta = describe(data)
     if not 1 <= fold <= len(meta["folds"]):
         raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
-    spec = {
-        "model": model,
-        "dataset": meta["dataset"],
-        "fold": fold,
-        "params": resolved.model_dump(mode="json"),
-        "features": meta["features"],
-        "seed": seed,
-        "job_seed": job_seed(seed, meta["dataset"], model, fold),
-        "data_sha256": meta["source_sha256"],
-    }
-    if "missing" in meta:
-        spec["missing"] = meta["missing"]
+    spec = _specification(model, meta, fold, resolved, seed)
     names = cls.members(resolved)
     if not (names or cls.takes_missing):
         _check_none_missing(data, meta, model)
     found = trained_members(names, members, spec, data) if names else {}
-    made = _begun(out)
+    with _begun(out) as made:
 
-    def read(split: str) -> Collection:
-        own_pairs = pairs if split == "train" and cls.needs_pairs else None
-        collection = Collection.read(data, meta["folds"][fold - 1][split], own_pairs)
-        if found:
-            return with_member_scores(collection, split, found)
-        collection.check(f"{data}, fold {fold}, {split} part", missing=cls.takes_missing)
-        return collection
+        def read(split: str) -> Collection:
+            own_pairs = pairs if split == "train" and cls.needs_pairs else None
+            collection = Collection.read(data, meta["folds"][fold - 1][split], own_pairs)
+            if found:
+                return with_member_scores(collection, split, found)
+            collection.check(f"{data}, fold {fold}, {split} part", missing=cls.takes_missing)
+            return collection
 
-    tested = _test_files(meta["folds"][fold - 1]["test"], data, pairs)
-    history = History(f"{meta['dataset']}/{model}/fold{fold}")
-    with held_out(tested, model):
-        parts = {split: read(split) for split in ("train", "vali")}
-        fit_started = time.perf_counter()
-        fitted = _fitted(cls, parts, resolved, spec["job_seed"], history)
-        fit_seconds = time.perf_counter() - fit_started
-        fitted.save(made.model_path)
-    keep_members(found, made)
-    parts["test"] = read("test")
-    with held_out(tested, model):
-        scoring = _write_scores(fitted, parts, made.scores_path)
-    history.write(made.history_path)
-    _write_timing(made, started, fit_seconds, scoring)
-    made_by = {"versions": _versions(cls), "processor": form()}
-    write_json(made.spec_path, spec | made_by | {"files": digests(made)})
-    _publish(made, Fold(out))
+        tested = _test_files(meta["folds"][fold - 1]["test"], data, pairs)
+        history = History(f"{meta['dataset']}/{model}/fold{fold}")
+        with held_out(tested, model):
+            parts = {split: read(split) for split in ("train", "vali")}
+            fit_started = time.perf_counter()
+            fitted = _fitted(cls, parts, resolved, spec["job_seed"], history)
+            fit_seconds = time.perf_counter() - fit_started
+            fitted.save(made.model_path)
+        keep_members(found, made)
+        parts["test"] = read("test")
+        with held_out(tested, model):
+            scoring = _write_scores(fitted, parts, made.scores_path)
+        history.write(made.history_path)
+        _write_timing(made, started, fit_seconds, scoring)
+        made_by = {"versions": _versions(cls), "processor": form()}
+        write_json(made.spec_path, spec | made_by | {"files": digests(made)})
+        _publish(made, Fold(out))
 
 
 def _resolved(model: str, params: dict) -> tuple[type[Model], ModelParams]:
@@ -125,6 +115,23 @@ def _test_files(parts: Sequence[int], data: Path, pairs: Path | None) -> list[Pa
     return [path for path in found if path.is_file()]
 
 
+def _specification(
+    model: str, meta: Mapping[str, Any], fold: int, params: ModelParams, seed: int
+) -> dict[str, Any]:
+    """What a job is: the part of spec.json that is known before it is done."""
+    spec = {
+        "model": model,
+        "dataset": meta["dataset"],
+        "fold": fold,
+        "params": params.model_dump(mode="json"),
+        "features": meta["features"],
+        "seed": seed,
+        "job_seed": job_seed(seed, meta["dataset"], model, fold),
+        "data_sha256": meta["source_sha256"],
+    }
+    return spec | {key: meta[key] for key in ("missing",) if key in meta}
+
+
 def _fitted(
     cls: type[Model], parts: Mapping[str, Collection], params: ModelParams, seed: int, history: "History"
 ) -> Model:
@@ -134,13 +141,17 @@ def _fitted(
         raise GradrankError(f"{cls.name}: while it was fitted: {error}") from None
 
 
-def _begun(out: Path) -> Fold:
-    """A new folder beside `out`; those of jobs that were killed are removed."""
+@contextmanager
+def _begun(out: Path) -> Iterator[Fold]:
+    """A new folder beside `out`, removed after an error; those of jobs that were killed are removed before."""
     for left in out.parent.glob(f".{out.name}.*.partial"):
         shutil.rmtree(left)
     made = Fold(out.with_name(f".{out.name}.{os.getpid()}.partial"))
     made.model_path.mkdir(parents=True)
-    return made
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made.folder, ignore_errors=True)
 
 
 class History:
@@ -189,7 +200,6 @@ def _publish(made: Fold, out: Fold) -> None:
     shutil.rmtree(out.model_path, ignore_errors=True)
     for name in FOLD_FILES:
         (made.folder / name).replace(out.folder / name)
-    made.folder.rmdir()
 
 
 def _peak_memory_mb() -> int:

@@ -32,7 +32,7 @@ Made = tuple[int, int, str]  # size, time of the last change in ns, SHA-256
 def remember() -> None:
     """Note what lies here beside folds and data, as its job left it; what is as it was is not read again."""
     known = remembered()
-    now = {str(path): made for path, made in known.items() if path.name in NEEDED and not path.exists()}
+    now = {str(path): made for path, made in known.items() if _wanting(path)}
     for path in _files():
         then, stat = known.get(path), path.stat()
         if then is None or (then[:2] != (stat.st_size, stat.st_mtime_ns) and _made_since(path)):
@@ -66,7 +66,7 @@ def besides_records(root: Results) -> Iterator[tuple[Path, str]]:
     named = {own.folder / path for own in recorded for path in own.provenance()["results"]}
     named |= {Path(path) for own in recorded for path in own.provenance().get("data", {}).get("files", ())}
     for path, (*_, digest) in remembered().items():
-        if path not in named and path.exists() and _differs(path, digest):
+        if path not in named and (_wanting(path) or (path.exists() and _differs(path, digest))):
             yield path, "snakemake --cores 2"
     kept = root.snapshot
     for own in (*kept.datasets(), *kept.studies().values()):
@@ -108,12 +108,13 @@ def _files() -> Iterator[Path]:
 def changed() -> Iterator[Path]:
     """What was remembered and holds something else now, unless a run that did not end has made it anew.
 
-    Of what is gone only the descriptions of data: other files are made again by whoever needs them.
+    Of what is gone only the descriptions of data, and what a whole folder that is one output lacks: Snakemake does not
+    look into it. Other files it makes again for whoever needs them.
     """
     known = remembered()
     for path, (size, time, digest) in known.items():
         if not path.exists():
-            if path.name in NEEDED:
+            if _wanting(path):
                 yield path
             continue
         stat = path.stat()
@@ -175,6 +176,13 @@ def _target(path: Path) -> Path | None:
     if path.parts[0] == DATA.name:
         return path.parent / DESCRIPTIONS[path.parts[1]]
     return next((each for each in (path, *path.parents) if record(each).is_file()), None)
+
+
+def _wanting(path: Path) -> bool:
+    """Whether a remembered file is gone that Snakemake would not miss in time."""
+    if path.exists() or _made_since(path):
+        return False
+    return path.name in NEEDED or any(each.is_dir() and record(each).is_file() for each in path.parents)
 
 
 def _made_since(path: Path) -> bool:

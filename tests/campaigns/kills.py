@@ -1,0 +1,118 @@
+"""`python tests/campaigns/kills.py [NUMBER] [--seed S] [--run FOLDER]`: kill -9 at random moments of a run.
+
+A fresh run is killed at a moment drawn from its whole length: Snakemake alone, one job, or everything; sometimes twice.
+Then the same command, at once where jobs may still be alive: it must end in the bytes of a run that nobody killed, with
+no temporary file left, and the call after it must find nothing to do.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from small import RUN, Campaign, Project, command, state, unlike
+
+
+def main() -> int:
+    campaign = Campaign(__doc__, 20)
+    finished = campaign.finished()
+    expected = state(finished, left_out)
+    started = time.monotonic()
+    length = None
+    for trial in range(campaign.number):
+        project = fresh(campaign, trial)
+        if length is None:
+            length = duration(project)
+            project = fresh(campaign, trial)
+            started = time.monotonic()
+        for _ in range(campaign.draw.choice((1, 1, 2))):
+            kill(campaign, project, campaign.draw.uniform(0.5, length))
+        code, told = command(project, "snakemake", "--cores", "2")
+        judge(campaign, project, expected, code, told)
+    campaign.counts["seconds a trial"] = round((time.monotonic() - started) / max(campaign.number, 1))
+    return campaign.end()
+
+
+def left_out(place: str) -> bool:
+    """What says when it was made: the report's times, MLflow's run numbers."""
+    return place.startswith(("results/report", "results/tracked.json"))
+
+
+def fresh(campaign: Campaign, trial: int) -> Project:
+    root = campaign.folder / f"trial{trial}"
+    subprocess.run(["rm", "-rf", str(root), str(campaign.folder / f"trial{trial - 1}")], check=True)
+    root.mkdir()
+    project = Project.copy(root)
+    project.params(**RUN)
+    return project
+
+
+def duration(project: Project) -> float:
+    started = time.monotonic()
+    code, told = command(project, "snakemake", "--cores", "2")
+    assert code == 0, told
+    return time.monotonic() - started
+
+
+def kill(campaign: Campaign, project: Project, seconds: float) -> None:
+    """Start the run, and kill of it what is drawn when that time has passed."""
+    run = subprocess.Popen(
+        project.command("--cores", "2"),
+        cwd=project.root,
+        env=project.env(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + seconds
+    while run.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    what = campaign.draw.choice(("snakemake", "a job", "everything"))
+    if run.poll() is not None:
+        what = "nothing: it had ended"
+    elif what == "snakemake":
+        run.kill()  # its jobs go on
+    elif what == "everything":
+        os.killpg(run.pid, signal.SIGKILL)
+    elif jobs := descendants(run.pid):
+        os.kill(campaign.draw.choice(jobs), signal.SIGKILL)
+    campaign.counts[f"killed {what}"] += 1
+    run.wait()
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes below a process, from /proc."""
+    children: dict[int, list[int]] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+        except (OSError, IndexError):
+            continue
+        children.setdefault(parent, []).append(int(status.parent.name))
+    found, waiting = [], [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+def judge(campaign: Campaign, project: Project, expected: dict[str, bytes], code: int, told: str) -> None:
+    if code != 0 or "Traceback" in told:
+        campaign.fault(f"the same command: exit {code}: {told[-800:]!r}")
+        return
+    if differing := unlike(expected, state(project, left_out)):
+        campaign.fault(f"other bytes: {', '.join(differing[:10])}")
+    places = [project.root / name for name in ("data", "results")]
+    if left := [str(path) for place in places for path in place.rglob("*.partial")]:
+        campaign.fault(f"left over: {', '.join(left)}")
+    _, told = command(project, "snakemake", "--cores", "2")
+    if "Nothing to be done" not in told:
+        campaign.fault(f"something to do after it: {told[-400:]!r}")
+    campaign.counts["same bytes"] += not differing
+
+
+if __name__ == "__main__":
+    sys.exit(main())
