@@ -65,6 +65,18 @@ class Project:
         assert (done.returncode == 0) == ok, output
         return output
 
+    def start(self, *arguments: str, **popen) -> subprocess.Popen:
+        """Snakemake, started here in a process group of its own, as a shell does; its output goes where `popen` says."""
+        unheard = {"stdout": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
+        return subprocess.Popen(
+            self.command(*arguments),
+            cwd=self.root,
+            env=self.env(),
+            text=True,
+            start_new_session=True,
+            **(unheard | popen),
+        )
+
     def gradrank(self, *arguments: str) -> str:
         """What a command of this checkout prints, whatever it thinks of it."""
         command = [sys.executable, "-m", "gradrank", *arguments]

@@ -1,6 +1,5 @@
 """What Snakemake is made to say of what a user can mend."""
 
-import subprocess
 import time
 
 
@@ -27,13 +26,7 @@ def test_a_misspelt_target_is_answered_with_the_names_there_are(project):
 
 
 def test_a_second_run_is_told_which_process_is_alive(project):
-    first = subprocess.Popen(
-        project.command("--cores", "1"),
-        cwd=project.root,
-        env=project.env(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    first = project.start("--cores", "1")
     try:
         deadline = time.monotonic() + 60
         while not list(project.root.glob(".snakemake/locks/*.lock")):

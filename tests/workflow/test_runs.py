@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
 import time
 from collections import Counter
 
@@ -15,14 +14,7 @@ def test_one_core_gives_the_bytes_of_two(finished, project):
 
 
 def test_killed_in_training_then_the_same_command_completes(finished, project):
-    run = subprocess.Popen(
-        project.command("--cores", "2"),
-        cwd=project.root,
-        env=project.env(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    run = project.start("--cores", "2")
     deadline = time.monotonic() + 120
     while len(list(project.root.glob("results/*/*/fold*/spec.json"))) < 3:
         assert run.poll() is None and time.monotonic() < deadline, "the run ended before it could be killed"
