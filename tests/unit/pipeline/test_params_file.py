@@ -1,4 +1,4 @@
-"""params.yaml as text: what is wrong with the YAML itself is named by line; README's examples can be pasted."""
+"""params.yaml as text: what is wrong with the YAML itself is named by line; examples can be pasted."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,8 @@ from gradrank.pipeline.params_file import read
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = (ROOT / "params.yaml").read_text()
-EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+PAGES = "".join((ROOT / page).read_text() for page in ("README.md", "docs/changes.md"))
+EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize(

@@ -14,20 +14,23 @@ from gradrank.report.tables.table import pipe_table
 from gradrank.results import Results
 
 BEGIN, END = "<!-- results: made by `make readme` -->", "<!-- /results -->"
+BEST = 12
 METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "mean_ndcg", "map", "p@10")
 
 
 def result_table(summary: dict[str, dict[str, float]], dataset: str) -> str:
-    """Methods by NDCG@10, best values in bold, the published NDCG@10 in the last column."""
+    """The BEST methods by NDCG@10 and those with a published one, in the last column; best values in bold."""
     bold = {metric: best({model: values[metric] for model, values in summary.items()}) for metric in METRICS}
     rows = []
-    for model in sorted(summary, key=lambda name: -summary[name]["ndcg@10"]):
+    for place, model in enumerate(sorted(summary, key=lambda name: -summary[name]["ndcg@10"])):
+        published = {f"{there.value:.4f}": None for there in lookup(dataset, model, "ndcg@10")}
+        if place >= BEST and not published:
+            continue
         cells = [f"{summary[model][metric]:.4f}" for metric in METRICS]
         cells = [
             f"**{cell}**" if model in bold[metric] else cell
             for metric, cell in zip(METRICS, cells, strict=True)
         ]
-        published = {f"{there.value:.4f}": None for there in lookup(dataset, model, "ndcg@10")}
         rows.append([f"`{model}`", *cells, ", ".join(published)])
     return pipe_table(["method", *map(metric_label, METRICS), "published NDCG@10"], rows)
 
