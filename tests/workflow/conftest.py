@@ -64,7 +64,7 @@ class Project:
         return output
 
     def start(self, *arguments: str, **popen) -> subprocess.Popen:
-        """Snakemake, started here in a process group of its own, as a shell does; its output goes where `popen` says."""
+        """Snakemake, started here in a process group of its own as by a shell; output goes where `popen` says."""
         unheard = {"stdout": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
         return subprocess.Popen(
             self.command(*arguments),
