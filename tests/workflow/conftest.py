@@ -39,10 +39,8 @@ class Project:
         for name in ("src", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml"):
             source = ROOT / name
             # Both keep modification times. Machine code is shared by all copies: equal sources, one folder.
-            if source.is_dir():
-                shutil.copytree(source, root / name, symlinks=True)
-            else:
-                shutil.copy2(source, root / name)
+            copy = shutil.copytree if source.is_dir() else shutil.copy2
+            copy(source, root / name)
         return cls(root)
 
     def params(self, **changes) -> None:
@@ -66,7 +64,7 @@ class Project:
         return output
 
     def start(self, *arguments: str, **popen) -> subprocess.Popen:
-        """Snakemake, started here in a process group of its own, as by a shell; its output goes where `popen` says."""
+        """Snakemake, started here in a process group of its own as by a shell; output goes where `popen` says."""
         unheard = {"stdout": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
         return subprocess.Popen(
             self.command(*arguments),
@@ -141,5 +139,5 @@ def finished(tmp_path_factory) -> Project:
 def rerun(finished, tmp_path) -> Project:
     """The finished checkout, copied with its modification times and Snakemake's records."""
     root = tmp_path / "my checkout"
-    shutil.copytree(finished.root, root, symlinks=True)
+    shutil.copytree(finished.root, root)
     return Project(root)

@@ -1,4 +1,4 @@
-"""A Slurm of three nodes with accounting on this machine: all it has lies in one folder, and is gone afterwards."""
+"""A Slurm of three nodes with accounting on this machine: all that it has lies in one folder."""
 
 import os
 import secrets

@@ -6,50 +6,30 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from slurm_cluster import NODES, Cluster, missing
+from slurm_runs import MODELS, SLURM, STALL, Disturbed, Rerun, succeeded
 
-from conftest import SMALL_RUN, Project
+from conftest import Project
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
-PROFILE = ("--workflow-profile", "workflow/profiles/slurm")
-SLURM = (
-    *PROFILE,
-    "--slurm-init-seconds-before-status-checks=1",
-    "--latency-wait=10",
-)
 # A submission a fold, as docs/cluster.md has it.
 FOLD_A_JOB = ("--groups", "train={dataset}.{model}.{fold}", "evaluate_folds={dataset}.{model}.evaluation")
+# Several methods a submission, as docs/cluster.md has it.
+METHODS_A_JOB = (
+    *("--groups", "train={dataset}", "evaluate_folds={dataset}"),
+    *("--group-components", "{dataset}=10"),
+    *("--resources", "mem_mb=8000"),
+)
 NO_ACCOUNTING = "--slurm-status-command=squeue"
-MODELS = SMALL_RUN["run"]["models"]
-# A job that is in training stays there until the test says so, or is killed.
-STALL = "import pathlib, time\nwhile not pathlib.Path(__file__).with_name('go on').exists(): time.sleep(0.1)"
 FILL_MEMORY = "import time; held = b'1' * 3_000_000_000; time.sleep(600)"
 CAUSES = {
     "lambdamart": r"JOB \d+ ON \S+ CANCELLED AT \S+ \*",
     "ranknet_linear": "exceeded memory limit",
     "single_feature": r"JOB \d+ ON \S+ CANCELLED AT \S+ DUE TO TIME LIMIT",
 }
-# First on PYTHONPATH. Training runs what lies in the file <model>-fold<k> beside it, once, as it starts. Snakemake asks
-# Slurm every second, where the plugin would wait 10 s longer after every question that found no job finished.
-SITECUSTOMIZE = """
-import sys
-from pathlib import Path
-
-if sys.orig_argv[2:3] == ["train"]:
-    model, fold = Path(sys.orig_argv[sys.orig_argv.index("--out") + 1]).parts[-2:]
-    fault = Path(__file__).with_name(f"{model}-{fold}")
-    if fault.exists():
-        fault = fault.rename(f"{fault}.happening")
-        exec(fault.read_text())
-elif "--workflow-profile" in sys.orig_argv:
-    from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
-
-    RemoteExecutor.next_seconds_between_status_checks = property(lambda self: 1, lambda self, longer: None)
-"""
 
 
 @pytest.fixture(scope="session")
@@ -59,31 +39,6 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
         yield cluster.start()
     finally:
         cluster.stop()
-
-
-class Rerun:
-    """A copy of the checkout of a local run in which some models are to be trained again, on Slurm, with faults."""
-
-    def __init__(self, done: Project, cluster: Cluster, root: Path, *models: str):
-        shutil.copytree(done.root, root)
-        self.faults = root / "faults"
-        self.faults.mkdir()
-        (self.faults / "sitecustomize.py").write_text(SITECUSTOMIZE)
-        self.project = Project(root, cluster.env | {"PYTHONPATH": f"{self.faults}:{root / 'src'}"})
-        self.targets = [f"results/synthetic_net/{model}/per_query.parquet" for model in models]
-        for model in models:
-            shutil.rmtree(root / "results/synthetic_net" / model)
-
-    def fault(self, job: str, code: str) -> Path:
-        """Let `code` run as training of `job` (model-fold) starts; the path that shows that it does."""
-        (self.faults / job).write_text(code)
-        return self.faults / f"{job}.happening"
-
-    def go_on(self) -> None:
-        (self.faults / "go on").touch()
-
-    def start(self, *options: str) -> subprocess.Popen:
-        return self.project.start(*self.targets, *SLURM, *options, stdout=subprocess.PIPE)
 
 
 @pytest.fixture(scope="module")
@@ -97,12 +52,6 @@ def rerun_of(cluster, finished, tmp_path_factory) -> Iterator[Callable[..., Reru
     yield make
     for run in runs:  # whatever a failed test left waiting
         run.go_on()
-
-
-def succeeded(run: subprocess.Popen) -> str:
-    output, _ = run.communicate(timeout=300)
-    assert run.returncode == 0, output
-    return output
 
 
 def waits(run: subprocess.Popen, seconds: float) -> None:
@@ -148,7 +97,8 @@ def test_cancelled_job_and_those_over_memory_and_time_start_again(cluster, finis
     for model, cause in CAUSES.items():  # the message names the group, and shows its log
         assert f"Error in group synthetic_net.{model}\n" in output
         assert re.search(cause, output)
-    print(cluster.accounted(run.project.root, "State", "Comment"))
+    ended = {state.split()[0] for (state,) in cluster.accounted(run.project.root, "State")}
+    assert ended == {"CANCELLED", "FAILED", "TIMEOUT", "COMPLETED"}
     assert run.project.results() == finished.results()
 
 
@@ -170,36 +120,6 @@ def test_controller_restarted_and_accounting_away(cluster, finished, rerun_of):
     succeeded(snakemake)
     assert cluster.accounted(run.project.root, "JobIDRaw", "State") == [(job, "COMPLETED")]
     assert run.project.results() == finished.results()
-
-
-class Disturbed:
-    """A run on three nodes, all in training, when one loses power, one gets more urgent work, and one is drained."""
-
-    FAULTS = ("no power", "urgent work", "drained")
-
-    def __init__(self, cluster: Cluster, run: Rerun):
-        self.cluster, self.run = cluster, run
-        happening = [run.fault(f"{model}-fold2", STALL) for model in MODELS]
-        snakemake = run.start()
-        cluster.wait_for(lambda: all(path.exists() for path in happening), "training on each node")
-        self.jobs = dict(zip(self.FAULTS, sorted(cluster.jobs()), strict=True))
-        self.nodes = {fault: cluster.node_of(job) for fault, job in self.jobs.items()}
-        cluster.cut_power(self.nodes["no power"])
-        cluster.drain(self.nodes["drained"])
-        urgent = cluster.occupy(self.nodes["urgent work"])
-        cluster.wait_for(lambda: len(cluster.jobs("pending")) == 2, "two jobs to wait for a node")
-        self.waiting = cluster.jobs("pending")
-        cluster.slurm("scancel", urgent)
-        run.go_on()
-        self.output = succeeded(snakemake)
-        self.drained = cluster.node_states()[self.nodes["drained"]]
-        for node in NODES:
-            cluster.bring_up(node)
-
-    def starts(self, fault: str) -> list[tuple[str, ...]]:
-        """How each start of the job on the node of this fault ended, and where."""
-        records = self.cluster.accounted(self.run.project.root, "JobIDRaw", "State", "NodeList")
-        return [record[1:] for record in records if record[0] == self.jobs[fault]]
 
 
 @pytest.fixture(scope="module")
@@ -232,19 +152,19 @@ def test_three_nodes_disturbed_give_the_bytes_of_a_local_run(disturbed, finished
     assert {job for (job,) in records} == set(disturbed.jobs.values())  # Snakemake submitted nothing more
 
 
-def test_ctrl_c_cancels_the_jobs_and_the_same_command_completes(cluster, finished, rerun_of):
-    run = rerun_of("single_feature")
+def test_ctrl_c_cancels_methods_in_one_submission_and_the_same_command_completes(cluster, finished, rerun_of):
+    run = rerun_of(*MODELS)
     happening = run.fault("single_feature-fold4", STALL)
-    snakemake = run.start()
+    snakemake = run.start(*METHODS_A_JOB)
     cluster.wait_for(happening.exists, "training")
     os.killpg(snakemake.pid, signal.SIGINT)
     output, _ = snakemake.communicate(timeout=60)
-    print(output)
-    assert snakemake.returncode == 1
+    assert snakemake.returncode == 1 and "Terminating processes on user request" in output
     cluster.wait_for(lambda: not cluster.jobs(), "the job to be gone")
-    succeeded(run.start())
-    states = cluster.accounted(run.project.root, "State")
-    assert states == [(f"CANCELLED by {os.getuid()}",), ("COMPLETED",)]
+    succeeded(run.start(*METHODS_A_JOB))
+    submitted = cluster.accounted(run.project.root, "State", "ReqCPUS")
+    assert [state.split()[0] for state, _ in submitted] == ["CANCELLED", "COMPLETED"]
+    assert {cpus for _, cpus in submitted} == {"5"}  # the folds of one method side by side
     assert run.project.results() == finished.results()
 
 

@@ -21,7 +21,7 @@ from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
 from gradrank.pipeline.damage import remember
 from gradrank.pipeline.disk import check_space
-from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
+from gradrank.pipeline.slurm_jobs import cancel_left_over, see_cancelled_jobs, submitted_before
 from gradrank.pipeline.code_closure import code, digest, stage_files
 from gradrank.pipeline.gaps import forget_damaged, gaps
 from gradrank.pipeline.folder_lock import clear_stale_locks
@@ -89,6 +89,8 @@ onstart:
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
     say_if_full()
+    if workflow.executor_plugin.name == "slurm":
+        see_cancelled_jobs()
     if holds_folder:
         try:
             cancelled = cancel_left_over()

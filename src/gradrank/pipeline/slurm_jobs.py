@@ -1,4 +1,4 @@
-"""Slurm jobs that outlive the Snakemake that submitted them.
+"""What is missing between Snakemake and Slurm: jobs that outlive the run that submitted them, and cancelled jobs.
 
 A killed Snakemake leaves its jobs in the queue, and the next one does not know them: it would submit the same work
 again, and two jobs would write the same files. Slurm knows the folder a job was submitted from, and the plugin names
@@ -43,6 +43,23 @@ def submitted_before(state: Path = Path(".snakemake")) -> bool:
     """Whether a run that ended early had handed jobs to a cluster: Snakemake's marks of unfinished files say so."""
     marks = (path for path in (state / "incomplete").rglob("*") if path.is_file())
     return any(json.loads(mark.read_text()).get("external_jobid") for mark in marks)
+
+
+def see_cancelled_jobs() -> None:
+    """Let the plugin see that a job was cancelled, for the rest of this process.
+
+    sacct often says by whom, `CANCELLED by 1000`, where the plugin (2.8.0) knows `CANCELLED` alone: it would take the
+    job for one that still runs, and wait for it for ever.
+    """
+    import snakemake_executor_plugin_slurm as plugin
+
+    query = plugin.query_job_status
+
+    async def states(command, logger) -> tuple[dict[str, str] | None, float | None]:
+        found, seconds = await query(command, logger)
+        return found and {job: state.partition(" ")[0] for job, state in found.items()}, seconds
+
+    plugin.query_job_status = states
 
 
 def _left_over() -> list[str]:

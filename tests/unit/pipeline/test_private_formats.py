@@ -3,7 +3,9 @@
 A failure here names the format and the file of gradrank/pipeline/ to mend.
 """
 
+import asyncio
 import json
+import logging
 import shutil
 import subprocess
 import sys
@@ -16,7 +18,7 @@ import pytest
 from gradrank.pipeline import snapshot
 from gradrank.pipeline.committed import EXPERIMENT, EXPERIMENTS
 from gradrank.pipeline.folder_lock import clear_stale_locks
-from gradrank.pipeline.slurm_jobs import RUN, submitted_before
+from gradrank.pipeline.slurm_jobs import RUN, see_cancelled_jobs, submitted_before
 
 LONG = "results/" + "a_long_name=0.25-" * 14 + ".txt"  # its record's name is cut into folders
 RULES = f"""
@@ -140,3 +142,18 @@ def test_mlflows_own_tags():
         )
     finished = RunStatus.to_string(RunStatus.FINISHED)
     assert finished == mlflow_import.FINISHED, "see FINISHED in pipeline/mlflow_import.py"
+
+
+def test_slurm_plugins_question_for_the_states_of_jobs(monkeypatch):
+    plugin = pytest.importorskip("snakemake_executor_plugin_slurm")
+    monkeypatch.setattr(plugin, "query_job_status", plugin.query_job_status)  # put back afterwards
+    see_cancelled_jobs()
+
+    def ask(command: str) -> dict[str, str] | None:
+        answer = asyncio.run(plugin.query_job_status(command, logging.getLogger()))
+        return answer[0]
+
+    what = "the plugin's question for the states of its jobs changed, see pipeline/slurm_jobs.py"
+    assert ask(r"printf '7|CANCELLED by 1000\n8|NODE_FAIL\n'") == {"7": "CANCELLED", "8": "NODE_FAIL"}, what
+    assert ask("true") == {}, what
+    assert ask("false") is None, what

@@ -1,0 +1,97 @@
+"""Runs on the Slurm of slurm_cluster.py, with faults laid into their jobs and nodes."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from slurm_cluster import NODES, Cluster
+
+from conftest import SMALL_RUN, Project
+
+PROFILE = ("--workflow-profile", "workflow/profiles/slurm")
+SLURM = (
+    *PROFILE,
+    "--slurm-init-seconds-before-status-checks=1",
+    "--latency-wait=10",
+)
+MODELS = SMALL_RUN["run"]["models"]
+# A job that is in training stays there until the test says so, or is killed.
+STALL = "import pathlib, time\nwhile not pathlib.Path(__file__).with_name('go on').exists(): time.sleep(0.1)"
+# First on PYTHONPATH. Training runs what lies in the file <model>-fold<k> beside it, once, as it starts. Snakemake asks
+# Slurm every second, where the plugin would wait 10 s longer after every question that found no job finished.
+SITECUSTOMIZE = """
+import sys
+from pathlib import Path
+
+if sys.orig_argv[2:3] == ["train"]:
+    model, fold = Path(sys.orig_argv[sys.orig_argv.index("--out") + 1]).parts[-2:]
+    fault = Path(__file__).with_name(f"{model}-{fold}")
+    if fault.exists():
+        fault = fault.rename(f"{fault}.happening")
+        exec(fault.read_text())
+elif "--workflow-profile" in sys.orig_argv:
+    from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
+
+    RemoteExecutor.next_seconds_between_status_checks = property(lambda self: 1, lambda self, longer: None)
+"""
+
+
+class Rerun:
+    """A copy of the checkout of a local run in which some models are to be trained again, on Slurm, with faults."""
+
+    def __init__(self, done: Project, cluster: Cluster, root: Path, *models: str):
+        shutil.copytree(done.root, root)
+        self.faults = root / "faults"
+        self.faults.mkdir()
+        (self.faults / "sitecustomize.py").write_text(SITECUSTOMIZE)
+        self.project = Project(root, cluster.env | {"PYTHONPATH": f"{self.faults}:{root / 'src'}"})
+        self.targets = [f"results/synthetic_net/{model}/per_query.parquet" for model in models]
+        for model in models:
+            shutil.rmtree(root / "results/synthetic_net" / model)
+
+    def fault(self, job: str, code: str) -> Path:
+        """Let `code` run as training of `job` (model-fold) starts; the path that shows that it does."""
+        (self.faults / job).write_text(code)
+        return self.faults / f"{job}.happening"
+
+    def go_on(self) -> None:
+        (self.faults / "go on").touch()
+
+    def start(self, *options: str) -> subprocess.Popen:
+        return self.project.start(*self.targets, *SLURM, *options, stdout=subprocess.PIPE)
+
+
+def succeeded(run: subprocess.Popen) -> str:
+    output, _ = run.communicate(timeout=300)
+    assert run.returncode == 0, output
+    return output
+
+
+class Disturbed:
+    """A run on three nodes, all in training, when one loses power, one gets more urgent work, and one is drained."""
+
+    FAULTS = ("no power", "urgent work", "drained")
+
+    def __init__(self, cluster: Cluster, run: Rerun):
+        self.cluster, self.run = cluster, run
+        happening = [run.fault(f"{model}-fold2", STALL) for model in MODELS]
+        snakemake = run.start()
+        cluster.wait_for(lambda: all(path.exists() for path in happening), "training on each node")
+        self.jobs = dict(zip(self.FAULTS, sorted(cluster.jobs(), key=int), strict=True))
+        self.nodes = {fault: cluster.node_of(job) for fault, job in self.jobs.items()}
+        cluster.cut_power(self.nodes["no power"])
+        cluster.drain(self.nodes["drained"])
+        urgent = cluster.occupy(self.nodes["urgent work"])
+        cluster.wait_for(lambda: len(cluster.jobs("pending")) == 2, "two jobs to wait for a node")
+        self.waiting = cluster.jobs("pending")
+        cluster.slurm("scancel", urgent)
+        run.go_on()
+        self.output = succeeded(snakemake)
+        self.drained = cluster.node_states()[self.nodes["drained"]]
+        for node in NODES:
+            cluster.bring_up(node)
+
+    def starts(self, fault: str) -> list[tuple[str, ...]]:
+        """How each start of the job on the node of this fault ended, and where."""
+        records = self.cluster.accounted(self.run.project.root, "JobIDRaw", "State", "NodeList")
+        return [record[1:] for record in records if record[0] == self.jobs[fault]]
