@@ -81,7 +81,7 @@ class Rerun:
     """A copy of the finished checkout in which some models are to be trained again, with faults."""
 
     def __init__(self, done: Project, root: Path, *models: str):
-        shutil.copytree(done.root, root)
+        shutil.copytree(done.root, root, symlinks=True)
         self.faults = root / "faults"
         self.project = Project(root, done.environment | with_faults(root))
         self.targets = [f"results/synthetic_net/{model}/per_query.parquet" for model in models]
