@@ -4,7 +4,6 @@ Everything heavy is imported inside its command: `gradrank --help` answers at on
 """
 
 import os
-import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -54,10 +53,11 @@ def init(
 ) -> None:
     """Write params.yaml, Snakefile, dvc.yaml and profiles into a folder, where `snakemake` then runs the benchmark."""
     from gradrank.pipeline.init import init as run
+    from gradrank.pipeline.init import next_command
 
     for path in run(folder, data):
         typer.echo(path)
-    typer.echo(f"\nNext: cd {shlex.quote(str(folder))} && snakemake --cores 2")
+    typer.echo(f"\nNext: {next_command(folder)}")
 
 
 @app.command()

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-MADE_OF = ("src", "workflow", "params.yaml")  # of a project: what results are made of beside data
+MADE_OF = ("src", "workflow", "models", "params.yaml")  # of a project: what results are made of beside data
 
 
 def git(*arguments: str, folder: Path | str = ".") -> bytes | None:

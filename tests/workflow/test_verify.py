@@ -165,9 +165,8 @@ def test_a_score_whose_edit_the_start_does_not_see_is_refused_where_it_is_read(r
 def clone(finished, tmp_path) -> Project:
     """Of the finished checkout what git holds, elsewhere: no data, no model, no score."""
     root = tmp_path / "another clone"
-    shutil.copytree(
-        finished.root, root, ignore=shutil.ignore_patterns("results", "data", ".snakemake", "logs")
-    )
+    left_out = shutil.ignore_patterns("results", "data", ".snakemake", "logs")
+    shutil.copytree(finished.root, root, symlinks=True, ignore=left_out)
     shutil.copytree(finished.root / "src/gradrank/data", root / "src/gradrank/data")
     for dataset in ("synthetic_net", "synthetic_poly"):
         (root / "results" / dataset).mkdir(parents=True)

@@ -33,7 +33,7 @@ from gradrank.pipeline.provenance import code_files
 from gradrank.results import SUMMARY, Results
 from gradrank.validation import flat
 
-_CODE = re.compile(r"src/.*\.py|workflow/rules/.*\.smk")
+_CODE = re.compile(r"src/.*\.py|models/[^/]*\.py|workflow/rules/.*\.smk")
 _RESULTS = Results()
 
 

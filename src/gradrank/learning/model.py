@@ -110,11 +110,11 @@ def models() -> dict[str, type[Model]]:
     Raises GradrankError for a file of one's own that cannot be imported.
     """
     package = importlib.import_module("gradrank.models")
-    shipped = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+    shipped = sorted(info.name for info in pkgutil.iter_modules(package.__path__[:1]))
     for module in shipped:
         importlib.import_module(f"gradrank.models.{module}")
-    if OWN_MODELS.is_dir() and str(OWN_MODELS.resolve()) not in package.__path__:
-        package.__path__.append(str(OWN_MODELS.resolve()))
+    if OWN_MODELS.is_dir() and not OWN_MODELS.samefile(package.__path__[0]):
+        package.__path__[1:] = [str(OWN_MODELS.resolve())]
         for path in sorted(OWN_MODELS.glob("[!._]*.py")):
             _import_own(path, shipped)
     return dict(sorted(_registered.items()))

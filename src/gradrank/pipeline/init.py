@@ -2,6 +2,9 @@
 
 import json
 import os
+import shlex
+import shutil
+import sys
 from pathlib import Path
 from string import Template
 
@@ -40,6 +43,13 @@ def init(folder: Path, data: Path | None = None) -> list[Path]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     return [folder / name for name in texts]
+
+
+def next_command(folder: Path) -> str:
+    """What to type after `init`; a Snakemake that the shell does not find is named by its place."""
+    beside = Path(sys.executable).with_name("snakemake")
+    found = shutil.which("snakemake") or not beside.is_file()
+    return f"cd {shlex.quote(str(folder))} && {'snakemake' if found else shlex.quote(str(beside))} --cores 2"
 
 
 def _own_data(folder: Path, data: Path) -> str:
