@@ -28,7 +28,9 @@ def main() -> int:
     different = 0
     for method in found.methods():
         for fold in method.folds():
-            if method.name in (asked.models or [method.name]) and fold.number in (asked.folds or [fold.number]):
+            if method.name in (asked.models or [method.name]) and fold.number in (
+                asked.folds or [fold.number]
+            ):
                 different += _again(asked, fold)
     print(f"{different} folds differ")
     return bool(different)

@@ -1,8 +1,7 @@
 """LambdaRank (Burges, Ragno & Le 2006; Burges 2010): RankNet's pair gradients weighted by |dNDCG|."""
 
+from functools import partial
 from typing import Self
-
-import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.learning.model import Callback, param, register
@@ -31,11 +30,8 @@ class LambdaRank(NetRanker):
     def fit(
         cls, train: Collection, vali: Collection, params: LambdaRankParams, seed: int, callback: Callback
     ) -> Self:
-        from gradrank.learning.losses import by_query, lambdarank
+        from gradrank.learning.losses.lambdarank import lambdarank
 
-        def loss(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-            cost, gradient = lambdarank(scores, labels, offsets, params.sigma)
-            return cost, by_query(gradient, offsets) if params.normalize else gradient
-
+        loss = partial(lambdarank, sigma=params.sigma, normalize=params.normalize)
         train = with_grades_to_order(train, cls.name)
         return cls(train_net(train, vali, loss, params, seed, callback))

@@ -41,7 +41,7 @@ class ListNet(NetRanker):
     ) -> Self:
         """A step of the callback is one value of l2, strongest first."""
         from gradrank.learning.linear import best_linear
-        from gradrank.learning.listwise import listnet
+        from gradrank.learning.losses.listnet import listnet
 
         train = with_grades_to_order(train, cls.name)
         loss = partial(listnet, temperature=params.temperature)
@@ -62,7 +62,7 @@ class ListNetNeural(NetRanker):
     def fit(
         cls, train: Collection, vali: Collection, params: ListNetNeuralParams, seed: int, callback: Callback
     ) -> Self:
-        from gradrank.learning.listwise import listnet
+        from gradrank.learning.losses.listnet import listnet
 
         train = with_grades_to_order(train, cls.name)
         loss = partial(listnet, temperature=params.temperature, sigma=params.sigma)

@@ -39,7 +39,7 @@ class RankNetLinear(NetRanker):
     ) -> Self:
         """A step of the callback is one value of l2, strongest first."""
         from gradrank.learning.linear import best_linear
-        from gradrank.learning.losses import ranknet
+        from gradrank.learning.losses.ranknet import ranknet
 
         train = with_grades_to_order(train, cls.name)
         loss = partial(ranknet, sigma=params.sigma)
@@ -55,7 +55,7 @@ class RankNetTwoLayer(NetRanker):
     def fit(
         cls, train: Collection, vali: Collection, params: NetParams, seed: int, callback: Callback
     ) -> Self:
-        from gradrank.learning.losses import ranknet
+        from gradrank.learning.losses.ranknet import ranknet
 
         train = with_grades_to_order(train, cls.name)
         return cls(train_net(train, vali, partial(ranknet, sigma=params.sigma), params, seed, callback))

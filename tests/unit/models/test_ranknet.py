@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.linear import l2_path
-from gradrank.learning.losses import ranknet
+from gradrank.learning.losses.ranknet import ranknet
 from gradrank.learning.nets import Net, standardisation, standardised
 from gradrank.learning.selection import measure
 from gradrank.learning.torch_net import NetParams, build_layers, export, rows_of, train_net

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from gradrank.data.collection import Collection
 from gradrank.learning.linear import l2_path
-from gradrank.learning.losses import ranknet
+from gradrank.learning.losses.ranknet import ranknet
 from gradrank.learning.nystroem import Kernel, independent, regularised_path
 from gradrank.models.ranknet_kernel import RankNetKernel, RankNetKernelParams
 
