@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradrank.errors import GradrankError
-from gradrank.learning.find_loss import find_loss, loss_names
+from gradrank.learning.by_name import find_loss, loss_names
 
 # Settings other than the defaults that take another way through the code.
 SETTINGS = {

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, log_softmax
 
 from gradrank.evaluation.metrics import ndcg_at
-from gradrank.learning.find_loss import find_loss
+from gradrank.learning.by_name import find_loss
 from gradrank.learning.gains import ALL_RANKS, ideal_shares
 from gradrank.learning.losses.mdprank import returns
 from gradrank.learning.losses.neural_ndcg import sinkhorn
