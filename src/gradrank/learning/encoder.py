@@ -76,6 +76,8 @@ class Block(torch.nn.Module):
         """Weights as (inputs, outputs), by name."""
         found = {}
         for name, layer in self.named_children():
+            if layer is self.chance:
+                continue
             found[f"{name}.weights"] = array(layer.weight).T.copy()  # of a norm its gains
             found[f"{name}.biases"] = array(layer.bias)
         return found
