@@ -11,8 +11,9 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning import scorers
 from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.by_name import find_scorer
+from gradrank.learning.by_name import find
 from gradrank.learning.device import prepare
 from gradrank.learning.loss import Loss
 from gradrank.learning.model import Callback
@@ -100,7 +101,7 @@ def untrained(
     from gradrank.learning.scorer import Inputs
 
     inputs = Inputs.of(features, params, prepare(params.device))
-    scorer = find_scorer(params.scorer)(inputs, params, outputs, seed)
+    scorer = find(scorers, "scorer", params.scorer)(inputs, params, outputs, seed)
     # fused: the other form takes roots from MKL, which no setting holds to one instruction set.
     optimiser = torch.optim.AdamW(
         scorer.layers.parameters(), lr=params.learning_rate, weight_decay=params.weight_decay, fused=True

@@ -52,22 +52,24 @@ def sinkhorn(matrix):
     """
     n = len(matrix)
     rows, columns = np.ones((51, n)), np.ones((51, n))
-    sums = _column_sums(matrix, rows[0])
+    across = matrix.T.copy()
+    sums = weighted_sum(rows[0], matrix)
     for step in range(1, 51):
         columns[step] = 1.0 / np.maximum(sums, 1e-10)
-        for r in range(n):
-            rows[step, r] = 1.0 / max((matrix[r] * columns[step]).sum(), 1e-10)
-        sums = _column_sums(matrix, rows[step])
+        rows[step] = 1.0 / np.maximum(weighted_sum(columns[step], across), 1e-10)
+        sums = weighted_sum(rows[step], matrix)
         if np.abs(sums * columns[step] - 1.0).max() < 1e-6:
             return rows[: step + 1], columns[: step + 1]
     return rows, columns
 
 
 @compiled
-def _column_sums(matrix, rows):
+def weighted_sum(weights, matrix):
+    """(n,) sum_r weights_r matrix_r, row by row: as many sums at once as a register holds."""
     out = np.zeros(matrix.shape[1])
     for r in range(len(matrix)):
-        out += rows[r] * matrix[r]
+        for j in range(matrix.shape[1]):
+            out[j] += weights[r] * matrix[r, j]
     return out
 
 
@@ -77,25 +79,20 @@ def through_sinkhorn(matrix, rows, columns, slope):
 
     A factor that stands at its bound passes nothing on.
     """
-    n = len(matrix)
-    out = np.empty((n, n))
-    by_row, by_column = np.zeros(n), np.zeros(n)
-    for r in range(n):
-        weighted = slope[r] * matrix[r]
-        out[r] = rows[-1, r] * slope[r] * columns[-1]
-        by_row[r] = (weighted * columns[-1]).sum()
-        by_column += rows[-1, r] * weighted
+    across = matrix.T.copy()
+    weighted = slope * matrix
+    out = slope * columns[-1]
+    for r in range(len(matrix)):
+        out[r] *= rows[-1, r]
+    by_row = weighted_sum(columns[-1], weighted.T.copy())
+    by_column = weighted_sum(rows[-1], weighted)
     for step in range(len(rows) - 1, 0, -1):
-        for r in range(n):
-            factor = rows[step, r]
-            sum_slope = -by_row[r] * factor * factor if factor < 1e10 else 0.0
-            out[r] += sum_slope * columns[step]
-            by_column += sum_slope * matrix[r]
-        for j in range(n):
-            factor = columns[step, j]
-            by_column[j] = -by_column[j] * factor * factor if factor < 1e10 else 0.0
-        for r in range(n):
-            out[r] += rows[step - 1, r] * by_column
-            by_row[r] = (matrix[r] * by_column).sum()
+        by_sum = np.where(rows[step] < 1e10, -by_row * rows[step] ** 2, 0.0)
+        by_column += weighted_sum(by_sum, matrix)
+        by_column = np.where(columns[step] < 1e10, -by_column * columns[step] ** 2, 0.0)
+        for r in range(len(matrix)):
+            for j in range(len(matrix)):
+                out[r, j] += by_sum[r] * columns[step, j] + rows[step - 1, r] * by_column[j]
+        by_row = weighted_sum(by_column, across)
         by_column[:] = 0.0
     return out
