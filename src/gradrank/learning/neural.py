@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from gradrank.data.collection import Collection
-from gradrank.learning.by_name import find_loss
+from gradrank.learning.by_name import find_loss, loss_names
 from gradrank.learning.loss import Loss
 from gradrank.learning.model import Callback, param
 from gradrank.learning.net_params import NeuralParams
@@ -23,7 +23,8 @@ from gradrank.learning.training_part import with_grades_to_order
 
 def own_loss(name: str) -> str:
     """The `loss` of a member's parameters."""
-    return param(name, "its own; another one has the settings of its paper, not the model's")
+    others = ", ".join(loss_names())
+    return param(name, f"its own; another one has the settings of its paper, not the model's: {others}")
 
 
 # What training may vary whatever the loss; a member adds its loss's own.
