@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from gradrank.data.collection import Collection
 from gradrank.data.pairs import Pairs
-from gradrank.learning.losses import ranknet
+from gradrank.learning.losses.ranknet import ranknet
 from gradrank.learning.nets import standardisation, standardised
 from gradrank.learning.nystroem import Kernel, independent
 from gradrank.models.ranknet_kernel import RankNetKernelParams

@@ -2,14 +2,22 @@
 
 python benchmarks/linear_and_nets.py [--data data/parquet/mq2007] [--fold 1]
 
-CPU seconds of one thread, which a busy machine does not lengthen. Validation is included, compilation is not.
-For scale, on MQ2007 fold 1 and a similar core RankLib (Java) took 52 s for RankNet (100 epochs), 56 s for
-ListNet, 84 s for LambdaRank and 11 s for LambdaMART; allRank's net an epoch 0.3 s with ListNet, 1.7 s with
-RankNet.
+Then every loss: milliseconds of its value and gradient over the whole training part, and of an epoch of a net on it;
+an epoch of each attention scorer. CPU time of one thread, which a busy machine does not lengthen. Validation is
+included, compilation is not. For scale, on MQ2007 fold 1 and a similar core RankLib (Java) took 52 s for RankNet
+(100 epochs), 56 s for ListNet, 84 s for LambdaRank and 11 s for LambdaMART; allRank's net an epoch 0.3 s with
+ListNet, 1.7 s with RankNet.
 """
 
-from fold import first_queries, growth, read_fold, seconds
+from fold import first_queries, growth, read_fold, seconds  # before numpy
 
+# isort: split
+import time
+
+import numpy as np
+
+from gradrank.data.collection import Collection
+from gradrank.learning.by_name import find_loss, loss_names
 from gradrank.models.ranknet import RankNetLinearParams
 
 ONE_C = {"C": [2.0**-9]}
@@ -36,12 +44,45 @@ GROWN = [
     ("lambdarank", {"epochs": 3}),
     ("lambdamart", {"rounds": 50}),
 ]
+PAIRS = {
+    "approx_ndcg",
+    "frank",
+    "gumbel_approx_ndcg",
+    "lambdaloss",
+    "lambdarank",
+    "pirank",
+    "ranknet",
+    "smoothrank",
+}
+CUBIC = {"neural_ndcg": "50 steps of n^2", "softrank": "n^2 times the cutoff"}
 WHY = """
 rows: linear a pass; the convex ones stop after as many passes as their tolerance takes.
 pairs (the same rows in queries 2 and 4 times as long): none is formed by RankSVM, which sorts scores, n log n in
 a query's length; ListNet does not see them. RankNet's and LambdaRank's gradients go over the pairs of a query,
 as LightGBM's do, beside products and histograms that do not grow.
 features: a product of rows x features (x hidden) a pass; of a net the pair sums do not grow."""
+
+
+def losses(train: Collection, vali: Collection) -> None:
+    """A line a loss: its own milliseconds, and those of a net's epoch, validation included."""
+    print(f"\n{'ms':22} {'loss':>7} {'epoch':>7}")
+    few = first_queries(vali, 1)
+    seconds("softmax", {"epochs": 1}, few, few)
+    for name in loss_names():
+        function, rng = find_loss(name), np.random.default_rng(0)
+        width = function.outputs(train.labels)
+        scores = rng.normal(size=train.rows if width == 1 else (train.rows, width))
+        function(scores[: few.rows], few.labels, few.offsets, rng=rng)  # compilation
+        started = time.process_time()
+        function(scores, train.labels, train.offsets, rng=rng)
+        took = time.process_time() - started
+        epoch = seconds("softmax", {"loss": name, "epochs": 3}, train, vali)[0] / 3
+        bar = CUBIC.get(name) or f"at most {120 if name in PAIRS else 70} ms"
+        print(f"  {name:20} {1e3 * took:7.1f} {1e3 * epoch:7.1f}  ({bar})")
+    for name in ("attention_lambdaloss", "dasalc"):
+        seconds(name, {"epochs": 1}, few, few)
+        epoch = seconds(name, {"epochs": 3}, train, vali)[0] / 3
+        print(f"  {name:20} {'':7} {1e3 * epoch:7.1f}")
 
 
 def main() -> None:
@@ -51,6 +92,7 @@ def main() -> None:
         took, calls = seconds(name, params, train, vali)
         limit = f"  (at most {bar:.0f} s)" if bar else ""
         print(f"  {name:20} {took:6.2f} s{limit}  {params or 'as shipped'}, {calls} validated")
+    losses(train, vali)
     growth(("rows", "pairs", "features"), GROWN, train, vali)
     print(WHY)
 

@@ -40,7 +40,7 @@ class Rerun:
     """A copy of the checkout of a local run in which some models are to be trained again, on Slurm, with faults."""
 
     def __init__(self, done: Project, cluster: Cluster, root: Path, *models: str):
-        shutil.copytree(done.root, root)
+        shutil.copytree(done.root, root, symlinks=True)
         self.faults = root / "faults"
         self.faults.mkdir()
         (self.faults / "sitecustomize.py").write_text(SITECUSTOMIZE)

@@ -3,7 +3,7 @@
 A metric is written over a `Ranking` and registered under the pattern of its name, with what the literature calls
 it; nothing else names it.
 What several metrics need (the sort, running hits, DCG) is a property of the Ranking and computed once. As
-functions of scores they take the numbers in their name (`k`, `beta`, `recall`), a convention, and changes
+functions of scores they take the numbers in their name (`k`, `beta`, ...), a convention, and changes
 of its fields: `ndcg_at(scores, labels, offsets, k=10, convention="letor4", short="truncate")`.
 
 A document is relevant if its grade is 1 or more. An undefined value is nan, which means skip.
@@ -23,6 +23,7 @@ _FIELDS = {
     "k": (int, r"[1-9]\d*"),
     "beta": (float, r"\d+(?:\.\d+)?"),
     "recall": (float, r"0\.\d|1\.0"),
+    "persistence": (float, r"0\.\d+"),
 }
 _metrics: dict[str, Callable[..., np.ndarray]] = {}
 _labels: dict[str, str] = {}  # by pattern
@@ -185,6 +186,12 @@ def reciprocal_rank(r: Ranking) -> np.ndarray:
 def err_at(r: Ranking, k: int) -> np.ndarray:
     """ERR@k = sum_{i<=k} 1/i R_i prod_{j<i} (1 - R_j), R = (2^y - 1) / 2^max_grade (Chapelle et al. 2009)."""
     return r.at(r.err, k)
+
+
+@metric("rbp@{persistence}", label="RBP (p = {persistence})")
+def rank_biased_precision(r: Ranking, persistence: float) -> np.ndarray:
+    """RBP = (1 - p) sum_i [relevant at i] p^(i-1), p the chance to look at one more (Moffat & Zobel 2008)."""
+    return (1.0 - persistence) * r.total((r.grades > 0) * persistence ** (r.position - 1.0))
 
 
 @metric("pairwise_accuracy", label="Pairwise accuracy")

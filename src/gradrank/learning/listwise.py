@@ -1,22 +1,8 @@
-"""ListNet's loss on whole lists (Cao et al. 2007): cross-entropy between top-one probabilities."""
+"""Probabilities over a query's documents, and the cross-entropy between them: what ListNet and softmax share."""
 
 import numpy as np
 
 from gradrank.compiled import compiled
-
-
-def listnet(
-    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, temperature: float = 1.0, sigma: float = 1.0
-) -> tuple[float, np.ndarray]:
-    """-sum_i P_y(i) ln P_s(i), summed over queries, and its gradient sigma (P_s - P_y).
-
-    P_y = softmax(grades / temperature), P_s = softmax(sigma * scores), each within its query: the top-one
-    probabilities of Cao et al. 2007 with phi = exp.
-    scores: (n,); labels: (n,) grades; offsets: (q+1,). Returns the cost and the (n,) float64 gradient.
-    """
-    target = softmax(labels / temperature, offsets)
-    cost, gradient = _cross_entropy(sigma * np.asarray(scores, dtype=np.float64), target, offsets)
-    return cost, sigma * gradient
 
 
 @compiled
@@ -38,8 +24,11 @@ def softmax(values, offsets):
 
 
 @compiled
-def _cross_entropy(scores, target, offsets):
-    """-sum target * ln softmax(scores), the logarithm taken before anything can underflow."""
+def cross_entropy(scores, target, weight, offsets):
+    """-sum weight_q target_i ln softmax(scores)_i, and its gradient; the targets of a query add up to one.
+
+    scores, target: (n,) float64; weight: (q,) float64. The logarithm is taken before anything can underflow.
+    """
     cost = 0.0
     gradient = np.empty(len(scores))
     for q in range(len(offsets) - 1):
@@ -53,6 +42,6 @@ def _cross_entropy(scores, target, offsets):
         norm = np.log(total)
         for i in range(a, b):
             log_p = scores[i] - highest - norm
-            cost -= target[i] * log_p
-            gradient[i] = np.exp(log_p) - target[i]
+            cost -= weight[q] * target[i] * log_p
+            gradient[i] = weight[q] * (np.exp(log_p) - target[i])
     return cost, gradient

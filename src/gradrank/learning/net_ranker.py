@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 class NetRanker(Model):
-    """A model that is one trained net, here with one output, the score."""
+    """A model that is one trained net."""
 
     def __init__(self, net: "Net") -> None:
         self.net = net
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        return self.net.scores(features)
+        return self.net.scores(features, offsets)
 
     def save(self, folder: Path) -> None:
         self.net.save(folder / "net.safetensors")

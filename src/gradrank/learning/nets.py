@@ -4,8 +4,8 @@ Importing torch costs a second, and a row of a BLAS product can differ in the la
 batch. Here a document's output depends on nothing but its own features: equal documents tie exactly.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,8 @@ class Net:
 
     weights: one (inputs, outputs) array a layer; biases: one (outputs,) a layer.
     mean, scale: (d,) of the training part's features; inputs are (x - mean) / scale.
+    log_limit: where given, x is sign(x) ln(1 + |x|), cut at plus and minus the limit, before it is standardised.
+    gains, shifts: of layer norm before each activation, (outputs,) a hidden layer; none: no norm.
     """
 
     weights: list[np.ndarray]
@@ -34,43 +36,79 @@ class Net:
     mean: np.ndarray
     scale: np.ndarray
     activation: str = "relu"
+    log_limit: float | None = None
+    gains: list[np.ndarray] = field(default_factory=list)
+    shifts: list[np.ndarray] = field(default_factory=list)
 
     def outputs(self, features: np.ndarray) -> np.ndarray:
         """(n, outputs) of (n, d) features, in the weights' precision."""
         out = np.empty((len(features), len(self.biases[-1])), self.weights[-1].dtype)
         for rows in _blocks(len(features)):
-            x = standardised(features[rows], self.mean, self.scale)
-            for weights, biases in zip(self.weights[:-1], self.biases[:-1], strict=True):
-                x = ACTIVATIONS[self.activation](affine(x, weights, biases))
+            x = standardised(log1p(features[rows], self.log_limit), self.mean, self.scale)
+            for i, (weights, biases) in enumerate(zip(self.weights[:-1], self.biases[:-1], strict=True)):
+                x = affine(x, weights, biases)
+                if self.gains:
+                    x = layer_norm(x, self.gains[i], self.shifts[i])
+                x = ACTIVATIONS[self.activation](x)
             out[rows] = affine(x, self.weights[-1], self.biases[-1])
         return out
 
-    def scores(self, features: np.ndarray) -> np.ndarray:
-        """(n,) float64: the single output."""
-        return self.outputs(features)[:, 0].astype(np.float64)
+    def scores(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
+        """(n,) float64 `one_score` of the outputs; a document's depends on no other, `offsets` or not."""
+        return one_score(self.outputs(features))
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """All numbers by name."""
+        named = {"weights": self.weights, "biases": self.biases, "gains": self.gains, "shifts": self.shifts}
+        found = {"mean": self.mean, "scale": self.scale}
+        if self.log_limit is not None:
+            found["log_limit"] = np.array([self.log_limit])
+        return found | {
+            f"{name}.{i}": each for name, arrays in named.items() for i, each in enumerate(arrays)
+        }
+
+    @classmethod
+    def of(cls, tensors: Mapping[str, np.ndarray], activation: str) -> "Net":
+        """What `tensors` gave."""
+
+        def arrays(name: str) -> list[np.ndarray]:
+            count = sum(key.startswith(f"{name}.") for key in tensors)
+            return [tensors[f"{name}.{i}"] for i in range(count)]
+
+        limit = float(tensors["log_limit"][0]) if "log_limit" in tensors else None
+        ends = tensors["mean"], tensors["scale"]
+        return cls(
+            arrays("weights"), arrays("biases"), *ends, activation, limit, arrays("gains"), arrays("shifts")
+        )
 
     def save(self, path: Path) -> None:
         from safetensors.numpy import save
 
-        tensors = {"mean": self.mean, "scale": self.scale}
-        for i, (weights, biases) in enumerate(zip(self.weights, self.biases, strict=True)):
-            tensors |= {f"weights.{i}": weights, f"biases.{i}": biases}
         with atomic(path) as partial:
-            partial.write_bytes(save(tensors, metadata={"activation": self.activation}))
+            partial.write_bytes(save(self.tensors(), metadata={"activation": self.activation}))
 
     @classmethod
     def load(cls, path: Path) -> "Net":
         from safetensors import safe_open
 
         with safe_open(path, framework="numpy") as stored:
-            layers = range(len(stored.keys()) // 2 - 1)
-            return cls(
-                weights=[stored.get_tensor(f"weights.{i}") for i in layers],
-                biases=[stored.get_tensor(f"biases.{i}") for i in layers],
-                mean=stored.get_tensor("mean"),
-                scale=stored.get_tensor("scale"),
-                activation=stored.metadata()["activation"],
-            )
+            tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+            return cls.of(tensors, stored.metadata()["activation"])
+
+
+def one_score(outputs: np.ndarray) -> np.ndarray:
+    """(n,) float64 from (n, K): the single output; of several, each a question about the grade, sum_k sig(o_k)."""
+    outputs = outputs.astype(np.float64)
+    if outputs.shape[1] == 1:
+        return outputs[:, 0]
+    return (0.5 + 0.5 * np.tanh(0.5 * outputs)).sum(axis=1)
+
+
+def log1p(features: np.ndarray, limit: float | None) -> np.ndarray:
+    """(n, d) sign(x) ln(1 + |x|) within plus and minus `limit` (Qin et al. 2021); as they are without one."""
+    if limit is None:
+        return features
+    return np.clip(np.sign(features) * np.log1p(np.abs(features)), -limit, limit)
 
 
 def standardisation(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -112,4 +150,21 @@ def affine(x, weights, biases):
         for j in range(whole, x.shape[1]):
             for k in range(len(row)):
                 row[k] += x[i, j] * weights[j, k]
+    return out
+
+
+@compiled
+def layer_norm(x, gain, shift):
+    """(n, width) rows of mean 0 and variance 1 (Ba et al. 2016), times gain, plus shift; sums in double precision."""
+    out = np.empty_like(x)
+    for i in range(x.shape[0]):
+        total, squares = 0.0, 0.0
+        for k in range(x.shape[1]):
+            total += x[i, k]
+        mean = total / x.shape[1]
+        for k in range(x.shape[1]):
+            squares += (x[i, k] - mean) ** 2
+        unit = 1.0 / np.sqrt(squares / x.shape[1] + 1e-5)  # torch's epsilon
+        for k in range(x.shape[1]):
+            out[i, k] = (x[i, k] - mean) * unit * gain[k] + shift[k]
     return out

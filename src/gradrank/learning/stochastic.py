@@ -12,7 +12,8 @@ from gradrank.data.collection import Collection
 from gradrank.data.pairs import crucial_pairs, pair_counts
 from gradrank.errors import GradrankError
 from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.losses import factored, ndcg_swap
+from gradrank.learning.losses.lambdarank import ndcg_swap
+from gradrank.learning.losses.ranknet import factored
 from gradrank.learning.model import Callback
 from gradrank.learning.nets import Net, standardisation, standardised
 

@@ -1,17 +1,13 @@
 """LambdaRank (Burges, Ragno & Le 2006; Burges 2010): RankNet's pair gradients weighted by |dNDCG|."""
 
-from typing import Self
-
-import numpy as np
-
-from gradrank.data.collection import Collection
-from gradrank.learning.model import Callback, param, register
-from gradrank.learning.net_ranker import NetRanker
-from gradrank.learning.torch_net import NetParams, train_net
-from gradrank.learning.training_part import with_grades_to_order
+from gradrank.learning.model import param, register
+from gradrank.learning.net_params import NetParams
+from gradrank.learning.neural import NET, NeuralRanker, own_loss
+from gradrank.learning.space import Choice
 
 
 class LambdaRankParams(NetParams):
+    loss: str = own_loss("lambdarank")
     weight_decay: float = param(
         1.0, "Loshchilov & Hutter 2019; best mean validation MAP on MQ2007 of 0.3 to 10", ge=0
     )
@@ -23,19 +19,7 @@ class LambdaRankParams(NetParams):
 
 
 @register("lambdarank")
-class LambdaRank(NetRanker):
+class LambdaRank(NeuralRanker):
     Params = LambdaRankParams
     summary = "LambdaRank: a two-layer net, pairs weighted by |dNDCG| (Burges, Ragno & Le 2006)"
-
-    @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: LambdaRankParams, seed: int, callback: Callback
-    ) -> Self:
-        from gradrank.learning.losses import by_query, lambdarank
-
-        def loss(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-            cost, gradient = lambdarank(scores, labels, offsets, params.sigma)
-            return cost, by_query(gradient, offsets) if params.normalize else gradient
-
-        train = with_grades_to_order(train, cls.name)
-        return cls(train_net(train, vali, loss, params, seed, callback))
+    space = NET | {"normalize": Choice((True, False), "as LightGBM does, as the papers do")}

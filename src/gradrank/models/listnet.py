@@ -11,9 +11,11 @@ from pydantic import Field
 
 from gradrank.data.collection import Collection
 from gradrank.learning.model import Callback, ModelParams, param, register
+from gradrank.learning.net_params import NetParams
 from gradrank.learning.net_ranker import NetRanker
+from gradrank.learning.neural import NET, NeuralRanker, own_loss
 from gradrank.learning.selection import CRITERION
-from gradrank.learning.torch_net import NetParams, train_net
+from gradrank.learning.space import LogUniform
 from gradrank.learning.training_part import with_grades_to_order
 
 TEMPERATURE = param(1.0, "P_y = softmax(grades / temperature); Cao et al. 2007: 1", gt=0)
@@ -41,7 +43,7 @@ class ListNet(NetRanker):
     ) -> Self:
         """A step of the callback is one value of l2, strongest first."""
         from gradrank.learning.linear import best_linear
-        from gradrank.learning.listwise import listnet
+        from gradrank.learning.losses.listnet import listnet
 
         train = with_grades_to_order(train, cls.name)
         loss = partial(listnet, temperature=params.temperature)
@@ -49,21 +51,13 @@ class ListNet(NetRanker):
 
 
 class ListNetNeuralParams(NetParams):
+    loss: str = own_loss("listnet")
     temperature: float = TEMPERATURE
     sigma: float = param(1.0, "P_s = softmax(sigma * scores); Cao et al. 2007: 1", gt=0)
 
 
 @register("listnet_neural")
-class ListNetNeural(NetRanker):
+class ListNetNeural(NeuralRanker):
     Params = ListNetNeuralParams
     summary = "ListNet's loss on a two-layer net, Adam on mini-batches of queries (Cao et al. 2007)"
-
-    @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: ListNetNeuralParams, seed: int, callback: Callback
-    ) -> Self:
-        from gradrank.learning.listwise import listnet
-
-        train = with_grades_to_order(train, cls.name)
-        loss = partial(listnet, temperature=params.temperature, sigma=params.sigma)
-        return cls(train_net(train, vali, loss, params, seed, callback))
+    space = NET | {"temperature": LogUniform(0.25, 4.0, "a factor of four about the paper's on either side")}

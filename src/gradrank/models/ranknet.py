@@ -11,9 +11,10 @@ from pydantic import Field
 
 from gradrank.data.collection import Collection
 from gradrank.learning.model import Callback, ModelParams, param, register
+from gradrank.learning.net_params import NetParams
 from gradrank.learning.net_ranker import NetRanker
+from gradrank.learning.neural import NET, NeuralRanker, own_loss
 from gradrank.learning.selection import CRITERION
-from gradrank.learning.torch_net import NetParams, train_net
 from gradrank.learning.training_part import with_grades_to_order
 
 
@@ -39,23 +40,19 @@ class RankNetLinear(NetRanker):
     ) -> Self:
         """A step of the callback is one value of l2, strongest first."""
         from gradrank.learning.linear import best_linear
-        from gradrank.learning.losses import ranknet
+        from gradrank.learning.losses.ranknet import ranknet
 
         train = with_grades_to_order(train, cls.name)
         loss = partial(ranknet, sigma=params.sigma)
         return cls(best_linear(train, vali, loss, params.l2, params.select_by, callback))
 
 
+class RankNetTwoLayerParams(NetParams):
+    loss: str = own_loss("ranknet")
+
+
 @register("ranknet_two_layer")
-class RankNetTwoLayer(NetRanker):
-    Params = NetParams
+class RankNetTwoLayer(NeuralRanker):
+    Params = RankNetTwoLayerParams
     summary = "Two-layer RankNet on all pairs, Adam on mini-batches of queries (Burges et al. 2005)"
-
-    @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: NetParams, seed: int, callback: Callback
-    ) -> Self:
-        from gradrank.learning.losses import ranknet
-
-        train = with_grades_to_order(train, cls.name)
-        return cls(train_net(train, vali, partial(ranknet, sigma=params.sigma), params, seed, callback))
+    space = NET

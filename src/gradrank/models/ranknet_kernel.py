@@ -65,7 +65,7 @@ class RankNetKernel(Model):
         cls, train: Collection, vali: Collection, params: RankNetKernelParams, seed: int, callback: Callback
     ) -> Self:
         """A step of the callback is one pair of gamma and l2: for each gamma, l2 from the strongest."""
-        from gradrank.learning.losses import ranknet, ranknet_curvature
+        from gradrank.learning.losses.ranknet import ranknet, ranknet_curvature
         from gradrank.learning.nets import standardisation, standardised
         from gradrank.learning.nystroem import Kernel, Problem, expanded, regularised_path
 

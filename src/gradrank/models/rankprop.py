@@ -1,7 +1,7 @@
 """RankProp (Caruana, Baluja & Mitchell 1996): a net regressed on ranks, which are reset while it learns."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -9,17 +9,21 @@ from pydantic import Field
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.device import TorchParams
 from gradrank.learning.model import Callback, param, register
+from gradrank.learning.net_params import ScorerParams
 from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
-from gradrank.learning.torch_net import export, untrained
+from gradrank.learning.torch_net import untrained
 from gradrank.learning.training_part import with_grades_to_order
 
+if TYPE_CHECKING:
+    from gradrank.learning.scorer import Scorer
 
-class RankPropParams(TorchParams):
-    """A net, its training by AdamW, and what is ranked."""
 
+class RankPropParams(ScorerParams):
+    """A scorer of single documents, its training by AdamW, and what is ranked."""
+
+    scorer: Literal["linear", "net"] = param("net", "Caruana et al. 1996; the 2005 paper: linear")
     ranks: Literal["global", "query"] = param(
         "global",
         "all documents in one ranking, as in Caruana et al. 1996. Within each query costs .03 of the mean "
@@ -75,27 +79,34 @@ class RankProp(NetRanker):
         """Targets are reset before every epoch; its loss is the mean squared error to them."""
         import torch
 
-        features, layers, optimiser, mean, scale = untrained(train.features, params, seed)
-        device = features.device
+        scorer, optimiser = untrained(train.features, params, seed)
         lists = train.offsets if params.ranks == "query" else np.array([0, train.rows])
         shuffle = np.random.default_rng(seed)
         batches = -(-train.rows // params.batch_documents)
-        outputs = layers(features)[:, 0].detach().cpu().numpy()
+        outputs = cls._outputs(scorer, train)
         for epoch in range(1, params.epochs + 1):
             ranks = rank_targets(outputs, train.labels, lists).astype(np.float32)
-            targets = torch.from_numpy(ranks).to(device)
+            targets = torch.from_numpy(ranks).to(scorer.inputs.features.device)
             error = 0.0
             for batch in np.array_split(shuffle.permutation(train.rows), batches):
-                rows = torch.from_numpy(batch).to(device)
-                squares = (layers(features[rows])[:, 0] - targets[rows]).square()
+                rows = torch.from_numpy(batch).to(targets.device)
+                squares = (scorer.outputs(batch)[:, 0] - targets[rows]).square()
                 optimiser.zero_grad()
                 squares.mean().backward()
                 optimiser.step()
                 error += squares.sum().item()
-            outputs = layers(features)[:, 0].detach().cpu().numpy()
+            outputs = cls._outputs(scorer, train)
             if not np.isfinite(outputs).all():
                 raise GradrankError(
                     f"{cls.name}: training diverged in epoch {epoch}; lower learning_rate, now "
                     f"{params.learning_rate:g}, or weight_decay, now {params.weight_decay:g}"
                 )
-            yield Candidate(cls(export(layers, mean, scale, params.activation)), error / train.rows)
+            yield Candidate(cls(scorer.export()), error / train.rows)
+
+    @staticmethod
+    def _outputs(scorer: "Scorer", train: Collection) -> np.ndarray:
+        """(n,) float32 of the whole training part, without dropout or noise."""
+        scorer.layers.eval()
+        outputs = scorer.outputs(np.arange(train.rows))[:, 0].detach().cpu().numpy()
+        scorer.layers.train()
+        return outputs

@@ -2,7 +2,8 @@
 
 Code behind a command line is invisible to Snakemake, so every rule has one digest of these files among its params:
 files as input would be hashed for every waiting job in each round of scheduling. The imports are read from the syntax
-tree, in functions too, without importing anything; the package's own __init__ (its version number) is left out.
+tree, in functions too, without importing anything; the package's own __init__ (its version number) is left out. Who
+imports a folder by its name, as registries do that find its modules by theirs, depends on each of them.
 """
 
 import ast
@@ -110,8 +111,17 @@ def _imports(path: Path) -> list[Path]:
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names += [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
+            imported = [f"{node.module}.{alias.name}" for alias in node.names]
+            names += [node.module, *imported, *chain(*map(_modules, imported))]
     return [file for name in names for file in _files(name)]
+
+
+def _modules(package: str) -> list[str]:
+    """The modules of one of the project's packages; none of what is no package."""
+    init = _file(package)
+    if init is None or init.name != "__init__.py":
+        return []
+    return [f"{package}.{path.stem}" for path in sorted(init.parent.glob("*.py")) if path != init]
 
 
 @cache

@@ -17,7 +17,7 @@ from gradrank.learning.selection import measure
 NAMES = [
     *("ndcg@1", "ndcg@3", "ndcg@10", "ndcg", "mean_ndcg", "ndcg_beta", "p@1", "p@5", "recall@3", "f1@5"),
     *("f0.5@3", "map", "r_precision", "iprec@0.0", "iprec@0.3", "iprec@1.0", "iprec_11pt", "mrr", "err@4"),
-    *("pairwise_accuracy", "pairwise_error"),
+    *("pairwise_accuracy", "pairwise_error", "rbp@0.8", "rbp@0.95"),
 ]
 
 
@@ -102,6 +102,9 @@ def naive(name, scores, labels, c, highest):
             total += going * stop / rank
             going *= 1 - stop
         return total
+    if kind == "rbp":
+        p = float(number)
+        return (1 - p) * sum(p**i for i in range(n) if grades[i] > 0)
     pairs = [(i, j) for i in range(n) for j in range(n) if labels[i] > labels[j]]
     right = sum(1.0 if scores[i] > scores[j] else 0.5 if scores[i] == scores[j] else 0.0 for i, j in pairs)
     accuracy = right / len(pairs) if pairs else math.nan
@@ -396,6 +399,7 @@ def test_unknown_convention_names_the_nearest():
         ("mrr", "MRR"),
         ("ndcg_beta", "NDCG_beta"),
         ("f0.5@3", "F0.5@3"),
+        ("rbp@0.8", "RBP (p = 0.8)"),
         ("iprec@0.1", "Precision at recall 0.1"),
         ("own_measure", "own_measure"),
     ],

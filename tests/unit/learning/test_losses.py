@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from gradrank.learning.losses import by_query, lambdarank, ndcg_swap, pair_cost, ranknet
+from gradrank.learning.losses.lambdarank import by_query, lambdarank, ndcg_swap
+from gradrank.learning.losses.ranknet import pair_cost, ranknet
 
 
 @st.composite
@@ -83,10 +84,10 @@ def test_factored_gradient_is_the_sum_over_pairs(data, sigma, ties):
 def test_ranknet_gradient_by_finite_differences():
     scores, labels, offsets = drawn()
     for ties in (False, True):
-        _, gradient = ranknet(scores, labels, offsets, 1.5, ties)
+        _, gradient = ranknet(scores, labels, offsets, sigma=1.5, ties=ties)
         for i, step in enumerate(np.eye(len(scores)) * 1e-5):
-            rise = ranknet(scores + step, labels, offsets, 1.5, ties)[0]
-            fall = ranknet(scores - step, labels, offsets, 1.5, ties)[0]
+            rise = ranknet(scores + step, labels, offsets, sigma=1.5, ties=ties)[0]
+            fall = ranknet(scores - step, labels, offsets, sigma=1.5, ties=ties)[0]
             assert gradient[i] == pytest.approx((rise - fall) / 2e-5, abs=1e-8)
 
 
@@ -140,7 +141,7 @@ def test_lambdarank_is_the_weighted_sum_over_pairs(data, sigma):
         gain, discount = weights.gain[i] - weights.gain[j], weights.discount[i] - weights.discount[j]
         return weights.scale[query[i]] * abs(gain) * abs(discount)
 
-    cost, gradient = lambdarank(scores, labels, offsets, sigma)
+    cost, gradient = lambdarank(scores, labels, offsets, sigma=sigma)
     expected_cost, expected = pair_by_pair(scores, labels, offsets, sigma, weight=weight)
     assert cost == pytest.approx(expected_cost, rel=1e-12, abs=1e-12)
     np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-10)

@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from gradrank.data.collection import Collection
 from gradrank.learning.linear import l2_path
-from gradrank.learning.listwise import listnet, softmax
+from gradrank.learning.listwise import softmax
+from gradrank.learning.losses.listnet import listnet
 from gradrank.learning.selection import measure
 from gradrank.models.listnet import ListNet, ListNetNeural
 
@@ -46,17 +47,19 @@ def test_cost_is_the_cross_entropy_as_the_paper_writes_it(data, temperature):
         wanted = np.exp(labels[a:b] / temperature) / np.exp(labels[a:b] / temperature).sum()
         found = np.exp(scores[a:b]) / np.exp(scores[a:b]).sum()
         expected -= wanted @ np.log(found)
-    assert listnet(scores, labels, offsets, temperature)[0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert listnet(scores, labels, offsets, temperature=temperature)[0] == pytest.approx(
+        expected, rel=1e-12, abs=1e-12
+    )
 
 
 @settings(deadline=None)
 @given(judged(), st.sampled_from([0.5, 1.0, 3.0]), st.sampled_from([0.5, 1.0, 2.0]))
 def test_gradient_by_finite_differences(data, temperature, sigma):
     scores, labels, offsets = data
-    _, gradient = listnet(scores, labels, offsets, temperature, sigma)
+    _, gradient = listnet(scores, labels, offsets, temperature=temperature, sigma=sigma)
     for i, step in enumerate(np.eye(len(scores)) * 1e-5):
-        rise = listnet(scores + step, labels, offsets, temperature, sigma)[0]
-        fall = listnet(scores - step, labels, offsets, temperature, sigma)[0]
+        rise = listnet(scores + step, labels, offsets, temperature=temperature, sigma=sigma)[0]
+        fall = listnet(scores - step, labels, offsets, temperature=temperature, sigma=sigma)[0]
         assert gradient[i] == pytest.approx((rise - fall) / 2e-5, abs=1e-7)
 
 

@@ -7,10 +7,10 @@ from sklearn.linear_model import LogisticRegression
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.linear import l2_path
-from gradrank.learning.losses import ranknet
+from gradrank.learning.losses.ranknet import ranknet
 from gradrank.learning.nets import Net, standardisation, standardised
 from gradrank.learning.selection import measure
-from gradrank.learning.torch_net import NetParams, build_layers, export, rows_of, train_net
+from gradrank.learning.torch_net import rows_of, train_net, untrained
 from gradrank.models.lambdarank import LambdaRank
 from gradrank.models.ranknet import RankNetLinear, RankNetTwoLayer
 
@@ -73,23 +73,46 @@ def test_a_hidden_layer_learns_what_no_linear_scorer_can(model):
     assert reached[1] > reached[0] + 0.2
 
 
-@pytest.mark.parametrize("activation", ["relu", "tanh"])
-def test_net_agrees_with_torch(activation):
-    import torch
+def scorer_of(features, **changes):
+    """Untrained, as it starts."""
+    params = RankNetTwoLayer.Params(**changes)
+    return untrained(features, params, seed=3)[0]
 
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("norm", ["none", "layer"])
+@pytest.mark.parametrize("inputs", ["standardised", "log1p"])
+def test_net_agrees_with_torch(activation, norm, inputs):
+    features = 30.0 * drawn(7).features
+    scorer = scorer_of(features, hidden=(16, 8), activation=activation, norm=norm, inputs=inputs)
+    expected = scorer.outputs(np.arange(len(features)))[:, 0].detach().numpy()
+    np.testing.assert_allclose(scorer.export().scores(features), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_trained_batch_norm_is_part_of_the_exported_weights():
     features = drawn(7).features
-    layers = build_layers([6, 16, 8, 1], activation, seed=3)
-    mean, scale = standardisation(features)
-    net = export(layers, mean, scale, activation)
-    with torch.no_grad():
-        expected = layers(torch.from_numpy(standardised(features, mean, scale)))[:, 0].numpy()
-    np.testing.assert_allclose(net.scores(features), expected, rtol=1e-4, atol=1e-6)
+    scorer = scorer_of(features, hidden=(16, 8), norm="batch")
+    for _ in range(3):
+        scorer.outputs(np.arange(len(features)))
+    scorer.layers.eval()
+    expected = scorer.outputs(np.arange(len(features)))[:, 0].detach().numpy()
+    assert not scorer.export().gains
+    np.testing.assert_allclose(scorer.export().scores(features), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_dropout_and_noise_are_of_training_alone():
+    features = drawn(7).features
+    scorer = scorer_of(features, dropout=0.5, noise=0.1)
+    rows = np.arange(len(features))
+    assert not np.array_equal(scorer.outputs(rows).detach(), scorer.outputs(rows).detach())
+    scorer.layers.eval()
+    expected = scorer.outputs(rows)[:, 0].detach().numpy()
+    np.testing.assert_allclose(scorer.export().scores(features), expected, rtol=1e-4, atol=1e-6)
 
 
 def test_a_documents_score_depends_on_that_document_alone():
     features = drawn(8).features
-    mean, scale = standardisation(features)
-    net = export(build_layers([6, 33, 1], "tanh", seed=1), mean, scale, "tanh")
+    net = scorer_of(features, hidden=(33,), activation="tanh").export()
     scores = net.scores(features)
     order = np.random.default_rng(0).permutation(len(features))
     np.testing.assert_array_equal(net.scores(features[order]), scores[order])
@@ -132,7 +155,7 @@ def test_the_best_validation_epoch_is_kept(select_by):
     model = RankNetTwoLayer.fit(
         train,
         vali,
-        NetParams(select_by=select_by, epochs=15, batch_queries=2, learning_rate=0.5),
+        RankNetTwoLayer.Params(select_by=select_by, epochs=15, batch_queries=2, learning_rate=0.5),
         0,
         lambda step, **values: seen.append((step, values[f"vali_{select_by}"])),
     )
@@ -147,11 +170,11 @@ def test_each_epoch_passes_every_query_once():
     train = drawn(12, queries=11)
     batches = []
 
-    def loss(scores, labels, offsets):
+    def loss(scores, labels, offsets, rng):
         batches.append((len(offsets) - 1, len(scores)))
         return 0.0, np.zeros(len(scores))
 
-    train_net(train, train, loss, NetParams(epochs=2, batch_queries=4), 0, silent)
+    train_net(train, train, loss, RankNetTwoLayer.Params(epochs=2, batch_queries=4), 0, silent)
     assert sorted(batches) == [(3, 36)] * 2 + [(4, 48)] * 4
 
 
@@ -165,13 +188,15 @@ def test_training_leaves_torchs_generator_alone():
 
 def test_divergence_is_an_error_that_names_the_parameter():
     with pytest.raises(GradrankError, match=r"epoch 1.*learning_rate"):
-        RankNetTwoLayer.fit(drawn(15), drawn(16), NetParams(learning_rate=1e38, batch_queries=1), 0, silent)
+        RankNetTwoLayer.fit(
+            drawn(15), drawn(16), RankNetTwoLayer.Params(learning_rate=1e38, batch_queries=1), 0, silent
+        )
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_scores_do_not_depend_on_how_many_rows_are_taken_at_a_time(activation, monkeypatch):
     data = drawn(6)
-    net = export(build_layers([6, 8, 5, 1], activation, 0), *standardisation(data.features), activation)
+    net = scorer_of(data.features, hidden=(8, 5), activation=activation).export()
     inputs, scores = standardised(data.features, net.mean, net.scale), net.scores(data.features)
     monkeypatch.setattr("gradrank.learning.nets.ROWS", 7)
     np.testing.assert_array_equal(standardised(data.features, net.mean, net.scale), inputs)

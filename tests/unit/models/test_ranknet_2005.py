@@ -9,7 +9,7 @@ from scipy.special import expit
 from gradrank.data.collection import Collection
 from gradrank.data.pairs import pair_counts
 from gradrank.errors import GradrankError
-from gradrank.learning.losses import ndcg_swap
+from gradrank.learning.losses.lambdarank import ndcg_swap
 from gradrank.learning.selection import measure
 from gradrank.learning.stochastic import descend, initial_layers, pair_rows
 from gradrank.models.lambdarank_faithful import LambdaRankFaithful

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.linear import l2_path
-from gradrank.learning.losses import ranknet, ranknet_curvature
+from gradrank.learning.losses.ranknet import ranknet, ranknet_curvature
 from gradrank.learning.nystroem import Kernel, Problem, independent, regularised_path
 from gradrank.models.ranknet_kernel import RankNetKernel, RankNetKernelParams
 

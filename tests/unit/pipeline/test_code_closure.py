@@ -48,6 +48,15 @@ def test_a_model_depends_on_no_model_but_those_it_inherits_from():
         assert found <= family | {"models/__init__.py"}, name
 
 
+def test_who_finds_modules_by_their_folder_depends_on_each_of_them():
+    """A neural ranker's loss and scorer are parameters: any of them may be asked for."""
+    found = names("gradrank.models.listwise")
+    for folder in ("learning/losses", "learning/scorers"):
+        files = {f"{folder}/{path.name}" for path in (PACKAGE / folder).glob("*.py")}
+        assert len(files) > 3 and files <= found
+    assert not {path for path in names("gradrank.models.mart") if path.startswith("learning/losses")}
+
+
 def test_evaluation_depends_on_metrics_but_on_no_model():
     found = names("gradrank.evaluation.evaluate")
     assert "evaluation/metrics.py" in found

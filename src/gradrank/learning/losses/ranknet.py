@@ -1,0 +1,66 @@
+"""RankNet's pair cost (Burges et al. 2005), factored into one gradient a document.
+
+lambda_i = sum_j dC_ij/ds_i over the pairs of document i (Burges, Ragno & Le 2006): a net is passed backward
+once a document, not once a pair. The pairs are implied by the grades; nothing of size O(pairs) is stored.
+"""
+
+import numpy as np
+
+from gradrank.compiled import compiled
+from gradrank.learning.loss import loss
+
+
+def pair_cost(difference: np.ndarray, target: np.ndarray | float = 1.0, sigma: float = 1.0) -> np.ndarray:
+    """C = -target * o + log(1 + e^o), o = sigma * (s_i - s_j) (Burges et al. 2005, Eq. 3), without overflow.
+
+    target: the wanted probability that i ranks above j: 1, 0, or 1/2 for a tie.
+    """
+    o = sigma * np.asarray(difference, dtype=np.float64)
+    return np.logaddexp(0.0, o) - target * o
+
+
+@loss
+def ranknet(
+    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, sigma: float = 1.0, ties: bool = False
+) -> tuple[float, np.ndarray]:
+    """RankNet's cost, summed over the pairs of unequal grades of each query, and its gradient, the lambdas.
+
+    ties: pairs of equal grades count as well, with target probability 1/2 (2005 paper, section 5).
+    """
+    return factored(scores, labels, offsets, sigma, ties, None)
+
+
+def ranknet_curvature(labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """(n,) second derivative of RankNet's cost in each score where all scores are equal: a quarter of its pairs."""
+    sizes = np.diff(offsets)
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    grade = query * (int(labels.max()) + 1) + labels
+    return (sizes[query] - np.bincount(grade)[grade]) / 4.0
+
+
+@compiled
+def factored(scores, labels, offsets, sigma, ties, weights):
+    """The one loop over pairs: every pair of a query once, as (better i, worse j) where the grades differ."""
+    cost = 0.0
+    gradient = np.zeros(len(scores))
+    for q in range(len(offsets) - 1):
+        for first in range(offsets[q], offsets[q + 1]):
+            for second in range(first + 1, offsets[q + 1]):
+                if labels[first] == labels[second] and not ties:
+                    continue
+                i, j = (first, second) if labels[first] >= labels[second] else (second, first)
+                weight = 1.0
+                if weights is not None:
+                    weight = (
+                        weights.scale[q]
+                        * abs(weights.gain[i] - weights.gain[j])
+                        * abs(weights.discount[i] - weights.discount[j])
+                    )
+                o = sigma * (scores[i] - scores[j])
+                miss = 0.5 if labels[i] == labels[j] else 0.0  # 1 - target
+                e = np.exp(-abs(o))
+                cost += weight * (max(-o, 0.0) + np.log1p(e) + miss * o)
+                slope = sigma * weight * (miss - (e if o >= 0.0 else 1.0) / (1.0 + e))
+                gradient[i] += slope
+                gradient[j] -= slope
+    return cost, gradient

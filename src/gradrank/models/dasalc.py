@@ -1,0 +1,33 @@
+"""DASALC (Qin et al. 2021): log-transformed features, attention crossed with a net, softmax loss."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gradrank.learning.model import param, register
+from gradrank.learning.net_params import NeuralParams, ScorerName
+from gradrank.learning.neural import ATTENTION, NeuralRanker, own_loss
+from gradrank.learning.space import Choice, LogUniform
+
+
+class DASALCParams(NeuralParams):
+    loss: str = own_loss("softmax")
+    scorer: ScorerName = param("dasalc", "Qin et al. 2021, section 4")
+    hidden: tuple[Annotated[int, Field(ge=1)], ...] = param(
+        (64, 64), "smaller than Qin et al. 2021 on collections of 136 to 700 features", max_length=8
+    )
+    inputs: Literal["standardised", "log1p"] = param("log1p", "Qin et al. 2021, section 4.1")
+    norm: Literal["none", "batch", "layer"] = param("batch", "Qin et al. 2021, section 4")
+    dropout: float = param(0.1, "as transformers' (Vaswani et al. 2017)", ge=0, le=0.9)
+    noise: float = param(0.1, "Qin et al. 2021 augment data by normal noise; its size is a choice", ge=0)
+    epochs: int = param(40, "the best one on validation is kept", ge=1)
+
+
+@register("dasalc")
+class DASALC(NeuralRanker):
+    Params = DASALCParams
+    summary = "DASALC: a net crossed with self-attention over the list, softmax loss (Qin et al. 2021)"
+    space = ATTENTION | {
+        "hidden": Choice(((64,), (64, 64), (128, 64)), "one to two layers of the usual widths"),
+        "noise": LogUniform(0.01, 1.0, "up to the deviation of the inputs themselves"),
+    }

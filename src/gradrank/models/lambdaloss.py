@@ -1,0 +1,48 @@
+"""LambdaLoss (Wang et al. 2018) on a net and, as in allRank, on attention."""
+
+from typing import Literal
+
+from gradrank.learning.model import param, register
+from gradrank.learning.net_params import CUTOFF, NeuralParams, ScorerName
+from gradrank.learning.neural import ATTENTION, NET, NeuralRanker, own_loss
+from gradrank.learning.space import Choice, LogUniform
+
+
+class LambdaLossParams(NeuralParams):
+    loss: str = own_loss("lambdaloss")
+    weighting: Literal["loss1", "loss2", "loss2++", "arp1", "arp2"] = param(
+        "loss2++", "NDCG-Loss2++, the best of Wang et al. 2018; arp: average relevance position"
+    )
+    sigma: float = param(1.0, "scale of a score difference; allRank's default", gt=0)
+    mu: float = param(
+        10.0, "loss2++: what loss2's weights count beside LambdaRank's; allRank's default", ge=0
+    )
+    cutoff: int = CUTOFF
+
+
+LOSS = {
+    "weighting": Choice(("loss1", "loss2", "loss2++"), "those for NDCG"),
+    "mu": LogUniform(1.0, 30.0, "a factor about 10"),
+    "cutoff": Choice((10, 30, CUTOFF.default), "allRank's tables: 5 to the whole list"),
+}
+
+
+@register("lambdaloss")
+class LambdaLoss(NeuralRanker):
+    Params = LambdaLossParams
+    summary = "LambdaLoss: pairs weighted so that the cost bounds NDCG's, on a net (Wang et al. 2018)"
+    space = NET | LOSS
+
+
+class AttentionLambdaLossParams(LambdaLossParams):
+    scorer: ScorerName = param("attention", "Pobrotyn et al. 2020")
+    dropout: float = param(0.3, "allRank on MSLR-WEB30K: .3 with this loss", ge=0, le=0.9)
+    weight_decay: float = param(0.0, "allRank: Adam without", ge=0)
+    epochs: int = param(40, "allRank: 100 at most; the best one on validation is kept", ge=1)
+
+
+@register("attention_lambdaloss")
+class AttentionLambdaLoss(NeuralRanker):
+    Params = AttentionLambdaLossParams
+    summary = "LambdaLoss on self-attention over the list, smaller than allRank's (Pobrotyn et al. 2020)"
+    space = ATTENTION | LOSS

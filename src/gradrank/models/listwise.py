@@ -1,0 +1,67 @@
+"""Nets on losses of whole lists: likelihoods of orders, softmax cross-entropies, RankCosine, MDPRank."""
+
+from gradrank.learning.model import param, register
+from gradrank.learning.net_params import NeuralParams
+from gradrank.learning.neural import NET, NeuralRanker, own_loss
+from gradrank.learning.space import Choice
+
+
+class ListMLEParams(NeuralParams):
+    loss: str = own_loss("listmle")
+    positions: bool = param(
+        False, "Xia et al. 2008: every rank alike; true: rank r weighs 2^(n-r) - 1, position-aware ListMLE"
+    )
+
+
+@register("listmle")
+class ListMLE(NeuralRanker):
+    Params = ListMLEParams
+    summary = "ListMLE: the likelihood of the order by grade, on a net (Xia et al. 2008)"
+    space = NET | {"positions": Choice((False, True), "both published forms")}
+
+
+class SoftmaxParams(NeuralParams):
+    loss: str = own_loss("softmax")
+
+
+@register("softmax")
+class Softmax(NeuralRanker):
+    Params = SoftmaxParams
+    summary = "Softmax cross-entropy on grades, on a net (Bruch et al. 2019)"
+    space = NET
+
+
+class UniqueSoftmaxParams(NeuralParams):
+    loss: str = own_loss("unique_softmax")
+
+
+@register("unique_softmax")
+class UniqueSoftmax(NeuralRanker):
+    Params = UniqueSoftmaxParams
+    summary = "Softmax of each document against those of lower grade, on a net (Zhu & Klabjan 2020)"
+    space = NET
+
+
+class RankCosineParams(NeuralParams):
+    loss: str = own_loss("rankcosine")
+    centred: bool = param(
+        False, "Qin et al. 2008: grades and scores as they are; true: their means taken off first"
+    )
+
+
+@register("rankcosine")
+class RankCosine(NeuralRanker):
+    Params = RankCosineParams
+    summary = "RankCosine: the angle between scores and grades, on a net (Qin et al. 2008)"
+    space = NET | {"centred": Choice((False, True), "both forms in use")}
+
+
+class MDPRankParams(NeuralParams):
+    loss: str = own_loss("mdprank")
+
+
+@register("mdprank")
+class MDPRank(NeuralRanker):
+    Params = MDPRankParams
+    summary = "MDPRank: REINFORCE on drawn rankings, DCG as the reward, on a net (Wei et al. 2017)"
+    space = NET

@@ -1,0 +1,44 @@
+"""Nets on losses of pairs of documents other than RankNet's: hinge, squared differences, YetiRank's neighbours."""
+
+from typing import Literal
+
+from gradrank.learning.model import param, register
+from gradrank.learning.net_params import CUTOFF, NeuralParams
+from gradrank.learning.neural import NET, NeuralRanker, own_loss
+from gradrank.learning.space import Choice
+
+
+class PairwiseHingeParams(NeuralParams):
+    loss: str = own_loss("pairwise_hinge")
+
+
+@register("pairwise_hinge")
+class PairwiseHinge(NeuralRanker):
+    Params = PairwiseHingeParams
+    summary = "Hinge loss on pairs, as RankSVM's, on a net (Joachims 2002)"
+    space = NET
+
+
+class PairwiseMSEParams(NeuralParams):
+    loss: str = own_loss("pairwise_mse")
+
+
+@register("pairwise_mse")
+class PairwiseMSE(NeuralRanker):
+    Params = PairwiseMSEParams
+    summary = "Squared error on all pairs' differences, on a net (rax; Jagerman et al. 2022)"
+    space = NET
+
+
+class YetiParams(NeuralParams):
+    loss: str = own_loss("yeti")
+    measure: Literal["ndcg", "mrr"] = param("ndcg", "Lyzhin et al. 2023: the measure that is reported")
+    draws: int = param(10, "CatBoost's permutations", ge=1)
+    cutoff: int = CUTOFF
+
+
+@register("yeti")
+class Yeti(NeuralRanker):
+    Params = YetiParams
+    summary = "YetiLoss: neighbours of noisy orders, weighted by the measure, on a net (Lyzhin et al. 2023)"
+    space = NET | {"cutoff": Choice((5, 10, CUTOFF.default), "NDCG's usual ranks, or all")}

@@ -1,0 +1,73 @@
+"""Nets on NDCG made smooth: by approximate ranks, by soft sorting, by noise on the scores."""
+
+from gradrank.learning.model import param, register
+from gradrank.learning.net_params import CUTOFF, NeuralParams
+from gradrank.learning.neural import NET, NeuralRanker, own_loss
+from gradrank.learning.space import Choice, LogUniform
+
+CUTOFFS = Choice((5, 10, CUTOFF.default), "NDCG's usual ranks, or all")
+
+
+class ApproxNDCGParams(NeuralParams):
+    loss: str = own_loss("approx_ndcg")
+    temperature: float = param(
+        0.1, "TF-Ranking's default, and 1 / alpha of Bruch et al. 2019; rax and allRank: 1", gt=0
+    )
+
+
+@register("approx_ndcg")
+class ApproxNDCG(NeuralRanker):
+    Params = ApproxNDCGParams
+    summary = "ApproxNDCG: NDCG of ranks made smooth by sigmoids, on a net (Qin, Liu & Li 2009)"
+    space = NET | {"temperature": LogUniform(0.03, 3.0, "what toolkits have, and a factor of three beyond")}
+
+
+class GumbelApproxNDCGParams(ApproxNDCGParams):
+    loss: str = own_loss("gumbel_approx_ndcg")
+    draws: int = param(8, "TF-Ranking's default; Bruch et al. 2020", ge=1)
+
+
+@register("gumbel_approx_ndcg")
+class GumbelApproxNDCG(NeuralRanker):
+    Params = GumbelApproxNDCGParams
+    summary = "ApproxNDCG in the mean over Gumbel noise on the scores, on a net (Bruch et al. 2020)"
+    space = ApproxNDCG.space
+
+
+class PiRankParams(NeuralParams):
+    loss: str = own_loss("pirank")
+    temperature: float = param(5.0, "Swezey et al. 2021 on MSLR-WEB30K (from memory)", gt=0)
+    cutoff: int = CUTOFF
+
+
+@register("pirank")
+class PiRank(NeuralRanker):
+    Params = PiRankParams
+    summary = "PiRank: NDCG of a soft sort of the scores, on a net (Swezey et al. 2021)"
+    space = NET | {"temperature": LogUniform(0.1, 10.0, "Swezey et al. 2021: .1 to 10"), "cutoff": CUTOFFS}
+
+
+class NeuralNDCGParams(NeuralParams):
+    loss: str = own_loss("neural_ndcg")
+    temperature: float = param(1.0, "allRank's default; Pobrotyn & Białobrzeski 2021", gt=0)
+    cutoff: int = CUTOFF
+
+
+@register("neural_ndcg")
+class NeuralNDCG(NeuralRanker):
+    Params = NeuralNDCGParams
+    summary = "NeuralNDCG: NDCG of a doubly stochastic soft sort, on a net (Pobrotyn & Białobrzeski 2021)"
+    space = PiRank.space
+
+
+class SoftRankParams(NeuralParams):
+    loss: str = own_loss("softrank")
+    delta: float = param(1.0, "the noise's deviation in units of the score; Taylor et al. 2008 vary it", gt=0)
+    cutoff: int = CUTOFF
+
+
+@register("softrank")
+class SoftRank(NeuralRanker):
+    Params = SoftRankParams
+    summary = "SoftRank: NDCG in expectation over normal noise on the scores, on a net (Taylor et al. 2008)"
+    space = NET | {"delta": LogUniform(0.1, 3.0, "a scale's half decades about 1"), "cutoff": CUTOFFS}

@@ -1,0 +1,122 @@
+"""Attention scorers: torch and exported arrays agree, lists are seen whole, memory is bounded, batches are alike."""
+
+import numpy as np
+import pytest
+
+from gradrank.data.collection import Collection
+from gradrank.learning.attention_net import load_net
+from gradrank.learning.encoder import CELLS
+from gradrank.learning.torch_net import rows_of, untrained
+from gradrank.models.dasalc import DASALC
+from gradrank.models.lambdaloss import AttentionLambdaLoss
+
+SIZES = (7, 1, 12, 4, 30)
+both = pytest.mark.parametrize("cls", [AttentionLambdaLoss, DASALC], ids=lambda cls: cls.name)
+
+
+def drawn(sizes=SIZES, seed=0, features=6):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(sum(sizes), features)).astype(np.float32)
+    labels = np.digitize(x[:, 0] + 0.3 * rng.normal(size=len(x)), [0.3, 1.2]).astype(np.int32)
+    return Collection(x, labels, np.r_[0, np.cumsum(sizes)].astype(np.int64), np.arange(len(sizes)))
+
+
+def scorer_of(cls, data, **changes):
+    """Untrained, but with every number of its layers moved off where it starts."""
+    import torch
+
+    scorer, _ = untrained(data.features, cls.Params(**changes), seed=3)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for each in scorer.layers.parameters():
+            each += 0.1 * torch.randn(each.shape, generator=generator)
+    return scorer
+
+
+def evaluated(scorer, rows, offsets):
+    scorer.layers.eval()
+    outputs = scorer.outputs(rows, offsets).detach().numpy()
+    scorer.layers.train()
+    return outputs
+
+
+@both
+@pytest.mark.parametrize(
+    "changes", [{}, {"blocks": 3, "heads": 4, "width": 32}, {"inputs": "log1p", "heads": 1}]
+)
+def test_exported_arrays_agree_with_torch(cls, changes):
+    data = drawn()
+    scorer = scorer_of(cls, data, **changes)
+    expected = evaluated(scorer, np.arange(data.rows), data.offsets)[:, 0]
+    np.testing.assert_allclose(
+        scorer.export().scores(data.features, data.offsets), expected, rtol=1e-4, atol=1e-5
+    )
+
+
+@both
+def test_padding_does_not_reach_the_outputs(cls):
+    """A query's outputs are those that it has by itself, whatever its batch."""
+    data = drawn()
+    scorer = scorer_of(cls, data)
+    together = evaluated(scorer, np.arange(data.rows), data.offsets)
+    for query in range(data.queries):
+        rows, offsets = rows_of(np.array([query]), data.offsets)
+        np.testing.assert_allclose(evaluated(scorer, rows, offsets), together[rows], rtol=1e-4, atol=1e-6)
+
+
+@both
+def test_outputs_depend_on_the_list(cls):
+    data = drawn((5, 5))
+    net = scorer_of(cls, data).export()
+    before = net.scores(data.features, data.offsets)
+    data.features[0] += 1.0
+    after = net.scores(data.features, data.offsets)
+    assert (after[1:5] != before[1:5]).all()
+    np.testing.assert_array_equal(after[5:], before[5:])
+
+
+@both
+def test_a_net_is_read_back_as_it_was(cls, tmp_path):
+    data = drawn()
+    net = scorer_of(cls, data).export()
+    net.save(tmp_path / "net.safetensors")
+    again = load_net(tmp_path / "net.safetensors")
+    np.testing.assert_array_equal(
+        again.scores(data.features, data.offsets), net.scores(data.features, data.offsets)
+    )
+
+
+def test_queries_are_scored_alike_however_many_are_taken_at_a_time(monkeypatch):
+    data = drawn()
+    net = scorer_of(AttentionLambdaLoss, data).export()
+    scores = net.scores(data.features, data.offsets)
+    monkeypatch.setattr("gradrank.learning.attention_net.ROWS", 9)
+    np.testing.assert_array_equal(net.scores(data.features, data.offsets), scores)
+
+
+def test_batches_hold_each_query_once_similar_lengths_and_a_bounded_number_of_cells():
+    sizes = np.random.default_rng(0).integers(1, 1200, 300)
+    data = drawn(sizes, features=1)
+    scorer = scorer_of(AttentionLambdaLoss, drawn())
+    batches = scorer.batches(np.random.default_rng(1), data.offsets, 50)
+    assert sorted(np.concatenate(batches)) == list(range(300))
+    longest = [sizes[batch].max() for batch in batches]
+    assert all(
+        len(batch) <= 50 and len(batch) * most**2 <= max(CELLS, most**2)
+        for batch, most in zip(batches, longest, strict=True)
+    )
+    assert longest != sorted(longest)  # the batches themselves come in random order
+    padded = sum(len(batch) * most for batch, most in zip(batches, longest, strict=True))
+    assert padded < 1.15 * sizes.sum()
+    again = scorer.batches(np.random.default_rng(2), data.offsets, 50)
+    assert [list(batch) for batch in again] != [list(batch) for batch in batches]
+
+
+def test_another_loss_and_another_scorer_are_a_parameter_each():
+    data, silent = drawn((12,) * 8), lambda step, **values: None
+    found = {}
+    for changes in ({}, {"loss": "ordinal"}, {"loss": "softmax", "scorer": "net"}, {"mu": 1.0}):
+        params = AttentionLambdaLoss.Params(epochs=2, **changes)
+        model = AttentionLambdaLoss.fit(data, data, params, 1, silent)
+        found[str(changes)] = tuple(model.score(data.features, data.offsets))
+    assert len(set(found.values())) == 4
