@@ -40,7 +40,7 @@ PROGRAMS = {  # what runs the callers of a module
     "gradrank.data.scan": LETOR,
     "gradrank.learning.fusing": f"{GRADES}from gradrank.learning.fusing import reciprocal_rank\n"
     "print(reciprocal_rank(scores, np.array([0, 3]), 0.0))",
-    "gradrank.learning.losses": f"{GRADES}from gradrank.learning.losses import ndcg_swap\n"
+    "gradrank.learning.losses.lambdarank": f"{GRADES}from gradrank.learning.losses.lambdarank import ndcg_swap\n"
     "print(ndcg_swap(scores, labels, np.array([0, 3])))",
     "gradrank.learning.stochastic": f"{GRADES}from gradrank.learning.stochastic import descend\n"
     "output = np.zeros(2)\n"
@@ -49,6 +49,11 @@ PROGRAMS = {  # what runs the callers of a module
     "        np.arange(1), np.zeros((2, 0)), np.zeros(0), output, 0.1, 1.0, False, by_ndcg)\n"
     "print(output)",
 }
+LOSSES = "gradrank.learning.losses."
+LOSS = (
+    f"{GRADES}from gradrank.learning.by_name import find_loss\n"
+    "print(*find_loss({name!r})(scores, labels, np.array([0, 3]), rng=np.random.default_rng(1)))"
+)
 
 
 def main() -> int:
@@ -104,7 +109,8 @@ def result(package: Path, caller: str, cache: Path) -> tuple[int, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "NUMBA_CACHE_DIR": str(cache),
     }
-    command = [sys.executable, "-c", PROGRAMS[caller]]
+    program = PROGRAMS.get(caller) or LOSS.format(name=caller.removeprefix(LOSSES))
+    command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=os.environ | changed, text=True, capture_output=True)
     return done.returncode, done.stdout
 
