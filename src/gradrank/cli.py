@@ -148,8 +148,8 @@ def train(
 ) -> None:
     """Train one model on one fold: the model, its scores, its history."""
     _one_thread()
-    from gradrank.learning.job import read_params
     from gradrank.learning.job import train as run
+    from gradrank.validation import read_params
 
     run(model, data, fold, read_params(params), seed, out, pairs, members)
 
@@ -211,7 +211,7 @@ def evaluate_folds(
 ) -> None:
     """Measure a model's folds a query: FOLDER/per_query.parquet. Scores of other parameters are refused."""
     from gradrank.evaluation.evaluate import evaluate_folds as run
-    from gradrank.learning.job import read_params
+    from gradrank.validation import read_params
 
     spec = {"model": model, "dataset": folder.parent.name, "params": read_params(params), "seed": seed}
     run(folder, data, spec, conventions.split(","), metrics.split(","))
@@ -246,10 +246,10 @@ def study(
     out: Annotated[Path | None, typer.Option(help="By default RESULTS/studies/NAME.")] = None,
 ) -> None:
     """Re-create a publication's tables and figures from finished results: page, CSV files, numbers.json."""
-    from gradrank.learning.job import read_params
     from gradrank.results import StudyFolder
     from gradrank.studies.kit.study import Inputs
     from gradrank.studies.kit.writing import study as run
+    from gradrank.validation import read_params
 
     folder = out or Results(results).study(name).folder
     values = (
@@ -272,8 +272,8 @@ def study_job(
 ) -> None:
     """Run one of the jobs of a study's own, such as experiments on data that it makes."""
     _one_thread()
-    from gradrank.learning.job import read_params
     from gradrank.pipeline.studies import get_study
+    from gradrank.validation import read_params
 
     told = (
         _of_study(name, lambda params: params.study_jobs(name))
@@ -350,9 +350,9 @@ def track(
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); twice adds nothing."""
-    from gradrank.learning.job import read_params
     from gradrank.pipeline.mlflow_import import track as run
     from gradrank.pipeline.params_file import read
+    from gradrank.validation import read_params
 
     asked = [[name for name in names.split(",") if name] for names in (datasets, models)]
     runs = run(results, *asked, read(params), studies=read_params(studies))
@@ -369,8 +369,8 @@ def provenance(
     data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
 ) -> None:
     """Record what a data set's results were made of, and the hash of every file: RESULTS/DATASET/provenance.json."""
-    from gradrank.learning.job import read_params
     from gradrank.pipeline.provenance import provenance as run
+    from gradrank.validation import read_params
 
     run(dataset, read_params(params), results, data)
 
@@ -382,8 +382,8 @@ def study_provenance(
     results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
 ) -> None:
     """Record what a study's page was made of: RESULTS/studies/NAME/provenance.json."""
-    from gradrank.learning.job import read_params
     from gradrank.pipeline.study_provenance import study_provenance as run
+    from gradrank.validation import read_params
 
     run(name, read_params(params), results)
 

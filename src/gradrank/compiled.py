@@ -25,6 +25,7 @@ import numba
 import numpy as np
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from gradrank.errors import GradrankError
@@ -62,10 +63,12 @@ class MachineCode(_Cache):
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """What was compiled for these types and this processor; None if nothing was, or its file is damaged."""
-        target_context.refresh()
         if self._enabled:
             with suppress(OSError, EOFError, pickle.UnpicklingError):
                 payload = pickle.loads(self._path(sig, target_context.codegen()).read_bytes())
+                # Machine code needs Numba's memory at most. What compiles, half of Numba and SciPy's linear algebra, is
+                # imported where something is compiled.
+                rtsys.initialize(target_context)
                 return CompileResult._rebuild(target_context, *payload)
         return None
 

@@ -1,9 +1,11 @@
-"""Nested parameters by their dotted paths: flattened, and pydantic's verdicts on them in the words of this project."""
+"""Parameters: as JSON on the command line, by dotted paths, and pydantic's verdicts in the words of this project."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradrank.errors import nearest
+from gradrank.errors import GradrankError, nearest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -46,3 +48,15 @@ def _owner(kind: "type[BaseModel]", path: tuple[Any, ...]) -> "type[BaseModel]":
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             kind = inner
     return kind
+
+
+def read_params(text: str) -> dict:
+    """`--params`: a JSON object, or @FILE holding one."""
+    source = Path(text[1:]).read_text(encoding="utf-8") if text.startswith("@") else text
+    try:
+        value = json.loads(source)
+    except json.JSONDecodeError as error:
+        raise GradrankError(f"--params: not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise GradrankError("--params: expected a JSON object such as '{\"learning_rate\": 0.05}'")
+    return value

@@ -1,6 +1,5 @@
 """One training job: a model on one fold of a data set, written as a folder that is whole or absent."""
 
-import json
 import os
 import re
 import resource
@@ -234,15 +233,3 @@ def _versions(cls: type[Model]) -> dict[str, str]:
     )
     found = {"gradrank": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
     return found | {name: str(sys.modules[name].__version__).partition("+")[0] for name in used}
-
-
-def read_params(text: str) -> dict:
-    """`--params`: a JSON object, or @FILE holding one."""
-    source = Path(text[1:]).read_text(encoding="utf-8") if text.startswith("@") else text
-    try:
-        value = json.loads(source)
-    except json.JSONDecodeError as error:
-        raise GradrankError(f"--params: not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise GradrankError("--params: expected a JSON object such as '{\"learning_rate\": 0.05}'")
-    return value

@@ -12,9 +12,10 @@ from gradrank.data.stored import COLLECTION
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
-from gradrank.learning.job import read_params, train
+from gradrank.learning.job import train
 from gradrank.learning.seeds import job_seed
 from gradrank.models.single_feature import SingleFeature
+from gradrank.validation import read_params
 
 
 @pytest.fixture(scope="module")
