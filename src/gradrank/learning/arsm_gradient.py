@@ -116,14 +116,18 @@ def swapped_values(phi, log_pi, gain, measure):
     n, C = phi.shape
     winners, races = np.empty((n, 3), np.int64), np.empty((n, 3))
     documents, gains = np.zeros(C, np.int64), np.zeros(C)
+    race = np.empty(C)
     for j in range(n):
-        three_smallest(log_pi[j] - phi[j], winners[j], races[j])
+        for c in range(C):
+            race[c] = log_pi[j, c] - phi[j, c]
+        three_smallest(race, winners[j], races[j])
         documents[winners[j, 0]] += 1
         gains[winners[j, 0]] += gain[j]
     moved, moved_gains = np.empty((C, C, C), np.int64), np.empty((C, C, C))
     for c in range(C):
         for k in range(c + 1, C):
-            moved[c, k], moved_gains[c, k] = documents, gains
+            for level in range(C):
+                moved[c, k, level], moved_gains[c, k, level] = documents[level], gains[level]
     for j in range(n):
         move_swapped(phi[j], log_pi[j], gain[j], winners[j], races[j], moved, moved_gains)
     values = np.full((C, C), expected_value(documents, gains, measure))

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -154,3 +156,18 @@ def test_bad_arguments(data, tmp_path):
         train("lambdamart", data, 1, {"learning_rat": 1}, 7, tmp_path / "x")
     with pytest.raises(GradrankError, match="not JSON"):
         read_params("{")
+
+
+def test_a_job_imports_its_own_model_alone_and_what_that_needs():
+    code = """
+import numpy as np
+from gradrank.data.collection import Collection
+from gradrank.learning.model import get_model
+cls = get_model("single_feature")
+part = Collection(np.eye(4, dtype=np.float32), np.arange(4, dtype=np.int32), np.array([0, 2, 4]), np.arange(2))
+cls.fit(part, part, cls.Params(), 0, lambda step, **values: None)
+import sys
+assert [name for name in sys.modules if name.startswith("gradrank.models.")] == ["gradrank.models.single_feature"]
+assert not {"numba", "scipy", "polars", "torch", "lightgbm"} & sys.modules.keys()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
