@@ -37,7 +37,7 @@ if workflow.modifier.is_main_snakefile():
     gc.disable()
 
 # An environment that Snakemake deploys installs this release.
-os.environ["GRADRANK_RELEASE"] = __version__
+os.environ.update(GRADRANK_RELEASE=__version__)
 
 # Rules call `gradrank`; it lies beside the Python that runs Snakemake, activated or not.
 shell.prefix(f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
