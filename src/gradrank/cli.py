@@ -518,6 +518,10 @@ def main() -> None:
         from gradrank.pipeline.disk import explanation
 
         told = explanation(error, sys.argv[1:])
+        if isinstance(error, MemoryError):
+            from gradrank.data.memory import available
+
+            told = f"out of memory ({error}); this process may take {available() / 1e9:.1f} GB more: raise the limit"
         if told is None and not isinstance(error, (GradrankError, OSError)):
             raise
         print(f"gradrank: error: {told or error}", file=sys.stderr)

@@ -22,16 +22,21 @@ if TYPE_CHECKING:
     from gradrank.data.rows import Missing
 
 ROWS_A_BATCH = 1 << 16
+AGAIN = "damaged or edited: train it again, or get it anew"
 
 
 class Ranker:
     """A trained fold: its model, the names of the features that it was trained on, and its members if any."""
 
     def __init__(
-        self, model: Model, features: int, members: Sequence["Ranker"] = (), missing: "Missing | None" = None
+        self,
+        model: Model,
+        features: range,
+        members: Sequence["Ranker"] = (),
+        missing: "Missing | None" = None,
     ) -> None:
         """missing: what missing values became in the data that it was trained on, if that was declared."""
-        self.model, self.names, self.members = model, [f"f{i}" for i in range(1, features + 1)], members
+        self.model, self.names, self.members = model, [f"f{i}" for i in features], members
         self.missing = missing
 
     @classmethod
@@ -44,9 +49,17 @@ class Ranker:
                 "results/mq2007/ranksvm/fold1"
             )
         spec = own.spec()
+        try:
+            name, features, files = str(spec["model"]), range(1, spec["features"] + 1), spec.get("files", {})
+            checked_files = [own.folder / path for path in files if path.startswith(f"{MODEL}/")]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise GradrankError(
+                f"{own.spec_path}: not a model's specification ({error!r}); {AGAIN}"
+            ) from None
+        for path in checked_files:
+            own.check(path)
         members = [cls.load(member.folder) for member in kept_members(own)]
-        model = get_model(spec["model"]).load(own.model_path)
-        return cls(model, spec["features"], members, spec.get("missing"))
+        return cls(_loaded(name, own), features, members, spec.get("missing"))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """(n,) float64 scores of (n, d) features; query q is the rows offsets[q]:offsets[q+1].
@@ -72,6 +85,15 @@ class Ranker:
         if len(np.unique(qids)) < len(starts):
             raise GradrankError("the rows of a query are not together: sort the table by qid")
         return self.score(table[self.names].to_numpy(), np.r_[starts, len(qids)])
+
+
+def _loaded(name: str, fold: Fold) -> Model:
+    """The model of a fold. Raises GradrankError for what its library cannot read: each has errors of its own."""
+    cls = get_model(name)
+    try:
+        return cls.load(fold.model_path)
+    except Exception as error:
+        raise GradrankError(f"{fold.model_path}: cannot be read as {name} ({error!r}); {AGAIN}") from error
 
 
 def _load_pyfunc(path: str) -> Ranker:

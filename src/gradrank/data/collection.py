@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradrank.data.stored import part_file
+from gradrank.data.memory import check_memory
+from gradrank.data.stored import describe, part_file
 from gradrank.errors import GradrankError
 
 if TYPE_CHECKING:
@@ -67,11 +68,15 @@ class Collection:
         """The given parts of a stored collection, one after the other in the order given; no other file is opened.
 
         pairs: the folder of its pairs. Takes the features' memory once, and that of some columns of a part. Raises
-        GradrankError for a part that is missing or is not the file that was written.
+        GradrankError for a part that is missing or is not the file that was written, and where memory is too small.
         """
         import polars as pl
 
-        pieces = [pl.scan_parquet(part_file(folder, part)) for part in parts]
+        paths = [part_file(folder, part) for part in parts]
+        meta = describe(folder)
+        if "features" in meta:
+            check_memory(folder, sum(meta["parts"][str(part)]["rows"] for part in parts), meta["features"])
+        pieces = [pl.scan_parquet(path) for path in paths]
         heads = [piece.select("qid", "label").collect() for piece in pieces]
         qids = np.concatenate([head["qid"].to_numpy() for head in heads])
         sizes = [len(head) for head in heads]

@@ -1,7 +1,6 @@
 """A collection to Parquet, one file a part: text, every line checked as `letor` says, in bounded memory; or tables."""
 
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,14 +14,13 @@ import polars as pl
 from gradrank.data.compressed import Plain, blocks
 from gradrank.data.layout import Layout, check_copies, find_layout, is_table
 from gradrank.data.letor import CHUNK_BYTES, ahead, chunks, lazy, schema, text_frame
+from gradrank.data.memory import check_memory
 from gradrank.data.rows import Missing, first_row, read_rows
 from gradrank.data.stored import COLLECTION, write_parts
 from gradrank.data.table import Columns, Table, read_tables
 from gradrank.data.text_file import Source, survey_any
 from gradrank.errors import GradrankError
 from gradrank.files import write_json
-
-COLUMN_BYTES = 10_000  # what a column takes in frames and files besides its values
 
 
 class Part(NamedTuple):
@@ -117,18 +115,6 @@ def _tables(
     found = read_tables(files, columns)
     names = found[0].features
     return dict(zip(files, found, strict=True)), Form(len(names), False, missing or "keep"), names
-
-
-def check_memory(path: Path, rows: int, width: int) -> None:
-    """Raise GradrankError where so many rows, which are dense when a model is trained, do not fit into memory."""
-    needed = width * (4 * rows + COLUMN_BYTES)
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > there:
-        raise GradrankError(
-            f"{path}: {rows:,} rows of {width:,} features take {needed / 1e9:,.0f} GB, for models are trained on dense "
-            f"rows; this machine has {there / 1e9:,.0f} GB. Give fewer features: those that most rows have, or hashed "
-            "ones (feature number modulo 4,096, say, values that meet added up)"
-        )
 
 
 def _sha256(files: list[Path]) -> str:

@@ -7,14 +7,14 @@ anything is planned: what was made of it is then up to date, and no model is tra
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from gradrank.data.stored import COLLECTION, PAIRS
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
 from gradrank.pipeline.snapshot import record
-from gradrank.results import PROVENANCE, SNAPSHOT, STUDIES, TIMING, Fold, Results
+from gradrank.results import PER_QUERY, PROVENANCE, SNAPSHOT, SPEC, STUDIES, TIMING, Fold, Results
 
 REMEMBERED = Path(".snakemake/gradrank.made.json")
 RESULTS, DATA = Path("results"), Path("data")
@@ -25,6 +25,7 @@ NEEDED = (
     COLLECTION,
     PAIRS,
 )  # of which results are made: where one is gone, it is made again before anything else
+ALONE = (SPEC, TIMING, PROVENANCE)  # which are not made again for themselves
 
 Made = tuple[int, int, str]  # size, time of the last change in ns, SHA-256
 
@@ -79,7 +80,10 @@ def put_aside() -> list[str]:
     """Remove what no job can make again as it stands, and of damaged text what would pass for whole; a line each."""
     lines = []
     for path in changed():
-        if path.name == TIMING:
+        if path.name == SPEC and path.is_file():
+            path.unlink()
+            lines.append(f"{path}: damaged or edited; the fold is trained again")
+        elif path.name == TIMING:
             path.unlink()
             lines.append(f"{path}: damaged, and removed: nothing can measure it again")
         elif path.name == PROVENANCE and _readable(path):
@@ -102,14 +106,13 @@ def _files() -> Iterator[Path]:
         at = Path(folder)
         below[:] = sorted(each for each in below if each[0] != "." and at / each != RESULTS / SNAPSHOT)
         own = (at / name for name in sorted(names) if name[0] != ".")
-        yield from (path for path in own if path.name == TIMING or Fold.holding(path) is None)
+        yield from (path for path in own if path.name in ALONE or Fold.holding(path) is None)
 
 
 def changed() -> Iterator[Path]:
     """What was remembered and holds something else now, unless a run that did not end has made it anew.
 
-    Of what is gone only the descriptions of data, and what a whole folder that is one output lacks: Snakemake does not
-    look into it. Other files it makes again for whoever needs them.
+    Of what is gone only what Snakemake would not miss.
     """
     known = remembered()
     for path, (size, time, digest) in known.items():
@@ -179,21 +182,21 @@ def _target(path: Path) -> Path | None:
 
 
 def _wanting(path: Path) -> bool:
-    """Whether a remembered file is gone that Snakemake would not miss in time."""
+    """Whether a remembered file is gone that Snakemake would not miss: it looks at what a target is made of, not at
+    what else a job wrote, nor into a folder. Who deletes a whole folder, or a method, does not want that back.
+    """
     if path.exists() or _made_since(path):
         return False
-    return path.name in NEEDED or any(each.is_dir() and record(each).is_file() for each in path.parents)
+    alone = path.parent.is_dir() and path.name not in (PER_QUERY, *ALONE)
+    return path.name in NEEDED or (alone and path.parent.name != "jobs" and _target(path) is not None)
 
 
 def _made_since(path: Path) -> bool:
-    """Whether Snakemake, or a training job, has made a file since the last finished run."""
+    """Whether Snakemake has made a file since the last finished run."""
     fold = Fold.holding(path)
     target = fold.spec_path if fold else _target(path)
-    if target is None:
-        return False
-    marks: Iterable[Path] = (target,) if fold else (record(target),)
-    newest = max((mark.stat().st_mtime_ns for mark in marks if mark.is_file()), default=0)
-    return newest > REMEMBERED.stat().st_mtime_ns
+    made = record(target) if target else None
+    return made is not None and made.is_file() and made.stat().st_mtime_ns > REMEMBERED.stat().st_mtime_ns
 
 
 def _owner(path: Path) -> str | None:

@@ -3,6 +3,7 @@
 A key given twice is a fault here: YAML's readers, Snakemake's among them, take the last one without a word.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import yaml
 
 from gradrank.errors import GradrankError
+
+MOST_VALUES = 100_000
 
 
 def read(path: Path | str) -> dict[str, Any]:
@@ -24,7 +27,12 @@ def read(path: Path | str) -> dict[str, Any]:
     if Path(path).suffix == ".json":
         text = text.replace("\t", " ")  # the one thing of JSON that is not YAML
     try:
-        twice = _twice(yaml.compose(text, yaml.SafeLoader))
+        root = yaml.compose(text, yaml.SafeLoader)
+        if _size(root, {}) > MOST_VALUES:
+            raise GradrankError(
+                f"{path}: more than {MOST_VALUES:,} values, with what its aliases (`*name`) repeat"
+            )
+        twice = _twice(root)
         values = None if twice else yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         raise GradrankError(f"{path}, {_fault(error)}") from None
@@ -48,6 +56,16 @@ def check_files(default: str, given: Sequence[Path | str]) -> None:
     """What Snakemake is about to read, and what `--configfile` made it read. Raises GradrankError as `read` does."""
     for path in [*([default] if Path(default).exists() or not given else []), *given]:
         read(path)
+
+
+def _size(node: yaml.Node | None, known: dict[int, float]) -> float:
+    """How many values a node stands for, aliases written out; infinite of one that holds itself."""
+    if id(node) not in known:
+        known[id(node)] = math.inf  # until it is known: whoever asks meanwhile is inside of it
+        inside = node.value if isinstance(node, yaml.CollectionNode) else ()
+        pairs = (each if isinstance(each, tuple) else (each,) for each in inside)
+        known[id(node)] = 1 + sum(_size(each, known) for pair in pairs for each in pair)
+    return known[id(node)]
 
 
 def _twice(root: yaml.Node | None) -> list[str]:

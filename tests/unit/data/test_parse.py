@@ -153,7 +153,7 @@ def test_refused_lines_of_sparse_data(tmp_path):
 
 
 def test_more_features_than_memory_holds_are_refused_with_a_way_out(tmp_path):
-    with pytest.raises(GradrankError, match=r"999,999,999 features take .* GB, .*this machine has .*modulo 4,096"):
+    with pytest.raises(GradrankError, match=r"999,999,999 features take .* GB, .*this process may take .*modulo 4,096"):
         written(tmp_path, SPARSE + "0 qid:6 999999999:1\n")
 
 

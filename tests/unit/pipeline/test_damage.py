@@ -1,6 +1,7 @@
 """Damaged files are found by their hashes, and what is to be made for them is named."""
 
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -71,9 +72,12 @@ def test_what_is_damaged_is_named_with_what_makes_it(project, path, target, cont
 
 
 def test_parts_and_descriptions_that_are_gone_are_made_again_and_text_is_not(project):
-    for path in (PARQUET / "part3.parquet", PAIRS / "pairs.json", RAW / "S1.txt", SUMMARY):
+    for path in (PARQUET / "part3.parquet", PAIRS / "pairs.json", RAW / "S1.txt", TIMING, SUMMARY):
         path.unlink()
+    assert set(to_mend({"net"})) == {PARQUET / "part3.parquet", PAIRS / "pairs.json", SUMMARY}
+    shutil.rmtree("results")  # to begin anew: Snakemake plans all of it
     assert set(to_mend({"net"})) == {PARQUET / "part3.parquet", PAIRS / "pairs.json"}
+    assert put_aside() == []
     remember()  # a run that failed meanwhile does not forget them
     assert PAIRS / "pairs.json" in to_mend({"net"})
 

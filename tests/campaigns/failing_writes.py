@@ -1,0 +1,155 @@
+"""`python tests/campaigns/failing_writes.py [NUMBER] [--seed S] [--run FOLDER]`: a file system that fails once.
+
+Each trial runs one command on a copy of a finished run, with a library preloaded (failing.c, compiled here) that makes
+its n-th write, rename, flush or new file in the project fail with ENOSPC or EIO: Polars, SQLite and LightGBM write by
+themselves. Then every file must be the older one, the new one or absent, never a half one; the command must have said
+what failed and where, without a traceback; and once more without a failure it must end as if there had been none.
+"""
+
+import errno
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from small import DATASET, Campaign, Project, command, state, unlike
+
+SOURCE = Path(__file__).with_name("failing.c")
+DATA, PAIRS, RESULTS = f"data/parquet/{DATASET}", f"data/pairs/{DATASET}", f"results/{DATASET}"
+MEASURES = ("--seed", "2005", "--conventions", "letor4,letor3,standard,lightgbm,ranklib")
+# What is removed first so that nobody takes for whole what is being replaced; the same command makes it again.
+GOES_FIRST = ("spec.json", "collection.json", "pairs.json")
+
+
+def commands(project: Project) -> dict[str, list[str]]:
+    """Each command of the run, as the workflow calls it, and some that people call."""
+    spec = json.loads((project.root / f"{RESULTS}/ranksvm/fold1/spec.json").read_text())
+    given = ["--params", json.dumps(spec["params"])]
+    fold = ["--data", DATA, "--fold", "1", "--seed", "2005"]
+    record = json.loads((project.root / f"{RESULTS}/provenance.json").read_text())
+    metrics = ["--metrics", ",".join(record["params"]["evaluation"]["metrics"])]
+    reported = ["--per-query", "results/per_query.parquet", "--metrics", "results/metrics.json"]
+    tracked = ["--models", "ranksvm,single_feature", "--studies", "{}", "--out", "results/tracked.json"]
+    other = ["--queries", "10", "--documents", "5", "--seed", "1", "--out", "data/raw/other"]
+    trees = ["--params", '{"rounds": 5}', *fold, "--out", "results/l/fold1"]
+    ranked = ["--input", f"data/raw/{DATASET}/S1.txt", "--out", "results/s.txt"]
+    main = f"{RESULTS}/ranksvm"
+    return {
+        "generate": ["generate", "net", *other],
+        "fetch": ["fetch", "mq2007", "--out", "data/raw/mq2007", "--mirror", "mirror"],
+        "parse": ["parse", f"data/raw/{DATASET}", "--dataset", DATASET, "--seed", "2005", "--out", DATA],
+        "parse anew": ["parse", f"data/raw/{DATASET}", "--seed", "1", "--out", "data/parquet/other"],
+        "pairs": ["pairs", "--data", DATA, "--out", PAIRS],
+        "train": ["train", "--model", "ranksvm", *given, *fold, "--pairs", PAIRS, "--out", f"{main}/fold1"],
+        "train lambdamart": ["train", "--model", "lambdamart", *trees],
+        "evaluate-folds": ["evaluate-folds", main, "--model", "ranksvm", *given, "--data", DATA, *MEASURES, *metrics],
+        "summary": ["summary", RESULTS, "--models", "ranksvm,single_feature", "--convention", "letor4", "--data", DATA],
+        "provenance": ["provenance", DATASET, "--params", json.dumps(record["params"]), "--results", "results"],
+        "snapshot": ["snapshot", f"{RESULTS}/provenance.json", "--means", "results/methods.csv"],
+        "report": ["report", "--results", "results", "--out", "results/report.html", *reported],
+        "track": ["track", "--results", "results", "--datasets", DATASET, *tracked],
+        "predict": ["predict", "--model", f"{main}/fold1", *ranked],
+        "export": ["export", main, "--data", DATA, "--out", "results/exported"],
+    }  # fmt: skip
+
+
+def main() -> int:
+    campaign = Campaign(__doc__, 100)
+    library = campaign.folder / "failing.so"
+    if shutil.which("cc") is None:
+        print("no C compiler (cc) here: nothing tried")
+        return 0
+    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", library, SOURCE, "-ldl"], check=True)
+    finished = campaign.finished()
+    known = commands(finished)
+    known = {name: known[name] for name in campaign.draw.sample(sorted(known), len(known))}
+    clean: dict[str, tuple[int, dict[str, bytes]]] = {}
+    for trial in range(campaign.number):
+        name = list(known)[trial % len(known)]
+        if name not in clean:
+            clean[name] = undisturbed(campaign, finished, library, known[name])
+        calls, expected = clean[name]
+        number = campaign.draw.randrange(1, calls + 1)
+        error = campaign.draw.choice((errno.ENOSPC, errno.EIO))
+        copy = prepared(campaign, finished)
+        code, told, what = failing(campaign, copy, library, known[name], number, error)
+        campaign.counts[name] += 1
+        label = f"{name}: {errno.errorcode[error]} at {what} {number} of {calls}"
+        judge(campaign, label, state(finished), state(copy), expected, code, told)
+        code, told = command(copy, *known[name])
+        if code != 0 or (different := unlike(expected, state(copy, left_out))):
+            campaign.fault(f"{label}: once more: exit {code}, {different if code == 0 else told[-500:]!r}")
+    return campaign.end()
+
+
+def prepared(campaign: Campaign, finished: Project) -> Project:
+    copy = campaign.copy(finished)
+    for number, fold in ((f, f"Fold{f}") for f in range(1, 6)):
+        for split in ("train", "vali", "test"):
+            path = copy.root / f"mirror/mq2007/{fold}/{split}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"1 qid:{number} 1:0.5\n0 qid:{number} 1:0.25\n")
+    return copy
+
+
+def left_out(place: str) -> bool:
+    """What holds the numbers of MLflow's runs, or times."""
+    return place in ("results/tracked.json", "data/raw/mq2007/fetched.json")
+
+
+def undisturbed(
+    campaign: Campaign, finished: Project, library: Path, arguments: list[str]
+) -> tuple[int, dict[str, bytes]]:
+    """How many calls the command makes that could fail, and what it leaves."""
+    copy = prepared(campaign, finished)
+    code, told, _ = failing(campaign, copy, library, arguments, 10**9, errno.EIO)
+    assert code == 0, told
+    return (campaign.folder / "count").stat().st_size, state(copy, left_out)
+
+
+def failing(
+    campaign: Campaign, copy: Project, library: Path, arguments: list[str], number: int, error: int
+) -> tuple[int, str, str]:
+    """Run a command whose call of that number fails; what kind of call it was."""
+    count, what = campaign.folder / "count", campaign.folder / "count.what"
+    count.write_bytes(b"")
+    what.unlink(missing_ok=True)
+    settings = {"IN": copy.root, "COUNT": count, "AT": number, "WITH": error}
+    named = {f"GRADRANK_FAIL_{key}": str(value) for key, value in settings.items()}
+    code, told = command(copy, *arguments, LD_PRELOAD=str(library), PYTHONDONTWRITEBYTECODE="1", **named)
+    return code, told, what.read_text() if what.exists() else "nothing"
+
+
+def judge(
+    campaign: Campaign,
+    label: str,
+    before: dict[str, bytes],
+    after: dict[str, bytes],
+    expected: dict[str, bytes],
+    code: int,
+    told: str,
+) -> None:
+    for path, content in after.items():
+        if path.rpartition("/")[2].startswith("."):
+            campaign.fault(f"{label}: left over: {path}")
+        elif not left_out(path) and content not in (before.get(path), expected.get(path)):
+            campaign.fault(f"{label}: half a file: {path}")
+    described = any(path in before and path not in after and path.endswith(GOES_FIRST) for path in before)
+    if lost := [
+        path for path in before if path not in after and not path.endswith(GOES_FIRST) and not described
+    ]:
+        campaign.fault(f"{label}: lost: {', '.join(lost[:5])}")
+    if "Traceback" in told or code < 0:
+        campaign.fault(f"{label}: exit {code}: {told[-900:]!r}")
+    elif code == 0 and (missing := [path for path in expected if after.get(path) != expected[path]]):
+        campaign.fault(f"{label}: exit 0 without {', '.join(missing[:5])}")
+    elif code != 0 and "gradrank: error: " not in told:
+        campaign.fault(f"{label}: no message: {told[-300:]!r}")
+    elif code != 0 and not any(word in told for word in ("space", "Input/output", "I/O")):
+        campaign.fault(f"{label}: not what failed: {told[-300:]!r}")
+    campaign.counts["succeeded" if code == 0 else "a message"] += 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
