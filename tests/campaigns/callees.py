@@ -1,7 +1,8 @@
 """`python tests/campaigns/callees.py [NUMBER] [--seed S]`: edit what compiled code calls in other files, one at a time.
 
 Every compiled function that a compiled function of another file calls is made to raise, in a copy of the package that
-has run once: its caller must then have another result, and with the source put back its first one. Whoever trains or measures with it is known to depend on its file.
+has run once: its caller must then have another result, and with the source put back its first one. Whoever trains or
+measures with it is known to depend on its file.
 """
 
 import ast
