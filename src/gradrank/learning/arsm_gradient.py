@@ -116,57 +116,40 @@ def swapped_values(phi, log_pi, gain, measure):
     n, C = phi.shape
     winners, races = np.empty((n, 3), np.int64), np.empty((n, 3))
     documents, gains = np.zeros(C, np.int64), np.zeros(C)
-    race = np.empty(C)
+    race, least, most = np.empty(C), np.full(n, np.inf), np.full(n, -np.inf)
     for j in range(n):
         for c in range(C):
             race[c] = log_pi[j, c] - phi[j, c]
         three_smallest(race, winners[j], races[j])
         documents[winners[j, 0]] += 1
         gains[winners[j, 0]] += gain[j]
-    moved, moved_gains = np.empty((C, C, C), np.int64), np.empty((C, C, C))
+        for c in range(C):
+            if c != winners[j, 0]:
+                least[j], most[j] = min(least[j], log_pi[j, c]), max(most[j], phi[j, c])
+    values = np.full((C, C), expected_value(documents, gains, measure))
+    moved, moved_gains = np.empty((C, C), np.int64), np.empty((C, C))
     for c in range(C):
         for k in range(c + 1, C):
             for level in range(C):
-                moved[c, k, level], moved_gains[c, k, level] = documents[level], gains[level]
-    for j in range(n):
-        move_swapped(phi[j], log_pi[j], gain[j], winners[j], races[j], moved, moved_gains)
-    values = np.full((C, C), expected_value(documents, gains, measure))
-    for c in range(C):
+                moved[k, level], moved_gains[k, level] = documents[level], gains[level]
+        for j in range(n):
+            before, bar = winners[j, 0], races[j, 0]
+            # Swaps with the winner change it, others only where they bring c or k below its race: few do, and of most
+            # documents it is plain that none does.
+            first, last = c + 1, C
+            if before != c and least[j] - phi[j, c] >= bar and log_pi[j, c] - most[j] >= bar:
+                first, last = max(first, before), before + 1
+            for k in range(first, last):
+                at_c, at_k = log_pi[j, k] - phi[j, c], log_pi[j, c] - phi[j, k]
+                if c == before or k == before or at_c < bar or at_k < bar:
+                    level = level_after_swap(c, k, at_c, at_k, winners[j], races[j])
+                    moved[k, before] -= 1
+                    moved[k, level] += 1
+                    moved_gains[k, before] -= gain[j]
+                    moved_gains[k, level] += gain[j]
         for k in range(c + 1, C):
-            values[c, k] = values[k, c] = expected_value(moved[c, k], moved_gains[c, k], measure)
+            values[c, k] = values[k, c] = expected_value(moved[k], moved_gains[k], measure)
     return values
-
-
-@compiled
-def move_swapped(phi, log_pi, gain, winners, races, moved, moved_gains):
-    """Move one document in the (C, C, C) histograms of all swaps, c < k, that may change its level.
-
-    These are the swaps with its winner, and those that bring c or k below the winner's race, which are few.
-    """
-    C, winner = len(phi), winners[0]
-    lowest = np.inf
-    for k in range(C):
-        if k != winner:
-            lowest = min(lowest, log_pi[k])
-            move(min(winner, k), max(winner, k), phi, log_pi, gain, winners, races, moved, moved_gains)
-    for c in range(C):
-        if c != winner and lowest - phi[c] < races[0]:
-            for k in range(C):
-                if log_pi[k] - phi[c] < races[0] and k != winner and k != c:
-                    if k > c:
-                        move(c, k, phi, log_pi, gain, winners, races, moved, moved_gains)
-                    elif not log_pi[c] - phi[k] < races[0]:  # else it was moved as the pair of k and c
-                        move(k, c, phi, log_pi, gain, winners, races, moved, moved_gains)
-
-
-@compiled
-def move(c, k, phi, log_pi, gain, winners, races, moved, moved_gains):
-    """Move one document in the histograms of the swap of c and k."""
-    level = level_after_swap(c, k, log_pi[k] - phi[c], log_pi[c] - phi[k], winners, races)
-    moved[c, k, winners[0]] -= 1
-    moved[c, k, level] += 1
-    moved_gains[c, k, winners[0]] -= gain
-    moved_gains[c, k, level] += gain
 
 
 @compiled
