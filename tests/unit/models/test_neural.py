@@ -1,6 +1,8 @@
 """The family of neural rankers: its members' losses, settings and spaces, and how these combine."""
 
+import sys
 from inspect import signature
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from pydantic import ValidationError
 from scipy.special import expit
 
 from gradrank.data.collection import Collection
+from gradrank.learning import losses
 from gradrank.learning.by_name import find_loss, loss_names
 from gradrank.learning.model import models
 from gradrank.learning.neural import NeuralRanker
@@ -115,3 +118,13 @@ def test_several_outputs_are_questions_whose_answers_add_up(tmp_path):
 def test_a_linear_scorer_is_linear():
     net = fitted("listmle", scorer="linear").net
     assert [weights.shape for weights in net.weights] == [(5, 1)]
+
+
+def test_a_new_loss_is_one_file(tmp_path, monkeypatch):
+    """Found by its name, with its own width of outputs, and trained."""
+    source = find_loss("query_rmse").__wrapped__.__code__.co_filename
+    (tmp_path / "mine.py").write_text(Path(source).read_text().replace("def query_rmse", "def mine"))
+    monkeypatch.setattr(losses, "__path__", [*losses.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, f"{losses.__name__}.mine", raising=False)
+    assert "mine" in loss_names()
+    np.testing.assert_array_equal(scores("softmax", loss="mine"), scores("softmax", loss="query_rmse"))
