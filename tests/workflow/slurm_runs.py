@@ -8,9 +8,8 @@ from slurm_cluster import NODES, Cluster
 
 from conftest import SMALL_RUN, Project
 
-PROFILE = ("--workflow-profile", "workflow/profiles/slurm")
 SLURM = (
-    *PROFILE,
+    *("--workflow-profile", "workflow/profiles/slurm"),
     "--slurm-init-seconds-before-status-checks=1",
     "--latency-wait=10",
 )
@@ -62,7 +61,7 @@ class Rerun:
 
 
 def succeeded(run: subprocess.Popen) -> str:
-    output, _ = run.communicate(timeout=300)
+    output, _ = run.communicate(timeout=600)
     assert run.returncode == 0, output
     return output
 
@@ -82,11 +81,12 @@ class Disturbed:
         cluster.cut_power(self.nodes["no power"])
         cluster.drain(self.nodes["drained"])
         urgent = cluster.occupy(self.nodes["urgent work"])
-        cluster.wait_for(lambda: len(cluster.jobs("pending")) == 2, "two jobs to wait for a node")
-        self.waiting = cluster.jobs("pending")
+        stopped = {self.jobs["no power"], self.jobs["urgent work"]}
+        # One node has room, but is drained.
+        cluster.wait_for(lambda: set(cluster.jobs("pending")) == stopped, "two jobs to wait for a node")
         cluster.slurm("scancel", urgent)
         run.go_on()
-        self.output = succeeded(snakemake)
+        succeeded(snakemake)
         self.drained = cluster.node_states()[self.nodes["drained"]]
         for node in NODES:
             cluster.bring_up(node)

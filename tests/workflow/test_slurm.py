@@ -142,7 +142,6 @@ def test_preempted_job_starts_again_when_there_is_room(disturbed):
 def test_drained_node_ends_its_job_and_gets_no_other(disturbed):
     assert disturbed.starts("drained") == [("COMPLETED", disturbed.nodes["drained"])]
     assert disturbed.drained == "drain"
-    assert set(disturbed.waiting) == {disturbed.jobs["no power"], disturbed.jobs["urgent work"]}
 
 
 def test_three_nodes_disturbed_give_the_bytes_of_a_local_run(disturbed, finished):
@@ -158,7 +157,7 @@ def test_ctrl_c_cancels_methods_in_one_submission_and_the_same_command_completes
     snakemake = run.start(*METHODS_A_JOB)
     cluster.wait_for(happening.exists, "training")
     os.killpg(snakemake.pid, signal.SIGINT)
-    output, _ = snakemake.communicate(timeout=60)
+    output, _ = snakemake.communicate(timeout=180)
     assert snakemake.returncode == 1 and "Terminating processes on user request" in output
     cluster.wait_for(lambda: not cluster.jobs(), "the job to be gone")
     succeeded(run.start(*METHODS_A_JOB))
@@ -197,7 +196,7 @@ def test_full_disk_fails_one_job_and_keeps_the_others(cluster, finished, rerun_o
     (small / "ballast").write_bytes(bytes(48 * 1024))
     try:
         snakemake = run.start("--retries", "0")
-        output, _ = snakemake.communicate(timeout=300)
+        output, _ = snakemake.communicate(timeout=600)
     finally:
         subprocess.run(["umount", small], check=True)
     assert snakemake.returncode == 1
