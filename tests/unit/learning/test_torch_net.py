@@ -29,9 +29,10 @@ def test_adamw_steps_as_torchs_class_does():
 def test_training_does_not_import_torchs_compiler():
     code = """
 import numpy as np
-from gradrank.learning.torch_net import NetParams, untrained
-features, layers, optimiser, *_ = untrained(np.eye(3, dtype=np.float32), NetParams(), 0)
-layers(features).sum().backward()
+from gradrank.learning.net_params import NetParams
+from gradrank.learning.torch_net import untrained
+scorer, optimiser = untrained(np.eye(3, dtype=np.float32), NetParams(loss="ranknet"), 0)
+scorer.outputs(np.arange(3), np.array([0, 3])).sum().backward()
 optimiser.step()
 import sys
 assert "torch._dynamo" not in sys.modules

@@ -126,7 +126,7 @@ def test_a_model_of_ones_own_and_what_it_imports_are_in_its_closure(tmp_path, mo
     (tmp_path / "models/my_tools.py").write_text("from gradrank.learning import losses\n")
     found = stage_files("train", "gradrank.models.mine")
     assert {"models/mine.py", "models/my_tools.py"} <= set(found)
-    assert "src/gradrank/learning/losses.py" in map(named, found)
+    assert "src/gradrank/learning/losses/__init__.py" in map(named, found)
     before = digest(found)
     code_closure._sha256.cache_clear()
     (tmp_path / "models/my_tools.py").write_text("from gradrank.learning import losses  # edited\n")
