@@ -1,4 +1,4 @@
-"""`python tests/campaigns/together.py [NUMBER] [--seed S] [--run FOLDER]`: runs at the same time, sharing what they may.
+"""`python tests/campaigns/together.py [NUMBER] [--seed S] [--run FOLDER]`: runs at the same time, sharing things.
 
 Two checkouts start at moments apart that are drawn: with one MLflow store, one compiled cache and one folder of data,
 linked into both; or two calls in one checkout. Both must end in the bytes of a run by itself, or the second call be
