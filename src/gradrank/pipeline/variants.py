@@ -43,9 +43,9 @@ def expand(section: Mapping[str, Any], path: str, faults: list[str]) -> dict[str
         where = f"{path}{entry}"
         if entry in models() and model != entry:
             faults.append(f"{where}.model: {entry!r} is a model itself; give the variant another name")
-        elif model == entry and model not in models() and set(values) == {"scores"}:
+        elif model == entry and str(model) not in models() and set(values) == {"scores"}:
             found |= _imported(str(entry), values, where, faults)
-        elif model not in models():
+        elif not isinstance(model, str) or model not in models():
             hint = nearest(str(model), list(models()))
             faults.append(
                 f"{where}: unknown model{hint}" if model == entry else f"{where}.model: unknown model{hint}"
