@@ -59,7 +59,10 @@ def verify(params: Params, results: Path, data: Path) -> Iterator[Check]:
         if study.recorded:
             yield from _study(params, name, study, root)
     for path, todo in besides_records(root):
-        yield Check(False, f"{path}: edited or replaced since it was made", todo)
+        if path.exists() or path.parent != root.folder:
+            yield Check(False, f"{path}: edited or replaced since it was made", todo)
+        else:  # the report and what it is made with: no number is only there
+            yield Check(None, f"{path}: gone; the next run makes it again")
     yield from _unrecorded(
         params, {name for name, own in datasets.items() if own.recorded}, datasets | studies
     )
