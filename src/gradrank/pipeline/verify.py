@@ -253,7 +253,7 @@ def _processors(label: str, recorded: list[str], again: str) -> Iterator[Check]:
 def _versions(label: str, recorded: dict[str, str]) -> Iterator[Check]:
     for name, then in recorded.items():
         try:
-            now = version(name)
+            now = version(name).partition("+")[0]  # a build is not a version
         except PackageNotFoundError:
             continue
         if now != then:
