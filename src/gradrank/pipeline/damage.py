@@ -54,9 +54,7 @@ def to_mend(names: Collection[str]) -> dict[Path, Path]:
     """Of data sets and studies of these names, and of the report: what is damaged, and what to make for it."""
     found = dict.fromkeys([*_damaged_data(), *changed()])
     targets = {path: _target(path) for path in found if _owner(path) in (None, *names)}
-    return {
-        path: target for path, target in targets.items() if target and path.name not in (PROVENANCE, TIMING)
-    }
+    return {path: target for path, target in targets.items() if target and path.name not in ALONE}
 
 
 def besides_records(root: Results) -> Iterator[tuple[Path, str]]:

@@ -102,6 +102,16 @@ def test_a_damaged_timing_is_removed_and_so_is_text_that_would_pass_for_whole(pr
     assert not TIMING.exists() and not (RAW / "S4.txt").exists() and (RAW / "S3.txt").is_file()
 
 
+def test_a_changed_specification_is_removed_so_that_its_fold_is_trained_again(project):
+    spec = TIMING.with_name("spec.json")
+    write_json(spec, {"fold": 1})
+    write_json(record(spec), {"input": []})
+    remember()
+    later(spec, b'{"fold": 2}')
+    assert to_mend({"net"}) == {}
+    assert put_aside() == [f"{spec}: damaged or edited; the fold is trained again"] and not spec.exists()
+
+
 def test_a_damaged_memory_damages_nothing(project):
     for content in ("", "[]", '{"a": 3}', "{"):
         REMEMBERED.write_text(content)
