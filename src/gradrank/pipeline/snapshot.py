@@ -39,12 +39,15 @@ def snapshot(records: Iterable[Path], means: Path) -> int:
     found = _made_of(records)
     partial = SNAPSHOT.with_name(".snapshot.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    for path in found:
-        write_json(partial / ".records" / f"{path}.json", _read_record(path))
-        if RESULTS in path.parents:
-            _copy(path, partial / path.relative_to(RESULTS))
-    shutil.rmtree(SNAPSHOT, ignore_errors=True)
-    partial.rename(SNAPSHOT)
+    try:
+        for path in found:
+            write_json(partial / ".records" / f"{path}.json", _read_record(path))
+            if RESULTS in path.parents:
+                _copy(path, partial / path.relative_to(RESULTS))
+        shutil.rmtree(SNAPSHOT, ignore_errors=True)
+        partial.rename(SNAPSHOT)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
     _write_means(means)
     return len(found)
 
