@@ -1,6 +1,6 @@
 """A small random sample of campaigns, with a seed of its own every time; a failure prints it.
 
-The campaigns themselves are scripts that anyone can run for hours: docs/reliability.md says what they found.
+The campaigns themselves are scripts that anyone can run for hours.
 """
 
 import subprocess
