@@ -36,9 +36,9 @@ elif "--workflow-profile" in sys.orig_argv:
 
 
 class Rerun:
-    """A copy of the checkout of a local run in which some models are to be trained again, on Slurm, with faults."""
+    """A copy of the checkout of a local run in which models, or one fold, are to be trained again, with faults."""
 
-    def __init__(self, done: Project, cluster: Cluster, root: Path, *models: str):
+    def __init__(self, done: Project, cluster: Cluster, root: Path, *models: str, fold: str = ""):
         shutil.copytree(done.root, root, symlinks=True)
         self.faults = root / "faults"
         self.faults.mkdir()
@@ -46,7 +46,9 @@ class Rerun:
         self.project = Project(root, cluster.env | {"PYTHONPATH": f"{self.faults}:{root / 'src'}"})
         self.targets = [f"results/synthetic_net/{model}/per_query.parquet" for model in models]
         for model in models:
-            shutil.rmtree(root / "results/synthetic_net" / model)
+            results = root / "results/synthetic_net" / model
+            (results / "per_query.parquet").unlink()
+            shutil.rmtree(results / fold)
 
     def fault(self, job: str, code: str) -> Path:
         """Let `code` run as training of `job` (model-fold) starts; the path that shows that it does."""
