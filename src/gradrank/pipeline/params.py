@@ -89,7 +89,8 @@ class Params(Section):
         """The registered model of a variant. Raises GradrankError with the nearest name for an unknown one."""
         if name not in self.models:
             raise GradrankError(unknown("model", name, self.models))
-        return get_model(self.models[name].model)
+        model = self.models[name].model
+        return models().get(model) or get_model(model)  # asked for thousands of times, and all are imported here
 
     def members(self, name: str) -> tuple[str, ...]:
         """The models whose scores `name` is made of."""
