@@ -90,9 +90,8 @@ class Params(Section):
         if name not in self.models:
             raise GradrankError(unknown("model", name, self.models))
         model = self.models[name].model
-        return models().get(model) or get_model(
-            model
-        )  # asked for thousands of times, and all are imported here
+        # Asked for thousands of times, where all are imported.
+        return models().get(model) or get_model(model)
 
     def members(self, name: str) -> tuple[str, ...]:
         """The models whose scores `name` is made of."""
