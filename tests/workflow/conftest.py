@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -11,6 +12,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+# A test run in the background ignores Ctrl-C, and so would every run that it starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL_RUN = {
