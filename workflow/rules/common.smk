@@ -21,7 +21,12 @@ from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
 from gradrank.pipeline.damage import remember
 from gradrank.pipeline.disk import check_space
-from gradrank.pipeline.slurm_jobs import cancel_left_over, see_cancelled_jobs, submitted_before
+from gradrank.pipeline.slurm_jobs import (
+    cancel_left_over,
+    cancel_whole_run,
+    see_cancelled_jobs,
+    submitted_before,
+)
 from gradrank.pipeline.code_closure import code, digest, stage_files
 from gradrank.pipeline.gaps import forget_damaged, gaps
 from gradrank.pipeline.folder_lock import clear_stale_locks
@@ -89,14 +94,17 @@ onstart:
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
     say_if_full()
-    if workflow.executor_plugin.name == "slurm":
+    on_slurm = workflow.executor_plugin.name == "slurm"
+    if on_slurm:
         see_cancelled_jobs()
     if holds_folder:
+        if on_slurm:
+            cancel_whole_run()
         try:
             cancelled = cancel_left_over()
         except GradrankError as error:
             # A local run asks too, but may go on without an answer where nothing was ever submitted.
-            if workflow.executor_plugin.name == "slurm" or submitted_before():
+            if on_slurm or submitted_before():
                 raise WorkflowError(str(error)) from None
             cancelled = []
         if cancelled:

@@ -1,4 +1,4 @@
-"""What is missing between Snakemake and Slurm: jobs that outlive the run that submitted them, and cancelled jobs.
+"""What is missing between Snakemake and Slurm: jobs that outlive their run, are cancelled, or are to be cancelled.
 
 A killed Snakemake leaves its jobs in the queue, and the next one does not know them: it would submit the same work
 again, and two jobs would write the same files. Slurm knows the folder a job was submitted from, and the plugin names
@@ -20,10 +20,10 @@ RUN = re.compile(r"(^|_)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def cancel_left_over(seconds: float = 300) -> list[str]:
-    """Cancel the jobs that an earlier run in this folder left in Slurm's queue; return their ids when they are gone.
+    """Cancel the jobs of runs in this folder that are in Slurm's queue; return their ids when they are gone.
 
-    To be called by a run that holds the folder alone, before it submits anything. A GradrankError says that Slurm did
-    not answer, or that a job is still there after `seconds`.
+    To be called by a run that holds the folder alone, before it submits anything or when it is interrupted. A
+    GradrankError says that Slurm did not answer, or that a job is still there after `seconds`.
     """
     left = _left_over()
     if left:
@@ -32,7 +32,7 @@ def cancel_left_over(seconds: float = 300) -> list[str]:
     while left and (remaining := sorted(set(left) & set(_left_over()))):
         if time.monotonic() > deadline:
             raise GradrankError(
-                f"Slurm jobs {', '.join(remaining)} of an earlier run in this folder are still there {seconds:.0f} s "
+                f"Slurm jobs {', '.join(remaining)} of a run in this folder are still there {seconds:.0f} s "
                 "after scancel; start again when `squeue --me` no longer lists them"
             )
         time.sleep(1)
@@ -62,6 +62,23 @@ def see_cancelled_jobs() -> None:
     plugin.query_job_status = states
 
 
+def cancel_whole_run() -> None:
+    """Let an interrupted run, which holds its folder alone, cancel all its jobs, for the rest of this process.
+
+    Snakemake's executors for clusters set the list of their jobs aside while they ask for the jobs' states; a Ctrl-C in
+    that moment finds the list empty, and would leave the jobs running.
+    """
+    import snakemake_executor_plugin_slurm as plugin
+
+    def cancel_jobs(self, active_jobs) -> None:
+        try:
+            cancel_left_over()
+        except GradrankError as error:
+            self.logger.error(str(error))
+
+    plugin.Executor.cancel_jobs = cancel_jobs
+
+
 def _left_over() -> list[str]:
     """Ids of this user's jobs that are pending, running or ending, of runs of Snakemake in this folder."""
     if not shutil.which("squeue"):
@@ -78,7 +95,7 @@ def _slurm(*command: str) -> str:
     done = subprocess.run(command, text=True, capture_output=True)
     if done.returncode:
         raise GradrankError(
-            f"`{command[0]}` failed, so nobody knows whether jobs of an earlier run in this folder still run: "
+            f"`{command[0]}` failed, so nobody knows whether jobs of runs in this folder are left: "
             f"{done.stderr.strip()}; start again when Slurm answers"
         )
     return done.stdout

@@ -1,7 +1,9 @@
+import logging
+
 import pytest
 
 from gradrank.errors import GradrankError
-from gradrank.pipeline.slurm_jobs import cancel_left_over, submitted_before
+from gradrank.pipeline.slurm_jobs import cancel_left_over, cancel_whole_run, submitted_before
 
 RUN = "29df2e9c-0001-4f3a-9a80-2b6c0d5e7f11"
 
@@ -34,13 +36,27 @@ def test_cancels_the_jobs_of_snakemake_in_this_folder_alone(queue, tmp_path):
 
 def test_job_that_does_not_end_is_an_error(queue, tmp_path):
     queue.write_text(f"4|{RUN}|{tmp_path}\n")
-    with pytest.raises(GradrankError, match="jobs 4 of an earlier run"):
+    with pytest.raises(GradrankError, match="jobs 4 of a run"):
         cancel_left_over(seconds=0)
 
 
 def test_slurm_that_does_not_answer_is_an_error(queue):
     with pytest.raises(GradrankError, match="start again when Slurm answers"):
         cancel_left_over()
+
+
+def test_interrupted_run_cancels_jobs_that_snakemake_has_set_aside(queue, tmp_path, monkeypatch, caplog):
+    plugin = pytest.importorskip("snakemake_executor_plugin_slurm")
+    monkeypatch.setattr(plugin.Executor, "cancel_jobs", plugin.Executor.cancel_jobs)  # put back afterwards
+    cancel_whole_run()
+    executor = object.__new__(plugin.Executor)
+    executor.logger = logging.getLogger(__name__)
+    queue.write_text(f"1|{RUN}|{tmp_path}\n")
+    executor.cancel_jobs([])
+    assert queue.read_text() == ""
+    queue.unlink()
+    executor.cancel_jobs([])
+    assert "start again when Slurm answers" in caplog.text
 
 
 def test_marks_of_unfinished_files_tell_submitted_jobs_from_local_ones(tmp_path):
