@@ -44,7 +44,7 @@ METRICS = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10", "err@10")
 _unique = np.unique
 
 
-def unique(values: np.ndarray, **asked: Any) -> Any:
+def _stable_unique(values: np.ndarray, **asked: Any) -> Any:
     """NumPy's, by a stable sort: its own argsort loads under a mask, where qemu 7.2 loads what the mask leaves out and
     crashes. What it returns is the same."""
     if asked != {"return_inverse": True}:
@@ -56,8 +56,13 @@ def unique(values: np.ndarray, **asked: Any) -> Any:
     return values[order][new], inverse
 
 
+def sort_stably() -> None:
+    """Keep the emulator from crashing in NumPy's sorts, for the rest of this process."""
+    np.unique = _stable_unique
+
+
 def main(out: Path, names: list[str]) -> None:
-    np.unique = unique
+    sort_stably()
     collection, pairs = _data(out)
     folder = out / "results" / collection.name
     # What is made of other models' scores comes after them.

@@ -12,10 +12,7 @@ import time
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
-from emulated import unique  # isort: split  # imports gradrank, which sets the instruction set, before numpy
-
-import numpy as np
-
+from emulated import sort_stably
 from gradrank.learning.job import train
 from gradrank.learning.model import get_model
 from gradrank.results import Fold, Results
@@ -29,7 +26,7 @@ def main() -> int:
     parser.add_argument("models", nargs="*")
     parser.add_argument("--folds", type=int, nargs="*")
     asked = parser.parse_args()
-    np.unique = unique
+    sort_stably()
     found = Results(asked.run / "results").dataset(asked.dataset)
     different = 0
     for method in found.methods():
