@@ -8,57 +8,10 @@ levels z^(c<->k) and their loss L_ck; then, without bias,
     dE[loss]/dphi_jc = E[ sum_k (L_ck - mean_m L_mk) (1/C - pi_jk) ].
 """
 
-import re
-from itertools import pairwise
-from typing import NamedTuple
-
 import numpy as np
 
 from gradrank.compiled import compiled
-from gradrank.errors import GradrankError
-
-
-class Measure(NamedTuple):
-    """A ranking measure, larger being better: scale * sum over ranks of discount * gain.
-
-    gain: (n,) float64. scale: (q,) float64. cumulated: (longest query + 1,) float64, the sum of the discounts
-    of the first ranks, constant from rank `cutoff` on. precision: for AP, with 1 / rank as discount, a rank's
-    term is multiplied by the relevant documents down to it.
-    """
-
-    gain: np.ndarray
-    scale: np.ndarray
-    cumulated: np.ndarray
-    cutoff: int
-    precision: bool
-
-    def of(self, rows: np.ndarray, queries: np.ndarray) -> "Measure":
-        """The measure on some of the queries, whose documents are `rows`."""
-        return self._replace(gain=self.gain[rows], scale=self.scale[queries])
-
-
-def measure_of(name: str, labels: np.ndarray, offsets: np.ndarray) -> Measure:
-    """`ndcg@K` under `letor4` (a shorter query: NDCG@n), `p@K` or `ap`; a grade of 1 or more is relevant.
-
-    labels: (n,) grades; offsets: (q+1,). Raises GradrankError for another name.
-    """
-    match = re.fullmatch(r"(ndcg|p)@([1-9]\d*)|ap", name)
-    if match is None:
-        raise GradrankError(f"measure {name!r}: expected 'ndcg@K', 'p@K' or 'ap', as in 'ndcg@10'")
-    rank = np.arange(1, np.diff(offsets).max() + 1)
-    cutoff = len(rank) if name == "ap" else int(match[2])
-    relevant = (labels > 0).astype(np.float64)
-    if name == "ap":
-        gain, discount = relevant, 1.0 / rank
-        best = np.add.reduceat(relevant, offsets[:-1])
-    elif match[1] == "p":
-        gain, discount = relevant, (rank <= cutoff).astype(np.float64)
-        best = np.full(len(offsets) - 1, float(cutoff))
-    else:
-        gain, discount = 2.0**labels - 1.0, (rank <= cutoff) / np.log2(np.maximum(rank, 2))
-        best = np.array([np.sort(gain[a:b])[::-1] @ discount[: b - a] for a, b in pairwise(offsets)])
-    scale = np.divide(1.0, best, out=np.zeros(len(best)), where=best > 0)
-    return Measure(gain, scale, np.r_[0.0, np.cumsum(discount)], cutoff, name == "ap")
+from gradrank.learning.level_measure import Measure, by_level, value_after
 
 
 def arsm_gradient(
@@ -114,42 +67,50 @@ def swapped_values(phi, log_pi, gain, measure):
     whose level a swap changes, which is about one in eight.
     """
     n, C = phi.shape
+    winners, races, least, most = draw(phi, log_pi)
+    drawn = winners[:, 0].copy()
+    levels = by_level(drawn, gain, C, measure)
+    values = np.full((C, C), levels.value[0])
+    counts, moved, reached = np.empty(C, np.int64), np.empty((C, n), np.int64), np.empty((C, n), np.int64)
+    documents, gains = np.empty(C, np.int64), np.empty(C)
+    for c in range(C):
+        counts[:] = 0
+        for j in range(n):
+            bar = races[j, 0]
+            # Swaps with the winner change it, others only where they bring c or k below its race: few do, and of most
+            # documents it is plain that none does.
+            first, last = c + 1, C
+            if drawn[j] != c and least[j] - phi[j, c] >= bar and log_pi[j, c] - most[j] >= bar:
+                first, last = max(first, drawn[j]), drawn[j] + 1
+            for k in range(first, last):
+                at_c, at_k = log_pi[j, k] - phi[j, c], log_pi[j, c] - phi[j, k]
+                if c == drawn[j] or k == drawn[j] or at_c < bar or at_k < bar:
+                    moved[k, counts[k]] = j
+                    reached[k, counts[k]] = level_after_swap(c, k, at_c, at_k, winners[j], races[j])
+                    counts[k] += 1
+        for k in range(c + 1, C):
+            if counts[k] > 0:
+                who, where = moved[k, : counts[k]], reached[k, : counts[k]]
+                value = value_after(who, drawn, where, gain, levels, measure, documents, gains)
+                values[c, k] = values[k, c] = value
+    return values
+
+
+@compiled
+def draw(phi, log_pi):
+    """The three smallest races of (n, C), their levels first, both (n, 3); of the levels that did not win, the least
+    ln pi and the largest phi, both (n,)."""
+    n, C = phi.shape
     winners, races = np.empty((n, 3), np.int64), np.empty((n, 3))
-    documents, gains = np.zeros(C, np.int64), np.zeros(C)
     race, least, most = np.empty(C), np.full(n, np.inf), np.full(n, -np.inf)
     for j in range(n):
         for c in range(C):
             race[c] = log_pi[j, c] - phi[j, c]
         three_smallest(race, winners[j], races[j])
-        documents[winners[j, 0]] += 1
-        gains[winners[j, 0]] += gain[j]
         for c in range(C):
             if c != winners[j, 0]:
                 least[j], most[j] = min(least[j], log_pi[j, c]), max(most[j], phi[j, c])
-    values = np.full((C, C), expected_value(documents, gains, measure))
-    moved, moved_gains = np.empty((C, C), np.int64), np.empty((C, C))
-    for c in range(C):
-        for k in range(c + 1, C):
-            for level in range(C):
-                moved[k, level], moved_gains[k, level] = documents[level], gains[level]
-        for j in range(n):
-            before, bar = winners[j, 0], races[j, 0]
-            # Swaps with the winner change it, others only where they bring c or k below its race: few do, and of most
-            # documents it is plain that none does.
-            first, last = c + 1, C
-            if before != c and least[j] - phi[j, c] >= bar and log_pi[j, c] - most[j] >= bar:
-                first, last = max(first, before), before + 1
-            for k in range(first, last):
-                at_c, at_k = log_pi[j, k] - phi[j, c], log_pi[j, c] - phi[j, k]
-                if c == before or k == before or at_c < bar or at_k < bar:
-                    level = level_after_swap(c, k, at_c, at_k, winners[j], races[j])
-                    moved[k, before] -= 1
-                    moved[k, level] += 1
-                    moved_gains[k, before] -= gain[j]
-                    moved_gains[k, level] += gain[j]
-        for k in range(c + 1, C):
-            values[c, k] = values[k, c] = expected_value(moved[k], moved_gains[k], measure)
-    return values
+    return winners, races, least, most
 
 
 @compiled
@@ -181,27 +142,3 @@ def level_after_swap(c, k, at_c, at_k, winners, races):
     if at_k < least:
         level = k
     return level
-
-
-@compiled
-def expected_value(documents, gains, measure):
-    """A query's measure, before its scale, in expectation over random orders within levels.
-
-    documents, gains: (C,) documents of each level and sum of their gains. A level's n documents at ranks
-    a+1..a+n have gain G / n each and share the discounts of these ranks. Under AP a relevant one of G at rank
-    a+i has G_above + 1 + (i - 1)(G - 1)/(n - 1) relevant documents down to it (McSherry & Najork 2008).
-    """
-    value, above, gain_above = 0.0, 0, 0.0
-    for level in range(len(documents) - 1, -1, -1):
-        n, gain = documents[level], gains[level]
-        if gain > 0.0:
-            weight = measure.cumulated[above + n] - measure.cumulated[above]
-            if measure.precision:
-                spread = (gain - 1.0) / (n - 1.0) if n > 1 else 0.0
-                weight = (gain_above + 1.0) * weight + spread * (n - (above + 1.0) * weight)
-            value += gain / n * weight
-        above += n
-        gain_above += gain
-        if above >= measure.cutoff:
-            break
-    return value

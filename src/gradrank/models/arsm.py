@@ -85,7 +85,8 @@ class ARSM(NetRanker):
     def _epochs(cls, train: Collection, params: ARSMParams, seed: int) -> Iterator[Candidate]:
         """Their loss is that of the drawn levels, a mean over queries."""
         from gradrank.learning.adam import Adam, Average
-        from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient, measure_of
+        from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient
+        from gradrank.learning.level_measure import measure_of
         from gradrank.learning.nets import Net, standardisation, standardised
         from gradrank.learning.tanh_net import TanhNet
 

@@ -54,7 +54,10 @@ def rank_targets(scores: np.ndarray, labels: np.ndarray, lists: np.ndarray) -> n
     """
     sizes = np.diff(lists)
     list_of_row = np.repeat(np.arange(len(sizes)), sizes)
-    rows = np.lexsort((scores, labels, list_of_row))
+    group = list_of_row * (int(labels.max()) + 1) + labels
+    rows = np.lexsort(
+        (scores, group.astype(np.min_scalar_type(group.max())))
+    )  # 8 or 16 bits are sorted in one pass
     targets = np.empty(len(scores))
     targets[rows] = (np.arange(len(rows)) - lists[list_of_row]) / np.maximum(sizes - 1, 1)[list_of_row]
     return targets
