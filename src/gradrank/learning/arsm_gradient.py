@@ -11,7 +11,7 @@ levels z^(c<->k) and their loss L_ck; then, without bias,
 import numpy as np
 
 from gradrank.compiled import compiled
-from gradrank.learning.level_measure import Measure, by_level, value_after
+from gradrank.learning.level_measure import Measure, by_level, changed_values, sums_above
 
 
 def arsm_gradient(
@@ -64,72 +64,75 @@ def swapped_values(phi, log_pi, gain, measure):
     """(C, C) symmetric: one query's measure, before its scale, of the levels z^(c<->k), z where c = k.
 
     phi, log_pi: (n, C); gain: (n,). The histogram of the drawn levels serves all pairs, with the documents moved
-    whose level a swap changes, which is about one in eight.
+    whose level a swap changes, which is about one in eight; levels above the highest that changes give what they gave.
     """
     n, C = phi.shape
     winners, races, least, most = draw(phi, log_pi)
-    drawn = winners[:, 0].copy()
-    levels = by_level(drawn, gain, C, measure)
-    values = np.full((C, C), levels.value[0])
-    counts, moved, reached = np.empty(C, np.int64), np.empty((C, n), np.int64), np.empty((C, n), np.int64)
-    documents, gains = np.empty(C, np.int64), np.empty(C)
+    documents, gains = by_level(winners[:, 0], gain, C)
+    sums = sums_above(documents, gains, measure)
+    values = np.full((C, C), sums[0][0])
+    moved, moved_gains, highest = np.empty((C, C), np.int64), np.empty((C, C)), np.empty(C, np.int64)
     for c in range(C):
-        counts[:] = 0
+        highest[:] = -1
         for j in range(n):
-            bar = races[j, 0]
+            before, bar = winners[j, 0], races[j, 0]
             # Swaps with the winner change it, others only where they bring c or k below its race: few do, and of most
             # documents it is plain that none does.
             first, last = c + 1, C
-            if drawn[j] != c and least[j] - phi[j, c] >= bar and log_pi[j, c] - most[j] >= bar:
-                first, last = max(first, drawn[j]), drawn[j] + 1
+            if before != c and least[j] - phi[j, c] >= bar and log_pi[j, c] - most[j] >= bar:
+                first, last = max(first, before), before + 1
             for k in range(first, last):
                 at_c, at_k = log_pi[j, k] - phi[j, c], log_pi[j, c] - phi[j, k]
-                if c == drawn[j] or k == drawn[j] or at_c < bar or at_k < bar:
-                    moved[k, counts[k]] = j
-                    reached[k, counts[k]] = level_after_swap(c, k, at_c, at_k, winners[j], races[j])
-                    counts[k] += 1
-        for k in range(c + 1, C):
-            if counts[k] > 0:
-                who, where = moved[k, : counts[k]], reached[k, : counts[k]]
-                value = value_after(who, drawn, where, gain, levels, measure, documents, gains)
-                values[c, k] = values[k, c] = value
+                if c == before or k == before or at_c < bar or at_k < bar:
+                    level = level_after_swap(c, k, at_c, at_k, winners[j], races[j])
+                    if highest[k] < 0:
+                        for each in range(C):
+                            moved[k, each], moved_gains[k, each] = documents[each], gains[each]
+                    highest[k] = max(highest[k], before, level)
+                    moved[k, before] -= 1
+                    moved[k, level] += 1
+                    moved_gains[k, before] -= gain[j]
+                    moved_gains[k, level] += gain[j]
+        rest = slice(c + 1, C)
+        values[c, rest] = changed_values(highest[rest], moved[rest], moved_gains[rest], sums, measure)
+        values[rest, c] = values[c, rest]
     return values
 
 
 @compiled
 def draw(phi, log_pi):
-    """The three smallest races of (n, C), their levels first, both (n, 3); of the levels that did not win, the least
-    ln pi and the largest phi, both (n,)."""
+    """What swaps ask of each document's races: (n, 3) levels of the three smallest, and these, ascending (of two levels
+    the third is -1, and its race infinite); of the levels that did not win, (n,) the least ln pi and the largest phi.
+    """
     n, C = phi.shape
     winners, races = np.empty((n, 3), np.int64), np.empty((n, 3))
-    race, least, most = np.empty(C), np.full(n, np.inf), np.full(n, -np.inf)
+    least, most = np.empty(n), np.empty(n)
     for j in range(n):
+        first, second, third = -1, -1, -1
+        best, better, good = np.inf, np.inf, np.inf
         for c in range(C):
-            race[c] = log_pi[j, c] - phi[j, c]
-        three_smallest(race, winners[j], races[j])
+            race = log_pi[j, c] - phi[j, c]
+            if race < best:
+                third, second, first = second, first, c
+                good, better, best = better, best, race
+            elif race < better:
+                third, second = second, c
+                good, better = better, race
+            elif race < good:
+                third, good = c, race
+        winners[j, 0], winners[j, 1], winners[j, 2] = first, second, third
+        races[j, 0], races[j, 1], races[j, 2] = best, better, good
+        low, high = np.inf, -np.inf
         for c in range(C):
-            if c != winners[j, 0]:
-                least[j], most[j] = min(least[j], log_pi[j, c]), max(most[j], phi[j, c])
+            if c != first:
+                low, high = min(low, log_pi[j, c]), max(high, phi[j, c])
+        least[j], most[j] = low, high
     return winners, races, least, most
 
 
 @compiled
-def three_smallest(race, winners, races):
-    """Write into (3,) arrays where the smallest of (C,) races are, and these, ascending; none: infinite."""
-    winners[:], races[:] = -1, np.inf
-    for c in range(len(race)):
-        at = 3
-        while at > 0 and race[c] < races[at - 1]:
-            at -= 1
-        for i in range(2, at, -1):
-            winners[i], races[i] = winners[i - 1], races[i - 1]
-        if at < 3:
-            winners[at], races[at] = c, race[c]
-
-
-@compiled
 def level_after_swap(c, k, at_c, at_k, winners, races):
-    """A document's level with pi_c and pi_k swapped: c, k, or the best of the others, one of three_smallest.
+    """A document's level with pi_c and pi_k swapped: c, k, or the best of the others, one of `draw`'s three.
 
     at_c, at_k: the races of c and k after the swap; winners, races: (3,) before it.
     """

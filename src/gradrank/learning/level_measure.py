@@ -53,72 +53,14 @@ def measure_of(name: str, labels: np.ndarray, offsets: np.ndarray) -> Measure:
     return Measure(gain, scale, np.r_[0.0, np.cumsum(discount)], cutoff, name == "ap")
 
 
-class Levels(NamedTuple):
-    """A query's documents by level.
-
-    documents, gains, terms: (C,) of each level, how many, the sum of their gains, their share of the measure before
-    its scale. value, above, gain_above: (C + 1,) sums of the terms, documents and gains of a level and all higher ones.
-    """
-
-    documents: np.ndarray
-    gains: np.ndarray
-    terms: np.ndarray
-    value: np.ndarray
-    above: np.ndarray
-    gain_above: np.ndarray
-
-
 @compiled
-def by_level(drawn, gain, C, measure):
-    """The `Levels` of documents with these levels and gains, both (n,)."""
-    documents, gains, terms = np.zeros(C, np.int64), np.zeros(C), np.zeros(C)
-    for j in range(len(drawn)):
-        documents[drawn[j]] += 1
-        gains[drawn[j]] += gain[j]
-    value, above, gain_above = np.zeros(C + 1), np.zeros(C + 1, np.int64), np.zeros(C + 1)
-    for level in range(C - 1, -1, -1):
-        n, own = documents[level], gains[level]
-        terms[level] = term(n, own, above[level + 1], gain_above[level + 1], measure)
-        value[level] = value[level + 1] + terms[level]
-        above[level], gain_above[level] = above[level + 1] + n, gain_above[level + 1] + own
-    return Levels(documents, gains, terms, value, above, gain_above)
-
-
-@compiled
-def value_after(moved, drawn, reached, gain, levels, measure, documents, gains):
-    """A query's measure, before its scale, once the documents `moved` have left their levels for `reached`.
-
-    Levels above the highest that changes give what they gave, and those below the lowest give the same terms.
-    moved, reached: (m,); drawn, gain: (n,); documents, gains: (C,) to write into.
-    """
-    highest, lowest = 0, len(documents)
-    for m in range(len(moved)):
-        before = drawn[moved[m]]
-        highest, lowest = max(highest, before, reached[m]), min(lowest, before, reached[m])
-    if levels.above[highest + 1] >= measure.cutoff:
-        return levels.value[0]
-    for level in range(lowest, highest + 1):
-        documents[level], gains[level] = levels.documents[level], levels.gains[level]
-    for m in range(len(moved)):
-        before, own = drawn[moved[m]], gain[moved[m]]
-        documents[before] -= 1
-        documents[reached[m]] += 1
-        gains[before] -= own
-        gains[reached[m]] += own
-    value, above, gain_above = (
-        levels.value[highest + 1],
-        levels.above[highest + 1],
-        levels.gain_above[highest + 1],
-    )
-    for level in range(highest, lowest - 1, -1):
-        value += term(documents[level], gains[level], above, gain_above, measure)
-        above += documents[level]
-        gain_above += gains[level]
-        if above >= measure.cutoff:
-            return value
-    for level in range(lowest - 1, -1, -1):
-        value += levels.terms[level]
-    return value
+def by_level(levels, gain, C):
+    """(C,) documents of each level and sum of their gains; levels, gain: (n,)."""
+    documents, gains = np.zeros(C, np.int64), np.zeros(C)
+    for j in range(len(levels)):
+        documents[levels[j]] += 1
+        gains[levels[j]] += gain[j]
+    return documents, gains
 
 
 @compiled
@@ -127,17 +69,46 @@ def expected_value(documents, gains, measure):
 
     documents, gains: (C,) documents of each level and sum of their gains.
     """
-    value, above, gain_above = 0.0, 0, 0.0
-    for level in range(len(documents) - 1, -1, -1):
-        value += term(documents[level], gains[level], above, gain_above, measure)
-        above += documents[level]
-        gain_above += gains[level]
-    return value
+    return sums_above(documents, gains, measure)[0][0]
+
+
+@compiled
+def sums_above(documents, gains, measure):
+    """(C + 1,) measure before its scale, documents and gains of each level and all higher ones; the last are 0."""
+    C = len(documents)
+    value, above, gain_above = np.zeros(C + 1), np.zeros(C + 1, np.int64), np.zeros(C + 1)
+    for level in range(C - 1, -1, -1):
+        n, gain, before, gain_before = documents[level], gains[level], above[level + 1], gain_above[level + 1]
+        value[level] = value[level + 1] + term(n, gain, before, gain_before, measure)
+        above[level], gain_above[level] = before + n, gain_before + gain
+    return value, above, gain_above
+
+
+@compiled
+def changed_values(highest, documents, gains, sums, measure):
+    """(m,) a query's measure, before its scale, under (m, C) documents and gains, each other than those of `sums` in
+    the levels (m,) `highest` and below; -1: nowhere. What is above gives what it gave.
+    """
+    value, above, gain_above = sums
+    values = np.full(len(highest), value[0])
+    for i in range(len(highest)):
+        top = highest[i] + 1
+        if top > 0 and above[top] < measure.cutoff:
+            total, so_far, gain_so_far = value[top], above[top], gain_above[top]
+            for level in range(highest[i], -1, -1):
+                n, gain = documents[i, level], gains[i, level]
+                total += term(n, gain, so_far, gain_so_far, measure)
+                so_far += n
+                gain_so_far += gain
+                if so_far >= measure.cutoff:
+                    break
+            values[i] = total
+    return values
 
 
 @compiled
 def term(n, gain, above, gain_above, measure):
-    """What a level of n documents, their gains' sum `gain`, adds to a query's measure below `above` documents.
+    """What a level of n documents with this sum of gains adds to a query's measure, below `above` documents.
 
     Its documents at ranks a+1..a+n have gain G / n each and share the discounts of these ranks. Under AP a relevant
     one of G at rank a+i has G_above + 1 + (i - 1)(G - 1)/(n - 1) relevant documents down to it (McSherry & Najork
