@@ -93,11 +93,12 @@ class RankProp(NetRanker):
             error = 0.0
             for batch in np.array_split(shuffle.permutation(train.rows), batches):
                 rows = torch.from_numpy(batch).to(targets.device)
-                squares = (scorer.outputs(batch)[:, 0] - targets[rows]).square()
+                found = scorer.outputs(batch)
+                gap = found.detach()[:, 0] - targets[rows]
                 optimiser.zero_grad()
-                squares.mean().backward()
+                found.backward(gap.mul(2.0).mul_(1.0 / len(batch))[:, None])  # of the mean of squares
                 optimiser.step()
-                error += squares.sum().item()
+                error += gap.square().sum().item()
             outputs = cls._outputs(scorer, train)
             if not np.isfinite(outputs).all():
                 raise GradrankError(
@@ -109,7 +110,10 @@ class RankProp(NetRanker):
     @staticmethod
     def _outputs(scorer: "Scorer", train: Collection) -> np.ndarray:
         """(n,) float32 of the whole training part, without dropout or noise."""
+        import torch
+
         scorer.layers.eval()
-        outputs = scorer.outputs(np.arange(train.rows))[:, 0].detach().cpu().numpy()
+        with torch.no_grad():
+            outputs = scorer.outputs(np.arange(train.rows))[:, 0].cpu().numpy()
         scorer.layers.train()
         return outputs
