@@ -49,8 +49,8 @@ def generated(rows: int, queries: int):
 
 
 def load(source: str):
-    """A Parquet collection with random scores, or `rows,queries` to generate."""
-    if not source.endswith(".parquet"):
+    """A stored collection with random scores, or `rows,queries` to generate."""
+    if not Path(source).exists():
         return generated(*map(int, source.split(",")))
     from gradrank.evaluation.judgements import read_judgements
 
@@ -230,7 +230,7 @@ def table(title: str, source: str, tools: Iterable[str] = TOOLS) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", default="data/parquet/mq2007", help="Parquet collection")
+    parser.add_argument("--data", default="data/parquet/mq2007", help="stored collection")
     parser.add_argument(
         "--large", action="store_true", help="also 84,600 generated queries, 3.5 million rows"
     )
