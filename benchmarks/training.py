@@ -36,8 +36,8 @@ WHY = """
 1x: a quarter of the fold's training part.
 rows: linear, as each is passes over documents: products, histograms, sums of a query. RankNet of the report passes over
 pairs, which grow as the rows do where queries keep their length.
-pairs (the same rows in queries 2 and 4 times as long): RankNet of the report takes its steps over pairs, LambdaMART's
-lambdas are sums over them; the others see none, or factor them a document.
+pairs (the same rows in queries 2 and 4 times as long): RankNet of the report takes its steps over pairs, and a pass of
+kernel RankNet sums over them beside its products. The others see none; LightGBM's lambdas stop at a rank.
 features: a product, a histogram or a line search a feature; a kernel's matrix alone depends on them, once."""
 
 
