@@ -8,9 +8,9 @@ reproduce: $(READY)
 	.venv/bin/snakemake --cores $(CORES)
 	@echo "The report: $(CURDIR)/results/report.html"
 
-# A file a process: what a file's tests share is made once.
+# Groups of tests go to a process as tests/conftest.py says, the long ones first.
 test: $(READY)
-	.venv/bin/pytest -n auto --dist loadfile
+	.venv/bin/pytest -n auto --dist loadgroup --no-loadscope-reorder
 
 lint: $(READY)
 	.venv/bin/ruff check .

@@ -16,7 +16,8 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.learning.adam import Adam
-from gradrank.learning.arsm_gradient import Measure, arsm_gradient, measure_of
+from gradrank.learning.arsm_gradient import arsm_gradient
+from gradrank.learning.level_measure import Measure, measure_of
 from gradrank.learning.nets import standardisation, standardised
 from gradrank.learning.tanh_net import TanhNet
 from gradrank.learning.torch_net import rows_of

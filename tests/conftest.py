@@ -1,6 +1,9 @@
 """The real collections. GRADRANK_MIRROR names the folder that holds MQ2007.tar.xz and OHSUMED.tar.xz."""
 
+import fcntl
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,38 @@ import gradrank  # noqa: F401  # isort: split  # before numpy, which every test 
 # The first call after any change of compiled code compiles.
 settings.register_profile("compiling", deadline=None)
 settings.load_profile("compiling")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What goes to one process of pytest-xdist: a file's tests, which share what they make; the contract, a model."""
+    if not getattr(item.config.option, "loadgroup", False):
+        return
+    group = item.nodeid.partition("::")[0]
+    if group.startswith("tests/contract/") and hasattr(item, "callspec") and "cls" in item.callspec.params:
+        group += f" {item.callspec.params['cls'].name}"
+    item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """`shared(name, make)`: a folder that `make` filled, once for all of pytest-xdist's processes."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+
+    def made(name: str, make: Callable[[Path], object]) -> Path:
+        folder, whole = base / name / f"my {name}", base / name / "whole"
+        (base / name).mkdir(exist_ok=True)
+        with (base / name / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not whole.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                make(folder)
+                whole.touch()
+        return folder
+
+    return made
 
 
 @pytest.fixture
@@ -41,24 +76,24 @@ def oracle(mirror) -> Path:
     return folder
 
 
-def _collection(name: str, mirror: Path, factory: pytest.TempPathFactory) -> Path:
+def _parsed(name: str, mirror: Path, shared: Callable[..., Path]) -> Path:
     from gradrank.data.fetch import fetch
     from gradrank.data.parse import parse
 
-    folder = factory.mktemp(name)
-    fetch(name, folder / "raw" / name, str(mirror))
-    stored = folder / "parquet" / name
-    parse(folder / "raw" / name, stored, seed=0, dataset=name)
-    return stored
+    def make(folder: Path) -> None:
+        fetch(name, folder / "raw" / name, str(mirror))
+        parse(folder / "raw" / name, folder / "parquet" / name, seed=0, dataset=name)
+
+    return shared(name, make) / "parquet" / name
 
 
 @pytest.fixture(scope="session")
-def mq2007(mirror, tmp_path_factory) -> Path:
-    """MQ2007 as a stored collection, and the text under ../raw/mq2007."""
-    return _collection("mq2007", mirror, tmp_path_factory)
+def mq2007(mirror, shared) -> Path:
+    """MQ2007 as a stored collection, and the text under ../raw/mq2007; not to be changed."""
+    return _parsed("mq2007", mirror, shared)
 
 
 @pytest.fixture(scope="session")
-def ohsumed(mirror, tmp_path_factory) -> Path:
-    """OHSUMED as a stored collection, and the text under ../raw/ohsumed."""
-    return _collection("ohsumed", mirror, tmp_path_factory)
+def ohsumed(mirror, shared) -> Path:
+    """OHSUMED as a stored collection, and the text under ../raw/ohsumed; not to be changed."""
+    return _parsed("ohsumed", mirror, shared)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import gradrank  # noqa: F401  # before numpy: it sets the instruction set
 
@@ -23,7 +24,7 @@ from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
 from gradrank.learning.job import train
-from gradrank.learning.model import missing_packages, models
+from gradrank.learning.model import Model, missing_packages, models
 from gradrank.learning.selection import measure
 
 # Standard parameter names and what is enough for small data; models without the parameter are left alone.
@@ -97,10 +98,25 @@ def saved(model, folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+class Trained(NamedTuple):
+    """A model, its two parts as training left them, and the steps and values that it told."""
+
+    model: Model
+    train: Collection
+    vali: Collection
+    told: list[tuple[int, dict[str, float]]]
+
+
 @cache
+def trained(cls, time=1):
+    """Trained on ordinary data, once for all tests that only look at it; time 2: once more, with the same seed."""
+    train, vali, told = drawn(1), drawn(2), []
+    model = fit(cls, train, vali, callback=lambda step, **values: told.append((step, values)))
+    return Trained(model, train, vali, told)
+
+
 def fitted(cls):
-    """The model trained on ordinary data, once for all tests that only look at it."""
-    return fit(cls, drawn(1), drawn(2))
+    return trained(cls).model
 
 
 @every_model
@@ -116,7 +132,7 @@ def test_beats_every_one_of_200_random_orders(cls):
 @every_model
 def test_equal_seeds_give_equal_bytes(cls, tmp_path):
     first = saved(fitted(cls), tmp_path / "first")
-    assert first and saved(fit(cls, drawn(1), drawn(2)), tmp_path / "again") == first
+    assert first and saved(trained(cls, 2).model, tmp_path / "again") == first
 
 
 @every_model
@@ -155,9 +171,7 @@ def test_equal_documents_of_a_query_tie(cls):
 
 @every_model
 def test_training_leaves_its_data_alone(cls):
-    train, vali = drawn(1), drawn(2)
-    fit(cls, train, vali)
-    for part, untouched in ((train, drawn(1)), (vali, drawn(2))):
+    for part, untouched in ((trained(cls).train, drawn(1)), (trained(cls).vali, drawn(2))):
         np.testing.assert_array_equal(part.features, untouched.features)
         np.testing.assert_array_equal(part.labels, untouched.labels)
 
@@ -212,11 +226,9 @@ def test_that_test_fails_for_a_model_that_does(read, project, tmp_path, monkeypa
 
 @every_model
 def test_history_counts_steps_and_holds_validation_measures(cls):
-    seen = []
-    fit(cls, drawn(1), drawn(2), callback=lambda step, **values: seen.append((step, values)))
-    steps = [step for step, _ in seen]
+    steps = [step for step, _ in trained(cls).told]
     assert steps and steps == sorted(set(steps))
-    for _, values in seen:
+    for _, values in trained(cls).told:
         assert any(name.startswith("vali_") for name in values)
         assert all(math.isfinite(value) for value in values.values())
 

@@ -129,14 +129,15 @@ def project(tmp_path) -> Project:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory) -> Project:
+def finished(shared) -> Project:
     """A checkout whose small run was made from scratch with --cores 2; not to be changed."""
-    root = tmp_path_factory.mktemp("finished") / "my checkout"
-    root.mkdir()
+    return Project(shared("finished", _finish))
+
+
+def _finish(root: Path) -> None:
     done = Project.copy(root)
     done.params(**SMALL_RUN)
     done.snakemake("--cores", "2")
-    return done
 
 
 @pytest.fixture

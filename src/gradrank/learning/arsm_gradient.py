@@ -8,57 +8,10 @@ levels z^(c<->k) and their loss L_ck; then, without bias,
     dE[loss]/dphi_jc = E[ sum_k (L_ck - mean_m L_mk) (1/C - pi_jk) ].
 """
 
-import re
-from itertools import pairwise
-from typing import NamedTuple
-
 import numpy as np
 
 from gradrank.compiled import compiled
-from gradrank.errors import GradrankError
-
-
-class Measure(NamedTuple):
-    """A ranking measure, larger being better: scale * sum over ranks of discount * gain.
-
-    gain: (n,) float64. scale: (q,) float64. cumulated: (longest query + 1,) float64, the sum of the discounts
-    of the first ranks, constant from rank `cutoff` on. precision: for AP, with 1 / rank as discount, a rank's
-    term is multiplied by the relevant documents down to it.
-    """
-
-    gain: np.ndarray
-    scale: np.ndarray
-    cumulated: np.ndarray
-    cutoff: int
-    precision: bool
-
-    def of(self, rows: np.ndarray, queries: np.ndarray) -> "Measure":
-        """The measure on some of the queries, whose documents are `rows`."""
-        return self._replace(gain=self.gain[rows], scale=self.scale[queries])
-
-
-def measure_of(name: str, labels: np.ndarray, offsets: np.ndarray) -> Measure:
-    """`ndcg@K` under `letor4` (a shorter query: NDCG@n), `p@K` or `ap`; a grade of 1 or more is relevant.
-
-    labels: (n,) grades; offsets: (q+1,). Raises GradrankError for another name.
-    """
-    match = re.fullmatch(r"(ndcg|p)@([1-9]\d*)|ap", name)
-    if match is None:
-        raise GradrankError(f"measure {name!r}: expected 'ndcg@K', 'p@K' or 'ap', as in 'ndcg@10'")
-    rank = np.arange(1, np.diff(offsets).max() + 1)
-    cutoff = len(rank) if name == "ap" else int(match[2])
-    relevant = (labels > 0).astype(np.float64)
-    if name == "ap":
-        gain, discount = relevant, 1.0 / rank
-        best = np.add.reduceat(relevant, offsets[:-1])
-    elif match[1] == "p":
-        gain, discount = relevant, (rank <= cutoff).astype(np.float64)
-        best = np.full(len(offsets) - 1, float(cutoff))
-    else:
-        gain, discount = 2.0**labels - 1.0, (rank <= cutoff) / np.log2(np.maximum(rank, 2))
-        best = np.array([np.sort(gain[a:b])[::-1] @ discount[: b - a] for a, b in pairwise(offsets)])
-    scale = np.divide(1.0, best, out=np.zeros(len(best)), where=best > 0)
-    return Measure(gain, scale, np.r_[0.0, np.cumsum(discount)], cutoff, name == "ap")
+from gradrank.learning.level_measure import Measure, by_level, changed_values, sums_above
 
 
 def arsm_gradient(
@@ -111,27 +64,16 @@ def swapped_values(phi, log_pi, gain, measure):
     """(C, C) symmetric: one query's measure, before its scale, of the levels z^(c<->k), z where c = k.
 
     phi, log_pi: (n, C); gain: (n,). The histogram of the drawn levels serves all pairs, with the documents moved
-    whose level a swap changes, which is about one in eight.
+    whose level a swap changes, which is about one in eight; levels above the highest that changes give what they gave.
     """
     n, C = phi.shape
-    winners, races = np.empty((n, 3), np.int64), np.empty((n, 3))
-    documents, gains = np.zeros(C, np.int64), np.zeros(C)
-    race, least, most = np.empty(C), np.full(n, np.inf), np.full(n, -np.inf)
-    for j in range(n):
-        for c in range(C):
-            race[c] = log_pi[j, c] - phi[j, c]
-        three_smallest(race, winners[j], races[j])
-        documents[winners[j, 0]] += 1
-        gains[winners[j, 0]] += gain[j]
-        for c in range(C):
-            if c != winners[j, 0]:
-                least[j], most[j] = min(least[j], log_pi[j, c]), max(most[j], phi[j, c])
-    values = np.full((C, C), expected_value(documents, gains, measure))
-    moved, moved_gains = np.empty((C, C), np.int64), np.empty((C, C))
+    winners, races, least, most = draw(phi, log_pi)
+    documents, gains = by_level(winners[:, 0], gain, C)
+    sums = sums_above(documents, gains, measure)
+    values = np.full((C, C), sums[0][0])
+    moved, moved_gains, highest = np.empty((C, C), np.int64), np.empty((C, C)), np.empty(C, np.int64)
     for c in range(C):
-        for k in range(c + 1, C):
-            for level in range(C):
-                moved[k, level], moved_gains[k, level] = documents[level], gains[level]
+        highest[:] = -1
         for j in range(n):
             before, bar = winners[j, 0], races[j, 0]
             # Swaps with the winner change it, others only where they bring c or k below its race: few do, and of most
@@ -143,32 +85,54 @@ def swapped_values(phi, log_pi, gain, measure):
                 at_c, at_k = log_pi[j, k] - phi[j, c], log_pi[j, c] - phi[j, k]
                 if c == before or k == before or at_c < bar or at_k < bar:
                     level = level_after_swap(c, k, at_c, at_k, winners[j], races[j])
+                    if highest[k] < 0:
+                        for each in range(C):
+                            moved[k, each], moved_gains[k, each] = documents[each], gains[each]
+                    highest[k] = max(highest[k], before, level)
                     moved[k, before] -= 1
                     moved[k, level] += 1
                     moved_gains[k, before] -= gain[j]
                     moved_gains[k, level] += gain[j]
-        for k in range(c + 1, C):
-            values[c, k] = values[k, c] = expected_value(moved[k], moved_gains[k], measure)
+        rest = slice(c + 1, C)
+        values[c, rest] = changed_values(highest[rest], moved[rest], moved_gains[rest], sums, measure)
+        values[rest, c] = values[c, rest]
     return values
 
 
 @compiled
-def three_smallest(race, winners, races):
-    """Write into (3,) arrays where the smallest of (C,) races are, and these, ascending; none: infinite."""
-    winners[:], races[:] = -1, np.inf
-    for c in range(len(race)):
-        at = 3
-        while at > 0 and race[c] < races[at - 1]:
-            at -= 1
-        for i in range(2, at, -1):
-            winners[i], races[i] = winners[i - 1], races[i - 1]
-        if at < 3:
-            winners[at], races[at] = c, race[c]
+def draw(phi, log_pi):
+    """What swaps ask of each document's races: (n, 3) levels of the three smallest, and these, ascending (of two levels
+    the third is -1, and its race infinite); of the levels that did not win, (n,) the least ln pi and the largest phi.
+    """
+    n, C = phi.shape
+    winners, races = np.empty((n, 3), np.int64), np.empty((n, 3))
+    least, most = np.empty(n), np.empty(n)
+    for j in range(n):
+        first, second, third = -1, -1, -1
+        best, better, good = np.inf, np.inf, np.inf
+        for c in range(C):
+            race = log_pi[j, c] - phi[j, c]
+            if race < best:
+                third, second, first = second, first, c
+                good, better, best = better, best, race
+            elif race < better:
+                third, second = second, c
+                good, better = better, race
+            elif race < good:
+                third, good = c, race
+        winners[j, 0], winners[j, 1], winners[j, 2] = first, second, third
+        races[j, 0], races[j, 1], races[j, 2] = best, better, good
+        low, high = np.inf, -np.inf
+        for c in range(C):
+            if c != first:
+                low, high = min(low, log_pi[j, c]), max(high, phi[j, c])
+        least[j], most[j] = low, high
+    return winners, races, least, most
 
 
 @compiled
 def level_after_swap(c, k, at_c, at_k, winners, races):
-    """A document's level with pi_c and pi_k swapped: c, k, or the best of the others, one of three_smallest.
+    """A document's level with pi_c and pi_k swapped: c, k, or the best of the others, one of `draw`'s three.
 
     at_c, at_k: the races of c and k after the swap; winners, races: (3,) before it.
     """
@@ -181,27 +145,3 @@ def level_after_swap(c, k, at_c, at_k, winners, races):
     if at_k < least:
         level = k
     return level
-
-
-@compiled
-def expected_value(documents, gains, measure):
-    """A query's measure, before its scale, in expectation over random orders within levels.
-
-    documents, gains: (C,) documents of each level and sum of their gains. A level's n documents at ranks
-    a+1..a+n have gain G / n each and share the discounts of these ranks. Under AP a relevant one of G at rank
-    a+i has G_above + 1 + (i - 1)(G - 1)/(n - 1) relevant documents down to it (McSherry & Najork 2008).
-    """
-    value, above, gain_above = 0.0, 0, 0.0
-    for level in range(len(documents) - 1, -1, -1):
-        n, gain = documents[level], gains[level]
-        if gain > 0.0:
-            weight = measure.cumulated[above + n] - measure.cumulated[above]
-            if measure.precision:
-                spread = (gain - 1.0) / (n - 1.0) if n > 1 else 0.0
-                weight = (gain_above + 1.0) * weight + spread * (n - (above + 1.0) * weight)
-            value += gain / n * weight
-        above += n
-        gain_above += gain
-        if above >= measure.cutoff:
-            break
-    return value

@@ -18,6 +18,8 @@ from gradrank.learning.selection import CRITERION
 from gradrank.learning.torch_net import rows_of
 from gradrank.learning.training_part import with_grades_to_order
 
+ROWS = 512  # scored at a time: what a hidden layer of 500 units gives for them stays in the processor's cache
+
 
 class ARSMParams(ModelParams):
     """The paper's model, its training made steadier; the paper's own recipe, as far as it is printed:
@@ -85,7 +87,8 @@ class ARSM(NetRanker):
     def _epochs(cls, train: Collection, params: ARSMParams, seed: int) -> Iterator[Candidate]:
         """Their loss is that of the drawn levels, a mean over queries."""
         from gradrank.learning.adam import Adam, Average
-        from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient, measure_of
+        from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient
+        from gradrank.learning.level_measure import measure_of
         from gradrank.learning.nets import Net, standardisation, standardised
         from gradrank.learning.tanh_net import TanhNet
 
@@ -122,6 +125,10 @@ class ARSM(NetRanker):
             yield Candidate(cls(trained), loss / (passes * train.queries))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        blocks = range(0, max(len(features), 1), ROWS)  # a document's score depends on no other
+        return np.concatenate([self._expected_levels(features[start : start + ROWS]) for start in blocks])
+
+    def _expected_levels(self, features: np.ndarray) -> np.ndarray:
         phi = self.net.outputs(features).astype(np.float64)
         p = np.exp(phi - phi.max(axis=1, keepdims=True))
         return (p * np.arange(1, p.shape[1] + 1)).sum(axis=1) / p.sum(axis=1)

@@ -54,7 +54,10 @@ def rank_targets(scores: np.ndarray, labels: np.ndarray, lists: np.ndarray) -> n
     """
     sizes = np.diff(lists)
     list_of_row = np.repeat(np.arange(len(sizes)), sizes)
-    rows = np.lexsort((scores, labels, list_of_row))
+    group = list_of_row * (int(labels.max()) + 1) + labels
+    rows = np.lexsort(
+        (scores, group.astype(np.min_scalar_type(group.max())))
+    )  # 8 or 16 bits are sorted in one pass
     targets = np.empty(len(scores))
     targets[rows] = (np.arange(len(rows)) - lists[list_of_row]) / np.maximum(sizes - 1, 1)[list_of_row]
     return targets
@@ -90,11 +93,12 @@ class RankProp(NetRanker):
             error = 0.0
             for batch in np.array_split(shuffle.permutation(train.rows), batches):
                 rows = torch.from_numpy(batch).to(targets.device)
-                squares = (scorer.outputs(batch)[:, 0] - targets[rows]).square()
+                found = scorer.outputs(batch)
+                gap = found.detach()[:, 0] - targets[rows]
                 optimiser.zero_grad()
-                squares.mean().backward()
+                found.backward(gap.mul(2.0).mul_(1.0 / len(batch))[:, None])  # of the mean of squares
                 optimiser.step()
-                error += squares.sum().item()
+                error += gap.square().sum().item()
             outputs = cls._outputs(scorer, train)
             if not np.isfinite(outputs).all():
                 raise GradrankError(
@@ -106,7 +110,10 @@ class RankProp(NetRanker):
     @staticmethod
     def _outputs(scorer: "Scorer", train: Collection) -> np.ndarray:
         """(n,) float32 of the whole training part, without dropout or noise."""
+        import torch
+
         scorer.layers.eval()
-        outputs = scorer.outputs(np.arange(train.rows))[:, 0].detach().cpu().numpy()
+        with torch.no_grad():
+            outputs = scorer.outputs(np.arange(train.rows))[:, 0].cpu().numpy()
         scorer.layers.train()
         return outputs

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.adam import Adam, Average
-from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient, measure_of, swapped_values
+from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient, swapped_values
+from gradrank.learning.level_measure import expected_value, measure_of
 from gradrank.learning.selection import Criterion
 from gradrank.learning.tanh_net import TanhNet
 from gradrank.models.arsm import ARSM, ARSMParams
@@ -69,6 +70,21 @@ def test_every_swap_equals_brute_force_over_tie_orders(name, query):
         exchanged[:, [c, k]] = pi[:, [k, c]]
         expected = over_tie_orders(name, drawn_levels(phi, exchanged), labels)
         assert values[c, k] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@every_measure
+@pytest.mark.parametrize("levels", [3, 20, 90])
+def test_a_swap_gives_what_its_levels_give_from_the_start(name, levels):
+    """To the last bit: what a swap leaves as it was is taken over, not computed in another order."""
+    phi, races, labels, offsets = drawn(sizes=(30,), levels=levels)
+    pi, measure = races / races.sum(axis=1, keepdims=True), measure_of(name, labels, offsets)
+    values = swapped_values(phi, np.log(pi), measure.gain, measure)
+    for c, k in product(range(levels), repeat=2):
+        exchanged = pi.copy()
+        exchanged[:, [c, k]] = pi[:, [k, c]]
+        z = drawn_levels(phi, exchanged)
+        histograms = np.bincount(z, minlength=levels), np.bincount(z, measure.gain, minlength=levels)
+        assert values[c, k] == expected_value(*histograms, measure)
 
 
 def exact_gradient(phi, labels, name):

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.learning.arsm_gradient import arsm_gradient, expected_value, measure_of
+from gradrank.learning.arsm_gradient import arsm_gradient
+from gradrank.learning.level_measure import expected_value, measure_of
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.kit.study import Figure, Section
