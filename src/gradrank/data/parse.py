@@ -60,13 +60,13 @@ def parse(
     Raises GradrankError at a bad line; `out` then stays as it was.
     """
     layout, out = find_layout(path), Path(out)
-    check_copies(layout)
     files = list(dict.fromkeys(layout.sources.values()))
     with ThreadPoolExecutor(1) as pool:
         digest = pool.submit(_sha256, files)  # beside all that follows
-        if any(map(is_table, files)):
-            sources, form, names = _tables(files, columns, missing)
+        if any(map(is_table, layout.files)):
+            sources, form, names = _tables(layout, columns, missing)
         else:
+            check_copies(layout)
             sources, form, names = *_texts(files, out.parent, features, missing), None
         check_memory(Path(path), sum(int(source.rows.sum()) for source in sources.values()), form.width)
         writers = {
@@ -106,15 +106,20 @@ def _texts(
 
 
 def _tables(
-    files: list[Path], columns: Columns, missing: Missing | None
+    layout: Layout, columns: Columns, missing: Missing | None
 ) -> tuple[dict[Path, Table], Form, list[str]]:
-    if mixed := [str(file) for file in files if not is_table(file)]:
+    """Each part's table, the form of the rows, and the features' own names."""
+    if mixed := [str(file) for file in layout.files if not is_table(file)]:
         raise GradrankError(
             f"{', '.join(mixed)}: text beside tables; give all parts of a collection in one form"
         )
-    found = read_tables(files, columns)
-    names = found[0].features
-    return dict(zip(files, found, strict=True)), Form(len(names), False, missing or "keep"), names
+    found = dict(zip(layout.files, read_tables(layout.files, columns), strict=True))
+    check_copies(
+        layout, "row", lambda copy, originals: found[copy].differing_row([found[each] for each in originals])
+    )
+    names = found[layout.files[0]].features
+    parts = {file: found[file] for file in layout.sources.values()}
+    return parts, Form(len(names), False, missing or "keep"), names
 
 
 def _sha256(files: list[Path]) -> str:
