@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -52,8 +52,9 @@ def parse(
     Parquet: rows in file order, in the columns of `scan_letor`.
     JSON, also returned: dataset, rows, queries, features, source_sha256 (of the parts' text, one file after the other),
     megabytes (of the Parquet files), parts (rows, queries, rows a grade and the SHA-256 of its Parquet file, of each)
-    and folds; where they are: note (what was decided that nobody declared), missing (what missing values became, if it
-    was declared), missing_values (rows without a value, by feature), names (a table's own of its features).
+    and folds; where they are: note (what was decided that nobody declared), division (of files that were divided the
+    part of each query, a digit each in the files' order), missing (what missing values became, if it was declared),
+    missing_values (rows without a value, by feature), names (a table's own of its features).
     seed divides the queries of a single file into five parts; folders come divided.
     features: the width of sparse rows. columns: of tables.
     missing: what missing values become; None: `least` in text, where they are NULL, `keep` in tables.
@@ -69,9 +70,8 @@ def parse(
             check_copies(layout)
             sources, form, names = *_texts(files, out.parent, features, missing), None
         check_memory(Path(path), sum(int(source.rows.sum()) for source in sources.values()), form.width)
-        writers = {
-            number: partial(_write, part, form) for number, part in _parts(layout, sources, seed).items()
-        }
+        parts = _parts(layout, sources, seed)
+        writers = {number: partial(_write, part, form) for number, part in parts.items()}
         written = write_parts(out, COLLECTION, writers)
         without = sum((part.pop("missing_values") for part in written.values()), Counter())
         meta = {
@@ -85,6 +85,7 @@ def parse(
             "folds": layout.folds,
         }
     more = {"note": layout.note, "missing": missing, "missing_values": without, "names": names}
+    more["division"] = _division(sources.values(), parts) if layout.slots else None
     write_json(out / COLLECTION, meta := meta | {key: value for key, value in more.items() if value})
     return meta
 
@@ -156,6 +157,18 @@ def _parts(layout: Layout, sources: Mapping[Path, Source | Table], seed: int) ->
             for part in own
         }
     return {part: parts[part] for part in sorted(parts)}
+
+
+def _division(sources: Iterable[Source | Table], parts: Mapping[int, Part]) -> str:
+    """The part of each query, a digit each, in the files' order."""
+    digits = []
+    for source in sources:
+        own = np.empty(len(source.qids), np.int64)
+        for number, part in parts.items():
+            if part.source is source:
+                own[part.queries] = number
+        digits += map(str, own.tolist())
+    return "".join(digits)
 
 
 def _write(part: Part, form: Form, path: Path) -> dict[str, Any]:
