@@ -14,6 +14,8 @@ from typing import Any
 
 from snakemake.logging import ColorizingTextHandler, DefaultFormatter, show_logs
 
+from gradrank.results import Results
+
 CLOSING = "closing"  # a record that has this comes last, after the failures
 # Messages of Snakemake that are the same every time, or of interest to nobody but those who plan the next job.
 ROUTINE = re.compile(
@@ -97,6 +99,9 @@ class RunLog:
         if not ROUTINE.match(text):
             self._clear()
             self._default.emit(record)
+        report = Results().report_path
+        if text.startswith("Nothing to be done") and report.is_file():  # no job, so the workflow says nothing
+            self._closing.append(f"The report: {report.resolve()}")
 
     _error = _message  # an exception's, such as a fault in params.yaml
 
