@@ -17,12 +17,13 @@ from snakemake.logging import ColorizingTextHandler, DefaultFormatter, show_logs
 from gradrank.results import Results
 
 CLOSING = "closing"  # a record that has this comes last, after the failures
-# Messages of Snakemake that are the same every time, or of interest to nobody but those who plan the next job.
+# Messages of Snakemake that are the same every time, that are of interest to nobody but those who plan the next job, or
+# that repeat a failed job's command.
 ROUTINE = re.compile(
     r"Using (workflow specific profile|shell)|Assuming unrestricted|Building DAG|Provided (cores|remote|resources)|"
     r"Rules claiming|Conda environments|Singularity|Group jobs|Select jobs|Execute \d+ jobs|Complete log|Elapsed time|"
     r"Exiting because a job execution failed|Removing (output files of failed job|temporary)|Job rate limit|"
-    r"Shutting down|WorkflowError:\s+At least one job did not complete|$"
+    r"Shutting down|WorkflowError:\s+At least one job did not complete|RuleException:\s+CalledProcessError|$"
 )
 
 

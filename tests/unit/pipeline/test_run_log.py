@@ -118,6 +118,9 @@ def test_what_is_not_routine_is_printed(run, tmp_path, monkeypatch):
     log.take(record(msg="Trying to restart job 3."))
     log.take(record(LogEvent.ERROR, "WorkflowError:\nparams.yaml: a fault"))
     log.take(record(LogEvent.ERROR, "WorkflowError:\nAt least one job did not complete successfully."))
+    log.take(
+        record(LogEvent.ERROR, "RuleException:\nCalledProcessError in file train.smk, line 28:\nCommand 'x'")
+    )
     log.close()
     first, *others = stream.getvalue().splitlines()
     assert first.startswith("Nothing to be done")
