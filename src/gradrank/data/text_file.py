@@ -131,7 +131,7 @@ def _heads(
             buffer[position + 4]
         )
         if is_text:
-            expected = "a whole number as query id, as in the first row (`text_ids=True`: ids are text)"
+            expected = "a whole number as query id (`text_ids=True`: ids are text)"
             raise TextIds(str(bad_line(text, offset + position, expected)))
         raise bad_line(text, offset + position, "qid:<query> after the grade")
     if known is not None:
