@@ -114,6 +114,9 @@ def _of_methods(names: Sequence[str], params: Path) -> dict[str, str]:
         name = waiting.pop(0)
         if name not in variants and name not in models():
             raise GradrankError(unknown("model", name, {*variants, *models()}))
+        if name in variants and known.imported(name):
+            found[name] = ""  # only its owners know
+            continue
         found[name] = cited_text(known.model(name) if name in variants else get_model(name))
         waiting += known.members(name) if name in variants else ()
     return found

@@ -1,43 +1,12 @@
-"""The workflow as a module of another one, its rules under a prefix."""
+"""The workflow as a module of another one, its rules under a prefix, as docs/changes.md has it."""
 
-OTHER = """from gradrank.pipeline.code_closure import WORKFLOW
+import re
 
+from conftest import ROOT
 
-configfile: "params.yaml"
-
-
-module gradrank:
-    snakefile:
-        WORKFLOW / "Snakefile"
-    config:
-        config
-
-
-use rule * from gradrank as ltr_*
-
-
-onstart:
-    gradrank.onstart()
-
-
-onsuccess:
-    gradrank.onsuccess()
-
-
-onerror:
-    gradrank.onerror()
-
-
-rule paper:
-    default_target: True
-    input:
-        rules.ltr_synthetic_net.input,
-        tables="results/synthetic_net/tables",
-    output:
-        "paper/table.md",
-    shell:
-        "cp {input.tables}/main.md {output}"
-"""
+OTHER = re.search(r"```python\n(.*?)```", (ROOT / "docs/changes.md").read_text(encoding="utf-8"), re.DOTALL)[
+    1
+]
 
 
 def test_rules_have_other_names_in_another_workflow(project):

@@ -7,13 +7,13 @@ Three layouts are recognised, in the folder given or in the only folder below it
 - `one_fold`: a training, a validation and a test file: parts 1, 2 and 3, one fold.
 - `single_file`: one file. Its queries are divided into five parts, rotated like LETOR's.
 
-A file is text (.txt, .svm, .letor, .libsvm, .dat), packed or not (.gz, .xz, .zst), or outside of folds a table
-(.parquet, .csv). Its name may be any of NAMES, in any letter case: LETOR 3.0 has trainingset.txt where LETOR 4.0 has
-train.txt. Without a validation file one is held out: in five folds the part that the rotation validates on, which the
-training file then holds too; in one fold a quarter of the training file's queries.
+A file is text (.txt, .svm, .letor, .libsvm, .dat) or a table (.parquet, .csv), packed or not (.gz, .xz, .zst). Its name
+may be any of NAMES, in any letter case: LETOR 3.0 has trainingset.txt where LETOR 4.0 has train.txt. Without a
+validation file one is held out: in five folds the part that the rotation validates on, which the training file then
+holds too; in one fold a quarter of the training file's queries.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, permutations
 from pathlib import Path
@@ -45,7 +45,7 @@ EXPECTED = (
     "expected S1.txt to S5.txt, or Fold1 to Fold5 with train.txt, vali.txt and test.txt each, "
     "or train.txt, vali.txt and test.txt, or the path of one file. Of the names "
     + "; ".join(f"{split}: {', '.join(names)}" for split, names in NAMES.items())
-    + f" any is accepted, in any letter case, with {', '.join((*TEXT, *TABLES))}, text also with {', '.join(PACKED)}"
+    + f" any is accepted, in any letter case, with {', '.join((*TEXT, *TABLES))}, each also packed: {', '.join(PACKED)}"
 )
 
 
@@ -75,7 +75,7 @@ class Layout:
 
 
 def is_table(path: Path) -> bool:
-    return path.suffix.lower() in TABLES
+    return plain_name(path).suffix.lower() in TABLES
 
 
 def find_layout(path: Path | str) -> Layout:
@@ -152,7 +152,7 @@ def _five_fold(folder: Path) -> Layout | None:
         (k, split): path
         for k in folders
         for split in SPLITS
-        if (path := _named(folders[k], TEXT, *NAMES[split]))
+        if (path := _named(folders[k], (*TEXT, *TABLES), *NAMES[split]))
     }
     if not any(stored.values()) and not folders:
         return None
@@ -207,20 +207,28 @@ def _one_fold(folder: Path) -> Layout | None:
     return Layout("one_fold", {1: train, 2: train, 3: test}, {}, ONE_FOLD, HELD_OUT, note=note)
 
 
-def check_copies(layout: Layout) -> None:
-    """Raise GradrankError where a fold's file is not, byte for byte, the parts that it should consist of."""
+def differing_line(copy: Path, originals: Sequence[Path]) -> int | None:
+    """The first line, from 1, in which a text differs from others one after the other; None where it repeats them."""
+    return _first_difference(blocks(copy), chain.from_iterable(map(blocks, originals)))
+
+
+def check_copies(
+    layout: Layout,
+    unit: str = "line",
+    difference: Callable[[Path, Sequence[Path]], int | None] = differing_line,
+) -> None:
+    """Raise GradrankError where a fold's file is not the parts that it should consist of: of text, byte for byte."""
     for copy, parts in layout.copies.items():
         differing = []
         for order in [parts] if layout.in_order else permutations(parts):
-            originals = chain.from_iterable(blocks(layout.sources[part]) for part in order)
-            line = _first_difference(blocks(copy), originals)
-            if line is None:
+            number = difference(copy, [layout.sources[part] for part in order])
+            if number is None:
                 break
-            differing.append(line)
+            differing.append(number)
         else:
             named = " + ".join(str(layout.sources[part]) for part in parts)
             raise GradrankError(
-                f"{copy}: line {max(differing)}: differs from {named}, which this file of a fold must repeat"
+                f"{copy}: {unit} {max(differing)}: differs from {named}, which this file of a fold must repeat"
             )
 
 

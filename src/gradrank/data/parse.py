@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -52,26 +52,26 @@ def parse(
     Parquet: rows in file order, in the columns of `scan_letor`.
     JSON, also returned: dataset, rows, queries, features, source_sha256 (of the parts' text, one file after the other),
     megabytes (of the Parquet files), parts (rows, queries, rows a grade and the SHA-256 of its Parquet file, of each)
-    and folds; where they are: note (what was decided that nobody declared), missing (what missing values became, if it
-    was declared), missing_values (rows without a value, by feature), names (a table's own of its features).
+    and folds; where they are: note (what was decided that nobody declared), division (of files that were divided the
+    part of each query, a digit each in the files' order), missing (what missing values became, if it was declared),
+    missing_values (rows without a value, by feature), names (a table's own of its features).
     seed divides the queries of a single file into five parts; folders come divided.
     features: the width of sparse rows. columns: of tables.
     missing: what missing values become; None: `least` in text, where they are NULL, `keep` in tables.
     Raises GradrankError at a bad line; `out` then stays as it was.
     """
     layout, out = find_layout(path), Path(out)
-    check_copies(layout)
     files = list(dict.fromkeys(layout.sources.values()))
     with ThreadPoolExecutor(1) as pool:
         digest = pool.submit(_sha256, files)  # beside all that follows
-        if any(map(is_table, files)):
-            sources, form, names = _tables(files, columns, missing)
+        if any(map(is_table, layout.files)):
+            sources, form, names = _tables(layout, columns, missing)
         else:
+            check_copies(layout)
             sources, form, names = *_texts(files, out.parent, features, missing), None
         check_memory(Path(path), sum(int(source.rows.sum()) for source in sources.values()), form.width)
-        writers = {
-            number: partial(_write, part, form) for number, part in _parts(layout, sources, seed).items()
-        }
+        parts = _parts(layout, sources, seed)
+        writers = {number: partial(_write, part, form) for number, part in parts.items()}
         written = write_parts(out, COLLECTION, writers)
         without = sum((part.pop("missing_values") for part in written.values()), Counter())
         meta = {
@@ -85,6 +85,7 @@ def parse(
             "folds": layout.folds,
         }
     more = {"note": layout.note, "missing": missing, "missing_values": without, "names": names}
+    more["division"] = _division(sources.values(), parts) if layout.slots else None
     write_json(out / COLLECTION, meta := meta | {key: value for key, value in more.items() if value})
     return meta
 
@@ -106,15 +107,20 @@ def _texts(
 
 
 def _tables(
-    files: list[Path], columns: Columns, missing: Missing | None
+    layout: Layout, columns: Columns, missing: Missing | None
 ) -> tuple[dict[Path, Table], Form, list[str]]:
-    if mixed := [str(file) for file in files if not is_table(file)]:
+    """Each part's table, the form of the rows, and the features' own names."""
+    if mixed := [str(file) for file in layout.files if not is_table(file)]:
         raise GradrankError(
             f"{', '.join(mixed)}: text beside tables; give all parts of a collection in one form"
         )
-    found = read_tables(files, columns)
-    names = found[0].features
-    return dict(zip(files, found, strict=True)), Form(len(names), False, missing or "keep"), names
+    found = dict(zip(layout.files, read_tables(layout.files, columns), strict=True))
+    check_copies(
+        layout, "row", lambda copy, originals: found[copy].differing_row([found[each] for each in originals])
+    )
+    names = found[layout.files[0]].features
+    parts = {file: found[file] for file in layout.sources.values()}
+    return parts, Form(len(names), False, missing or "keep"), names
 
 
 def _sha256(files: list[Path]) -> str:
@@ -151,6 +157,18 @@ def _parts(layout: Layout, sources: Mapping[Path, Source | Table], seed: int) ->
             for part in own
         }
     return {part: parts[part] for part in sorted(parts)}
+
+
+def _division(sources: Iterable[Source | Table], parts: Mapping[int, Part]) -> str:
+    """The part of each query, a digit each, in the files' order."""
+    digits = []
+    for source in sources:
+        own = np.empty(len(source.qids), np.int64)
+        for number, part in parts.items():
+            if part.source is source:
+                own[part.queries] = number
+        digits += map(str, own.tolist())
+    return "".join(digits)
 
 
 def _write(part: Part, form: Form, path: Path) -> dict[str, Any]:

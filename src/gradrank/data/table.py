@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from gradrank.data.compressed import blocks, is_packed, plain_name
 from gradrank.data.letor import schema
 from gradrank.data.rows import Missing, fill
 from gradrank.data.scan import HIGHEST_GRADE
@@ -52,6 +54,19 @@ class Table:
     def error_at(self, query: int, message: str) -> GradrankError:
         return GradrankError(f"{self.path}: row {self.starts[query] + 1}: {message}")
 
+    def differing_row(self, others: Sequence["Table"]) -> int | None:
+        """The first row, from 1, that is another than in `others` one after the other; None where this repeats them."""
+        theirs = pl.concat([other.frame for other in others])
+        if self.frame.equals(theirs):
+            return None
+        shared = min(len(self.frame), len(theirs))
+        same = pl.select(
+            pl.all_horizontal(
+                own.head(shared).eq_missing(theirs[own.name].head(shared)) for own in self.frame
+            ).alias("same")
+        )["same"]
+        return shared + 1 if same.all() else int(same.arg_min()) + 1
+
     def taken(self, queries: np.ndarray, missing: Missing) -> pl.DataFrame:
         """The rows of the queries at these positions, in the columns of `schema`."""
         rows = np.concatenate(
@@ -89,12 +104,14 @@ def read_tables(paths: Sequence[Path], columns: Columns) -> list[Table]:
 
 
 def _read(path: Path) -> pl.DataFrame:
+    kind = plain_name(path).suffix.lower()
+    content = BytesIO(b"".join(blocks(path))) if is_packed(path) else path
     try:
-        if path.suffix.lower() == ".parquet":
-            return pl.read_parquet(path, glob=False)
-        return pl.read_csv(path, infer_schema_length=None, glob=False)
+        if kind == ".parquet":
+            return pl.read_parquet(content, glob=False)
+        return pl.read_csv(content, infer_schema_length=None, glob=False)
     except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
-        raise GradrankError(f"{path}: not a {path.suffix[1:]} table: {str(error).splitlines()[0]}") from None
+        raise GradrankError(f"{path}: not a {kind[1:]} table: {str(error).splitlines()[0]}") from None
 
 
 def _roles(path: Path, frame: pl.DataFrame, columns: Columns) -> tuple[dict[str, str], list[str]]:

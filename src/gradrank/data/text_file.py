@@ -130,8 +130,10 @@ def _heads(
         is_text = bytes(buffer[position : position + 5]).startswith(b"qid:") and not tokens.ends_token(
             buffer[position + 4]
         )
-        error = bad_line(text, offset + position, "qid:<query> after the grade")
-        raise TextIds(str(error)) if is_text else error
+        if is_text:
+            expected = "a whole number as query id (`text_ids=True`: ids are text)"
+            raise TextIds(str(bad_line(text, offset + position, expected)))
+        raise bad_line(text, offset + position, "qid:<query> after the grade")
     if known is not None:
         rows = np.flatnonzero(qids >= 0)
         firsts = rows[np.unique(qids[rows], return_index=True)[1]]

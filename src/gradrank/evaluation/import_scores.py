@@ -5,6 +5,7 @@ The files are as of `gradrank.evaluation.score_files.read_scores`. What they lea
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,31 @@ def _part(path: Path, data: Path, parts: Sequence[int], whole: Sequence[int], sp
 def _cut(
     path: Path, data: Path, whole: Sequence[int], split: str
 ) -> Mapping[int, tuple[np.ndarray, np.ndarray]]:
-    _, scores, ranked = read_ranking(path, read_judgements(data, whole), split)
+    """By part scores and `ranked` of a file that ranks all rows, in the order of the user's own file or files."""
+    stored = read_judgements(data, whole)
+    queries = _file_order(describe(data).get("division"), len(stored.qids))
+    sizes = np.diff(stored.offsets)
+    rows = np.concatenate([np.arange(stored.offsets[q], stored.offsets[q + 1]) for q in queries.tolist()])
+    own = replace(
+        stored,
+        labels=stored.labels[rows],
+        offsets=np.r_[0, np.cumsum(sizes[queries])],
+        qids=stored.qids[queries],
+        docids=None if stored.docids is None else stored.docids[rows],
+        names=None if stored.names is None else stored.names[queries],
+    )
+    found = read_ranking(path, own, split)[1:]
+    back = np.argsort(rows)
     ends = np.cumsum([len(read_judgements(data, [part]).labels) for part in whole])
-    pieces = zip(np.split(scores, ends[:-1]), np.split(ranked, ends[:-1]), strict=True)
-    return dict(zip(whole, pieces, strict=True))
+    pieces = (np.split(values[back], ends[:-1]) for values in found)
+    return dict(zip(whole, zip(*pieces, strict=True), strict=True))
+
+
+def _file_order(division: str | None, queries: int) -> np.ndarray:
+    """(q,) positions of the queries among the stored ones, part after part, in the order of the files.
+
+    division: the part of each query in that order, of files that were divided; None: parts are whole files.
+    """
+    if division is None:
+        return np.arange(queries)
+    return np.argsort(np.argsort(np.array(list(division)), kind="stable"))

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from string import Template
 
+from gradrank.data.compressed import plain_name
 from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
 from gradrank.pipeline.code_closure import PACKAGE
@@ -46,10 +47,16 @@ def init(folder: Path, data: Path | None = None) -> list[Path]:
 
 
 def next_command(folder: Path) -> str:
-    """What to type after `init`; a Snakemake that the shell does not find is named by its place."""
-    beside = Path(sys.executable).with_name("snakemake")
-    found = shutil.which("snakemake") or not beside.is_file()
-    return f"cd {shlex.quote(str(folder))} && {'snakemake' if found else shlex.quote(str(beside))} --cores 2"
+    """What to type after `init`."""
+    return f"cd {shlex.quote(str(folder))} && {typed('snakemake', folder)} --cores 2"
+
+
+def typed(command: str, folder: Path) -> str:
+    """A command of this environment as one types it in `folder`: by its place where the shell does not find it."""
+    beside, here = Path(sys.prefix, "bin", command), folder.resolve()
+    if shutil.which(command) or not beside.is_file():
+        return command
+    return shlex.quote(str(beside.relative_to(here) if beside.is_relative_to(here) else beside))
 
 
 def _own_data(folder: Path, data: Path) -> str:
@@ -57,6 +64,6 @@ def _own_data(folder: Path, data: Path) -> str:
     find_layout(data)
     path, base = data.resolve(), folder.resolve()
     shown = path.relative_to(base) if path.is_relative_to(base) else path
-    values = {"path": str(shown), "title": path.stem}
+    values = {"path": str(shown), "title": plain_name(path).stem}
     quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}  # JSON is YAML
     return Template((PROJECT / OWN_DATA).read_text(encoding="utf-8")).substitute(quoted)

@@ -176,6 +176,7 @@ def _import(
             client.log_inputs(run.info.run_id, datasets=given)
             _log(client, run, result, data, root.folder / ".track.partial")
         if swept and (new or above.info.status != FINISHED):
+            client.log_inputs(above.info.run_id, datasets=given)
             client.set_terminated(above.info.run_id)
         _mark_current(client, experiment, result, run.info.run_id)
         tracked.append(Tracked(dataset, name, run.info.run_id, new))
@@ -222,6 +223,9 @@ def _log(client: "MlflowClient", run: "Run", result: Result, data: dict[str, Any
     log_numbers(client, run, described, means(result.method, convention, start))
     for seed, folds in result.by_seed().items():
         own = run if seed is None else _seed_run(client, run, result, seed)
+        if seed is not None:
+            given = dataset_input(result.method.dataset, result.specs[0], data)
+            client.log_inputs(own.info.run_id, datasets=[given])
         described = parameters(folds[0].spec(), convention, data)
         log_numbers(client, own, described, training(folds, own.info.start_time))
         if folds[0].spec()["model"] != IMPORTED:

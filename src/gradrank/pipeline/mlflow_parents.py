@@ -63,7 +63,7 @@ def sweep_run(client: "MlflowClient", experiment: str, above: "Run", dataset: st
 def log_pictures(client: "MlflowClient", run: "Run", tables: Path, figures: Path) -> None:
     """Tables and figures, as far as they are there, as artefacts in folders of these names."""
     for name, folder in (("tables", tables), ("figures", figures)):
-        for path in sorted(folder.glob("*")) if folder.is_dir() else ():
+        for path in sorted(folder.glob("[!.]*")):  # Snakemake leaves a hidden file in folders
             if path.is_file() and (name == "tables" or path.suffix == ".svg"):
                 client.log_artifact(run.info.run_id, str(path), name)
 

@@ -14,13 +14,16 @@ from typing import Any
 
 from snakemake.logging import ColorizingTextHandler, DefaultFormatter, show_logs
 
+from gradrank.results import Results
+
 CLOSING = "closing"  # a record that has this comes last, after the failures
-# Messages of Snakemake that are the same every time, or of interest to nobody but those who plan the next job.
+# Messages of Snakemake that are the same every time, that are of interest to nobody but those who plan the next job, or
+# that repeat a failed job's command.
 ROUTINE = re.compile(
     r"Using (workflow specific profile|shell)|Assuming unrestricted|Building DAG|Provided (cores|remote|resources)|"
     r"Rules claiming|Conda environments|Singularity|Group jobs|Select jobs|Execute \d+ jobs|Complete log|Elapsed time|"
     r"Exiting because a job execution failed|Removing (output files of failed job|temporary)|Job rate limit|"
-    r"Shutting down|WorkflowError:\s+At least one job did not complete|$"
+    r"Shutting down|WorkflowError:\s+At least one job did not complete|RuleException:\s+CalledProcessError|$"
 )
 
 
@@ -97,6 +100,9 @@ class RunLog:
         if not ROUTINE.match(text):
             self._clear()
             self._default.emit(record)
+        report = Results().report_path
+        if text.startswith("Nothing to be done") and report.is_file():  # no job, so the workflow says nothing
+            self._closing.append(f"The report: {report.resolve()}")
 
     _error = _message  # an exception's, such as a fault in params.yaml
 

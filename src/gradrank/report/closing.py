@@ -1,9 +1,11 @@
 """What a run says when it ends: the best methods of each data set, where the report is, what to try next."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.short_lists import warning
+from gradrank.git import git
+from gradrank.pipeline.init import typed
 from gradrank.report.contents import headline
 from gradrank.report.tables.numbers import number
 from gradrank.report.tables.summary_tables import read_tables
@@ -24,10 +26,23 @@ def closing(results: Results, conventions: Mapping[str, str]) -> str:
             "",
             f"The report: {report}",
             f"Its tables (CSV, Markdown, LaTeX) and figures (SVG): {report.with_suffix('')}, {results.folder}/*/tables",
-            "Next: change a value in params.yaml and run the same command: only what depends on it is made again.",
-            "      `gradrank diff HEAD results` says what moved and whether it is real, `gradrank cite` prints BibTeX.",
+            *_next(results, conventions),
         ]
     )
+
+
+def _next(results: Results, datasets: Iterable[str]) -> Iterator[str]:
+    """What to try: a change, and a diff with the last commit, or where that has no such results with a copy."""
+    kept = (results.dataset(dataset).summary_path.resolve() for dataset in datasets)
+    committed = any(
+        git("cat-file", "-e", f"HEAD:./{path.name}", folder=path.parent) is not None for path in kept
+    )
+    after, command = results.folder, typed("gradrank", results.project)
+    before = "HEAD" if committed else f"{after}_before"
+    copied = "" if committed else f"`cp -r {after} {before}`, "
+    yield f"Next: {copied}change a value in params.yaml, run the same command: only what depends on it is made again."
+    yield f"      `{command} diff {before} {after}` says what moved and whether it is real."
+    yield f"      `{command} cite` prints BibTeX."
 
 
 def _best(own: DataSet, convention: str) -> Iterator[str]:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradrank.data.collection import Collection
 from gradrank.data import pairs as module
-from gradrank.data.pairs import crucial_pairs, pair_counts, pairs as write_pairs
+from gradrank.data.collection import Collection
+from gradrank.data.pairs import crucial_pairs, pair_counts
+from gradrank.data.pairs import pairs as write_pairs
 from gradrank.files import sha256
 from made_collection import store
 
@@ -55,7 +56,9 @@ def collection(path, graded_by_part: dict[int, list[list[int]]]):
     for part, graded in graded_by_part.items():
         labels, offsets = flat(graded)
         qids = np.repeat(np.arange(len(graded)), np.diff(offsets))
-        parts[part] = pl.DataFrame({"qid": qids, "label": labels.astype(np.int16), "f1": labels.astype(np.float32)})
+        parts[part] = pl.DataFrame(
+            {"qid": qids, "label": labels.astype(np.int16), "f1": labels.astype(np.float32)}
+        )
     return store(path, parts)
 
 
@@ -70,7 +73,10 @@ def test_the_files_have_the_pairs_of_each_part_whatever_the_batch(tmp_path, monk
         frame, expected = pl.read_parquet(path), brute_force(graded, ties=False)
         assert frame.schema == dict.fromkeys(("query", "better", "worse"), pl.Int32)
         assert frame.rows() == expected
-        assert (described[str(part)]["pairs"], described[str(part)]["sha256"]) == (len(expected), sha256(path))
+        assert (described[str(part)]["pairs"], described[str(part)]["sha256"]) == (
+            len(expected),
+            sha256(path),
+        )
 
 
 def test_a_collection_reads_back_the_pairs_of_the_parts_it_asks_for(tmp_path):
@@ -103,8 +109,10 @@ def test_mq2007_has_the_pairs_that_its_grade_histograms_imply(mq2007, tmp_path):
     described = json.loads((tmp_path / "pairs/pairs.json").read_text())["parts"]
     queries = 0
     for part in range(1, 6):
-        grades = pl.read_parquet(mq2007 / f"part{part}.parquet").group_by("qid").agg(
-            *((pl.col("label") == grade).sum().cast(pl.Int64).alias(f"n{grade}") for grade in range(3))
+        grades = (
+            pl.read_parquet(mq2007 / f"part{part}.parquet")
+            .group_by("qid")
+            .agg(*((pl.col("label") == grade).sum().cast(pl.Int64).alias(f"n{grade}") for grade in range(3)))
         )
         n0, n1, n2 = grades["n0"], grades["n1"], grades["n2"]
         assert described[str(part)]["pairs"] == (n0 * n1 + n1 * n2 + n0 * n2).sum()

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from gradrank.data import letor, text_file as source
+from gradrank.data import letor
+from gradrank.data import text_file as source
 from gradrank.data.compressed import Plain
 from gradrank.data.parse import parse
 from gradrank.data.rows import read_rows
@@ -153,7 +154,9 @@ def test_refused_lines_of_sparse_data(tmp_path):
 
 
 def test_more_features_than_memory_holds_are_refused_with_a_way_out(tmp_path):
-    with pytest.raises(GradrankError, match=r"999,999,999 features take .* GB, .*this process may take .*modulo 4,096"):
+    with pytest.raises(
+        GradrankError, match=r"999,999,999 features take .* GB, .*this process may take .*modulo 4,096"
+    ):
         written(tmp_path, SPARSE + "0 qid:6 999999999:1\n")
 
 
@@ -299,11 +302,16 @@ def test_how_the_text_is_cut_into_chunks_does_not_show(tmp_path, monkeypatch):
         for q in range(40)
         for _ in range(dice.randrange(1, 9))
     ]
-    whole, meta = written(tmp_path, "".join(lines)), json.loads((tmp_path / "out/collection.json").read_text())
+    whole, meta = (
+        written(tmp_path, "".join(lines)),
+        json.loads((tmp_path / "out/collection.json").read_text()),
+    )
     monkeypatch.setattr(letor, "CHUNK_BYTES", 300)
     monkeypatch.setattr(source, "BLOCK_BYTES", 200)
     assert written(tmp_path, "".join(lines)).equals(whole)
-    assert json.loads((tmp_path / "out/collection.json").read_text())["source_sha256"] == meta["source_sha256"]
+    assert (
+        json.loads((tmp_path / "out/collection.json").read_text())["source_sha256"] == meta["source_sha256"]
+    )
     with pytest.raises(GradrankError, match=rf"line {len(lines) + 1}: expected feature 2 "):
         written(tmp_path, "".join(lines) + "0 qid:99 1:1\n")
 
@@ -338,7 +346,10 @@ def test_single_file_is_divided_by_whole_queries_with_the_seed(tmp_path):
 
 
 def test_four_queries_cannot_be_divided(tmp_path):
-    with pytest.raises(GradrankError, match=r"data\.txt: 4 queries; dividing a file into five parts takes at least 5: give more"):
+    with pytest.raises(
+        GradrankError,
+        match=r"data\.txt: 4 queries; dividing a file into five parts takes at least 5: give more",
+    ):
         written(tmp_path, DENSE[: DENSE.rindex("2 qid:5")])
 
 

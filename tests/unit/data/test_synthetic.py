@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import kstest
 
 from gradrank.data import synthetic
-from gradrank.data.parse import parse
 from gradrank.data.pairs import crucial_pairs
+from gradrank.data.parse import parse
 from gradrank.errors import GradrankError
 
 TARGETS = ("net", "poly")

@@ -5,6 +5,7 @@ import json
 import polars as pl
 import pytest
 
+from gradrank.data.parse import parse
 from gradrank.errors import GradrankError
 from gradrank.evaluation.elsewhere import fault, score_files
 from gradrank.evaluation.evaluate import evaluate_folds
@@ -58,6 +59,26 @@ def test_one_run_of_the_whole_collection_that_leaves_documents_out(tmp_path, dat
     assert values["qid"].to_list() == [30, 40, 10]
     assert values["mrr"].to_list() == [0.0, pytest.approx(1 / 3), pytest.approx(1 / 3)]
     assert "ranks 11 of 12 documents" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["lines", "run"])
+def test_of_a_file_that_was_divided_the_ranking_has_the_file_s_own_order(tmp_path, form):
+    text, scores, runs = [], [], []
+    for query in (50, 20, 70, 10, 90, 30, 60):
+        for at in range(3):
+            text.append(f"{int(at == query % 3)} qid:{query} 1:{at}")
+            scores.append(f"{int(at == query % 3)}")
+            runs.append(f"{query} Q0 {len(text):010d} 0 {scores[-1]} x")  # as `gradrank predict` numbers rows
+    (tmp_path / "mine.txt").write_text("\n".join(text) + "\n")
+    (tmp_path / "scores.txt").write_text("\n".join(scores if form == "lines" else runs) + "\n")
+    stored = tmp_path / "data/mine"
+    assert sorted(parse(tmp_path / "mine.txt", stored, 3, "mine")["division"]) == list("1122345")
+    method = Method(tmp_path / "results/mine/theirs")
+    for fold in range(1, 6):
+        import_scores(f"{tmp_path}/scores.txt", stored, fold, 3, method.fold(fold).folder)
+    spec = {"model": "imported", "dataset": "mine", "seed": 3, "params": {"scores": f"{tmp_path}/scores.txt"}}
+    evaluate_folds(method.folder, stored, spec, ["standard"], ["mrr"])
+    assert pl.read_parquet(method.per_query_path)["mrr"].to_list() == [1.0] * 7
 
 
 def test_every_part_where_the_pattern_names_it(tmp_path, data):

@@ -20,11 +20,13 @@ def test_the_files_are_those_of_the_checkout(tmp_path):
 
 
 def test_the_next_command_finds_snakemake(tmp_path, monkeypatch):
-    (tmp_path / "snakemake").touch(mode=0o755)
-    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/snakemake").touch(mode=0o755)
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
     monkeypatch.setenv("PATH", "/nowhere")
-    assert next_command(Path("a b")) == f"cd 'a b' && {tmp_path}/snakemake --cores 2"
-    monkeypatch.setenv("PATH", str(tmp_path))
+    assert next_command(Path("a b")) == f"cd 'a b' && {tmp_path}/bin/snakemake --cores 2"
+    assert next_command(tmp_path) == f"cd {tmp_path} && bin/snakemake --cores 2"
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     assert next_command(Path("new")) == "cd new && snakemake --cores 2"
 
 

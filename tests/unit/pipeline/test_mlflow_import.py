@@ -213,6 +213,8 @@ def test_variants_studies_and_seeds_lie_below_their_own_runs(tmp_path, monkeypat
     }
     runs = {run.info.run_name: run for run in all_runs(uri)}
     assert {run.info.status for run in runs.values()} == {"FINISHED"}
+    given = {name: len(run.inputs.dataset_inputs) for name, run in runs.items()}
+    assert given == dict.fromkeys(runs, 1) | {"arsm": 0}
     assert runs["arsm"].data.params["models"] == '["plain", "own-loss=ap"]'
     found = {name: artefacts(client(uri), run.info.run_id) for name, run in runs.items()}
     assert found["toy"] == ["figures/ranks.svg"] and found["arsm"] == [

@@ -101,12 +101,26 @@ def test_a_line_a_finished_job(run):
     ]
 
 
-def test_what_is_not_routine_is_printed(run):
+def test_a_call_with_nothing_to_do_says_where_the_report_is(run, tmp_path, monkeypatch):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/report.html").touch()
+    monkeypatch.chdir(tmp_path)
+    log, stream = run()
+    log.take(record(msg="Nothing to be done (all requested files are present and up to date)."))
+    log.close()
+    assert stream.getvalue().splitlines()[1:] == [f"The report: {tmp_path}/results/report.html"]
+
+
+def test_what_is_not_routine_is_printed(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     log, stream = run()
     log.take(record(msg="Nothing to be done (all requested files are present and up to date)."))
     log.take(record(msg="Trying to restart job 3."))
     log.take(record(LogEvent.ERROR, "WorkflowError:\nparams.yaml: a fault"))
     log.take(record(LogEvent.ERROR, "WorkflowError:\nAt least one job did not complete successfully."))
+    log.take(
+        record(LogEvent.ERROR, "RuleException:\nCalledProcessError in file train.smk, line 28:\nCommand 'x'")
+    )
     log.close()
     first, *others = stream.getvalue().splitlines()
     assert first.startswith("Nothing to be done")

@@ -1,0 +1,22 @@
+"""docs/conventions.md says what one ranking of MQ2007 reaches under three programs."""
+
+from pathlib import Path
+
+import polars as pl
+
+from gradrank.evaluation.evaluate import evaluate_file
+
+PAGE = Path(__file__).parents[2] / "docs/conventions.md"
+
+
+def test_the_page_s_numbers_of_mq2007(mq2007, tmp_path):
+    parts = [pl.read_parquet(mq2007 / f"part{part}.parquet", columns=["f25"]) for part in range(1, 6)]
+    scores = tmp_path / "bm25.parquet"
+    pl.concat(parts).select(score="f25").write_parquet(scores)
+    letor4, ranklib, lightgbm = (
+        f"{evaluate_file(scores, mq2007, convention, ['ndcg@10'])['ndcg@10'].mean():.3f}".lstrip("0")
+        for convention in ("letor4", "ranklib", "lightgbm")
+    )
+    assert f"BM25 (feature 25), NDCG@10\n{letor4}, {ranklib} and {lightgbm}." in PAGE.read_text(
+        encoding="utf-8"
+    )
