@@ -17,16 +17,11 @@ from gradrank.pipeline.studies import get_study, study_names
 from gradrank.report.contents import study_pages
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.summary import summary
+from gradrank.report.tables.table import Column
 from gradrank.results import Results
 from gradrank.studies.kit import writing as study_files
 from gradrank.studies.kit.comparison import alone, beside, comparison
-from gradrank.studies.kit.study import (
-    Column,
-    Figure,
-    Inputs,
-    Section,
-    Table,
-)
+from gradrank.studies.kit.study import Figure, Inputs, Section, Table
 from gradrank.studies.kit.writing import study as write_study
 from made_results import make_results
 from made_study import make_collection

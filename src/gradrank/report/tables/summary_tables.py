@@ -69,7 +69,6 @@ DEFINITIONS = {
     "folds": Definition(
         "Test results on {}, fold by fold",
         fold_means,
-        in_file_order,
         (*MODEL_METRIC, Column("fold", form="d"), Column("mean", form=".4f"), Column("queries", form="d")),
         Wide(("convention", "model", "metric"), "fold", "{mean}"),
         "Mean over a fold's test queries.",
