@@ -154,4 +154,4 @@ def test_latex_takes_every_table(tables, tmp_path):
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
     assert done.returncode == 0, done.stdout[-2000:]
-    assert len(paths) == 7
+    assert len(paths) == 8

@@ -10,7 +10,7 @@ MEANINGS = {
     REPRODUCED: "ours differs by seeds and rounding alone",
     CONSISTENT: "the difference lies inside its 95% interval: that of the folds' paired differences where the "
     "published values are known fold by fold and it is the narrower, else that of our mean over queries",
-    NOT_REPRODUCED: "it does not",
+    NOT_REPRODUCED: "neither",
 }
 POWER = "how many of our other methods would have had the same verdict on the same number"
 
