@@ -93,7 +93,7 @@ def test_the_forms_of_ranksvm_ndcg_differ_by_their_solvers_alone(metric):
     assert max(values) - min(values) < 0.002
 
 
-@pytest.mark.parametrize("pair", combinations(IN_THE_ORDER_OF_2005, 2), ids=" < ".join)
+@pytest.mark.parametrize("pair", list(combinations(IN_THE_ORDER_OF_2005, 2)), ids=" < ".join)
 def test_the_order_of_the_2005_paper(pair):
     """All fifteen pairs of its six methods: but for two they are as in Table 4, and those two are what is said."""
     worse, better = (ours("mq2007", model, "ndcg@10") for model in pair)
