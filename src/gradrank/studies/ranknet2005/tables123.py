@@ -162,10 +162,9 @@ def ties(runs: list[Run]) -> Section:
     rows, gaps = [], []
     for size in sorted({run["size"] for run in own}):
         chosen = {
-            ties: [run for run in own if run["size"] == size and run["ties"] == ties]
-            for ties in (False, True)
+            tied: [run for run in own if (run["size"], run["ties"]) == (size, tied)] for tied in (False, True)
         }
-        tests = {ties: np.array([run["test"] for run in runs]) for ties, runs in chosen.items()}
+        tests = {tied: np.array([run["test"] for run in found]) for tied, found in chosen.items()}
         for with_ties, name in ((False, "two_layer_10_no_ties"), (True, "two_layer_10_all_ties")):
             rest = [tests[not with_ties].tolist()]
             there = value("Table 2", "poly", name, size, "pairwise_accuracy")
