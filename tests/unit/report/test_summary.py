@@ -19,6 +19,7 @@ from gradrank.report.tables.table import Column
 from gradrank.results import Results
 from made_collection import store
 from made_results import CONVENTIONS, METRICS, make_results
+from rendered import Document, rendered
 
 MODELS = ("lambdamart", "ranksvm")
 
@@ -333,8 +334,6 @@ def test_another_primary_convention_ends_the_warning(short):
 
 
 def test_the_report_warns_too(short):
-    from rendered import rendered
-
     folder, data = short
     summary(folder, MODELS, "letor4", data)
     shutil.rmtree(data)
@@ -367,3 +366,6 @@ def test_a_constant_score_and_what_the_file_s_order_moves(short):
     assert last[0].startswith("| *constant score, file order* |") and f"| {expected:.4f} |" in last[1]
     assert f"| `lambdamart` | MAP | {float(rows['lambdamart', 'map']['mean']):.4f} |" in page
     assert json.loads((folder / "summary.json").read_text()).keys() == set(MODELS)
+    shutil.rmtree(data)
+    moved = Document(rendered(data.parents[2])).table("moved")
+    assert [row[0]["text"] for row in moved[1:]].count("lambdamart") == 1
