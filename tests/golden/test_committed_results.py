@@ -1,5 +1,6 @@
 """The committed results keep to the numbers that this project promises (five-fold test means, `letor4`)."""
 
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -11,25 +12,19 @@ from gradrank.results import Results
 
 ROOT = Path(__file__).parents[2]
 
-AT_LEAST = [
-    ("mq2007", "ranknet_linear", "ndcg@10", 0.440),
-    ("mq2007", "ranknet_linear", "map", 0.463),
-    ("mq2007", "ranknet_two_layer", "ndcg@10", 0.445),
-    ("mq2007", "ranknet_two_layer", "map", 0.466),
-    ("mq2007", "ranknet_kernel", "ndcg@10", 0.4493),  # the best published number that we know
-    ("mq2007", "ranknet_kernel", "map", 0.4695),
-    ("mq2007", "lambdarank", "ndcg@10", 0.449),
-    ("mq2007", "lambdarank", "map", 0.469),
-    ("mq2007", "lambdamart", "ndcg@10", 0.446),
-    ("mq2007", "lambdamart", "map", 0.466),
-    ("mq2007", "xendcg", "ndcg@10", 0.452),
-    ("mq2007", "xendcg", "map", 0.469),
-    ("mq2007", "fusion", "ndcg@10", 0.457),
-    ("mq2007", "fusion", "map", 0.474),
-    ("ohsumed", "ranksvm", "ndcg@10", 0.440),
+# NDCG@10 and MAP that the method reached elsewhere, and how near ours must be: seeds differ by .0013, so three of them
+# by .004. Too high is as wrong as too low: a test part that was seen looks like that.
+ELSEWHERE = [
+    ("mq2007", "ranknet_linear", 0.4432, 0.4659, 0.004),  # by L-BFGS
+    ("mq2007", "ranknet_two_layer", 0.4463, 0.4673, 0.004),  # a 46-64-1 net
+    ("mq2007", "lambdarank", 0.4505, 0.4709, 0.004),  # pytorchltr's LambdaNDCG2
+    ("mq2007", "lambdamart", 0.4478, 0.4675, 0.004),  # LightGBM 4.7
+    ("mq2007", "xendcg", 0.4544, 0.4706, 0.004),  # LightGBM 4.7
+    ("mq2007", "ranksvm_ndcg", 0.4439, 0.4645, 0.004),  # RankSVM-Struct, which weighs pairs alike
 ]
+FUSED = ("lambdarank", "lambdamart", "xendcg", "ranknet_two_layer")  # among its members or their kind
 # Two-sided: a method that is re-created lies near its published number, not only above it.
-OFFICIAL, ARSM_PAPER = "LETOR", "ARSM-L2R paper"
+OFFICIAL, ARSM_PAPER, CHEN = "LETOR", "ARSM-L2R paper", "KaenChan"
 PUBLISHED = [
     ("mq2007", "ranksvm", "RankSVM-Struct", OFFICIAL, 0.004, 0.004),
     ("mq2007", "rankboost", "RankBoost", OFFICIAL, 0.004, 0.004),
@@ -38,6 +33,8 @@ PUBLISHED = [
     ("mq2007", "adarank_map", "AdaRank-MAP", OFFICIAL, 0.006, 0.006),
     ("mq2007", "adarank_ndcg", "AdaRank-NDCG", OFFICIAL, 0.006, 0.006),
     ("mq2007", "arsm", "ARSM-L2R", ARSM_PAPER, 0.005, 0.005),
+    ("mq2007", "ranknet_kernel", "RBF-Nystroem-RankSVM", CHEN, 0.004, 0.004),
+    ("ohsumed", "ranknet_kernel", "RBF-Nystroem-RankSVM", CHEN, 0.012, 0.012),
     ("ohsumed", "rankboost", "RankBoost", OFFICIAL, 0.012, None),
     ("ohsumed", "listnet", "ListNet", OFFICIAL, 0.012, None),
     ("ohsumed", "adarank_map", "AdaRank-MAP", OFFICIAL, 0.012, None),
@@ -45,16 +42,40 @@ PUBLISHED = [
     ("ohsumed", "arsm", "ARSM-L2R", ARSM_PAPER, 0.012, None),
 ]
 RANKSVM_NDCG = ("ranksvm_ndcg", "ranksvm_ndcg_l2_dual", "ranksvm_ndcg_l1_dual", "ranksvm_ndcg_sparse")
-IN_THE_ORDER_OF_2005 = ("prank", "oap_bpm", "ranknet_2005_linear")  # Burges et al. 2005, Table 4
+# Burges et al. 2005, Table 4, the worst first.
+IN_THE_ORDER_OF_2005 = (
+    "prank_quadratic",
+    "prank",
+    "oap_bpm",
+    "rankprop",
+    "ranknet_2005_linear",
+    "ranknet_2005_two_layer",
+)
+# The paper's quadratic PRank falls from .379 on validation to .327 on test, below the linear one; ours, on products of
+# 46 features, does not fall.
+OTHERWISE = ("prank_quadratic", "prank")
+LEVEL = ("ranknet_2005_linear", "ranknet_2005_two_layer")  # .011 apart there; here no test tells them apart
 
 
 def ours(dataset: str, model: str, metric: str) -> float:
     return read_json(ROOT / f"results/{dataset}/summary.json")[model][metric]
 
 
-@pytest.mark.parametrize(("dataset", "model", "metric", "bar"), AT_LEAST)
-def test_reaches_its_bar(dataset, model, metric, bar):
-    assert ours(dataset, model, metric) >= bar
+@pytest.mark.parametrize(("dataset", "model", "ndcg", "ap", "within"), ELSEWHERE)
+def test_has_the_level_that_it_has_elsewhere(dataset, model, ndcg, ap, within):
+    assert ours(dataset, model, "ndcg@10") == pytest.approx(ndcg, abs=within)
+    assert ours(dataset, model, "map") == pytest.approx(ap, abs=within)
+
+
+@pytest.mark.parametrize("metric", ["ndcg@10", "map"])
+def test_fusion_is_a_little_better_than_the_best_of_its_kind(metric):
+    best = max(ours("mq2007", model, metric) for model in FUSED)
+    assert best < ours("mq2007", "fusion", metric) < best + 0.006
+
+
+def test_ranksvm_on_ohsumed_is_where_the_other_linear_methods_are():
+    """LETOR 3.0's .4140 it is not; its AdaRank and ListNet have .441 to .450."""
+    assert ours("ohsumed", "ranksvm", "ndcg@10") == pytest.approx(0.450, abs=0.012)
 
 
 @pytest.mark.parametrize(("dataset", "model", "method", "source", "ndcg", "ap"), PUBLISHED)
@@ -66,15 +87,22 @@ def test_recreates_the_published_numbers(dataset, model, method, source, ndcg, a
             assert abs(ours(dataset, model, metric) - published) <= within
 
 
-def test_the_best_form_of_ranksvm_ndcg_reaches_its_bar():
-    best = max(RANKSVM_NDCG, key=lambda model: ours("mq2007", model, "ndcg@10"))
-    assert ours("mq2007", best, "ndcg@10") >= 0.442
-    assert ours("mq2007", best, "map") >= 0.463
+@pytest.mark.parametrize("metric", ["ndcg@10", "map"])
+def test_the_forms_of_ranksvm_ndcg_differ_by_their_solvers_alone(metric):
+    values = [ours("mq2007", model, metric) for model in RANKSVM_NDCG]
+    assert max(values) - min(values) < 0.002
 
 
-def test_the_order_of_the_2005_paper_holds():
-    values = [ours("mq2007", model, "ndcg@10") for model in IN_THE_ORDER_OF_2005]
-    assert values == sorted(values)
+@pytest.mark.parametrize("pair", list(combinations(IN_THE_ORDER_OF_2005, 2)), ids=" < ".join)
+def test_the_order_of_the_2005_paper(pair):
+    """All fifteen pairs of its six methods: but for two they are as in Table 4, and those two are what is said."""
+    worse, better = (ours("mq2007", model, "ndcg@10") for model in pair)
+    if pair == LEVEL:
+        assert abs(better - worse) < 0.002
+    elif pair == OTHERWISE:
+        assert better + 0.01 < worse, "no exception any more: take it out"
+    else:
+        assert worse < better
 
 
 @pytest.mark.parametrize("dataset", ["mq2007", "ohsumed", "synthetic_net", "synthetic_poly"])

@@ -5,23 +5,25 @@ from pathlib import Path
 import pytest
 
 from gradrank.errors import GradrankError
-from gradrank.files import read_json
+from gradrank.evaluation.per_query import read_compact
 from gradrank.report.tables.readme import result_table, with_table
+from gradrank.results import DataSet
 
 ROOT = Path(__file__).parents[2]
+OWN = DataSet(ROOT / "results/mq2007")
 
 
 def test_readme_shows_the_committed_results():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = result_table(read_json(ROOT / "results/mq2007/summary.json"), "mq2007")
+    table = result_table(OWN.summary(), read_compact(OWN), "mq2007")
     assert with_table(text, table) == text, "run `make readme`"
 
 
 def test_a_changed_number_is_noticed():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    summary = read_json(ROOT / "results/mq2007/summary.json")
+    summary = OWN.summary()
     summary["ranksvm"]["ndcg@10"] += 0.0001
-    assert with_table(text, result_table(summary, "mq2007")) != text
+    assert with_table(text, result_table(summary, read_compact(OWN), "mq2007")) != text
 
 
 def test_readme_without_markers_is_refused():

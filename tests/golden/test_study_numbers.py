@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gradrank.evaluation.verdict import CONSISTENT
 from gradrank.files import read_json
 from gradrank.pipeline.params import load
 
@@ -36,7 +37,7 @@ def test_random_net_gives_the_papers_level(table1, net, size):
     row = table1["net", net, size]
     within = 2.5 if (net, size) == ("two_layer_5", 2500) else 1.5
     assert row["draws"] >= 5 and abs(row["difference"]) <= within
-    assert row["verdict"] == "inside"
+    assert row["verdict"] == CONSISTENT
 
 
 @pytest.mark.parametrize("target", ["net", "poly"])
@@ -51,7 +52,7 @@ def test_hidden_units_help_only_where_there_is_data_enough(table1, target):
 
 def test_a_linear_share_of_a_fifth_gives_the_papers_polynomial(numbers):
     for row in numbers["table1_by_variance"]:
-        assert abs(row["difference"]) < 2.5 and row["verdict"] == "inside"
+        assert abs(row["difference"]) < 2.5 and row["verdict"] == CONSISTENT
 
 
 def test_ties_change_next_to_nothing(numbers):
@@ -71,13 +72,17 @@ def test_a_net_of_the_targets_shape_learns_1000_vectors(numbers):
         and cells["training pairs in error, %"]["most"] < 0.1
     )
     for what in ("least validation error, %", "test error there, %"):
-        assert cells[what]["verdict"] == "inside"
+        assert cells[what]["verdict"] == CONSISTENT
 
 
 def test_shape_of_the_papers_comparison_on_mq2007(numbers):
-    """RankNet is ahead of RankProp, that of OAP-BPM, that of the PRanks; of the two nets neither is."""
+    """RankNet is ahead of RankProp, that of OAP-BPM, that of PRank; of the two nets neither is.
+
+    Quadratic PRank is the paper's last, below the linear one, and here between that and OAP-BPM, for which see
+    test_committed_results.
+    """
     test = {row["model"]: row["ours"] for row in numbers["tables45_mq2007"] if row["split"] == "test"}
     nets = [test["ranknet_2005_linear"], test["ranknet_2005_two_layer"]]
-    assert min(nets) > test["rankprop"] > test["oap_bpm"] > max(test["prank"], test["prank_quadratic"])
+    assert min(nets) > test["rankprop"] > test["oap_bpm"] > test["prank_quadratic"] > test["prank"]
     (between,) = (row for row in numbers["nets_mq2007"] if row["second"] == "ranknet_2005_linear")
     assert between["wilcoxon_holm"] > 0.05 and between["low"] <= 0 <= between["high"]

@@ -20,8 +20,8 @@ class Convention:
         without relevant documents: 0, 1, or nan to drop such queries from every metric.
     short: NDCG@k of a query with fewer than k documents: 0 (`zero`) or NDCG@n (`truncate`).
     short_precision: P@k of such a query: 0 (`zero`), hits/k (`pad`) or hits/n (`truncate`).
-    ties: order of equal scores: that of the file (`file`), or document ids descending with scores compared as
-        32-bit floats (`docid`), as trec_eval does.
+    ties: order of equal scores: that of the file (`file`), document ids descending with scores compared as
+        32-bit floats (`docid`), as trec_eval does, or none: the mean over all orders (`expected`).
     max_grade: the grade that ERR takes for a certain stop; None: the highest in the data.
     """
 
@@ -32,7 +32,7 @@ class Convention:
     empty: float = 0.0
     short: Literal["zero", "truncate"] = "truncate"
     short_precision: Literal["zero", "pad", "truncate"] = "pad"
-    ties: Literal["file", "docid"] = "file"
+    ties: Literal["file", "docid", "expected"] = "file"
     max_grade: int | None = None
 
     def __post_init__(self) -> None:
@@ -44,7 +44,8 @@ class Convention:
                 )
 
 
-CONVENTIONS = {
+EXPECTED = "_expected"  # ends the name of a convention that differs from another in `ties: expected` alone
+PROGRAMS = {
     convention.name: convention
     for convention in (
         Convention(
@@ -82,6 +83,22 @@ CONVENTIONS = {
         ),
     )
 }
+CONVENTIONS = PROGRAMS | {
+    name + EXPECTED: replace(
+        each,
+        name=name + EXPECTED,
+        summary=f"As {name}, but the mean over all orders of equal scores: the file's order does not count.",
+        ties="expected",
+    )
+    for name, each in PROGRAMS.items()
+    if each.ties == "file"
+}
+
+
+def in_expectation(name: str) -> str | None:
+    """The convention that differs from this one in `ties: expected` alone; None of one that minds no file's order."""
+    found = CONVENTIONS.get(name + EXPECTED)
+    return found.name if found else None
 
 
 def resolve(name: str | Convention, **changes: Any) -> Convention:

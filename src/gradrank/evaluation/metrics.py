@@ -7,6 +7,9 @@ functions of scores they take the numbers in their name (`k`, `beta`, ...), a co
 of its fields: `ndcg_at(scores, labels, offsets, k=10, convention="letor4", short="truncate")`.
 
 A document is relevant if its grade is 1 or more. An undefined value is nan, which means skip.
+
+Where a convention takes ties in expectation, a metric that adds up gains or hits is that of their means over equal
+scores; MAP, MRR and ERR have closed forms of their own; what interpolates precision is undefined.
 """
 
 import re
@@ -121,7 +124,7 @@ def ndcg_beta(r: Ranking) -> np.ndarray:
     # The ideal is not learning's ideal_dcg_beta: this definition is what that one is held against.
     weight = np.repeat(r.sizes, r.sizes) - r.position
     ideal = r.total(r.ideal_grades * weight)
-    return r.total(r.grades * weight) / np.where(ideal > 0, ideal, np.nan)
+    return r.total(r.over_ties(r.grades) * weight) / np.where(ideal > 0, ideal, np.nan)
 
 
 @metric("p@{k}", label="P@{k}")
@@ -152,7 +155,7 @@ def f_at(r: Ranking, beta: float, k: int) -> np.ndarray:
 @metric("map", label="MAP")
 def average_precision(r: Ranking) -> np.ndarray:
     """AP = (sum of P@i over the positions i of relevant documents) / (relevant documents), full list."""
-    return r.ratio(r.total(np.where(r.grades > 0, r.precision, 0.0)), r.relevant)
+    return r.ratio(r.total(r.precision_at_hits), r.relevant)
 
 
 @metric("r_precision", label="R-precision")
@@ -163,7 +166,12 @@ def r_precision(r: Ranking) -> np.ndarray:
 
 @metric("iprec@{recall}", label="Precision at recall {recall}")
 def interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
-    """Interpolated precision: the best P@i at any i where recall has reached the level (trec_eval)."""
+    """Interpolated precision: the best P@i at any i where recall has reached the level (trec_eval).
+
+    nan where ties are taken in expectation: that of a maximum has no closed form.
+    """
+    if r.in_expectation:
+        return np.full(len(r.sizes), np.nan)
     # trec_eval takes the level as reached at this hit: ceil(recall * R), but 2 for .7 * 3, which rounds down.
     needed = np.maximum((recall * r.relevant + 0.9).astype(np.int64), 1)
     values = np.where(r.found >= needed, r.best_precision[r.hit(needed)], 0.0)
@@ -179,7 +187,7 @@ def eleven_point_precision(r: Ranking) -> np.ndarray:
 @metric("mrr", label="MRR")
 def reciprocal_rank(r: Ranking) -> np.ndarray:
     """RR = 1 / (position of the first relevant document), 0 without any (Voorhees 1999)."""
-    return np.where(r.found > 0, 1.0 / r.position[r.hit(1)], 0.0)
+    return r.reciprocal_rank
 
 
 @metric("err@{k}", label="ERR@{k}")
@@ -191,7 +199,7 @@ def err_at(r: Ranking, k: int) -> np.ndarray:
 @metric("rbp@{persistence}", label="RBP (p = {persistence})")
 def rank_biased_precision(r: Ranking, persistence: float) -> np.ndarray:
     """RBP = (1 - p) sum_i [relevant at i] p^(i-1), p the chance to look at one more (Moffat & Zobel 2008)."""
-    return (1.0 - persistence) * r.total((r.grades > 0) * persistence ** (r.position - 1.0))
+    return (1.0 - persistence) * r.total(r.over_ties(r.grades > 0) * persistence ** (r.position - 1.0))
 
 
 @metric("pairwise_accuracy", label="Pairwise accuracy")

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from gradrank.evaluation.metrics import metric_label
 
+MEAN_ROUNDING = 1.01e-4  # of a mean of rounded values that is itself rounded, and of LETOR's own
+
 
 class Published(NamedTuple):
     """One published mean over folds on the test parts."""
@@ -21,6 +23,7 @@ class Published(NamedTuple):
     source: str
     method: str
     note: str  # how the published method differs from ours, where it does
+    folds: dict[int, float]  # the values fold by fold of which it is the mean; empty where none are published
 
 
 def lookup(dataset: str, model: str, metric: str) -> list[Published]:
@@ -30,7 +33,7 @@ def lookup(dataset: str, model: str, metric: str) -> list[Published]:
     """
     values = _letor().get((dataset.upper(), metric_label(metric)), {})
     return [
-        Published(value, convention, source, method, note)
+        Published(value, convention, source, method, note, _folds_of(value, dataset, method, metric))
         for method, note in _methods().get(model, [])
         for value, convention, source in values.get(method, [])
     ]
@@ -38,20 +41,13 @@ def lookup(dataset: str, model: str, metric: str) -> list[Published]:
 
 def by_fold(dataset: str, method: str, metric: str) -> dict[int, float]:
     """The published test values of a method (as methods.csv names it) fold by fold; empty where none are."""
-    return {
-        int(row["fold"]): float(row["value"])
-        for row in _rows("letor_results.csv")
-        if row["fold"] != "mean"
-        and (row["dataset"], row["method"], row["split"], row["metric"])
-        == (dataset.upper(), method, "test", metric_label(metric))
-    }
+    return _letor_folds().get((dataset.upper(), method, metric_label(metric)), {})
 
 
-def verdict(ours: float, half_width: float, published: float) -> str:
-    """`inside` if the published value lies inside our 95% interval, else `above` or `below`: where we are."""
-    if abs(ours - published) <= half_width:
-        return "inside"
-    return "above" if ours > published else "below"
+def _folds_of(value: float, dataset: str, method: str, metric: str) -> dict[int, float]:
+    """Those whose mean the value is, whoever printed it: papers copy the means of official tables."""
+    folds = by_fold(dataset, method, metric)
+    return folds if folds and abs(sum(folds.values()) / len(folds) - value) <= MEAN_ROUNDING else {}
 
 
 @cache
@@ -79,4 +75,15 @@ def _letor() -> dict[tuple[str, str], dict[str, list[tuple[float, str, str]]]]:
             methods.setdefault(row["method"], []).append(
                 (float(row["value"]), row["convention"], row["source"])
             )
+    return found
+
+
+@cache
+def _letor_folds() -> dict[tuple[str, str, str], dict[int, float]]:
+    """Values on the test part by fold, by (dataset, method, metric)."""
+    found: dict[tuple[str, str, str], dict[int, float]] = {}
+    for row in _rows("letor_results.csv"):
+        if row["split"] == "test" and row["fold"] != "mean":
+            key = row["dataset"].upper(), row["method"], row["metric"]
+            found.setdefault(key, {})[int(row["fold"])] = float(row["value"])
     return found

@@ -15,7 +15,8 @@ class Ranking:
     ids: (n,) document ids, used where the convention breaks ties by them (None: by row number).
     ranked: (n,) whether a document is in the ranking at all (None: all are). One that is not comes last and gains
     nothing there, but counts among the relevant and in the ideal, as in trec_eval.
-    Raises GradrankError for input of another form. Properties of length n are by rank within each query.
+    Raises GradrankError for input of another form. Properties of length n are by rank within each query; where the
+    convention takes ties in expectation, what they say of gains and hits is the mean over all orders of equal scores.
     """
 
     def __init__(self, scores, labels, offsets, chosen: Convention, ids=None, ranked=None) -> None:
@@ -29,6 +30,18 @@ class Ranking:
         self.judged = labels[self.rows].astype(np.int64)
         self.grades = self.judged if ranked is None else np.where(ranked[self.rows], self.judged, 0)
         self.highest = int(self.judged.max(initial=0))
+        self.in_expectation = chosen.ties == "expected"
+
+    @cached_property
+    def groups(self) -> np.ndarray:
+        """(g+1,) where each run of equal scores within a query begins, and n."""
+        return np.flatnonzero(_levels(self.scores, self.offsets))
+
+    def over_ties(self, values: np.ndarray) -> np.ndarray:
+        """(n,) values; where ties are taken in expectation, of equal scores their mean."""
+        from gradrank.evaluation.tied_loops import group_means
+
+        return group_means(values, self.groups) if self.in_expectation else values
 
     @cached_property
     def position(self) -> np.ndarray:
@@ -38,13 +51,15 @@ class Ranking:
     @cached_property
     def hits(self) -> np.ndarray:
         """(n,) relevant documents so far."""
+        if self.in_expectation:
+            return self._running_sum(self.over_ties(self.grades > 0))
         hits = np.cumsum(self.grades > 0)
         return hits - np.repeat(hits[self.starts] - (self.grades[self.starts] > 0), self.sizes)
 
     @cached_property
     def found(self) -> np.ndarray:
         """(q,) number of relevant documents in the ranking."""
-        return self.hits[self.offsets[1:] - 1]
+        return np.add.reduceat(self.grades > 0, self.starts, dtype=np.int64)
 
     @cached_property
     def relevant(self) -> np.ndarray:
@@ -62,6 +77,24 @@ class Ranking:
         return self.hits / self.position
 
     @cached_property
+    def precision_at_hits(self) -> np.ndarray:
+        """(n,) the precision where a relevant document is, else 0."""
+        from gradrank.evaluation.tied_loops import expected_precision_at_hits
+
+        if self.in_expectation:
+            return expected_precision_at_hits(self.grades > 0, self.position, self.groups)
+        return np.where(self.grades > 0, self.precision, 0.0)
+
+    @cached_property
+    def reciprocal_rank(self) -> np.ndarray:
+        """(q,) 1 / position of the first relevant document, 0 without any."""
+        from gradrank.evaluation.tied_loops import expected_reciprocal_rank
+
+        if self.in_expectation:
+            return expected_reciprocal_rank(self.grades > 0, self.position, self.groups, self.offsets)
+        return np.where(self.found > 0, 1.0 / self.position[self.hit(1)], 0.0)
+
+    @cached_property
     def ideal_grades(self) -> np.ndarray:
         """(n,) the grades in the best possible order."""
         from gradrank.evaluation.query_loops import sorted_grades
@@ -71,12 +104,12 @@ class Ranking:
     @cached_property
     def dcg(self) -> np.ndarray:
         """(n,) discounted cumulated gain, sum of gain * discount (Järvelin and Kekäläinen 2002)."""
-        return self._discounted(self.grades)
+        return self._discounted(self.over_ties(self._gain[self.grades]))
 
     @cached_property
     def ideal_dcg(self) -> np.ndarray:
         """(n,) the DCG of the ideal order."""
-        return self._discounted(self.ideal_grades)
+        return self._discounted(self._gain[self.ideal_grades])
 
     @cached_property
     def best_precision(self) -> np.ndarray:
@@ -88,11 +121,14 @@ class Ranking:
     @cached_property
     def err(self) -> np.ndarray:
         """(n,) expected reciprocal rank so far, by the cascade of Chapelle et al. 2009."""
-        from gradrank.evaluation.query_loops import product_before, running_sum
+        from gradrank.evaluation.query_loops import product_before
+        from gradrank.evaluation.tied_loops import expected_stops
 
         highest = max(self.convention.max_grade or 0, self.highest)
         stop = ((2.0 ** np.arange(self.highest + 1) - 1.0) / 2.0**highest)[self.grades]
-        return running_sum(product_before(1.0 - stop, self.offsets) * stop / self.position, self.offsets)
+        if self.in_expectation:
+            return self._running_sum(expected_stops(stop, self.position, self.groups) / self.position)
+        return self._running_sum(product_before(1.0 - stop, self.offsets) * stop / self.position)
 
     @cached_property
     def pair_counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -101,15 +137,23 @@ class Ranking:
 
         return pair_counts(self.scores, self.judged, self.offsets, self.highest)
 
-    def _discounted(self, grades: np.ndarray) -> np.ndarray:
-        from gradrank.evaluation.query_loops import running_sum
-
+    @cached_property
+    def _gain(self) -> np.ndarray:
+        """By grade."""
         levels = np.arange(self.highest + 1)
-        gain = 2.0**levels - 1.0 if self.convention.gain == "exponential" else levels.astype(np.float64)
+        return 2.0**levels - 1.0 if self.convention.gain == "exponential" else levels.astype(np.float64)
+
+    def _discounted(self, gains: np.ndarray) -> np.ndarray:
+        """(n,) sums of discounted gains up to each place."""
         positions = np.arange(1, self.sizes.max(initial=0) + 1)
         letor = self.convention.discount == "letor"
         discount = 1.0 / np.log2(np.maximum(positions, 2) if letor else positions + 1)
-        return running_sum(gain[grades] * discount[self.position - 1], self.offsets)
+        return self._running_sum(gains * discount[self.position - 1])
+
+    def _running_sum(self, values: np.ndarray) -> np.ndarray:
+        from gradrank.evaluation.query_loops import running_sum
+
+        return running_sum(values, self.offsets)
 
     def at(self, values: np.ndarray, k: int | np.ndarray) -> np.ndarray:
         """(q,) of (n,) values: the one at position k, or the last where a query is shorter."""
@@ -117,9 +161,7 @@ class Ranking:
 
     def total(self, values: np.ndarray) -> np.ndarray:
         """(q,) sums of (n,) values, term by term: the rounding of NumPy's depends on the neighbours."""
-        from gradrank.evaluation.query_loops import running_sum
-
-        return running_sum(values, self.offsets)[self.offsets[1:] - 1]
+        return self._running_sum(values)[self.offsets[1:] - 1]
 
     def ratio(self, part: np.ndarray, whole: np.ndarray) -> np.ndarray:
         """part / whole, and the convention's `empty` where whole is 0."""
@@ -148,11 +190,17 @@ def _sorted_rows(scores, offsets: np.ndarray, ties: str, ids) -> tuple[np.ndarra
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     rows = order(scores, offsets)
     ranked = scores[rows]
-    if ties == "file":
+    if ties != "docid":
         return rows, ranked
-    new_level = np.r_[True, ranked[1:] != ranked[:-1], True]
-    new_level[offsets] = True
+    new_level = _levels(ranked, offsets)
     tied = np.flatnonzero(~(new_level[1:] & new_level[:-1]))
     names = rows[tied] if ids is None else np.unique(np.asarray(ids[rows[tied]]), return_inverse=True)[1]
     rows[tied] = rows[tied][np.lexsort((-names, np.cumsum(new_level[:-1])[tied]))]
     return rows, ranked
+
+
+def _levels(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """(n+1,) whether another score, or another query, begins at each of (n,) scores by rank, and at n."""
+    levels = np.r_[True, scores[1:] != scores[:-1], True]
+    levels[offsets] = True
+    return levels

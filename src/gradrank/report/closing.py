@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.short_lists import warning
 from gradrank.git import git
 from gradrank.pipeline.init import typed
-from gradrank.report.contents import headline
+from gradrank.report.contents import headline, warnings
 from gradrank.report.tables.numbers import number
 from gradrank.report.tables.summary_tables import read_tables
 from gradrank.results import DataSet, Results
@@ -60,5 +59,4 @@ def _best(own: DataSet, convention: str) -> Iterator[str]:
     width = max(map(len, shown), default=0)
     for model in shown:
         yield f"  {model:{width}}  {number(means[model])} ± {number(half_widths.get(model))}"
-    if said := warning(tables["short_lists"], own.name, convention):
-        yield f"  WARNING: {said}"
+    yield from (f"  WARNING: {said}" for said in warnings(tables, own.name, convention))

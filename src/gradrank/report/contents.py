@@ -12,11 +12,11 @@ from gradrank import results
 from gradrank.data.catalogue import catalogue
 from gradrank.data.stored import COLLECTION
 from gradrank.errors import GradrankError
+from gradrank.evaluation import file_order, short_lists
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.primary import primary_convention
-from gradrank.evaluation.short_lists import warning
 from gradrank.files import read_json
 from gradrank.git import revision
 from gradrank.report.tables.summary_tables import means, read_tables
@@ -40,7 +40,7 @@ class Fold:
 class DataSet:
     """One data set's results. `tables` is empty where only the committed summary.json is here.
 
-    convention: the primary one, of `summary`. warning: what is to be said of its short lists, if anything.
+    convention: the primary one, of `summary`. warnings: what is to be said of its short lists and of its files' order.
     queries: (q,) values of the headline metric by model, the queries in one order; empty where they differ.
     costs: of the models whose times are here.
     """
@@ -55,7 +55,7 @@ class DataSet:
     meta: dict[str, Any] | None
     notices: list[str]
     costs: dict[str, Cost] = field(default_factory=dict)
-    warning: str | None = None
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def here(self) -> bool:
@@ -198,8 +198,14 @@ def _read_dataset(
         costs={model: cost for model, cost in costs.items() if cost},
         meta=read_json(meta) if meta.is_file() else None,
         notices=notices,
-        warning=warning(tables.get("short_lists", []), own.name, convention),
+        warnings=warnings(tables, own.name, convention),
     )
+
+
+def warnings(tables: Mapping[str, list[Row]], dataset: str, convention: str) -> list[str]:
+    """What a data set's tables warn of under its primary convention."""
+    short = short_lists.warning(tables.get("short_lists", []), dataset, convention)
+    return list(filter(None, (short, file_order.warning(tables.get("file_order", [])))))
 
 
 def _read_queries(own: results.DataSet, summary: dict[str, Any], convention: str) -> dict[str, "np.ndarray"]:

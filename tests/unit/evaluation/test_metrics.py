@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation import metrics
-from gradrank.evaluation.conventions import CONVENTIONS, resolve
+from gradrank.evaluation.conventions import PROGRAMS, resolve
 from gradrank.evaluation.metrics import compute, metric_label
 from gradrank.learning.selection import measure
 
@@ -111,7 +111,7 @@ def naive(name, scores, labels, c, highest):
     return accuracy if kind == "pairwise_accuracy" else 1 - accuracy
 
 
-@pytest.mark.parametrize("preset", CONVENTIONS)
+@pytest.mark.parametrize("preset", PROGRAMS)
 @settings(max_examples=60, deadline=None)
 @given(data=rankings())
 def test_every_metric_is_its_definition(preset, data):
@@ -188,7 +188,7 @@ def test_err_by_hand():
 
 def test_conventions_disagree_on_short_and_empty_queries():
     scores, labels, offsets = np.zeros(5), np.array([1, 0, 0, 0, 0]), np.array([0, 3, 5])
-    values = {name: compute(["ndcg@10", "p@5"], scores, labels, offsets, name) for name in CONVENTIONS}
+    values = {name: compute(["ndcg@10", "p@5"], scores, labels, offsets, name) for name in PROGRAMS}
     assert {name: (*value["ndcg@10"], value["p@5"][0]) for name, value in values.items()} == {
         "letor4": (0, 0, 1 / 5),
         "letor3": (0, 0, 0),
@@ -326,7 +326,7 @@ def test_ndcg_beta_loses_the_weight_of_each_inverted_pair(data):
 
 
 @settings(max_examples=50, deadline=None)
-@given(data=rankings(), preset=st.sampled_from(list(CONVENTIONS)))
+@given(data=rankings(), preset=st.sampled_from(list(PROGRAMS)))
 def test_values_depend_on_the_order_alone_and_on_no_other_query(data, preset):
     scores, labels, offsets = data
     highest = resolve(preset, max_grade=4)

@@ -17,6 +17,8 @@ from gradrank.report.document import report as render
 from gradrank.report.plots.svg import Scale, padded, thin
 from gradrank.report.tables.numbers import number, seconds
 from gradrank.report.tables.summary import summary
+from gradrank.report.tables.summary_tables import read_tables
+from gradrank.report.tables.verdicts import MARKS
 from made_results import CONVENTIONS, METRICS, make_results
 from rendered import Document, rendered
 
@@ -92,7 +94,13 @@ def test_published_values_and_verdicts(root):
     cell = published["RankSVM"][3 + METRICS.index("ndcg@10")]["text"].split()
     assert cell[0] == "0.4383"
     assert float(cell[2].replace("−", "-")) == pytest.approx(ours - 0.4383, abs=5.001e-5)
-    assert cell[1] == {"inside": "●", "above": "▲", "below": "▼"}[cell[3]]
+    (row,) = (
+        row
+        for row in read_tables(root / "results/mq2007/tables")["published"]
+        if (row["method"], row["metric"]) == ("RankSVM", "ndcg@10")
+    )
+    assert cell[1] == MARKS[row["verdict"]]
+    assert " ".join(cell[3:]) == f"{row['verdict']} {row['alike']}/{row['others']}"
 
 
 def test_offline(root):

@@ -11,7 +11,7 @@ import pytest
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.per_query import read_test_queries, write_all_test_queries
-from gradrank.evaluation.published import lookup, verdict
+from gradrank.evaluation.published import lookup
 from gradrank.report.tables.numbers import best
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import DEFINITIONS, read_tables
@@ -19,6 +19,7 @@ from gradrank.report.tables.table import Column
 from gradrank.results import Results
 from made_collection import store
 from made_results import CONVENTIONS, METRICS, make_results
+from rendered import Document, rendered
 
 MODELS = ("lambdamart", "ranksvm")
 
@@ -157,7 +158,32 @@ def test_published_numbers_stand_beside_ours(folder):
         assert round(ours, 4) == written["ranksvm"]["ndcg@10"]
         assert float(row["difference"]) == pytest.approx(ours - float(row["published"]), abs=1e-15)
         inside = ours - half_width <= float(row["published"]) <= ours + half_width
-        assert (row["verdict"] == "inside") == inside
+        assert row["verdict"] == ("consistent" if inside else "not reproduced")
+
+
+def test_power_is_what_the_other_method_would_have_got(tmp_path):
+    """Every other method is one row away: it is put in ranksvm's place."""
+    models = ("lambdamart", "mart", "ranksvm")
+    folder = make_results(tmp_path, models=models)
+    summary(folder, models, "letor4")
+    verdicts = {}
+    for model in models:
+        own = tmp_path / model
+        shutil.copytree(folder, own / "results" / "mq2007")
+        shutil.copy(folder / model / "per_query.parquet", own / "results/mq2007/ranksvm/per_query.parquet")
+        summary(own / "results" / "mq2007", ["ranksvm"], "letor4")
+        for row in table(own / "results" / "mq2007", "published"):
+            verdicts[model, row["method"], row["metric"]] = row["verdict"]
+            assert (row["alike"], row["others"]) == ("0", "0")
+    rows = table(folder, "published")
+    assert len(rows) == 12
+    for row in rows:
+        got = [verdicts[model, row["method"], row["metric"]] for model in models]
+        assert row["others"] == "2" and row["verdict"] == got[2]
+        assert int(row["alike"]) == got[:2].count(row["verdict"])
+    assert {row["verdict"] for row in rows} == {"consistent", "not reproduced"}
+    text = (folder / "summary.md").read_text()
+    assert f"Of {len(rows)} published numbers: 0 reproduced, " in text
 
 
 def test_markdown_names_the_convention_and_prints_every_mean(folder):
@@ -250,12 +276,6 @@ def test_best_is_by_what_is_printed():
     assert best({"a": float("nan"), "b": None}) == set()
 
 
-def test_verdict():
-    assert verdict(0.45, 0.01, 0.4401) == "inside"
-    assert verdict(0.45, 0.01, 0.43) == "above"
-    assert verdict(0.45, 0.01, 0.47) == "below"
-
-
 def test_collected_file_holds_every_methods_test_queries(folder, tmp_path):
     write_all_test_queries(Results(tmp_path), tmp_path / "per_query.parquet")
     collected = pl.read_parquet(tmp_path / "per_query.parquet")
@@ -314,8 +334,6 @@ def test_another_primary_convention_ends_the_warning(short):
 
 
 def test_the_report_warns_too(short):
-    from rendered import rendered
-
     folder, data = short
     summary(folder, MODELS, "letor4", data)
     shutil.rmtree(data)
@@ -323,3 +341,31 @@ def test_the_report_warns_too(short):
     assert text.count('class="notice warning"') == 2  # on the overview and the data set's page
     assert "<code>datasets.mine.convention: standard</code>" in text
     assert 'class="num best">0.0000' not in text
+
+
+def test_a_constant_score_and_what_the_file_s_order_moves(short):
+    """Every file begins with what is relevant: a constant score is perfect in file order."""
+    folder, data = short
+    for model, gap in zip(MODELS, (0.2, 0.0), strict=True):
+        path = folder / model / "per_query.parquet"
+        own = pl.read_parquet(path)
+        twin = own.filter(convention="letor4").with_columns(
+            pl.col("map") - gap, convention=pl.lit("letor4_expected"), ndcg=None
+        )
+        pl.concat([own, twin.select(own.columns)]).write_parquet(path)
+    summary(folder, MODELS, "letor4", data)
+    page = (folder / "summary.md").read_text()
+    rows = {(row["model"], row["metric"]): row for row in table(folder, "file_order")}
+    assert float(rows["constant", "map"]["mean"]) == 1
+    expected = (14 * 0.75 + statistics.fmean(1 / rank for rank in range(1, 13))) / 15
+    assert float(rows["constant", "map"]["expected"]) == pytest.approx(expected)
+    assert float(rows["lambdamart", "map"]["difference"]) == pytest.approx(0.2)
+    assert float(rows["ranksvm", "map"]["share"]) == 0
+    assert "moves one method by more than a tenth of the ± beside the value: `lambdamart`, MAP" in page
+    last = [line for line in page.splitlines() if line.startswith("| *constant score")]
+    assert last[0].startswith("| *constant score, file order* |") and f"| {expected:.4f} |" in last[1]
+    assert f"| `lambdamart` | MAP | {float(rows['lambdamart', 'map']['mean']):.4f} |" in page
+    assert json.loads((folder / "summary.json").read_text()).keys() == set(MODELS)
+    shutil.rmtree(data)
+    moved = Document(rendered(data.parents[2])).table("moved")
+    assert [row[0]["text"] for row in moved[1:]].count("lambdamart") == 1

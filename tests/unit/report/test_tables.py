@@ -96,7 +96,7 @@ COLUMNS = (
     Column("side", form=VERDICT),
 )
 ROWS = [
-    {"name": "a|b", "count": 1200, "value": -1 / 3, "p": 1e-5, "side": "above"},
+    {"name": "a|b", "count": 1200, "value": -1 / 3, "p": 1e-5, "side": "consistent"},
     {"name": "7", "count": None, "value": float("nan"), "p": 0.05, "side": ""},
     {"name": "", "count": 0, "value": 2, "p": None, "side": None},
 ]
@@ -116,7 +116,7 @@ def test_markdown_prints_each_column_in_its_form():
     head, rule, *rows = markdown(Table("made", "Made", COLUMNS, ROWS)).splitlines()
     assert head == "| a name | count | value | p | side |" and rule == "| :-- | --: | --: | --: | --: |"
     assert rows == [
-        "| a\\|b | 1,200 | -0.33 | <0.0001 | ▲ above |",
+        "| a\\|b | 1,200 | -0.33 | <0.0001 | ≈ consistent |",
         "| 7 | – | – | 0.0500 |  |",
         "|  | 0 | +2.00 | – | – |",
     ]

@@ -11,22 +11,17 @@ import pytest
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_folds
+from gradrank.evaluation.verdict import QUERIES, Band, judge
 from gradrank.files import sha256
 from gradrank.pipeline.studies import get_study, study_names
 from gradrank.report.contents import study_pages
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.summary import summary
+from gradrank.report.tables.table import Column
 from gradrank.results import Results
 from gradrank.studies.kit import writing as study_files
-from gradrank.studies.kit.study import (
-    Column,
-    Figure,
-    Inputs,
-    Section,
-    Table,
-    beside,
-    comparison,
-)
+from gradrank.studies.kit.comparison import alone, beside, comparison
+from gradrank.studies.kit.study import Figure, Inputs, Section, Table
 from gradrank.studies.kit.writing import study as write_study
 from made_results import make_results
 from made_study import make_collection
@@ -36,11 +31,13 @@ ALT = "One line that rises"
 
 
 def made_study(seconds=1.5):
-    """A study of one number inside, one above and one without a published one; a curve; and a time."""
+    """A study of numbers with each verdict and one without a published one; a curve; and a time."""
+    exact, near, far = (judge(0.5, ours, Band(0.02, QUERIES)) for ours in (0.5, 0.51, 0.6))
     rows = [
-        {"what": "a | b"} | beside(0.5, 0.51, 0.02),
-        {"what": "<b>"} | beside(0.5, 0.6, 0.02),
-        {"what": "own"} | beside(None, 0.25, math.nan),
+        {"what": "a | b"} | beside(0.5, near, [exact, far]),
+        {"what": "<b>"} | beside(0.5, far, [exact, near]),
+        {"what": "same"} | beside(0.5, exact, [near, far]),
+        {"what": "own"} | alone(0.25, math.nan, QUERIES),
     ]
     numbers = Table("numbers", "Numbers", (Column("what", "what"), *comparison()), rows, "Of `three` rows.")
     times = Table("times", "Times", [Column("s", "seconds", ".2f")], [{"s": seconds}], timed=True)
@@ -72,20 +69,27 @@ def test_files_of_a_study(written):
     folder = written()
     numbers = json.loads((folder / "numbers.json").read_text())
     assert list(numbers) == ["numbers"], "neither times nor what figures draw"
-    assert [row["verdict"] for row in numbers["numbers"]] == ["inside", "above", ""]
-    assert numbers["numbers"][2] == {
-        "what": "own", "published": None, "ours": 0.25, "half_width": None, "difference": None, "verdict": "",
+    assert [row["verdict"] for row in numbers["numbers"]] == [
+        "consistent",
+        "not reproduced",
+        "reproduced",
+        "",
+    ]
+    assert [row["alike"] for row in numbers["numbers"]] == [1, 0, 0, None]
+    assert numbers["numbers"][3] == {
+        "what": "own", "published": None, "ours": 0.25, "difference": None, "half_width": None, "of": "queries",
+        "verdict": "", "alike": None, "others": None,
     }  # fmt: skip
     tables = {path.name: list(csv.DictReader(path.open())) for path in (folder / "tables").glob("*.csv")}
     assert set(tables) == {"numbers.csv", "times.csv", "curve.csv"}
-    assert tables["times.csv"] == [{"s": "1.5"}] and tables["numbers.csv"][2]["half_width"] == ""
+    assert tables["times.csv"] == [{"s": "1.5"}] and tables["numbers.csv"][3]["half_width"] == ""
 
 
 def test_markdown_prints_the_tables(written):
     text = (written() / "page.md").read_text()
     assert text.startswith("# A & B\n\nSomebody 2005.\n\n## First\n\nSome `code`.\n")
-    assert "| a \\| b | 0.5000 | 0.5100 | 0.0200 | +0.0100 | ✓ inside |" in text
-    assert "| own | – | 0.2500 | – | – |  |" in text
+    assert "| a \\| b | 0.5000 | 0.5100 | +0.0100 | 0.0200 | queries | ≈ consistent | 1 | 2 |" in text
+    assert "| own | – | 0.2500 | – | – | queries |  | – | – |" in text
     assert ALT in text and "tables/curve.csv" in text
 
 
@@ -111,10 +115,10 @@ def test_report_has_a_page_of_it(written, tmp_path):
     )
     assert ("a", {"href": "#study-made-first"}) in page.tags
     head, *rows = page.tables[0]["rows"]
-    assert [cell["text"].strip() for cell in head][:4] == ["what", "published", "ours", "± 95%"]
+    assert [cell["text"].strip() for cell in head][:4] == ["what", "published", "ours", "difference"]
     assert [[cell["text"].strip() for cell in row] for row in rows][:2] == [
-        ["a | b", "0.5000", "0.5100", "0.0200", "+0.0100", "● inside"],
-        ["<b>", "0.5000", "0.6000", "0.0200", "+0.1000", "▲ above"],
+        ["a | b", "0.5000", "0.5100", "+0.0100", "0.0200", "queries", "≈ consistent", "1", "2"],
+        ["<b>", "0.5000", "0.6000", "+0.1000", "0.0200", "queries", "✗ not reproduced", "0", "2"],
     ]
     assert page.tables[2]["rows"][1][0]["text"] == "1.50", "times are on the page"
     drawings = [attributes for tag, attributes in page.tags if tag == "svg"]

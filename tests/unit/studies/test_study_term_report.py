@@ -81,12 +81,13 @@ def test_both_attributions_are_judged(made):
         }
         for row in rows:
             inside = abs(row["difference"]) <= row["half_width"]
-            assert row["verdict"] == ("inside" if inside else "above" if row["difference"] > 0 else "below")
+            assert row["verdict"] == ("consistent" if inside else "not reproduced")
+            assert row["of"] == "queries" and row["others"] == 2
     text = sections["claims"].paragraphs[1]
-    assert text.startswith("mq2007: 0.5619 lies inside") and "0.0405" in text
+    assert text.startswith("mq2007: 0.5619 is consistent with") and "0.0405" in text
     fits = {
         (row["convention"], row["attribution"]): all(
-            other["verdict"] == "inside"
+            other["verdict"] == "consistent"
             for other in tables["claims_mq2007"].rows
             if (other["convention"], other["attribution"]) == (row["convention"], row["attribution"])
         )

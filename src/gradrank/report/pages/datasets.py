@@ -8,6 +8,7 @@ from markupsafe import Markup
 from gradrank.data.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.costs import Cost
+from gradrank.evaluation.file_order import CONSTANT, telling
 from gradrank.report.contents import Contents, DataSet
 from gradrank.report.pages.page import Page, render_page
 from gradrank.report.plots.curves import learning_curves
@@ -20,6 +21,7 @@ from gradrank.report.plots.sweeps import sweeps
 from gradrank.report.plots.two_methods import two_methods
 from gradrank.report.tables.numbers import best, missing, number
 from gradrank.report.tables.table import Row
+from gradrank.report.tables.verdicts import counted
 
 
 def pages(contents: Contents) -> list[Page]:
@@ -59,6 +61,7 @@ def _values(dataset: DataSet) -> dict[str, Any]:
         "grades": _grades(dataset.meta),
         "main": main_table(dataset, dataset.convention),
         "summaries": {name: convention.summary for name, convention in CONVENTIONS.items()},
+        "moved": _moved(dataset.tables.get("file_order", [])),
         "published": published_table(dataset.tables.get("published", [])),
         "spread": spread(dataset, dataset.convention) if dataset.tables else None,
         "curves": [panel for panel in curves if panel is not None],
@@ -118,7 +121,15 @@ def published_table(rows: list[Row]) -> dict[str, Any]:
         "metrics": list(dict.fromkeys(row["metric"] for row in rows)),
         "sources": sources,
         "lines": list(lines.items()),
+        "counted": counted(rows),
     }
+
+
+def _moved(rows: list[Row]) -> list[Row]:
+    """A constant score, metric by metric, then what the file's order moves."""
+    return [row for row in rows if row["model"] == CONSTANT] + [
+        row for row in telling(rows) if row["model"] != CONSTANT
+    ]
 
 
 def costs(dataset: DataSet) -> dict[str, Cost]:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
-from gradrank.report.tables.numbers import MARKS, MINUS, NONE, best, missing
+from gradrank.report.tables.numbers import MINUS, NONE, best, missing
 from gradrank.report.tables.table import Pair, Row, Table, Wide, pivot
+from gradrank.report.tables.verdicts import MARKS
 
 PAGE = 45  # lines
 MARK = "$^{*}$"

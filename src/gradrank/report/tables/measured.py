@@ -1,16 +1,18 @@
 """What a data set's tables are about: the values of every method under every convention, their means, their tests."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from gradrank.errors import GradrankError
+from gradrank.evaluation.file_order import CONSTANT, file_order
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.published import Published, lookup, verdict
+from gradrank.evaluation.published import Published, lookup
 from gradrank.evaluation.statistics import compare_all, friedman_nemenyi
+from gradrank.evaluation.verdict import Judged, alike, judge_values
 from gradrank.report.tables.numbers import missing
 from gradrank.report.tables.table import Row
 
@@ -22,13 +24,15 @@ PAIRED_METRICS = ("ndcg@10", "map")  # those tested: 40 methods make 780 pairs, 
 class Measured:
     """One data set's values by method, then by convention, the primary one among them.
 
-    short: what `gradrank.evaluation.short_lists` found in the data set.
+    short: what `gradrank.evaluation.short_lists` found in the data set. constant: the values of a constant score by
+    convention; none where the data are not there.
     """
 
     dataset: str
     primary: str
     values: Mapping[str, Mapping[str, QueryValues]]
     short: tuple[Row, ...] = ()
+    constant: Mapping[str, QueryValues] = field(default_factory=dict)
 
     def of_primary(self, metric: str) -> dict[str, np.ndarray]:
         """(q,) values by method."""
@@ -91,14 +95,16 @@ class OneMean(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """A published number, and ours under its own convention if we measured that, else under the primary."""
+    """A published number, and ours under its own convention if we measured that, else under the primary.
+
+    alike: of how many `others`, our other methods, the verdict on the same number would have been the same.
+    """
 
     there: Published
     here: OneMean
-
-    @property
-    def verdict(self) -> str:
-        return verdict(self.here.mean, self.here.half_width, self.there.value)
+    judged: Judged
+    alike: int
+    others: int
 
 
 def metric_means(measured: Measured) -> Iterator[OneMean]:
@@ -131,7 +137,21 @@ def beside_published(measured: Measured) -> Iterator[Beside]:
         for metric in own[measured.primary].values:
             for there in lookup(measured.dataset, model, metric):
                 convention = there.convention if there.convention in own else measured.primary
-                yield Beside(there, OneMean(convention, model, metric, own[convention]))
+                judged = {
+                    name: judge_values(there.value, there.folds, each[convention], metric)
+                    for name, each in measured.values.items()
+                }
+                mine = judged.pop(model)
+                same = alike(mine.verdict, (other.verdict for other in judged.values()))
+                yield Beside(
+                    there, OneMean(convention, model, metric, own[convention]), mine, same, len(judged)
+                )
+
+
+def in_file_order(measured: Measured) -> Iterator[Row]:
+    """What the file's order is worth to each method and to a constant score, under the primary convention."""
+    constant = {CONSTANT: measured.constant} if measured.constant else {}
+    return file_order(constant | dict(measured.values), measured.primary)
 
 
 def mean_ranks(measured: Measured) -> Iterator[Row]:

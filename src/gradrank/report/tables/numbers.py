@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from gradrank.report.tables.verdicts import MARKS
+
 NONE, MINUS = "–", "\N{MINUS SIGN}"
 TEXT, P, VERDICT = "", "p", "verdict"  # forms of a column beside those of `format`
 LEAST_P = 1e-4
-MARKS = {"inside": "✓", "above": "▲", "below": "▼"}  # of ours beside a published value
 
 
 def shown(value: Any, form: str, minus: str = "-") -> str:

@@ -2,9 +2,12 @@
 Markdown and LaTeX."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gradrank.errors import GradrankError, nearest
+from gradrank.evaluation.conventions import in_expectation
+from gradrank.evaluation.file_order import constant_score
 from gradrank.evaluation.per_query import QueryValues, read_test_queries, write_compact
 from gradrank.evaluation.short_lists import short_lists
 from gradrank.files import atomic, write_json
@@ -20,15 +23,20 @@ def summary(folder: Path, models: Sequence[str], convention: str, data: Path | N
 
     models: those to compare, each with its per_query.parquet. convention: the primary one, of summary.json
     and summary.md; the tables hold every convention that was measured. Every metric that was measured is shown.
-    data: the Parquet collection; with it, what short lists do to the metrics is counted, and warned of.
+    data: the Parquet collection; with it, what short lists do to the metrics is counted, and warned of, and a constant
+    score is measured as the methods are.
     Raises GradrankError for a missing file or convention, or methods evaluated on different queries.
     """
     own, models = DataSet(Path(folder)), sorted(set(models))
     if not models:
         raise GradrankError(f"{folder}: no model to summarise")
     values = _read(own, models, convention)
-    short = () if data is None else tuple(short_lists(data, *_measured(values)))
-    measured = Measured(own.name, convention, values, short)
+    metrics, conventions = _measured(values)
+    measured = Measured(own.name, convention, values)
+    if data is not None:
+        both = filter(None, (convention, in_expectation(convention)))
+        short, constant = short_lists(data, metrics, conventions), constant_score(data, metrics, both)
+        measured = replace(measured, short=tuple(short), constant=constant)
     tables = summary_tables(measured)
     for table in tables.values():
         write_table(table, own.tables_path)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 
+from gradrank.evaluation import file_order, short_lists
+from gradrank.evaluation.file_order import CONSTANT
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.short_lists import warning
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.measured import best_mean
-from gradrank.report.tables.numbers import MARKS, best, missing, shown
+from gradrank.report.tables.numbers import best, missing, shown
 from gradrank.report.tables.table import Row, Table, pipe_table
+from gradrank.report.tables.verdicts import MARKS, counted, explained
 
 
 def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str:
@@ -15,21 +17,25 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str
     main = [row for row in tables["main"].rows if row["convention"] == convention]
     folds = tables["folds"].frame["fold"].n_unique()
     over = "one split" if folds == 1 else f"{folds} folds"
-    said = warning(tables["short_lists"].rows, dataset, convention)
+    ties = tables["file_order"].rows
+    said = [short_lists.warning(tables["short_lists"].rows, dataset, convention), file_order.warning(ties)]
     parts = [
         f"# {dataset}: test results under the `{convention}` convention",
-        *([f"> **Warning.** {said}"] if said else []),
+        *(f"> **Warning.** {each}" for each in said if each),
         f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
         "all), ± half the 95% interval (1.96 standard errors over all test queries). Best in bold.",
-        _main_table(main),
+        _main_table(main, [row for row in ties if row["model"] == CONSTANT]),
         *_level_with_best(main, tables["pairwise"].frame["metric"].unique(maintain_order=True)),
     ]
+    if moved := file_order.telling(ties):
+        parts += ["## What the file's order is worth", *_moved(moved)]
     if published := tables["published"].rows:
         parts += ["## Published numbers beside ours", *_published(published)]
     return "\n\n".join(parts) + "\n"
 
 
-def _main_table(main: list[Row]) -> str:
+def _main_table(main: list[Row], constant: list[Row]) -> str:
+    """Every method, then a constant score in file order and in expectation over all orders."""
     metrics = list(dict.fromkeys(row["metric"] for row in main))
     models = list(dict.fromkeys(row["model"] for row in main))
     cells = {(row["model"], row["metric"]): (row["mean"], row["half_width"]) for row in main}
@@ -41,7 +47,31 @@ def _main_table(main: list[Row]) -> str:
             mean, half_width = (shown(value, ".4f") for value in cells[model, metric])
             row.append(f"**{mean}** ± {half_width}" if model in bold[metric] else f"{mean} ± {half_width}")
         rows.append(row)
+    score = {row["metric"]: row for row in constant}
+    for key, name in {"mean": "file order", "expected": "expected"}.items() if score else ():
+        cells = (shown(score[metric][key] if metric in score else None, ".4f") for metric in metrics)
+        rows.append([f"*{CONSTANT} score, {name}*", *cells])
     return pipe_table(["method", *map(metric_label, metrics)], rows)
+
+
+def _moved(rows: list[Row]) -> list[str]:
+    """The values that the order of equal scores moves by more than a tenth of half their interval."""
+    head = ["method", "metric", "in file order", "expected", "difference", "in ±"]
+    lines = [
+        [
+            f"`{row['model']}`",
+            metric_label(row["metric"]),
+            *(shown(row[key], ".4f") for key in ("mean", "expected")),
+            shown(row["difference"], "+.4f"),
+            shown(row["share"], ".2f"),
+        ]
+        for row in rows
+    ]
+    return [
+        "Equal scores stay in the file's order. Expected: the mean over all their orders; in ±: the difference in "
+        f"halves of the 95% interval, where that is more than {file_order.TELLING:g}.",
+        pipe_table(head, lines),
+    ]
 
 
 def _level_with_best(main: list[Row], tested: Iterable[str]) -> list[str]:
@@ -70,7 +100,8 @@ def _published(rows: list[Row]) -> list[str]:
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
         key = tuple(row[k] for k in ("model", "method", "note", "convention", "our_convention", "source"))
-        text = f"{row['published']:.4f} ({row['difference']:+.4f} {MARKS[row['verdict']]})"
+        power = f"{row['alike']}/{row['others']}"
+        text = f"{row['published']:.4f} ({row['difference']:+.4f} {MARKS[row['verdict']]} {power})"
         lines.setdefault(key, {})[row["metric"]] = text
     table = []
     for (model, method, note, theirs, ours, source), cells in lines.items():
@@ -78,7 +109,8 @@ def _published(rows: list[Row]) -> list[str]:
         under = f"`{theirs}`" if theirs == ours else f"`{theirs}` (ours: `{ours}`)"
         table.append([f"`{model}`", name, under, *(cells.get(metric, "") for metric in metrics)])
     return [
-        "Published value (ours minus it; ✓ it lies inside our 95% interval, ▲ we are above it, ▼ below).",
+        f"Published value (ours minus it, verdict, power). {explained()}",
+        counted(rows),
         pipe_table(["method", "published as", "convention", *map(metric_label, metrics)], table),
         "\n".join(f"{number}. {source}" for number, source in enumerate(sources, 1)),
     ]

@@ -4,6 +4,7 @@ main: a mean with half its 95% interval for each convention, method and metric, 
 best where that was made. folds: the same means fold by
 fold. published: each published number beside ours. pairwise: paired tests of every two methods. ranks: mean
 ranks over queries. pr_curve: precision at eleven levels of recall. short_lists: queries that have 0 for their length.
+file_order: values in file order and in expectation over the orders of equal scores, of a constant score as well.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,11 +19,13 @@ from gradrank.report.tables.measured import (
     beside_published,
     curve,
     fold_means,
+    in_file_order,
     mean_ranks,
     metric_means,
 )
 from gradrank.report.tables.numbers import VERDICT, P, missing
 from gradrank.report.tables.table import Column, Mark, Row, Table, Wide, read_csv
+from gradrank.report.tables.verdicts import explained
 
 
 class Definition(NamedTuple):
@@ -82,17 +85,20 @@ DEFINITIONS = {
             Column("published", form=".4f", of=lambda row: row.there.value),
             Column("our_convention", of=lambda row: row.here.convention),
             Column("ours", form=".4f", of=lambda row: row.here.mean),
-            Column("half_width", form=".4f", of=lambda row: row.here.half_width),
-            Column("difference", form="+.4f", of=lambda row: row.here.mean - row.there.value),
-            Column("verdict", form=VERDICT),
+            Column("difference", form="+.4f", of=lambda row: row.judged.difference),
+            Column("half_width", form=".4f", of=lambda row: row.judged.half_width),
+            Column("of", of=lambda row: row.judged.of),
+            Column("verdict", form=VERDICT, of=lambda row: row.judged.verdict),
+            Column("alike", form="d"),
+            Column("others", form="d"),
             Column("source", of=lambda row: row.there.source),
         ),
         Wide(
             ("model", "method", "note", "convention", "our_convention", "source"),
             "metric",
-            "{published} ({difference}, {verdict})",
+            "{published} ({difference}, {verdict}, {alike}/{others})",
         ),
-        "The published value (ours minus it; whether it lies inside our 95% interval, or we are above or below).",
+        f"The published value (ours minus it, verdict, power). {explained()}",
         parts="",
     ),
     "pairwise": Definition(
@@ -153,6 +159,20 @@ DEFINITIONS = {
             Column("of", form="d"),
             Column("share", form=".4f"),
         ),
+    ),
+    "file_order": Definition(
+        "What the order of equal scores is worth on {}",
+        in_file_order,
+        (
+            *MODEL_METRIC,
+            *(Column(key, form=".4f") for key in ("mean", "expected")),
+            Column("difference", form="+.4f"),
+            Column("half_width", form=".4f"),
+            Column("share", form=".2f"),
+        ),
+        Wide(("convention", "model"), "metric", "{mean} ({expected})"),
+        "In file order (in expectation over all orders of equal scores); share: their difference in halves of the 95% "
+        "interval.",
     ),
 }
 

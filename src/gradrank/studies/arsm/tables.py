@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.published import Published, by_fold, lookup
+from gradrank.evaluation.verdict import judge_values
 from gradrank.report.tables.table import Column, Row, Table
+from gradrank.report.tables.verdicts import counted
+from gradrank.studies.kit.comparison import beside, comparison, level, levels
 from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
-from gradrank.studies.kit.study import Section, beside, comparison
+from gradrank.studies.kit.study import Section
 
 Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set, then by model
 
@@ -53,7 +56,7 @@ def paper(measured: Measured) -> Section:
         [
             "Every number of the paper's two tables beside ours: five-fold means on the test parts, under the "
             "conventions of the collections' own evaluation programs (`letor4` for MQ2007, `letor3` for OHSUMED).",
-            _count([row for table in tables for row in table.rows]),
+            counted([row for table in tables for row in table.rows]),
             "Is ARSM-L2R better than the others? Query by query, ours against ours, "
             + significant(tests.rows, "dataset", "other"),
         ],
@@ -62,20 +65,20 @@ def paper(measured: Measured) -> Section:
 
 
 def official(measured: Measured) -> Section:
-    """LETOR's own results: fold by fold where they are published so, else the means."""
-    content = []
+    """LETOR's own results: means, judged by their folds where these are published, and the folds."""
+    content, means = [], []
     for dataset, models in measured.items():
         content += [
             Table(
                 f"folds_{dataset}_{metric.replace('@', '')}",
                 f"{dataset}, {metric_label(metric)}: official LETOR results, fold by fold",
-                [Column("method", "method"), Column("fold", "fold"), *comparison()],
+                [Column("method", "method"), Column("fold", "fold"), *levels()],
                 rows,
             )
             for metric in ("ndcg@10", "map")
             if (rows := _fold_rows(dataset, models, metric))
         ]
-        content.append(
+        means.append(
             _means_table(
                 f"official_{dataset}",
                 f"{dataset}: official LETOR results, means over folds",
@@ -89,10 +92,10 @@ def official(measured: Measured) -> Section:
         "The official LETOR results",
         [
             "The numbers that Microsoft Research published with the collections: MQ2007's fold by fold, OHSUMED's "
-            "(LETOR 3.0) as means. A fold's interval is that of its own test queries.",
-            _count([row for table in content for row in table.rows]),
+            "(LETOR 3.0) as means. MQ2007's means are judged by the five differences of folds.",
+            counted([row for table in means for row in table.rows]),
         ],
-        content,
+        [*means, *content],
     )
 
 
@@ -102,7 +105,7 @@ def _fold_rows(dataset: str, models: Mapping[str, QueryValues], metric: str) -> 
         for method in dict.fromkeys(there.method for there in lookup(dataset, model, metric)):
             for fold, value in by_fold(dataset, method, metric).items():
                 row = {"method": method, "fold": str(fold)}
-                rows.append(row | _beside(value, values.of_fold(fold), metric))
+                rows.append(row | level(value, values.of_fold(fold).mean(metric)))
     return rows
 
 
@@ -157,11 +160,11 @@ def update(measured: Measured) -> Section:
     """ARSM as trained here and by the paper's update alone; measured: by data set, then by what it is called."""
     rows = [
         {"dataset": dataset, "update": name, "metric": metric_label(metric)}
-        | _beside(there.value, values, metric)
+        | _beside(there, name, updates, metric)
         for dataset, updates in measured.items()
         for metric in METRICS
         for there in lookup(dataset, "arsm", metric)
-        for name, values in updates.items()
+        for name in updates
     ]
     tests = paired_tests(
         [
@@ -193,8 +196,8 @@ def update(measured: Measured) -> Section:
 def _means_table(id: str, title: str, dataset: str, models: Mapping[str, QueryValues], source: str) -> Table:
     """A row a published method and metric of one source, ours beside it."""
     rows = [
-        {"method": there.method, "metric": metric_label(metric)} | _beside(there.value, values, metric)
-        for model, values in models.items()
+        {"method": there.method, "metric": metric_label(metric)} | _beside(there, model, models, metric)
+        for model in models
         for metric in METRICS
         for there in _published(dataset, model, metric, source)
     ]
@@ -205,13 +208,7 @@ def _published(dataset: str, model: str, metric: str, source: str) -> list[Publi
     return [there for there in lookup(dataset, model, metric) if there.source.startswith(source)]
 
 
-def _beside(published: float, values: QueryValues, metric: str) -> Row:
-    return beside(published, values.mean(metric), values.half_width(metric))
-
-
-def _count(rows: list[Row]) -> str:
-    verdicts = [row["verdict"] for row in rows]
-    return (
-        f"Of {len(verdicts)} published numbers {verdicts.count('inside')} lie inside our 95% interval; ours is "
-        f"above {verdicts.count('above')} and below {verdicts.count('below')}."
-    )
+def _beside(there: Published, model: str, models: Mapping[str, QueryValues], metric: str) -> Row:
+    """One of these models beside a published number, and what the others would have got for it."""
+    judged = {name: judge_values(there.value, there.folds, values, metric) for name, values in models.items()}
+    return beside(there.value, judged.pop(model), judged.values())

@@ -15,9 +15,7 @@ import numpy as np
 from gradrank.data.stored import describe
 from gradrank.evaluation.conventions import Convention
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.published import verdict
-from gradrank.report.tables.numbers import VERDICT
-from gradrank.report.tables.table import Column, Row, Table
+from gradrank.report.tables.table import Table
 from gradrank.results import Method, Results, StudyFolder
 
 
@@ -41,25 +39,6 @@ class Section:
     title: str
     paragraphs: Sequence[str]
     content: Sequence[Table | Figure] = ()
-
-
-def comparison(form: str = ".4f") -> tuple[Column, ...]:
-    """The columns of what `beside` returns."""
-    return (
-        Column("published", "published", form),
-        Column("ours", "ours", form),
-        Column("half_width", "± 95%", form),
-        Column("difference", "difference", f"+{form}"),
-        Column("verdict", "verdict", VERDICT),
-    )
-
-
-def beside(published: float | None, ours: float, half_width: float) -> Row:
-    """A published number and ours with half its 95% interval, their difference, and where ours lies."""
-    row = {"published": published, "ours": ours, "half_width": half_width, "difference": None, "verdict": ""}
-    if published is not None:
-        row |= {"difference": ours - published, "verdict": verdict(ours, half_width, published)}
-    return row
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ import numpy as np
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Row, Table
+from gradrank.studies.kit.comparison import level, levels
 from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests
-from gradrank.studies.kit.study import Inputs, Section, beside, comparison
+from gradrank.studies.kit.study import Inputs, Section
 from gradrank.studies.ranknet2005.published import published, value
 
 METRIC, CONVENTION = "ndcg@15", "standard"  # section 6: 2^r - 1 over log(1 + j), cut at 15
@@ -45,7 +46,7 @@ def web_search(inputs: Inputs, dataset: str) -> Section:
         f"tables456_{dataset}",
         f"Tables 4 to 6, on {dataset}",
         [
-            "The paper's collection is private, so levels cannot agree; the order of the methods can. NDCG@15 as "
+            "The paper's collection is private: levels get no verdict, the order of the methods can agree. NDCG@15 as "
             f"the paper defines it (the `{CONVENTION}` convention), mean over folds; ± is 1.96 standard errors over "
             "queries. A training query counts once, with its mean over the folds that train on it.",
             _order(rows),
@@ -58,7 +59,8 @@ def web_search(inputs: Inputs, dataset: str) -> Section:
                     Column("model", "model"),
                     Column("method", "published as"),
                     Column("split", "part"),
-                    *comparison(),
+                    *levels(),
+                    Column("half_width", "± 95%", ".4f"),
                 ),
                 rows,
             ),
@@ -76,9 +78,10 @@ def web_search(inputs: Inputs, dataset: str) -> Section:
 
 def _row(model: str, split: str, values: QueryValues) -> Row:
     method = METHODS[model][0]
-    there = value("Table 4", PRIVATE, method, 0, f"ndcg@15_{SPLITS[split]}")
-    row = {"model": model, "method": method, "split": SPLITS[split]}
-    return row | beside(there, values.mean(METRIC), _half_width(values))
+    table, part = ("Table 5", "train") if split == "train" else ("Table 4", SPLITS[split])
+    there = value(table, PRIVATE, method, 0, f"ndcg@15_{part}")
+    row = {"model": model, "method": method, "split": SPLITS[split], "half_width": _half_width(values)}
+    return row | level(there, values.mean(METRIC))
 
 
 def _half_width(values: QueryValues) -> float:

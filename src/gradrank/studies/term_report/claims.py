@@ -7,10 +7,13 @@ from itertools import product
 
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.per_query import QueryValues
+from gradrank.evaluation.verdict import NOT_REPRODUCED, judge_values
 from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Row, Table
+from gradrank.report.tables.verdicts import counted
+from gradrank.studies.kit.comparison import beside, comparison
 from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests
-from gradrank.studies.kit.study import Inputs, Section, beside, comparison
+from gradrank.studies.kit.study import Inputs, Section
 
 METRIC = "ndcg@15"
 HIGH, LOW = 0.5619, 0.5214
@@ -52,11 +55,10 @@ def _values(dataset: str, measured: Measured) -> Table:
     """A row a convention, attribution and claimed value."""
     rows = [
         {"convention": convention, "attribution": attribution, "method": model}
-        | beside(claimed, values.mean(METRIC), values.half_width(METRIC))
+        | _beside(claimed, model, convention, measured)
         for convention in MEASURED
         for attribution, models in ATTRIBUTIONS.items()
         for claimed, model in zip((HIGH, LOW), models, strict=True)
-        if (values := measured[model, convention])
     ]
     heads = [
         Column("convention", "convention"),
@@ -65,6 +67,16 @@ def _values(dataset: str, measured: Measured) -> Table:
     ]
     title = f"{dataset}: the claimed values under four conventions"
     return Table(f"claims_{dataset}", title, [*heads, *comparison()], rows)
+
+
+def _beside(claimed: float, model: str, convention: str, measured: Measured) -> Row:
+    """One model beside a claimed value, and what the others would have got for it under the same convention."""
+    judged = {
+        name: judge_values(claimed, {}, values, METRIC)
+        for (name, under), values in measured.items()
+        if under == convention
+    }
+    return beside(claimed, judged.pop(model), judged.values())
 
 
 def _gaps(dataset: str, measured: Measured) -> Table:
@@ -94,24 +106,24 @@ def _judged(dataset: str, measured: Measured, rows: list[Row], gaps: list[Row]) 
     """What the two tables of a data set say."""
     near = []
     for claimed in (HIGH, LOW):
-        inside = [
+        fitting = [
             f"{row['method']} under `{row['convention']}`"
             for row in rows
-            if row["published"] == claimed and row["verdict"] == "inside"
+            if row["published"] == claimed and row["verdict"] != NOT_REPRODUCED
         ]
         (model, convention), nearest = min(
             ((key, values.mean(METRIC)) for key, values in measured.items()),
             key=lambda found: abs(found[1] - claimed),
         )
         near.append(
-            f"{claimed:.4f} lies inside the interval of {_listed(inside)}; the nearest of ours is "
+            f"{claimed:.4f} is consistent with {_listed(fitting)}; the nearest of ours is "
             f"{nearest:.4f} ({model}, `{convention}`)"
         )
     fits = [
         f"`{convention}`, {attribution}"
         for convention, attribution in product(MEASURED, ATTRIBUTIONS)
         if all(
-            row["verdict"] == "inside"
+            row["verdict"] != NOT_REPRODUCED
             for row in rows
             if (row["convention"], row["attribution"]) == (convention, attribution)
         )
@@ -122,7 +134,8 @@ def _judged(dataset: str, measured: Measured, rows: list[Row], gaps: list[Row]) 
         f"{dataset}: {'; '.join(near)}. The claimed gap of {HIGH - LOW:.4f} lies inside {len(reached)} of "
         f"{len(gaps)} paired intervals; the widest gap of ours is {number(widest['difference'], '+.4f')} "
         f"({widest['attribution']}, `{widest['convention']}`). "
-        + (f"Both values fit under {_listed(fits)}." if fits else "Both values together fit nowhere.")
+        + (f"Both values fit under {_listed(fits)}. " if fits else "Both values together fit nowhere. ")
+        + counted(rows)
     )
 
 

@@ -1,0 +1,78 @@
+"""What the file's order is worth: a constant score, methods with ties, and the warning of them."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gradrank.evaluation.file_order import CONSTANT, constant_score, file_order, telling, warning
+from gradrank.evaluation.per_query import QueryValues
+from made_collection import store
+
+CONVENTIONS = ("letor4", "letor4_expected")
+
+
+@pytest.fixture
+def data(tmp_path) -> Path:
+    """Two parts of queries whose files begin with what is relevant."""
+    labels = {1: [1, 0], 2: [2, 1, 0, 0], 3: [0, 0, 0], 4: [1, 0, 0, 0, 0]}
+    rows = [
+        {"part": 1 + (qid > 2), "qid": qid, "label": label, "docid": f"d{qid}.{i}"}
+        for qid, own in labels.items()
+        for i, label in enumerate(own)
+    ]
+    frame = pl.DataFrame(rows, schema_overrides={"label": pl.Int8})
+    folds = [{"train": [2], "vali": [2], "test": [1]}, {"train": [1], "vali": [1], "test": [2]}]
+    parts = {part: frame.filter(part=part).drop("part") for part in (1, 2)}
+    return store(tmp_path / "mine", parts, folds=folds)
+
+
+def test_a_constant_score_by_hand(data):
+    values = constant_score(data, ["map", "p@1"], CONVENTIONS)
+    file, expected = (values[name] for name in CONVENTIONS)
+    assert file.values["map"].tolist() == [1, 1, 0, 1] and file.folds.tolist() == [1, 1, 2, 2]
+    assert file.qids.tolist() == [1, 2, 3, 4]
+    # Two of four: the six pairs of places (1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4).
+    two = np.mean([1, (1 + 2 / 3) / 2, 0.75, (1 / 2 + 2 / 3) / 2, 0.5, (1 / 3 + 1 / 2) / 2])
+    assert expected.values["map"] == pytest.approx([0.75, two, 0, np.mean(1 / np.arange(1, 6))])
+    assert expected.values["p@1"] == pytest.approx([0.5, 0.5, 0, 0.2])
+
+
+def made(mean, spread=0.1):
+    values = {"map": mean + spread * np.array([-1.0, 1.0] * 50), "mrr": np.full(100, np.nan)}
+    return QueryValues(np.repeat([1, 2], 50), np.arange(100), values)
+
+
+def test_rows_hold_the_difference_in_half_widths():
+    (row,) = file_order({"mart": dict(zip(CONVENTIONS, (made(0.4), made(0.39)), strict=True))}, "letor4")
+    half = made(0.4).half_width("map")
+    assert (row["model"], row["metric"]) == ("mart", "map")
+    assert row["difference"] == pytest.approx(0.01) and row["half_width"] == half
+    assert row["share"] == pytest.approx(0.01 / half)
+
+
+def test_what_was_not_measured_in_expectation_has_no_row():
+    assert not list(file_order({"mart": {"letor4": made(0.4)}}, "letor4"))
+    assert not list(file_order({"mart": {"trec": made(0.4)}}, "trec"))
+
+
+def row(model, mean, expected, share):
+    return {"model": model, "metric": "map", "mean": mean, "expected": expected, "share": share} | {
+        "difference": mean - expected
+    }
+
+
+def test_the_warning_names_methods_and_the_constant_score():
+    rows = [row(CONSTANT, 0.4273, 0.3066, 2.9), row("prank", 0.42, 0.41, 0.2), row("mart", 0.42, 0.40, 0.4)]
+    text = warning([*rows, row("ranksvm", 0.44, 0.4399, 0.002), row("linear", 0.44, 0.44, None)])
+    assert "moves 2 methods by more than a tenth" in text
+    assert "`mart`, MAP 0.4200 (0.4000 in expectation); `prank`, MAP 0.4200 (0.4100 in expectation)." in text
+    assert "A constant score: MAP 0.4273 (0.3066 in expectation)." in text
+    assert "ranksvm" not in text
+    assert [each["model"] for each in telling(rows)] == [CONSTANT, "mart", "prank"]
+
+
+def test_no_warning_where_no_method_depends_on_it():
+    assert warning([row(CONSTANT, 0.4273, 0.3066, 2.9), row("mart", 0.42, 0.419, 0.09)]) is None
+    assert warning([]) is None
