@@ -16,6 +16,7 @@ from gradrank.errors import GradrankError
 QUERY = ("qid", "query_id", "query", "topic", "topic_id")
 LABEL = ("label", "relevance", "grade", "rel")
 DOCID = ("docid", "doc_id", "document_id", "docno")
+OF_POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)  # the latter is no Exception
 ESTIMATES = ("inc", "prob")  # LETOR's, kept where they are there
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -88,12 +89,25 @@ def read_tables(paths: Sequence[Path], columns: Columns) -> list[Table]:
     ]
 
 
+def read_parquet(path: Path) -> pl.DataFrame:
+    """A Parquet file from elsewhere. Of one with a changed byte Polars' own reader may end the whole process."""
+    import pyarrow.parquet as pq
+    from pyarrow import ArrowException
+
+    try:
+        table = pq.ParquetFile(path).read()
+        table.validate(full=True)
+        return pl.from_arrow(table.rename_columns(table.column_names))  # names that are no text fail here
+    except (ArrowException, OSError, *OF_POLARS, UnicodeDecodeError) as error:
+        raise GradrankError(f"{path}: not a Parquet file: {str(error).splitlines()[0]}") from None
+
+
 def _read(path: Path) -> pl.DataFrame:
     try:
         if path.suffix.lower() == ".parquet":
-            return pl.read_parquet(path, glob=False)
+            return read_parquet(path)
         return pl.read_csv(path, infer_schema_length=None, glob=False)
-    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
+    except (*OF_POLARS, UnicodeDecodeError) as error:
         raise GradrankError(f"{path}: not a {path.suffix[1:]} table: {str(error).splitlines()[0]}") from None
 
 
@@ -168,10 +182,14 @@ def _table(
     own |= {f"f{k}": _feature(path, frame[name]) for k, name in enumerate(features, start=1)}
     columns = schema(len(features), names is not None)
     whole = pl.DataFrame([series.alias(name) for name, series in own.items()])
-    whole = whole.select(
-        (pl.col(name) if name in own else pl.lit(None)).cast(kind).alias(name)
-        for name, kind in columns.items()
-    )
+    try:
+        whole = whole.select(
+            (pl.col(name) if name in own else pl.lit(None)).cast(kind).alias(name)
+            for name, kind in columns.items()
+        )
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise GradrankError(f"{path}: ids or estimates that are no text or numbers: {reason}") from None
     return Table(path, whole, features, qids, rows, starts, names)
 
 
