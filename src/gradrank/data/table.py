@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.data.letor import schema
+from gradrank.data.parquet import OF_POLARS, read_parquet
 from gradrank.data.rows import Missing, fill
 from gradrank.data.scan import HIGHEST_GRADE
 from gradrank.errors import GradrankError
@@ -16,7 +17,6 @@ from gradrank.errors import GradrankError
 QUERY = ("qid", "query_id", "query", "topic", "topic_id")
 LABEL = ("label", "relevance", "grade", "rel")
 DOCID = ("docid", "doc_id", "document_id", "docno")
-OF_POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)  # the latter is no Exception
 ESTIMATES = ("inc", "prob")  # LETOR's, kept where they are there
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -87,19 +87,6 @@ def read_tables(paths: Sequence[Path], columns: Columns) -> list[Table]:
         _table(path, frame, roles, features, known)
         for path, frame, (roles, _) in zip(paths, raw, found, strict=True)
     ]
-
-
-def read_parquet(path: Path) -> pl.DataFrame:
-    """A Parquet file from elsewhere. Of one with a changed byte Polars' own reader may end the whole process."""
-    import pyarrow.parquet as pq
-    from pyarrow import ArrowException
-
-    try:
-        table = pq.ParquetFile(path).read()
-        table.validate(full=True)
-        return pl.from_arrow(table.rename_columns(table.column_names))  # names that are no text fail here
-    except (ArrowException, OSError, *OF_POLARS, UnicodeDecodeError) as error:
-        raise GradrankError(f"{path}: not a Parquet file: {str(error).splitlines()[0]}") from None
 
 
 def _read(path: Path) -> pl.DataFrame:

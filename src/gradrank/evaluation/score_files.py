@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gradrank.data.table import read_parquet
+from gradrank.data.parquet import read_parquet
 from gradrank.errors import GradrankError
 from gradrank.evaluation.document_ids import DIGITS, document_ids
 from gradrank.evaluation.judgements import (

@@ -1,10 +1,11 @@
-"""A full disk is recognised whoever reports it, and named with what to do."""
+"""A full disk, or one that fails, is recognised whoever reports it, and named with what to do."""
 
 import errno
 import shutil
 import sqlite3
 from collections import namedtuple
 
+import polars as pl
 import pytest
 
 from gradrank import cli
@@ -41,6 +42,38 @@ def test_it_is_named_with_the_file_the_room_and_the_remedy(disk, error):
     assert told.startswith(
         "results/toy/prank/fold1: no space left on its disk (0.0 of 1,000 MB are free); free some"
     )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EIO, "Input/output error"),
+        OSError("Input/output error (os error 5)"),
+        RuntimeError("parquet: underlying IO error: Input/output error (os error 5)"),
+        sqlite3.OperationalError("disk I/O error"),
+    ],
+)
+def test_a_disk_that_fails_is_named_with_what_to_look_at(disk, error):
+    disk(10**8)
+    told = explanation(error, ["parse", "x", "--out", "data/parquet/toy"])
+    assert told.startswith("data/parquet/toy: input/output error (100.0 of 1,000 MB are free); see whether")
+    assert told.endswith("run the same command again: what was finished is kept")
+
+
+def test_a_failed_write_without_a_reason_is_told_from_a_damaged_file_that_is_read(disk):
+    def sink_parquet():
+        raise pl.exceptions.ComputeError(
+            "parquet: File out of specification: Invalid thrift: transport error"
+        )
+
+    with pytest.raises(pl.exceptions.ComputeError) as written:
+        sink_parquet()
+    assert "x: no space left" in explanation(written.value, ["--out", "x"])
+    disk(10**8)
+    assert "x: cannot be written, for want of space or an input/output" in explanation(
+        written.value, ["--out", "x"]
+    )
+    assert explanation(pl.exceptions.ComputeError(str(written.value)), ["--out", "x"]) is None
 
 
 def test_the_file_that_an_error_names_comes_first(disk, tmp_path):
