@@ -20,6 +20,7 @@ FAILS = re.compile(r"input/output error|\(os error 5\)|disk i/o error", re.IGNOR
 UNSAID = re.compile(
     r"cannot write binary data|transport error", re.IGNORECASE
 )  # LightGBM's; Polars' of page headers
+PARTIAL = re.compile(r"\.([^/]+)\.\d+\.partial$")  # as files.atomic calls what is to become a file
 LEAST = 1 << 20  # bytes: a run that has less left writes no score file and no log any more
 AGAIN = "then run the same command again: what was finished is kept"
 ADVICE = f"free some space there, {AGAIN}"
@@ -43,9 +44,9 @@ def explanation(error: BaseException, arguments: Sequence[str]) -> str | None:
 
 def _place(error: BaseException, arguments: Sequence[str]) -> str:
     """What the error names, else what the command was to write, or where it worked: first one that has no room."""
-    named = getattr(error, "filename", None)
+    named = PARTIAL.sub(r"\1", str(getattr(error, "filename", None) or ""))
     out = [value for option, value in pairwise(arguments) if option == "--out"]
-    written = [*([str(named)] if named else []), *out, *(each for each in arguments if Path(each).exists())]
+    written = [*([named] if named else []), *out, *filter(_exists, arguments)]
     places = [*written, ".", tempfile.gettempdir()]
     return next((each for each in places if _free(each) < LEAST), places[0])
 
@@ -82,4 +83,11 @@ def _shown(place: Path | str) -> str:
 def _existing(place: Path | str) -> Path:
     """The place, or the first folder above it that is there."""
     path = Path(place).absolute()
-    return next(each for each in (path, *path.parents) if each.exists())
+    return next(each for each in (path, *path.parents) if _exists(each))
+
+
+def _exists(place: Path | str) -> bool:
+    try:
+        return Path(place).exists()
+    except (OSError, ValueError):  # a whole JSON object, say, which is no file's name
+        return False

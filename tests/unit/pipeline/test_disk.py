@@ -1,6 +1,7 @@
 """A full disk, or one that fails, is recognised whoever reports it, and named with what to do."""
 
 import errno
+import json
 import shutil
 import sqlite3
 from collections import namedtuple
@@ -10,6 +11,7 @@ import pytest
 
 from gradrank import cli
 from gradrank.errors import GradrankError
+from gradrank.files import atomic
 from gradrank.pipeline.disk import check_space, explanation
 
 Usage = namedtuple("Usage", "total used free")
@@ -77,8 +79,16 @@ def test_a_failed_write_without_a_reason_is_told_from_a_damaged_file_that_is_rea
 
 
 def test_the_file_that_an_error_names_comes_first(disk, tmp_path):
-    error = OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "x.json"))
+    with pytest.raises(OSError) as failed, atomic(tmp_path / "x.json") as partial:
+        raise OSError(errno.ENOSPC, "No space left on device", str(partial))
+    error = failed.value
     assert explanation(error, ["--out", "y"]).startswith(f"{tmp_path}/x.json: no space left")
+
+
+def test_arguments_that_are_no_file_s_name_are_passed_over(disk):
+    error = OSError(errno.ENOSPC, "No space left on device")
+    told = explanation(error, ["provenance", "toy", "--params", json.dumps({"a": "b" * 5000}), "a\0b", "/"])
+    assert told.startswith("/: no space left")
 
 
 def test_another_error_is_not_taken_for_it(disk):
