@@ -1,5 +1,6 @@
 """Rank new data with a trained fold, in bounded memory; the same fold as an MLflow pyfunc."""
 
+import operator
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -26,18 +27,17 @@ AGAIN = "damaged or edited: train it again, or get it anew"
 
 
 class Ranker:
-    """A trained fold: its model, the names of the features that it was trained on, and its members if any."""
+    """A trained fold: its model, the number of features that it was trained on, and its members if any."""
 
     def __init__(
         self,
         model: Model,
-        features: range,
+        features: int,
         members: Sequence["Ranker"] = (),
         missing: "Missing | None" = None,
     ) -> None:
         """missing: what missing values became in the data that it was trained on, if that was declared."""
-        self.model, self.names, self.members = model, [f"f{i}" for i in features], members
-        self.missing = missing
+        self.model, self.features, self.members, self.missing = model, features, members, missing
 
     @classmethod
     def load(cls, fold: Path | str) -> "Ranker":
@@ -50,7 +50,11 @@ class Ranker:
             )
         spec = own.spec()
         try:
-            name, features, files = str(spec["model"]), range(1, spec["features"] + 1), spec.get("files", {})
+            name, features, files = (
+                str(spec["model"]),
+                operator.index(spec["features"]),
+                spec.get("files", {}),
+            )
             checked_files = [own.folder / path for path in files if path.startswith(f"{MODEL}/")]
         except (KeyError, TypeError, AttributeError) as error:
             raise GradrankError(
@@ -84,7 +88,12 @@ class Ranker:
         starts = np.flatnonzero(np.r_[True, qids[1:] != qids[:-1]])
         if len(np.unique(qids)) < len(starts):
             raise GradrankError("the rows of a query are not together: sort the table by qid")
-        return self.score(table[self.names].to_numpy(), np.r_[starts, len(qids)])
+        if self.features > table.shape[1]:
+            raise GradrankError(
+                f"a table of {table.shape[1]} columns; expected f1 to f{self.features}, as in training"
+            )
+        features = table[[f"f{number}" for number in range(1, self.features + 1)]]
+        return self.score(features.to_numpy(), np.r_[starts, len(qids)])
 
 
 def _loaded(name: str, fold: Fold) -> Model:
@@ -113,7 +122,7 @@ def predict(fold: Path, data: Path, out: Path | None = None, form: Literal["leto
         raise GradrankError(f"form {form!r}: expected 'letor' or 'trec'")
     ranker, rows, unnamed = Ranker.load(fold), 0, 0
     with _opened(out) as stream:
-        for batch in read_batches(Path(data), len(ranker.names), ranker.missing):
+        for batch in read_batches(Path(data), ranker.features, ranker.missing):
             scores = ranker.score(batch.features, batch.offsets)
             if form == "letor":
                 stream.writelines(f"{score!r}\n" for score in scores.tolist())

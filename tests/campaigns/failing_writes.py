@@ -144,7 +144,7 @@ def judge(
     told: str,
 ) -> None:
     for path, content in after.items():
-        if path.rpartition("/")[2].startswith("."):
+        if path.rpartition("/")[2].startswith(".") and path not in expected:
             campaign.fault(f"{label}: left over: {path}")
         elif not left_out(path) and content not in (before.get(path), expected.get(path)):
             campaign.fault(f"{label}: half a file: {path}")

@@ -2,12 +2,14 @@
 
 Archives with traps, text and tables with strange ids, score files, models as of MLflow's artifacts, names and titles.
 Whatever is accepted or refused: the only exception is GradrankError, nothing is written outside the folder that the
-command was told, no process is started, no pickle is loaded but Numba's own cache; names stay text in HTML and TREC.
+command was told, no process is started, no pickle is loaded but Numba's own cache, memory stays small; names stay text
+in HTML and TREC.
 """
 
 import json
 import os
 import random
+import resource
 import shutil
 import sys
 import traceback
@@ -37,6 +39,7 @@ from gradrank.pipeline.params import load
 from gradrank.predict import Ranker
 from gradrank.report.document import report
 
+MOST_MEMORY = 8 << 30  # bytes: no input of some kilobytes takes that
 STARTS = ("os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn")
 
 
@@ -83,6 +86,7 @@ class Watch:
 def main() -> int:
     campaign = Campaign(__doc__, 500)
     watch, folder = Watch(campaign.folder), campaign.folder
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     generate("net", 10, 5, 1, folder / "text")
     parse(folder / "text", folder / "data/parquet/mine", seed=1, dataset="mine")
     train("single_feature", folder / "data/parquet/mine", 1, {}, 1, folder / "fold1")

@@ -201,6 +201,16 @@ def test_a_changed_byte_of_parquet_is_refused_or_changes_a_value(fold, parquet, 
             assert str(error)
 
 
+def test_a_specification_that_claims_a_trillion_features_takes_no_memory_for_them(fold, tmp_path):
+    write_json(fold / "spec.json", {"model": "above_mean", "features": 10**12})
+    ranker = Ranker.load(fold)
+    with pytest.raises(GradrankError, match="a table of 2 columns; expected f1 to f1000000000000"):
+        ranker.predict(pd.DataFrame({"f1": [0.5], "f2": [0.5]}))
+    (tmp_path / "sparse.txt").write_text("1 qid:1 3:1\n")
+    with pytest.raises(GradrankError, match=r"sparse\.txt: 1 rows of 1,000,000,000,000 features take"):
+        predict(fold, tmp_path / "sparse.txt")
+
+
 def test_what_is_not_a_model_or_a_file_or_a_form_is_named(fold, dense, tmp_path):
     with pytest.raises(GradrankError, match=r"above_mean: not a trained model; .*fold1"):
         predict(fold.parent, dense)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from gradrank.data.memory import check_memory
 from gradrank.errors import GradrankError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def _text_batches(path: Path, width: int, missing: "Missing") -> Iterator[Batch]
     source = survey_any([Plain(path)], numbers=sparse)[0]
     if not sparse or source.highest_number > width:
         _check_width(path, max(found, source.highest_number), width)
+    check_memory(path, int(source.rows.max()), width)
     for queries in _batches(source.rows):
         rows = read_rows(source, queries, width, sparse, missing)
         offsets = np.r_[0, np.cumsum(source.rows[queries])]
