@@ -20,7 +20,7 @@ SOURCE = Path(__file__).with_name("failing.c")
 DATA, PAIRS, RESULTS = f"data/parquet/{DATASET}", f"data/pairs/{DATASET}", f"results/{DATASET}"
 MEASURES = ("--seed", "2005", "--conventions", "letor4,letor3,standard,lightgbm,ranklib")
 REASON = re.compile(r"space|input/output|i/o", re.IGNORECASE)
-NAMED = re.compile(r"gradrank: error: .*((data|results|mirror)/|mlflow.db)")
+NAMED = re.compile(r"gradrank: error: .*((data|results|mirror|.snakemake)/|mlflow.db)")
 # What is removed first so that nobody takes for whole what is being replaced; the same command makes it again.
 GOES_FIRST = ("spec.json", "collection.json", "pairs.json")
 
