@@ -12,11 +12,13 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from small import Campaign, Project, command, state
+
+# isort: split
 from daemons import kill_processes
 from kills import fresh, judge, left_out, started
 from slurm_cluster import NODES, Cluster, missing
 from slurm_runs import SITECUSTOMIZE, SLURM
-from small import Campaign, Project, command, state
 
 
 def main() -> int:

@@ -191,6 +191,13 @@ def test_document_ids_of_any_type_are_text(fold, parquet, tmp_path):
         assert sorted(field[2] for field in fields) == list("01234567")
 
 
+def test_a_value_beyond_float32_is_the_largest_as_where_data_are_parsed(parquet):
+    table = pl.read_parquet(parquet).with_columns(f2=pl.lit(-1e39), f3=pl.lit(float("-inf")), f4=pl.lit(True))
+    table.write_parquet(parquet)
+    (batch,) = batches.read_batches(parquet, WIDTH)
+    assert (batch.features[:, 1] == -np.finfo(np.float32).max).all() and np.isinf(batch.features[:, 2]).all()
+
+
 def test_a_changed_byte_of_parquet_is_refused_or_changes_a_value(fold, parquet, tmp_path):
     content, path = parquet.read_bytes(), tmp_path / "changed.parquet"
     for place in range(4, len(content), 41):

@@ -17,7 +17,7 @@ ALONE = {
     "memory": 1,
     "callees": 1,
 }  # trials in some seconds each
-ON_A_RUN = {"damage": 2, "failing_writes": 2, "kills": 1, "together": 1}
+ON_A_RUN = {"damage": 1, "failing_writes": 2, "kills": 1, "together": 1}
 FOR_PEOPLE = {"kills_slurm", "retrain"}  # which take a cluster, or hours
 HELPERS = {"small", "traps"}
 

@@ -88,10 +88,17 @@ def _parquet_batches(path: Path, width: int, missing: "Missing") -> Iterator[Bat
     frames = parquet_frames(path, (ids, "docid", *names), ROWS_A_BATCH)
     for queries, rows in _cut(_batches(counts), counts, frames):
         offsets = np.r_[0, np.cumsum(counts[queries])]
-        features = np.array(rows.select(names).to_numpy().T, np.float32, order="C")
+        features = _float32(rows.select(pl.col(names).cast(pl.Float64)).to_numpy().T)
         fill(features, counts[queries], missing)
         docids = rows["docid"] if "docid" in columns else [None] * len(rows)
         yield Batch(features.T, offsets, rows[ids].to_numpy()[offsets[:-1]], list(map(_text, docids)))
+
+
+def _float32(values: np.ndarray) -> np.ndarray:
+    """Beyond its range its largest, as where data are parsed; what is infinite stays so."""
+    largest = np.finfo(np.float32).max
+    within = np.where(np.isfinite(values), np.clip(values, -largest, largest), values)
+    return np.array(within, np.float32, order="C")  # its own: it is written to
 
 
 def _is_number(kind: "pl.DataType") -> bool:

@@ -43,12 +43,21 @@ def explanation(error: BaseException, arguments: Sequence[str]) -> str | None:
 
 
 def _place(error: BaseException, arguments: Sequence[str]) -> str:
-    """What the error names, else what the command was to write, or where it worked: first one that has no room."""
-    named = PARTIAL.sub(r"\1", str(getattr(error, "filename", None) or ""))
+    """The file, if the error names one or its frames hold one that is being written; else what the command was to write
+    or where it worked. Of these the first one that has no room.
+    """
+    named = PARTIAL.sub(r"\1", str(getattr(error, "filename", None) or _being_written(error) or ""))
     out = [value for option, value in pairwise(arguments) if option == "--out"]
     written = [*([named] if named else []), *out, *filter(_exists, arguments)]
     places = [*written, ".", tempfile.gettempdir()]
     return next((each for each in places if _free(each) < LEAST), places[0])
+
+
+def _being_written(error: BaseException) -> Path | None:
+    """The temporary file of `files.atomic` in whose block it was raised: a failed write itself names none."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    held = (value for frame in reversed(frames) for value in frame.f_locals.values())
+    return next((value for value in held if isinstance(value, Path) and PARTIAL.search(str(value))), None)
 
 
 def _wrote(error: BaseException) -> bool:

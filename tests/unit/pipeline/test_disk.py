@@ -85,6 +85,16 @@ def test_the_file_that_an_error_names_comes_first(disk, tmp_path):
     assert explanation(error, ["--out", "y"]).startswith(f"{tmp_path}/x.json: no space left")
 
 
+def test_a_write_that_names_no_file_is_said_of_the_file_that_was_being_written(disk, tmp_path):
+    with pytest.raises(OSError) as failed, atomic(tmp_path / "x.json") as partial:
+        write_to(partial)
+    assert explanation(failed.value, ["--out", "y"]).startswith(f"{tmp_path}/x.json: no space left")
+
+
+def write_to(partial):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 def test_arguments_that_are_no_file_s_name_are_passed_over(disk):
     error = OSError(errno.ENOSPC, "No space left on device")
     told = explanation(error, ["provenance", "toy", "--params", json.dumps({"a": "b" * 5000}), "a\0b", "/"])
