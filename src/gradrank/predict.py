@@ -1,14 +1,16 @@
 """Rank new data with a trained fold, in bounded memory; the same fold as an MLflow pyfunc."""
 
+import operator
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 import numpy as np
 
+from gradrank.data.batches import Batch, read_batches
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
 from gradrank.learning.members import kept_members, member_features
@@ -21,23 +23,21 @@ if TYPE_CHECKING:
 
     from gradrank.data.rows import Missing
 
-ROWS_A_BATCH = 1 << 16
 AGAIN = "damaged or edited: train it again, or get it anew"
 
 
 class Ranker:
-    """A trained fold: its model, the names of the features that it was trained on, and its members if any."""
+    """A trained fold: its model, the number of features that it was trained on, and its members if any."""
 
     def __init__(
         self,
         model: Model,
-        features: range,
+        features: int,
         members: Sequence["Ranker"] = (),
         missing: "Missing | None" = None,
     ) -> None:
         """missing: what missing values became in the data that it was trained on, if that was declared."""
-        self.model, self.names, self.members = model, [f"f{i}" for i in features], members
-        self.missing = missing
+        self.model, self.features, self.members, self.missing = model, features, members, missing
 
     @classmethod
     def load(cls, fold: Path | str) -> "Ranker":
@@ -50,7 +50,11 @@ class Ranker:
             )
         spec = own.spec()
         try:
-            name, features, files = str(spec["model"]), range(1, spec["features"] + 1), spec.get("files", {})
+            name, features, files = (
+                str(spec["model"]),
+                operator.index(spec["features"]),
+                spec.get("files", {}),
+            )
             checked_files = [own.folder / path for path in files if path.startswith(f"{MODEL}/")]
         except (KeyError, TypeError, AttributeError) as error:
             raise GradrankError(
@@ -84,7 +88,12 @@ class Ranker:
         starts = np.flatnonzero(np.r_[True, qids[1:] != qids[:-1]])
         if len(np.unique(qids)) < len(starts):
             raise GradrankError("the rows of a query are not together: sort the table by qid")
-        return self.score(table[self.names].to_numpy(), np.r_[starts, len(qids)])
+        if self.features > table.shape[1]:
+            raise GradrankError(
+                f"a table of {table.shape[1]} columns; expected f1 to f{self.features}, as in training"
+            )
+        features = table[[f"f{number}" for number in range(1, self.features + 1)]]
+        return self.score(features.to_numpy(), np.r_[starts, len(qids)])
 
 
 def _loaded(name: str, fold: Fold) -> Model:
@@ -101,15 +110,6 @@ def _load_pyfunc(path: str) -> Ranker:
     return Ranker.load(path)
 
 
-class Batch(NamedTuple):
-    """Whole queries: features (n, d) float32, offsets (q+1,), qids (q,), numbers or text, docids n strings or None."""
-
-    features: np.ndarray
-    offsets: np.ndarray
-    qids: np.ndarray
-    docids: list[str | None]
-
-
 def predict(fold: Path, data: Path, out: Path | None = None, form: Literal["letor", "trec"] = "letor") -> int:
     """Score `data`, LETOR or SVMlight text or Parquet, with the model in `fold`; returns how many documents.
 
@@ -122,7 +122,7 @@ def predict(fold: Path, data: Path, out: Path | None = None, form: Literal["leto
         raise GradrankError(f"form {form!r}: expected 'letor' or 'trec'")
     ranker, rows, unnamed = Ranker.load(fold), 0, 0
     with _opened(out) as stream:
-        for batch in read_batches(Path(data), len(ranker.names), ranker.missing):
+        for batch in read_batches(Path(data), ranker.features, ranker.missing):
             scores = ranker.score(batch.features, batch.offsets)
             if form == "letor":
                 stream.writelines(f"{score!r}\n" for score in scores.tolist())
@@ -139,80 +139,6 @@ def predict(fold: Path, data: Path, out: Path | None = None, form: Literal["leto
     return rows
 
 
-def read_batches(path: Path, width: int, missing: "Missing | None" = None) -> Iterator[Batch]:
-    """The rows of a file in order, some whole queries at a time; `missing` values as `gradrank.data.parse` has them.
-
-    Raises GradrankError unless it has `width` features; sparse text may leave any of them out.
-    """
-    if not path.is_file():
-        raise GradrankError(f"{path}: no such file; expected LETOR or SVMlight text, or Parquet")
-    with path.open("rb") as stream:
-        is_parquet = stream.read(4) == b"PAR1"
-    if is_parquet:
-        return _parquet_batches(path, width, missing or "keep")
-    return _text_batches(path, width, missing or "least")
-
-
-def _text_batches(path: Path, width: int, missing: "Missing") -> Iterator[Batch]:
-    from gradrank.data.compressed import Plain
-    from gradrank.data.rows import first_row, read_rows
-    from gradrank.data.text_file import survey_any
-
-    found, sparse, _ = first_row(path)
-    source = survey_any([Plain(path)], numbers=sparse)[0]
-    if not sparse or source.highest_number > width:
-        _check_width(path, max(found, source.highest_number), width)
-    for queries in _batches(source.rows):
-        rows = read_rows(source, queries, width, sparse, missing)
-        offsets = np.r_[0, np.cumsum(source.rows[queries])]
-        docids = [
-            bytes(rows.text[a:b]).decode(errors="backslashreplace") if b > a else None
-            for a, b in rows.docids.tolist()
-        ]
-        yield Batch(rows.features.T, offsets, source.ids[queries], docids)
-
-
-def _parquet_batches(path: Path, width: int, missing: "Missing") -> Iterator[Batch]:
-    import polars as pl
-
-    from gradrank.data.rows import fill
-
-    table = pl.scan_parquet(path)
-    columns = table.collect_schema().names()
-    _check_width(path, sum(name[:1] == "f" and name[1:].isdigit() for name in columns), width)
-    names = [f"f{i}" for i in range(1, width + 1)]
-    if absent := [name for name in ["qid", *names] if name not in columns]:
-        raise GradrankError(
-            f"{path}: no column {absent[0]!r}; expected qid, f1 to f{width}, and docid if known"
-        )
-    # Parts may each number their queries from 1.
-    key = pl.struct(name for name in ("part", "qid") if name in columns)
-    runs = table.select(key.rle().alias("run")).collect()["run"].struct.unnest()
-    if runs["value"].is_duplicated().any():
-        again = runs["value"].filter(runs["value"].is_duplicated())[0]["qid"]
-        raise GradrankError(f"{path}: the rows of query {again} are not together")
-    counts = runs["len"].to_numpy().astype(np.int64)
-    starts = np.cumsum(counts) - counts
-    ids = "query" if "query" in columns else "qid"
-    docid = pl.col("docid") if "docid" in columns else pl.lit(None, pl.String).alias("docid")
-    for queries in _batches(counts):
-        offsets = np.r_[0, np.cumsum(counts[queries])]
-        rows = table.slice(starts[queries[0]], offsets[-1]).select(ids, docid, *names).collect()
-        features = np.array(rows.select(names).to_numpy().T, np.float32, order="C")
-        fill(features, counts[queries], missing)
-        yield Batch(
-            features.T,
-            offsets,
-            rows[ids].to_numpy()[offsets[:-1]],
-            rows["docid"].to_list(),
-        )
-
-
-def _batches(rows: np.ndarray) -> list[np.ndarray]:
-    """Neighbouring queries by position, about ROWS_A_BATCH rows together; rows (q,) is how many each has."""
-    return np.split(np.arange(len(rows)), np.flatnonzero(np.diff(np.cumsum(rows) // ROWS_A_BATCH)) + 1)
-
-
 def _trec_run(batch: Batch, scores: np.ndarray, before: int, tag: str) -> str:
     import polars as pl
 
@@ -221,11 +147,6 @@ def _trec_run(batch: Batch, scores: np.ndarray, before: int, tag: str) -> str:
 
     names = document_ids(pl.Series(batch.docids, dtype=pl.String), len(scores), before)
     return trec_run(scores, batch.offsets, batch.qids, names, tag)
-
-
-def _check_width(path: Path, found: int, width: int) -> None:
-    if found != width:
-        raise GradrankError(f"{path}: has {found} features, but the model was trained on {width}")
 
 
 @contextmanager

@@ -23,6 +23,8 @@ class LogHandler(LogHandlerBase):
     def emit(self, record: LogRecord) -> None:
         try:
             self.log.take(record)
+        except BrokenPipeError:  # the reader, such as `head`, has seen enough
+            pass
         except Exception:
             self.handleError(record)
 

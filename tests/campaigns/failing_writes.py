@@ -8,6 +8,7 @@ what failed and where, without a traceback; and once more without a failure it m
 
 import errno
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from small import DATASET, Campaign, Project, command, state, unlike
 SOURCE = Path(__file__).with_name("failing.c")
 DATA, PAIRS, RESULTS = f"data/parquet/{DATASET}", f"data/pairs/{DATASET}", f"results/{DATASET}"
 MEASURES = ("--seed", "2005", "--conventions", "letor4,letor3,standard,lightgbm,ranklib")
+REASON = re.compile(r"space|input/output|i/o", re.IGNORECASE)
+NAMED = re.compile(r"gradrank: error: .*((data|results|mirror|.snakemake)/|mlflow.db)")
 # What is removed first so that nobody takes for whole what is being replaced; the same command makes it again.
 GOES_FIRST = ("spec.json", "collection.json", "pairs.json")
 
@@ -35,7 +38,9 @@ def commands(project: Project) -> dict[str, list[str]]:
     trees = ["--params", '{"rounds": 5}', *fold, "--out", "results/l/fold1"]
     ranked = ["--input", f"data/raw/{DATASET}/S1.txt", "--out", "results/s.txt"]
     main = f"{RESULTS}/ranksvm"
+    scores = f"{main}/fold1/scores.parquet"
     return {
+        "init": ["init", "results/made"],
         "generate": ["generate", "net", *other],
         "fetch": ["fetch", "mq2007", "--out", "data/raw/mq2007", "--mirror", "mirror"],
         "parse": ["parse", f"data/raw/{DATASET}", "--dataset", DATASET, "--seed", "2005", "--out", DATA],
@@ -49,6 +54,10 @@ def commands(project: Project) -> dict[str, list[str]]:
         "snapshot": ["snapshot", f"{RESULTS}/provenance.json", "--means", "results/methods.csv"],
         "report": ["report", "--results", "results", "--out", "results/report.html", *reported],
         "track": ["track", "--results", "results", "--datasets", DATASET, *tracked],
+        "import-scores": ["import-scores", f"{main}/fold{{fold}}/scores.parquet", *fold, "--out", "results/i/fold1"],
+        "evaluate": ["evaluate", "--scores", scores, "--data", f"{DATA}/part1.parquet", "--out", "results/e.parquet"],
+        "diff": ["diff", "results/snapshot", "results", "--html", "results/diff.html"],
+        "restore": ["restore"],
         "predict": ["predict", "--model", f"{main}/fold1", *ranked],
         "export": ["export", main, "--data", DATA, "--out", "results/exported"],
     }  # fmt: skip
@@ -68,23 +77,27 @@ def main() -> int:
     for trial in range(campaign.number):
         name = list(known)[trial % len(known)]
         if name not in clean:
-            clean[name] = undisturbed(campaign, finished, library, known[name])
+            clean[name] = undisturbed(campaign, finished, library, name, known[name])
         calls, expected = clean[name]
         number = campaign.draw.randrange(1, calls + 1)
         error = campaign.draw.choice((errno.ENOSPC, errno.EIO))
-        copy = prepared(campaign, finished)
+        copy = prepared(campaign, finished, name)
+        before = state(copy)
         code, told, what = failing(campaign, copy, library, known[name], number, error)
         campaign.counts[name] += 1
         label = f"{name}: {errno.errorcode[error]} at {what} {number} of {calls}"
-        judge(campaign, label, state(finished), state(copy), expected, code, told)
+        judge(campaign, label, before, state(copy), expected, code, told)
         code, told = command(copy, *known[name])
         if code != 0 or (different := unlike(expected, state(copy, left_out))):
             campaign.fault(f"{label}: once more: exit {code}, {different if code == 0 else told[-500:]!r}")
     return campaign.end()
 
 
-def prepared(campaign: Campaign, finished: Project) -> Project:
+def prepared(campaign: Campaign, finished: Project, name: str) -> Project:
+    """A copy of the run, with something to fetch, or to restore."""
     copy = campaign.copy(finished)
+    if name == "restore":
+        shutil.rmtree(copy.root / f"{RESULTS}/ranksvm")
     for number, fold in ((f, f"Fold{f}") for f in range(1, 6)):
         for split in ("train", "vali", "test"):
             path = copy.root / f"mirror/mq2007/{fold}/{split}.txt"
@@ -99,10 +112,10 @@ def left_out(place: str) -> bool:
 
 
 def undisturbed(
-    campaign: Campaign, finished: Project, library: Path, arguments: list[str]
+    campaign: Campaign, finished: Project, library: Path, name: str, arguments: list[str]
 ) -> tuple[int, dict[str, bytes]]:
     """How many calls the command makes that could fail, and what it leaves."""
-    copy = prepared(campaign, finished)
+    copy = prepared(campaign, finished, name)
     code, told, _ = failing(campaign, copy, library, arguments, 10**9, errno.EIO)
     assert code == 0, told
     return (campaign.folder / "count").stat().st_size, state(copy, left_out)
@@ -131,7 +144,7 @@ def judge(
     told: str,
 ) -> None:
     for path, content in after.items():
-        if path.rpartition("/")[2].startswith("."):
+        if path.rpartition("/")[2].startswith(".") and path not in expected:
             campaign.fault(f"{label}: left over: {path}")
         elif not left_out(path) and content not in (before.get(path), expected.get(path)):
             campaign.fault(f"{label}: half a file: {path}")
@@ -146,8 +159,10 @@ def judge(
         campaign.fault(f"{label}: exit 0 without {', '.join(missing[:5])}")
     elif code != 0 and "gradrank: error: " not in told:
         campaign.fault(f"{label}: no message: {told[-300:]!r}")
-    elif code != 0 and not any(word in told for word in ("space", "Input/output", "I/O")):
+    elif code != 0 and not REASON.search(told):
         campaign.fault(f"{label}: not what failed: {told[-300:]!r}")
+    elif code != 0 and not NAMED.search(told):
+        campaign.fault(f"{label}: no file is named: {told[-300:]!r}")
     campaign.counts["succeeded" if code == 0 else "a message"] += 1
 
 

@@ -2,17 +2,20 @@
 
 Archives with traps, text and tables with strange ids, score files, models as of MLflow's artifacts, names and titles.
 Whatever is accepted or refused: the only exception is GradrankError, nothing is written outside the folder that the
-command was told, no process is started, no pickle is loaded but Numba's own cache; names stay text in HTML and TREC.
+command was told, no process is started, no pickle is loaded but Numba's own cache, memory stays small; names stay text
+in HTML and TREC.
 """
 
 import json
 import os
 import random
+import resource
 import shutil
 import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import gradrank  # noqa: F401  before numpy: it sets the instruction set
 
@@ -20,9 +23,11 @@ import gradrank  # noqa: F401  before numpy: it sets the instruction set
 import numpy as np
 import polars as pl
 import yaml
+from numba.core import serialize
 from small import DATASET, Campaign
-from traps import NAMES, archive, table, text
+from traps import NAMES, archive, rows, table, text
 
+from gradrank import compiled
 from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
@@ -34,7 +39,17 @@ from gradrank.pipeline.params import load
 from gradrank.predict import Ranker
 from gradrank.report.document import report
 
+MOST_MEMORY = 8 << 30  # bytes: no input of some kilobytes takes that
 STARTS = ("os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn")
+
+
+def of_numba(frame: FrameType | None) -> bool:
+    """Whether Numba reads what it compiled itself: machine code from its cache, or what machine code holds."""
+    while frame is not None:
+        if frame.f_code.co_filename in (compiled.__file__, serialize.__file__):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Watch:
@@ -49,10 +64,8 @@ class Watch:
             return
         if event in STARTS and arguments[0] != "git":  # the report names the commit
             self.seen.append(f"{event} {arguments!r}"[:200])
-        elif event == "pickle.find_class" and "compiled.py" not in (
-            stack := "".join(traceback.format_stack())
-        ):
-            self.seen.append(f"pickle {arguments!r} {stack[-300:]}")
+        elif event == "pickle.find_class" and not of_numba(sys._getframe(1)):
+            self.seen.append(f"pickle {arguments!r} {''.join(traceback.format_stack())[-300:]}")
         elif event == "open" and isinstance(arguments[0], str | bytes) and self.writes(*arguments):
             self.seen.append(f"writes {arguments!r}")
 
@@ -73,12 +86,13 @@ class Watch:
 def main() -> int:
     campaign = Campaign(__doc__, 500)
     watch, folder = Watch(campaign.folder), campaign.folder
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     generate("net", 10, 5, 1, folder / "text")
     parse(folder / "text", folder / "data/parquet/mine", seed=1, dataset="mine")
     train("single_feature", folder / "data/parquet/mine", 1, {}, 1, folder / "fold1")
     train("ranknet_linear", folder / "data/parquet/mine", 1, {}, 1, folder / "fold2")
     os.chdir(folder)
-    kinds = [archive, text, table, scores, model, names]
+    kinds = [archive, text, table, rows, scores, model, names]
     if campaign.run:
         with_title(campaign.finished().root, folder)
         kinds.append(title)
@@ -94,7 +108,7 @@ def main() -> int:
         except GradrankError as error:
             wrong = None if str(error).strip() else "an error without words"
             campaign.counts["refused"] += 1
-        except Exception:
+        except (Exception, pl.exceptions.PanicException):  # the latter is no Exception
             wrong = traceback.format_exc()[-700:]
         finally:
             watch.on = False
@@ -104,6 +118,8 @@ def main() -> int:
             path for path in (Path("/tmp/up"), folder.parent / "up", folder / "up") if path.exists()
         ]:
             campaign.fault(f"{kind.__name__}: written: {outside}")
+    if (mode := compiled.folder().stat().st_mode & 0o777) != 0o700:
+        campaign.fault(f"{compiled.folder()}: mode {mode:o}")
     return campaign.end()
 
 

@@ -2,7 +2,7 @@
 
 A fresh run is killed at a moment drawn from its whole length: Snakemake alone, one job, or everything; sometimes twice.
 Then the same command, at once where jobs may still be alive: it must end in the bytes of a run that nobody killed, with
-no temporary file left, and the call after it must find nothing to do.
+no temporary file left, and the call after it must find nothing to do. (kills_slurm.py: the same on a Slurm.)
 """
 
 import os
@@ -14,24 +14,20 @@ from pathlib import Path
 
 from small import RUN, Campaign, Project, command, state, unlike
 
+CORES = ("--cores", "2")
+START, LONGEST = 3.0, 90.0  # seconds before the first job writes anything, and that any run takes
+
 
 def main() -> int:
     campaign = Campaign(__doc__, 20)
     finished = campaign.finished()
-    expected = state(finished, left_out)
-    started = time.monotonic()
-    length = None
+    expected, length = state(finished, left_out), duration(finished)
     for trial in range(campaign.number):
         project = fresh(campaign, trial)
-        if length is None:
-            length = duration(project)
-            project = fresh(campaign, trial)
-            started = time.monotonic()
         for _ in range(campaign.draw.choice((1, 1, 2))):
             kill(campaign, project, campaign.draw.uniform(0.5, length))
-        code, told = command(project, "snakemake", "--cores", "2")
+        code, told = command(project, "snakemake", *CORES)
         judge(campaign, project, expected, code, told)
-    campaign.counts["seconds a trial"] = round((time.monotonic() - started) / max(campaign.number, 1))
     return campaign.end()
 
 
@@ -50,25 +46,15 @@ def fresh(campaign: Campaign, trial: int) -> Project:
 
 
 def duration(project: Project) -> float:
-    started = time.monotonic()
-    code, told = command(project, "snakemake", "--cores", "2")
-    assert code == 0, told
-    return time.monotonic() - started
+    """Seconds from the start of a finished run to its last file, as far as files show it."""
+    written = [path.stat().st_mtime for path in (project.root / "results").rglob("*")]
+    first = min(path.stat().st_mtime for path in (project.root / "data").rglob("*"))
+    return min(START + max(written) - first, LONGEST)
 
 
 def kill(campaign: Campaign, project: Project, seconds: float) -> None:
     """Start the run, and kill of it what is drawn when that time has passed."""
-    run = subprocess.Popen(
-        project.command("--cores", "2"),
-        cwd=project.root,
-        env=project.env(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + seconds
-    while run.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
+    run = started(project, seconds, *CORES)
     what = campaign.draw.choice(("snakemake", "a job", "everything"))
     if run.poll() is not None:
         what = "nothing: it had ended"
@@ -80,6 +66,15 @@ def kill(campaign: Campaign, project: Project, seconds: float) -> None:
         os.kill(campaign.draw.choice(jobs), signal.SIGKILL)
     campaign.counts[f"killed {what}"] += 1
     run.wait()
+
+
+def started(project: Project, seconds: float, *arguments: str) -> subprocess.Popen:
+    """The run, so many seconds after its start or as soon as it has ended."""
+    run = project.start(*arguments)
+    deadline = time.monotonic() + seconds
+    while run.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return run
 
 
 def descendants(pid: int) -> list[int]:
@@ -108,7 +103,7 @@ def judge(campaign: Campaign, project: Project, expected: dict[str, bytes], code
     places = [project.root / name for name in ("data", "results")]
     if left := [str(path) for place in places for path in place.rglob("*.partial")]:
         campaign.fault(f"left over: {', '.join(left)}")
-    _, told = command(project, "snakemake", "--cores", "2")
+    _, told = command(project, "snakemake", *CORES)
     if "Nothing to be done" not in told:
         campaign.fault(f"something to do after it: {told[-400:]!r}")
     campaign.counts["same bytes"] += not differing

@@ -1,13 +1,15 @@
 """What campaigns share: their arguments, a small finished run, the same command again and what it left.
 
-Each draws its trials with a seed that it prints; `python tests/campaigns/<name>.py 100 --seed 7` repeats one. It ends
-with a line of figures, and exit code 1 where something that must not happen did; each such thing has a line.
+Each draws its trials with a seed that it prints; `python tests/campaigns/<name>.py 100 --seed 7` repeats one. It ends,
+or is ended by SIGTERM, with a line of figures, and exit code 1 where something that must not happen did; each such
+thing has a line.
 """
 
 import argparse
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -45,6 +47,7 @@ class Campaign:
         self.faults: list[str] = []
         self.started = time.monotonic()
         self.folder = Path(tempfile.mkdtemp(prefix="campaign-"))
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(self.end()))
         print(f"seed {asked.seed}, {asked.number} trials", flush=True)
 
     def fault(self, text: str) -> None:

@@ -19,9 +19,11 @@ def main() -> int:
     campaign = Campaign(__doc__, 4)
     finished = campaign.finished()
     expected = state(finished, left_out)
+    kinds = campaign.draw.sample((two_checkouts, one_checkout), 2)
     for trial in range(campaign.number):
-        (two_checkouts if trial % 2 == 0 else one_checkout)(campaign, finished, expected)
-        campaign.counts["trials"] += 1
+        kind = kinds[trial % 2]
+        kind(campaign, finished, expected)
+        campaign.counts[kind.__name__.replace("_", " ")] += 1
     return campaign.end()
 
 

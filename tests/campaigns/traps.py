@@ -147,3 +147,36 @@ def table(draw: random.Random, folder: Path) -> Callable[[], str | None]:
         raw[draw.randrange(len(raw))] ^= 255
         path.write_bytes(raw)
     return lambda: (parse(path, folder / "data/parquet/own", seed=1, dataset="own"), None)[1]
+
+
+def rows(draw: random.Random, folder: Path) -> Callable[[], str | None]:
+    """Parquet as it is ranked and judged: ids of any kind, columns that are no numbers, changed bytes."""
+    count = draw.choice((0, 1, 30, 30, 3000))
+    wide = {f"f{k}": np.random.default_rng(draw.randrange(99)).random(count) for k in range(1, 51)}
+    ids = draw.choice(
+        (sorted(range(count)), [k // 10 for k in range(count)], [NAMES[k % 3] for k in range(count)])
+    )
+    docids = draw.choice((list(range(count)), [b"\xff%d" % k for k in range(count)], [f"D{k}" for k in range(count)],
+                          [NAMES[k % len(NAMES)] for k in range(count)], [None] * count))  # fmt: skip
+    columns = {"qid": ids, "docid": docids, "label": [k % 3 for k in range(count)]} | wide
+    if draw.random() < 0.3:
+        columns[draw.choice(list(columns))] = [
+            draw.choice((None, "x", float("nan"), 1e39, [1], b"x", True))
+        ] * count
+    path = folder / "rows.parquet"
+    kind = draw.choice(("zstd", "lz4", "snappy", "uncompressed"))
+    pl.DataFrame(columns, strict=False).write_parquet(path, compression=kind)
+    if draw.random() < 0.7:
+        raw = bytearray(path.read_bytes())
+        for _ in range(draw.choice((1, 1, 20))):
+            raw[draw.randrange(len(raw))] ^= 1 << draw.randrange(8)
+        path.write_bytes(raw[: draw.choice((len(raw), len(raw), draw.randrange(len(raw))))])
+
+    def act() -> str | None:
+        if draw.random() < 0.5:
+            read_judgements(path)
+            return None
+        predict(folder / "fold1", path, folder / "scores.txt", "trec")
+        return six_fields(folder / "scores.txt")
+
+    return act

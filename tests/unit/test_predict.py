@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 
 from gradrank import predict as prediction
+from gradrank.data import batches
 from gradrank.errors import GradrankError
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_files import read_scores as read_run
 from gradrank.files import write_json
 from gradrank.models.single_feature import SingleFeature
-from gradrank.predict import Ranker, predict, read_batches
+from gradrank.predict import Ranker, predict
 
 WIDTH = 4
 QIDS = [7, 7, 7, 3, 12, 12, 12, 12]
@@ -88,8 +89,8 @@ def test_text_sparse_text_and_parquet_give_the_same_scores_in_input_order(fold, 
 @pytest.mark.parametrize("kind", ["dense", "parquet"])
 def test_pieces_are_whole_queries_and_change_nothing(fold, kind, rows, tmp_path, request, monkeypatch):
     data = request.getfixturevalue(kind)
-    monkeypatch.setattr(prediction, "ROWS_A_BATCH", rows)
-    pieces = list(read_batches(data, WIDTH))
+    monkeypatch.setattr(batches, "ROWS_A_BATCH", rows)
+    pieces = list(batches.read_batches(data, WIDTH))
     assert (
         np.concatenate([np.repeat(piece.qids, np.diff(piece.offsets)) for piece in pieces]).tolist() == QIDS
     )
@@ -114,7 +115,7 @@ def test_documents_without_id_are_called_by_their_row_here_and_in_evaluation(
 ):
     data = tmp_path / "plain.txt"
     data.write_text("".join(line(row, False, "") for row in range(8)))
-    monkeypatch.setattr(prediction, "ROWS_A_BATCH", 2)
+    monkeypatch.setattr(batches, "ROWS_A_BATCH", 2)
     predict(fold, data, tmp_path / "run.txt", "trec")
     fields = [text.split(" ") for text in (tmp_path / "run.txt").read_text().splitlines()]
     assert sorted(field[2] for field in fields) == [f"{row:010}" for row in range(1, 9)]
@@ -151,7 +152,7 @@ def test_another_number_of_features_is_refused(fold, dense, parquet, width, tmp_
 
 
 def test_bad_line_late_in_the_file_leaves_no_output(fold, dense, tmp_path, monkeypatch):
-    monkeypatch.setattr(prediction, "ROWS_A_BATCH", 1)
+    monkeypatch.setattr(batches, "ROWS_A_BATCH", 1)
     dense.write_text(dense.read_text() + "0 qid:40 1:0 2:0 3:x 4:0\n")
     (tmp_path / "out.txt").write_text("older\n")
     with pytest.raises(GradrankError, match="line 9"):
@@ -165,16 +166,56 @@ def test_parquet_that_is_no_ranking_data_is_refused(fold, parquet, tmp_path):
         "no column 'qid'": table.drop("qid"),
         "no column 'f4'": table.rename({"f4": "f9"}),
         "the rows of query 7 are not together": table[[0, 3, 1]],
+        "no rows": table.head(0),
+        "a row has no query id": table.with_columns(qid=pl.lit(None, pl.Int64)),
+        "column 'f2' is String, not numbers": table.with_columns(f2=pl.lit("0.5")),
+        "query id 'new york' has a blank": table[:3].with_columns(query=pl.lit("new york")),
         "feature 2 is nan": table.with_columns(f2=pl.lit(float("nan"), pl.Float32)),
     }
     for message, frame in faults.items():
         frame.write_parquet(tmp_path / "bad.parquet")
         with pytest.raises(GradrankError, match=message):
-            predict(fold, tmp_path / "bad.parquet", tmp_path / "out.txt")
+            predict(fold, tmp_path / "bad.parquet", tmp_path / "out.txt", "trec")
     # In separate train, vali and test parts a number may come back.
     frame = table[[0, 3, 1]].with_columns(part=pl.Series([1, 1, 2], dtype=pl.Int8))
     frame.write_parquet(tmp_path / "parts.parquet")
     assert predict(fold, tmp_path / "parts.parquet", tmp_path / "out.txt") == 3
+
+
+def test_document_ids_of_any_type_are_text(fold, parquet, tmp_path):
+    table = pl.read_parquet(parquet)
+    for docids in (range(8), [f"{row}".encode() for row in range(8)]):
+        table.with_columns(docid=pl.Series(docids)).write_parquet(tmp_path / "ids.parquet")
+        predict(fold, tmp_path / "ids.parquet", tmp_path / "run.txt", "trec")
+        fields = [text.split(" ") for text in (tmp_path / "run.txt").read_text().splitlines()]
+        assert sorted(field[2] for field in fields) == list("01234567")
+
+
+def test_a_value_beyond_float32_is_the_largest_as_where_data_are_parsed(parquet):
+    table = pl.read_parquet(parquet).with_columns(f2=pl.lit(-1e39), f3=pl.lit(float("-inf")), f4=pl.lit(True))
+    table.write_parquet(parquet)
+    (batch,) = batches.read_batches(parquet, WIDTH)
+    assert (batch.features[:, 1] == -np.finfo(np.float32).max).all() and np.isinf(batch.features[:, 2]).all()
+
+
+def test_a_changed_byte_of_parquet_is_refused_or_changes_a_value(fold, parquet, tmp_path):
+    content, path = parquet.read_bytes(), tmp_path / "changed.parquet"
+    for place in range(4, len(content), 41):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
+        try:
+            assert predict(fold, path, tmp_path / "out.txt") == 8
+        except GradrankError as error:
+            assert str(error)
+
+
+def test_a_specification_that_claims_a_trillion_features_takes_no_memory_for_them(fold, tmp_path):
+    write_json(fold / "spec.json", {"model": "above_mean", "features": 10**12})
+    ranker = Ranker.load(fold)
+    with pytest.raises(GradrankError, match="a table of 2 columns; expected f1 to f1000000000000"):
+        ranker.predict(pd.DataFrame({"f1": [0.5], "f2": [0.5]}))
+    (tmp_path / "sparse.txt").write_text("1 qid:1 3:1\n")
+    with pytest.raises(GradrankError, match=r"sparse\.txt: 1 rows of 1,000,000,000,000 features take"):
+        predict(fold, tmp_path / "sparse.txt")
 
 
 def test_what_is_not_a_model_or_a_file_or_a_form_is_named(fold, dense, tmp_path):

@@ -143,6 +143,7 @@ def test_too_few_queries_are_refused_before_any_job(project, tmp_path):
     project.params(datasets={"my_data": {"path": str(tmp_path / "few.txt")}})
     output = project.snakemake("--cores", "2", "--dry-run", "my_data", ok=False)
     assert "few.txt: 3 queries; dividing a file into five parts takes at least 5" in output
+    assert "Traceback" not in output
 
 
 def test_fault_in_params_stops_before_any_job(project):

@@ -308,5 +308,18 @@ def concerned():
 
 
 mending = Mending()
-if holds_folder:
-    before_execution(workflow, lambda: mending.begin(workflow, concerned()))
+
+
+def before_planning():
+    """What planning would find wrong with a user's data is one message here, and there a traceback."""
+    try:
+        for name in filter(own_path, concerned()):
+            folds(name)
+    except GradrankError as error:
+        raise WorkflowError(str(error)) from None
+    if holds_folder:
+        mending.begin(workflow, concerned())
+
+
+if workflow.is_main_process:
+    before_execution(workflow, before_planning)

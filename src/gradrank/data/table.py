@@ -10,6 +10,7 @@ import polars as pl
 
 from gradrank.data.compressed import blocks, is_packed, plain_name
 from gradrank.data.letor import schema
+from gradrank.data.parquet import OF_POLARS, read_parquet
 from gradrank.data.rows import Missing, fill
 from gradrank.data.scan import HIGHEST_GRADE
 from gradrank.errors import GradrankError
@@ -105,12 +106,12 @@ def read_tables(paths: Sequence[Path], columns: Columns) -> list[Table]:
 
 def _read(path: Path) -> pl.DataFrame:
     kind = plain_name(path).suffix.lower()
-    content = BytesIO(b"".join(blocks(path))) if is_packed(path) else path
+    content = BytesIO(b"".join(blocks(path))) if is_packed(path) else None
+    if kind == ".parquet":
+        return read_parquet(path, content=content)
     try:
-        if kind == ".parquet":
-            return pl.read_parquet(content, glob=False)
-        return pl.read_csv(content, infer_schema_length=None, glob=False)
-    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
+        return pl.read_csv(content or path, infer_schema_length=None, glob=False)
+    except (*OF_POLARS, UnicodeDecodeError) as error:
         raise GradrankError(f"{path}: not a {kind[1:]} table: {str(error).splitlines()[0]}") from None
 
 
@@ -185,10 +186,14 @@ def _table(
     own |= {f"f{k}": _feature(path, frame[name]) for k, name in enumerate(features, start=1)}
     columns = schema(len(features), names is not None)
     whole = pl.DataFrame([series.alias(name) for name, series in own.items()])
-    whole = whole.select(
-        (pl.col(name) if name in own else pl.lit(None)).cast(kind).alias(name)
-        for name, kind in columns.items()
-    )
+    try:
+        whole = whole.select(
+            (pl.col(name) if name in own else pl.lit(None)).cast(kind).alias(name)
+            for name, kind in columns.items()
+        )
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise GradrankError(f"{path}: ids or estimates that are no text or numbers: {reason}") from None
     return Table(path, whole, features, qids, rows, starts, names)
 
 

@@ -51,8 +51,8 @@ def trec_run(scores: np.ndarray, offsets: np.ndarray, qids: np.ndarray, docids: 
     """Lines `qid Q0 docid rank score tag`, queries in their order, the best document first.
 
     scores: (n,). offsets: (q+1,). qids: (q,). docids: (n,), as of `document_ids`. Ranks follow the rows' order
-    in ties, but trec_eval goes by score and docid. Raises GradrankError for an id that a query has twice or
-    that contains a blank, which TREC files cannot hold.
+    in ties, but trec_eval goes by score and docid. Raises GradrankError for a document that a query has twice
+    and for an id that contains a blank, which TREC files cannot hold.
     """
     sizes = np.diff(offsets)
     table = pl.DataFrame({"query": np.repeat(np.arange(len(sizes)), sizes), "docid": docids})
@@ -63,6 +63,10 @@ def trec_run(scores: np.ndarray, offsets: np.ndarray, qids: np.ndarray, docids: 
         raise GradrankError(
             f"query {qids[bad['query'][0]]}: document id {bad['docid'][0]!r} occurs twice or has a blank, which "
             "TREC files cannot hold; use LETOR's form"
+        )
+    if unfit := [qid for qid in qids if isinstance(qid, str) and qid.split() != [qid]]:
+        raise GradrankError(
+            f"query id {unfit[0]!r} has a blank, which TREC files cannot hold; use LETOR's form, or other ids"
         )
     rows = order(np.ascontiguousarray(scores, dtype=np.float64), offsets)
     ranks = np.arange(len(rows)) - np.repeat(offsets[:-1], sizes) + 1

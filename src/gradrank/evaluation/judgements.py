@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from gradrank.data.parquet import OF_POLARS, read_parquet
 from gradrank.data.stored import describe, part_file
 from gradrank.errors import GradrankError
 from gradrank.evaluation.document_ids import document_ids
+
+JUDGED = ("qid", "query", "docid", "label")
 
 
 @dataclass(frozen=True)
@@ -47,16 +50,16 @@ def read_judgements(path: Path | str, parts: Sequence[int] | None = None) -> Jud
     path = Path(path)
     if path.is_dir():
         wanted = parts or [int(part) for part in describe(path)["parts"]]
-        pieces = [_judged(part_file(path, part)) for part in wanted]
+        pieces = [_judged(pl.scan_parquet(part_file(path, part)), path) for part in wanted]
         return grouped(pl.concat(pieces), path)
     path = existing(path)
     if path.suffix == ".parquet":
-        return grouped(_judged(path), path)
+        return grouped(_judged(read_parquet(path, JUDGED).lazy(), path), path)
     return _read_qrels(path) if _is_qrels(path) else grouped(_read_letor(path), path)
 
 
-def _judged(path: Path) -> pl.DataFrame:
-    return collect(pl.scan_parquet(path).select("qid", "label", "docid", pl.col("^query$")), path)
+def _judged(table: pl.LazyFrame, path: Path) -> pl.DataFrame:
+    return collect(table.select("qid", "label", "docid", pl.col("^query$")), path)
 
 
 def _read_letor(path: Path) -> pl.DataFrame:
@@ -141,7 +144,7 @@ def collect(table: pl.LazyFrame, path: Path) -> pl.DataFrame:
     """Read in pieces: only the columns asked for are ever in memory whole."""
     try:
         return table.collect(engine="streaming")
-    except pl.exceptions.PolarsError as error:
+    except OF_POLARS as error:
         kind = "Parquet file of the expected columns" if path.suffix == ".parquet" else "text file"
         raise GradrankError(f"{path}: not a {kind}: {error}") from None
 

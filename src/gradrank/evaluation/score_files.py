@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from gradrank.data.parquet import read_parquet
 from gradrank.errors import GradrankError
 from gradrank.evaluation.document_ids import DIGITS, document_ids
 from gradrank.evaluation.judgements import (
@@ -87,7 +88,7 @@ def _read_ranking(
 
 
 def _read_parquet(path: Path, split: str) -> pl.DataFrame:
-    table = collect(pl.scan_parquet(path), path)
+    table = read_parquet(path)
     if "score" not in table.columns or not table["score"].dtype.is_numeric():
         raise GradrankError(f"{path}: expected a numeric column `score`, got {', '.join(table.columns)}")
     if ("docid" in table.columns) != ("qid" in table.columns):

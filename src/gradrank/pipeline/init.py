@@ -11,6 +11,7 @@ from string import Template
 from gradrank.data.compressed import plain_name
 from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
+from gradrank.files import atomic
 from gradrank.pipeline.code_closure import PACKAGE
 
 PROJECT = PACKAGE / "project"  # of a checkout: links to its own files, and what only such a folder has
@@ -30,20 +31,26 @@ def init(folder: Path, data: Path | None = None) -> list[Path]:
     """Write FILES into a folder, made if need be; returns their paths.
 
     data: a user's own, which params.yaml then describes; None: the shipped params.yaml. Raises GradrankError, before
-    anything is written, where one of the files is there and where `data` is no collection.
+    anything is written, where one of the files is there with another text and where `data` is no collection. A call
+    that was killed is completed by the same call.
     """
-    if there := [name for name in FILES if os.path.lexists(folder / name)]:
-        raise GradrankError(
-            f"{folder}: holds {', '.join(there)} already, and nothing is overwritten; choose a new folder, or move "
-            "them away"
-        )
     texts = {name: (PROJECT / source).read_text(encoding="utf-8") for name, source in FILES.items()}
     if data is not None:
         texts["params.yaml"] = _own_data(folder, data)
-    for name, text in texts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+    there = [name for name in texts if os.path.lexists(folder / name)]
+    if other := [name for name in there if not _holds(folder / name, texts[name])]:
+        raise GradrankError(
+            f"{folder}: holds {', '.join(other)} already, and nothing is overwritten; choose a new folder, or move "
+            "them away"
+        )
+    for name in texts.keys() - there:
+        with atomic(folder / name) as partial:
+            partial.write_text(texts[name], encoding="utf-8")
     return [folder / name for name in texts]
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()
 
 
 def next_command(folder: Path) -> str:

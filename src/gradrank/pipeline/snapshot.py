@@ -79,10 +79,7 @@ def restore() -> list[Path]:
         record(path).parent.mkdir(parents=True, exist_ok=True)
         partial.rename(record(path))
         if RESULTS in path.parents:
-            partial = path.with_name(f".{path.name}.partial")
-            _delete(partial)  # left by a call that was killed
-            _copy(copy, partial)
-            partial.rename(path)
+            _put(copy, path)
         restored.append(path)
     return restored
 
@@ -135,6 +132,17 @@ def _equal(path: Path, copy: Path) -> bool:
         names = {each.name for folder in (path, copy) for each in folder.iterdir()}
         return all(_equal(path / name, copy / name) for name in names)
     return path.is_file() and copy.is_file() and cmp(path, copy, shallow=False)
+
+
+def _put(copy: Path, path: Path) -> None:
+    """A file or folder of the snapshot at its place, whole or not at all."""
+    partial = path.with_name(f".{path.name}.partial")
+    _delete(partial)  # left by a call that was killed
+    try:
+        _copy(copy, partial)
+        partial.rename(path)
+    finally:
+        _delete(partial)
 
 
 def _copy(source: Path, target: Path) -> None:

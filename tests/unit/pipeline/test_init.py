@@ -43,6 +43,16 @@ def test_own_data_are_described_by_a_params_yaml_that_holds(tmp_path, monkeypatc
     assert load().datasets["my_data"].path == Path(data.name)
 
 
+def test_a_call_that_ended_half_way_is_completed_by_the_same_call(tmp_path):
+    written = init(tmp_path / "new")
+    written[1].unlink()
+    written[2].unlink()
+    assert init(tmp_path / "new") == written and all(path.is_file() for path in written)
+    written[0].write_text("mine")
+    with pytest.raises(GradrankError, match=r"holds params.yaml already"):
+        init(tmp_path / "new")
+
+
 def test_a_folder_that_holds_such_files_is_left_as_it_is(tmp_path):
     (tmp_path / "params.yaml").write_text("mine")
     (tmp_path / "dvc.yaml").symlink_to("gone")

@@ -215,6 +215,19 @@ def test_the_plugin_hands_on_and_survives_what_it_cannot_read(monkeypatch, capsy
     assert handler.writes_to_stream and not handler.writes_to_file
 
 
+def test_a_reader_that_has_seen_enough_is_no_error(monkeypatch):
+    class Closed(Stream):
+        def write(self, text):
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stderr", Closed())
+    handler = LogHandler(settings(), None)
+    faults = []
+    monkeypatch.setattr(handler, "handleError", faults.append)
+    handler.handle(record(msg="unseen"))
+    assert faults == []
+
+
 def test_durations():
     assert [duration(s) for s in (0.4, 89, 90, 3600, 7500)] == [
         "0 s",

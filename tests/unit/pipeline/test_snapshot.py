@@ -1,5 +1,6 @@
 """results/snapshot: kept and put back with Snakemake's records, whole or not at all, after a kill too."""
 
+import errno
 import json
 import random
 import shutil
@@ -133,6 +134,20 @@ def test_killed_restore_leaves_no_file_that_its_record_does_not_describe(monkeyp
     restore()
     assert state() == whole
     assert not list(RESULTS.rglob("*.partial"))
+
+
+def test_a_restore_that_fails_leaves_no_half_file_and_the_next_one_completes(monkeypatch):
+    def fails(source: Path, target: Path) -> None:
+        target.write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    shutil.rmtree(RESULTS / "toy")
+    with monkeypatch.context() as full, pytest.raises(OSError):
+        full.setattr(shutil, "copy2", fails)
+        restore()
+    assert not list(RESULTS.rglob("*.partial")) and not (FOLD / "scores.parquet").exists()
+    restore()
+    assert (FOLD / "scores.parquet").read_text() == f"first {FOLD / 'scores.parquet'}"
 
 
 def test_means_are_a_table_with_a_row_a_method():
