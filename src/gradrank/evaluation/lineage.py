@@ -15,10 +15,13 @@ def year(model: type[Model]) -> str:
 
 
 def family(model: type[Model]) -> str:
-    """The name, in words, of the class that holds what models of a kind share: `BoostedTrees` is `boosted trees`."""
+    """Of the class that holds what models of a kind share: its name, `RankSVM`, if it is one of them itself, or its words,
+    `boosted trees`.
+    """
     kind = [each for each in model.__mro__ if issubclass(each, Model)][-2]
-    words = re.findall(r"[A-Z][a-z]+|[A-Z]+(?![a-z])", kind.__name__)
-    return " ".join(word if word.isupper() else word.lower() for word in words)
+    if "name" in vars(kind):  # registered
+        return kind.__name__
+    return " ".join(re.findall(r"[A-Z][a-z]+", kind.__name__)).lower()
 
 
 def by_family(models: Iterable[type[Model]]) -> dict[str, list[tuple[type[Model], str]]]:
@@ -27,7 +30,7 @@ def by_family(models: Iterable[type[Model]]) -> dict[str, list[tuple[type[Model]
     for model in models:
         found.setdefault(family(model), []).append((model, year(model)))
     alone = [members for members in found.values() if len(members) == 1]
-    families = {name: found[name] for name in sorted(found) if len(found[name]) > 1}
+    families = {name: found[name] for name in sorted(found, key=str.lower) if len(found[name]) > 1}
     grouped = families | ({ALONE: [member for members in alone for member in members]} if alone else {})
     return {
         name: sorted(members, key=lambda each: (each[1], each[0].name)) for name, members in grouped.items()
