@@ -15,8 +15,8 @@ def year(model: type[Model]) -> str:
 
 
 def family(model: type[Model]) -> str:
-    """Of the class that holds what models of a kind share: its name, `RankSVM`, if it is one of them itself, or its words,
-    `boosted trees`.
+    """The class that holds what models of a kind share, by its words: `boosted trees`; `RankSVM`, itself a model, by its
+    name.
     """
     kind = [each for each in model.__mro__ if issubclass(each, Model)][-2]
     if "name" in vars(kind):  # registered
