@@ -15,9 +15,7 @@ def year(model: type[Model]) -> str:
 
 
 def family(model: type[Model]) -> str:
-    """The class that holds what models of a kind share, by its words: `boosted trees`; `RankSVM`, itself a model, by its
-    name.
-    """
+    """The class that models of a kind share: in words, `boosted trees`; where it is a model itself, `RankSVM`."""
     kind = [each for each in model.__mro__ if issubclass(each, Model)][-2]
     if "name" in vars(kind):  # registered
         return kind.__name__
