@@ -13,7 +13,8 @@ from gradrank.compiled import compiled
 
 Risk = Callable[[np.ndarray], tuple[float, np.ndarray]]  # (d,) weights -> R, (d,) subgradient
 IDLE = 100  # steps after which a plane that carries no weight is dropped
-STEPS = 20_000
+STALLED = 100  # steps without a better solution after which a search ends; on MQ2007 no search takes more than 60 steps
+MOVES = 100  # a plane, at most, in the solution of one program
 
 
 class CuttingPlanes:
@@ -27,11 +28,12 @@ class CuttingPlanes:
 
     def solve(self, C: float) -> np.ndarray:
         """(d,) weights; the search begins with the planes and the shares of the last one."""
-        best, least = np.zeros(self.slopes.shape[1]), np.inf
+        best, least, since = np.zeros(self.slopes.shape[1]), np.inf, 0
         w = -C * self._mixed()
-        for _ in range(STEPS):
+        while since < STALLED:
             value, slope = self.risk(w)
             primal = 0.5 * float(w @ w) + C * value
+            since = 0 if primal < (1.0 - 0.1 * self.gap) * least else since + 1
             if primal < least:
                 best, least = w, primal
             self._add(slope, value - float(slope @ w))
@@ -75,7 +77,7 @@ def ascend(kernel, constants, alpha, C, accuracy):
         if alpha[i] > 0.0:
             for j in range(count):
                 height[j] -= C * alpha[i] * kernel[j, i]
-    for _ in range(1000 * count):
+    for _ in range(MOVES * count):
         low = -1
         for i in range(count):
             if alpha[i] > 0.0 and (low < 0 or height[i] < height[low]):

@@ -28,34 +28,49 @@ def pair_weights(differences, shares):
 def cut_sums(codes, better, worse, weights, cuts):
     """(2, d, cuts) sums of W: first of the pairs that a stump 1[code > cut] puts right, then of those it puts wrong.
 
-    codes: (d, n) uint16 from 0 to `cuts`; better, worse: (p,) rows. O(d (p + cuts)): the cuts between a pair's codes
-    put it right or wrong, so it counts from the lower one on and no more from the higher one on.
+    codes: (d, n) uint16 from 0 to `cuts`; better, worse: (p,) rows, pairs of one better document in a row. O(d (p +
+    cuts)): the cuts between a pair's codes put it right or wrong, so it counts from the lower one on and no more from
+    the higher one on.
     """
-    sums = np.zeros((2, len(codes), cuts + 1))
+    width = cuts + 1
+    sums = np.zeros((len(codes), 2 * width))
     for f in range(len(codes)):
-        row = codes[f]
-        for i in range(len(better)):
-            high, low = row[better[i]], row[worse[i]]
-            wrong = 1 if high < low else 0
-            sums[wrong, f, min(high, low)] += weights[i]
-            sums[wrong, f, max(high, low)] -= weights[i]
+        row, here = codes[f], sums[f]
+        i = 0
+        while i < len(better):
+            document = better[i]
+            code = row[document]
+            whole = wrong = 0.0
+            while i < len(better) and better[i] == document:
+                other = row[worse[i]]
+                side = 1 if other > code else 0
+                whole += weights[i]
+                wrong += side * weights[i]
+                here[side * width + other] += (1 - 2 * side) * weights[i]
+                i += 1
+            here[code] -= whole - wrong
+            here[width + code] += wrong
+    out = np.empty((2, len(codes), cuts))
     for side in range(2):
         for f in range(len(codes)):
-            for cut in range(1, cuts + 1):
-                sums[side, f, cut] += sums[side, f, cut - 1]
-    return sums[:, :, :cuts]
+            running = 0.0
+            for cut in range(cuts):
+                running += sums[f, side * width + cut]
+                out[side, f, cut] = running
+    return out
 
 
 @compiled
-def loss_with(differences, shares, better, worse, row, cut, alpha):
-    """The sum of the losses once alpha 1[code > cut] is added to the scores; row: (n,) codes of the feature."""
+def loss_with(odds, shares, better, worse, row, cut, alpha):
+    """The sum of the losses once alpha 1[code > cut] is added to the scores.
+
+    odds: (p,) e^-H; row: (n,) codes of the feature.
+    """
+    factors = np.array(
+        [np.exp(alpha), 1.0, np.exp(-alpha)]
+    )  # of the odds, by what the stump says of the pair
     loss = 0.0
-    for i in range(len(differences)):
-        h = differences[i]
-        h += alpha if row[better[i]] > cut else 0.0
-        h -= alpha if row[worse[i]] > cut else 0.0
-        e = np.exp(-abs(h))
-        p = (1.0 if h >= 0.0 else e) / (1.0 + e)
-        miss = (e if h >= 0.0 else 1.0) / (1.0 + e)
-        loss += shares[i] * miss / (1.0 + np.sqrt(p))
+    for i in range(len(odds)):
+        above = (1 if row[better[i]] > cut else 0) - (1 if row[worse[i]] > cut else 0)
+        loss += shares[i] * (1.0 - 1.0 / np.sqrt(1.0 + odds[i] * factors[above + 1]))
     return loss

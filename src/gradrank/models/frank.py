@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs
 
 PERFECT = 1.0 - 1e-6  # |r| is held below this: a stump that orders every pair would have infinite weight
+CANDIDATES = 10  # stumps a round whose loss is counted; the first is chosen nearly always
 
 
 class FRankParams(ModelParams):
@@ -31,9 +32,9 @@ def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]
     """(stump, training loss) a round; the loss is the mean over queries of the mean fidelity loss of their pairs.
 
     A stump's weight is alpha = 1/2 ln(W_right / W_wrong); the stump with the least loss is added (Tsai et al. 2007,
-    section 4.2, from memory of the literature). The loss, a pass over all pairs, is counted for one cut of each
-    feature, that with the largest (sqrt W_right - sqrt W_wrong)^2, by which alpha lowers an exponential loss with these
-    weights; the paper counts it for all.
+    section 4.2, from memory of the literature). The loss, a pass over all pairs, is counted for the best cut of each of
+    the best features by (sqrt W_right - sqrt W_wrong)^2, which is what alpha lowers an exponential loss with these
+    weights by; the paper counts it for all.
     """
     from gradrank.learning.fidelity import pair_weights
 
@@ -76,20 +77,23 @@ def _stumps(
     shares: np.ndarray,
     cuts: int,
 ) -> Iterator[Stump]:
-    """Each feature's, but of those that tell no pair apart."""
+    """One each of the CANDIDATES best features, but of those that tell no pair apart."""
     from gradrank.learning.fidelity import cut_sums, loss_with
 
     # Sums of many numbers and of their opposites: what is left of them by rounding is no pair.
     sums = cut_sums(codes, pairs.better, pairs.worse, weights, cuts)
     right, wrong = np.where(sums > 1e-12 * weights.sum(), sums, 0.0)
-    for feature, cut in enumerate(((np.sqrt(right) - np.sqrt(wrong)) ** 2).argmax(axis=1)):
+    lowered = (np.sqrt(right) - np.sqrt(wrong)) ** 2
+    odds, best = np.exp(-differences), lowered.argmax(axis=1)
+    promising = np.argsort(-lowered.max(axis=1), kind="stable")[:CANDIDATES]
+    for feature in promising.tolist():
+        cut = int(best[feature])
         crossing = right[feature, cut] + wrong[feature, cut]
         if crossing > 0.0:
             r = (right[feature, cut] - wrong[feature, cut]) / crossing
             alpha = float(np.arctanh(np.clip(r, -PERFECT, PERFECT)))
-            row = codes[feature]
-            loss = loss_with(differences, shares, pairs.better, pairs.worse, row, cut, alpha)
-            yield Stump(float(loss), feature, int(cut), alpha)
+            loss = loss_with(odds, shares, pairs.better, pairs.worse, codes[feature], cut, alpha)
+            yield Stump(float(loss), feature, cut, alpha)
 
 
 @register("frank")

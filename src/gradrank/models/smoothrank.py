@@ -12,7 +12,7 @@ from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
-from gradrank.learning.space import Choice, Dimension, LogUniform
+from gradrank.learning.space import Choice, Dimension
 from gradrank.learning.training_part import with_grades_to_order
 from gradrank.models.regression import Regression, RegressionParams
 
@@ -36,7 +36,7 @@ class SmoothRank(NetRanker):
     Params = SmoothRankParams
     summary = "SmoothRank: a linear ranker on smooth NDCG, annealed from regression on (Chapelle & Wu 2010)"
     space: ClassVar[Mapping[str, Dimension]] = {
-        "l2": LogUniform(1e-4, 1.0, "the grid's ends"),
+        "l2": Choice([(10.0**e,) for e in range(-4, 1)], "one value of the grid"),
         "cutoff": Choice((5, 10, 10_000), "NDCG's usual ranks, or all"),
     }
 

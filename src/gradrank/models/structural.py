@@ -8,7 +8,7 @@ from pydantic import PositiveFloat
 from gradrank.data.collection import Collection
 from gradrank.learning.model import ModelParams, param, register
 from gradrank.learning.selection import CRITERION
-from gradrank.learning.space import Choice, Dimension, LogUniform
+from gradrank.learning.space import Choice, Dimension
 from gradrank.learning.training_part import with_grades_to_order
 from gradrank.models.ranksvm import SPACING, RankSVM, RankSVMParams
 
@@ -27,7 +27,7 @@ class RankSVMStruct(RankSVM):
     summary = "RankSVM-Struct: linear RankSVM, L1 loss, by cutting planes (Joachims 2006)"
     space: ClassVar[Mapping[str, Dimension]] = {
         "weighting": Choice(("pair", "query"), "both forms in use"),
-        "C": LogUniform(2.0**-18, 2.0**2, "the grid's ends"),
+        "C": Choice([(2.0**e,) for e in range(-18, 3)], "one value of the grid"),
     }
 
     @classmethod
@@ -53,7 +53,9 @@ class SVMMAPParams(ModelParams):
 class SVMMAP(RankSVM):
     Params = SVMMAPParams
     summary = "SVM-MAP: a structural SVM whose margin is average precision (Yue et al. 2007)"
-    space: ClassVar[Mapping[str, Dimension]] = {"C": LogUniform(2.0**-4, 2.0**14, "the grid's ends")}
+    space: ClassVar[Mapping[str, Dimension]] = {
+        "C": Choice([(2.0**e,) for e in range(-4, 15)], "one value of the grid")
+    }
 
     @classmethod
     def _solver(cls, train: Collection, params: SVMMAPParams, seed: int):
