@@ -88,7 +88,12 @@ class StochasticLambdaMART(LambdaLossTrees):
 
 
 class YetiTreesParams(LossTreesParams):
-    draws: int = param(10, "CatBoost's permutations a round", ge=1, le=1000)
+    draws: int = param(
+        5,
+        "half of CatBoost's 10, half the time: validation NDCG@10 on MQ2007 .4557, .4553 with 10",
+        ge=1,
+        le=1000,
+    )
     cutoff: int = CUTOFF
 
 
