@@ -6,18 +6,18 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.learning.matrix_vector import times, transposed_times
-from gradrank.learning.nets import Net, standardisation
+from gradrank.learning.nets import standardisation
 
 Smooth = Callable[..., tuple[float, np.ndarray]]  # a loss with a keyword `temperature`
 
 
 def annealed(
     train: Collection, loss: Smooth, start: np.ndarray, l2: float, temperatures: Sequence[float]
-) -> Iterator[tuple[Net, float, float]]:
-    """(linear scorer, mean loss of a query, temperature) at each of `temperatures`, each from where the last one ended.
+) -> Iterator[tuple[np.ndarray, float, float]]:
+    """((d,) weights, mean loss of a query, temperature) at each of `temperatures`, each from where the last one ended.
 
     Minimises loss / queries + l2 / 2 |w - start|^2 over weights of standardised features (L-BFGS; the paper: conjugate
-    gradients), so the solution does not leave `start`, (d,) weights of the features as they are, by much.
+    gradients), so the solution does not leave `start` by much. Weights given and yielded are of features as they are.
     """
     from scipy.optimize import minimize
 
@@ -40,4 +40,4 @@ def annealed(
         weights = solution.x
         moved = weights - first
         cost = float(solution.fun) - l2 / 2.0 * float(moved @ moved)
-        yield Net([weights[:, None]], [np.zeros(1)], mean, scale), cost, temperature
+        yield weights / scale, cost, temperature

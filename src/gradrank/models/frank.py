@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.additive import AdditiveRanker, Term, best_rounds
+from gradrank.learning.additive import Term, best_rounds
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.selection import CRITERION
 from gradrank.learning.space import Choice, Dimension, Integer
 from gradrank.learning.training_part import with_grades_to_order
-from gradrank.models.rankboost import stump_thresholds
+from gradrank.models.rankboost import PERFECT, RankBoost, stump_thresholds
 
 if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs
 
-PERFECT = 1.0 - 1e-6  # |r| is held below this: a stump that orders every pair would have infinite weight
 CANDIDATES = 10  # stumps a round whose loss is counted; the first is chosen nearly always
 
 
@@ -97,8 +96,8 @@ def _stumps(
 
 
 @register("frank")
-class FRank(AdditiveRanker):
-    """score = sum_t alpha_t 1[x_{f_t} > theta_t]."""
+class FRank(RankBoost):
+    """RankBoost's score, sum_t alpha_t 1[x_{f_t} > theta_t], of stumps chosen by another loss."""
 
     Params = FRankParams
     summary = "FRank: boosted stumps on the fidelity loss of pairs (Tsai et al. 2007)"

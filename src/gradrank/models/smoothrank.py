@@ -10,7 +10,6 @@ from pydantic import Field
 from gradrank.data.collection import Collection
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
 from gradrank.learning.space import Choice, Dimension
 from gradrank.learning.training_part import with_grades_to_order
@@ -32,7 +31,9 @@ class SmoothRankParams(ModelParams):
 
 
 @register("smoothrank")
-class SmoothRank(NetRanker):
+class SmoothRank(Regression):
+    """Regression's weights, led on by smooth NDCG; `l2` is then the penalty on leaving them."""
+
     Params = SmoothRankParams
     summary = "SmoothRank: a linear ranker on smooth NDCG, annealed from regression on (Chapelle & Wu 2010)"
     space: ClassVar[Mapping[str, Dimension]] = {
@@ -46,15 +47,13 @@ class SmoothRank(NetRanker):
     ) -> Self:
         """A step of the callback is one temperature, warmest first, under one l2, strongest first."""
         train = with_grades_to_order(train, cls.name)
-        ridge = Regression.fit(
-            train, vali, RegressionParams(select_by=params.select_by), seed, lambda step, **values: None
-        )
-        best = best_of(cls._candidates(train, vali, params, ridge.weights), vali, params.select_by, callback)
-        return cls(best.kept)
+        plain = RegressionParams(select_by=params.select_by)
+        start = super().fit(train, vali, plain, seed, lambda step, **values: None).weights
+        return best_of(cls._candidates(train, params, start), vali, params.select_by, callback).kept
 
     @classmethod
     def _candidates(
-        cls, train: Collection, vali: Collection, params: SmoothRankParams, start: np.ndarray
+        cls, train: Collection, params: SmoothRankParams, start: np.ndarray
     ) -> Iterator[Candidate]:
         from gradrank.learning.annealing import annealed
         from gradrank.learning.losses.smoothrank import smoothrank
@@ -63,6 +62,5 @@ class SmoothRank(NetRanker):
         coldest = min(params.coldest, params.warmest)
         temperatures = [2.0**e for e in range(params.warmest, coldest - 1, -1)]
         for l2 in sorted(params.l2, reverse=True):
-            for net, cost, temperature in annealed(train, loss, start, l2, temperatures):
-                told = {"l2": l2, "temperature": temperature}
-                yield Candidate(net, cost, net.scores(vali.features), told)
+            for weights, cost, temperature in annealed(train, loss, start, l2, temperatures):
+                yield Candidate(cls(weights, l2), cost, told={"l2": l2, "temperature": temperature})

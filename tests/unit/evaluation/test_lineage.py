@@ -13,6 +13,7 @@ def test_a_family_is_the_class_that_models_share():
     }
     assert family(get_model("listnet")) == family(get_model("neural_ndcg")) == "net ranker"
     assert family(get_model("ranksvm_sparse")) == family(get_model("svm_map")) == "RankSVM"
+    assert family(get_model("smoothrank")) == "Regression"
 
 
 def test_the_year_is_that_of_the_earliest_publication():

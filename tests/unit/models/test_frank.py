@@ -6,8 +6,8 @@ import pytest
 from gradrank.data.collection import Collection
 from gradrank.learning.fidelity import cut_sums, loss_with, pair_weights
 from gradrank.learning.losses.frank import frank
-from gradrank.models.frank import PERFECT, FRankParams, boost
-from gradrank.models.rankboost import stump_thresholds
+from gradrank.models.frank import FRankParams, boost
+from gradrank.models.rankboost import PERFECT, stump_thresholds
 
 SIGMOID = lambda h: 1.0 / (1.0 + np.exp(-h))  # noqa: E731
 

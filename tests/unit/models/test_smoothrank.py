@@ -38,9 +38,9 @@ def test_a_cold_loss_is_ndcg_and_training_raises_it():
     train = collection(3)
     start = Regression.fit(train, train, Regression.Params(), 0, lambda step, **values: None).weights
     steps = list(annealed(train, smoothrank, start, 0.0, [1.0, 0.1, 1e-2, 1e-3, 1e-7]))
-    net, cost, temperature = steps[-1]
+    weights, cost, temperature = steps[-1]
     values = ndcg_at(
-        net.scores(train.features), train.labels, train.offsets, k=12, convention="standard", empty=0.0
+        train.features @ weights, train.labels, train.offsets, k=12, convention="standard", empty=0.0
     )
     assert temperature == 1e-7 and -cost == pytest.approx(values.mean(), abs=1e-3)
     before = ndcg_at(
