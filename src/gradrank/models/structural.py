@@ -21,7 +21,10 @@ class RankSVMStructParams(RankSVMParams):
 
 @register("ranksvm_struct")
 class RankSVMStruct(RankSVM):
-    """SVMrank's: the optimum that `ranksvm_l1_dual` finds pair by pair, found without listing a pair."""
+    """The optimum that `ranksvm_l1_dual` finds pair by pair, found without listing a pair.
+
+    C is a pair's, as in the other RankSVMs: SVMrank's -c is this times the queries.
+    """
 
     Params = RankSVMStructParams
     summary = "RankSVM-Struct: linear RankSVM, L1 loss, by cutting planes (Joachims 2006)"
