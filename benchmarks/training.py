@@ -23,6 +23,8 @@ from gradrank.learning.model import get_model
 
 METHODS = ("ranknet_kernel", "ranknet_report", "ranknet_report_l2", "arsm", "rankprop", "coordinate_ascent")
 TREES = ("lambdamart", "xendcg", "mcrank", "mart", "random_forest")
+FOLLOWING = ("lambdaloss_trees", "lambdamart_stochastic", "yeti_trees")  # derivatives of our own
+SAME = {"rounds": 200, "patience": 200}
 LIMIT = 1.15  # of LightGBM's own training call, validation included
 GROWN = [
     ("ranknet_kernel", {"landmarks": 500}),
@@ -74,6 +76,14 @@ def tree_seconds(train: Collection, vali: Collection) -> None:
         )
 
 
+def following_seconds(train: Collection, vali: Collection) -> None:
+    """Trees on derivatives of our own, as many rounds as LightGBM's own objective is given."""
+    own, _ = seconds("lambdamart", SAME, train, vali)
+    for name in FOLLOWING:
+        took, rounds = seconds(name, SAME, train, vali)
+        print(f"  {name:22} {took:6.2f} s, {rounds} rounds: {took / own:.2f} times lambdamart (at most 1.5)")
+
+
 def peers(rounds: int) -> Iterator[tuple[str, Callable[[Collection], None]]]:
     """What is installed besides LightGBM, and a training of `rounds` rounds."""
     if find_spec("xgboost"):
@@ -112,7 +122,7 @@ def _fastrank(train: Collection) -> None:
 
 def main() -> None:
     train, vali = read_fold(__doc__)
-    for name in (*METHODS, *TREES):  # compilation
+    for name in (*METHODS, *TREES, *FOLLOWING):  # compilation
         seconds(name, {}, first_queries(train, 30), first_queries(vali, 5))
     for name in METHODS:
         took, calls = seconds(name, {}, train, vali)
@@ -120,6 +130,7 @@ def main() -> None:
     took, _ = seconds("coordinate_ascent", {"starts": 1}, train, vali)
     print(f"  coordinate_ascent  {took:6.2f} s, one start")
     tree_seconds(train, vali)
+    following_seconds(train, vali)
     rounds = seconds("lambdamart", {}, train, vali)[1]
     for title, fit in peers(rounds):
         print(f"  {title:28} {timed(lambda: fit(train)):6.2f} s")  # noqa: B023

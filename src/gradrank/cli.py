@@ -18,6 +18,8 @@ from gradrank.files import atomic, write_json
 from gradrank.results import Results
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from gradrank.pipeline.params import Params
 
 app = typer.Typer(
@@ -181,6 +183,12 @@ def evaluate(
         str | None, typer.Option(help="As in 'ndcg@10,map,err@5'; by default LETOR's own tables.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write the values a query, as Parquet.")] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            help="Another score file: also say how alike both rankings are, by Kendall and Spearman."
+        ),
+    ] = None,
 ) -> None:
     """Measure any score file: mean over queries, under a named convention. What a run leaves out is said on stderr."""
     from gradrank.evaluation.evaluate import LETOR_TABLES, evaluate_file, letor_report
@@ -188,15 +196,22 @@ def evaluate(
     names = metrics.split(",") if metrics else [name for table in LETOR_TABLES for name in table.values()]
     if metrics is None:
         typer.echo(letor_report(scores, data, convention), nl=False)
+    alike = None
+    if against is not None:
+        from gradrank.evaluation.agreement import agreement
+
+        alike = agreement(scores, against, data).drop("qid")
     if metrics or out:
         values = evaluate_file(scores, data, convention, names)
         if metrics:
-            for name in names:
-                mean = values[name].mean()
-                typer.echo(f"{name}\t{'undefined' if mean is None else f'{mean:.4f}'}\t{convention}")
+            _echo_means(values.select(names), convention)
+        if alike is not None:
+            values = values.hstack(alike)
         if out:
             with atomic(out) as partial:
                 values.write_parquet(partial)
+    if alike is not None:
+        _echo_means(alike, f"against {against}")
 
 
 @app.command()
@@ -503,6 +518,13 @@ def _of_study(name: str, found: Callable[["Params"], dict]) -> dict:
     if name not in params.studies:
         raise GradrankError(f"params.yaml: no `studies.{name}`; add it, or give --settings")
     return found(params)
+
+
+def _echo_means(values: "pl.DataFrame", how: str) -> None:
+    """A line a column: its name, its mean over queries, and how it was measured."""
+    for column in values:
+        mean = column.mean()
+        typer.echo(f"{column.name}\t{'undefined' if mean is None else f'{mean:.4f}'}\t{how}")
 
 
 def _one_thread() -> None:

@@ -9,20 +9,23 @@ from rich.table import Table
 
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError, unknown
+from gradrank.evaluation.lineage import by_family
 from gradrank.evaluation.references import cited_text, missing, named, references
 from gradrank.learning.model import Model, get_model, missing_packages, models
 from gradrank.pipeline.params import load
 
 
 def list_models(name: str | None) -> None:
-    """A line a model; with a name, that model's parameters with defaults, ranges and sources."""
+    """A line a model, by family and year; with a name, that model's parameters with defaults, ranges and sources."""
     console = Console()
     if name is not None:
         _show_parameters(console, get_model(name))
         return
-    table = Table("model", "what it is", "needs", box=None, pad_edge=False)
-    for model, cls in models().items():
-        table.add_row(model, cls.summary, escape(_needs(cls)))  # [extra] is no markup
+    table = Table("model", "year", "what it is", "needs", box=None, pad_edge=False)
+    for family, members in by_family(models().values()).items():
+        table.add_row(f"[bold]{family}[/bold]", end_section=False)
+        for cls, year in members:
+            table.add_row(cls.name, year, cls.summary, escape(_needs(cls)))  # [extra] is no markup
     console.print(table)
     console.print("\n`gradrank models NAME` lists a model's parameters, their defaults and sources.")
 

@@ -1,7 +1,10 @@
-"""CatBoost's rankers (Prokhorenkova et al. 2018): YetiRank (Gulin, Kuralenok & Pavlov 2011) and QuerySoftMax."""
+"""CatBoost's rankers (Prokhorenkova et al. 2018): YetiRank (Gulin, Kuralenok & Pavlov 2011), QuerySoftMax, and what
+came later: YetiLoss (Lyzhin et al. 2023), StochasticRank (Ustimenko & Prokhorenkova 2020).
+"""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -11,6 +14,7 @@ from gradrank.files import atomic
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
 from gradrank.learning.selection import CRITERION
+from gradrank.learning.space import Dimension, Integer, LogUniform
 from gradrank.learning.training_part import with_grades_to_order
 
 
@@ -41,6 +45,13 @@ class YetiRank(Model):
         self.trees = trees
 
     @classmethod
+    def loss_function(cls, params: CatBoostParams) -> str:
+        """The loss with what a model's own parameters say of it, in CatBoost's words."""
+        own = params.model_dump(exclude=set(CatBoostParams.model_fields))
+        told = ";".join(f"{name}={value}" for name, value in own.items())
+        return f"{cls.loss}:{told}" if told else cls.loss
+
+    @classmethod
     def fit(
         cls, train: Collection, vali: Collection, params: CatBoostParams, seed: int, callback: Callback
     ) -> Self:
@@ -48,11 +59,11 @@ class YetiRank(Model):
         import catboost
 
         train = with_grades_to_order(train, cls.name)
-        settings = params.model_dump(exclude={"rounds", "select_by"})
+        settings = params.model_dump(include=set(CatBoostParams.model_fields) - {"rounds", "select_by"})
         trees = catboost.CatBoost(
             settings
             | {
-                "loss_function": cls.loss,
+                "loss_function": cls.loss_function(params),
                 "iterations": params.rounds,
                 "random_seed": seed,
                 "thread_count": 1,
@@ -93,3 +104,42 @@ class YetiRank(Model):
 class QuerySoftMax(YetiRank):
     summary = "Symmetric trees on the cross entropy of a query's softmax (after Cao et al. 2007), CatBoost"
     loss = "QuerySoftMax"
+
+
+TREES: Mapping[str, Dimension] = {
+    "learning_rate": LogUniform(0.01, 0.3, "a decade about CatBoost's usual values"),
+    "depth": Integer(3, 8, "CatBoost's 6 and about it"),
+    "l2_leaf_reg": LogUniform(0.3, 30.0, "a decade about CatBoost's default"),
+}
+
+
+class YetiLossParams(CatBoostParams):
+    mode: Literal["DCG", "NDCG", "MRR", "MAP", "ERR"] = param(
+        "NDCG", "Lyzhin et al. 2023: the measure that is reported; YetiRank has a weight of its own"
+    )
+
+
+@register("yetiloss")
+class YetiLoss(YetiRank):
+    Params = YetiLossParams
+    summary = "YetiRank's pairs with weights by the measure, YetiLoss (Lyzhin et al. 2023), CatBoost"
+    space: ClassVar[Mapping[str, Dimension]] = TREES
+
+
+class StochasticRankParams(CatBoostParams):
+    metric: Literal["DCG", "NDCG", "MRR", "ERR"] = param("NDCG", "the measure that is reported")
+    sigma: float = param(1.0, "CatBoost's default: the noise's deviation", gt=0)
+    mu: float = param(0.0, "CatBoost's default: how ties are counted against the ranker", ge=0)
+    num_estimations: int = param(1, "CatBoost's default: draws of the noise a round", ge=1, le=100)
+
+
+@register("stochasticrank")
+class StochasticRank(YetiRank):
+    Params = StochasticRankParams
+    summary = (
+        "StochasticRank: the measure itself, smoothed by noise (Ustimenko & Prokhorenkova 2020), CatBoost"
+    )
+    loss = "StochasticRank"
+    space: ClassVar[Mapping[str, Dimension]] = TREES | {
+        "sigma": LogUniform(0.1, 10.0, "a decade about CatBoost's default")
+    }

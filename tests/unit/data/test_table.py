@@ -148,5 +148,5 @@ def test_columns_are_found_by_usual_names_or_asked_for(tmp_path):
     )
     assert parsed(path, tmp_path / "out", Columns())["names"] == ["bm25", "fresh"]
     (tmp_path / "not.parquet").write_text("qid,label\n")
-    with pytest.raises(GradrankError, match=r"not\.parquet: not a parquet table"):
+    with pytest.raises(GradrankError, match=r"not\.parquet: not a Parquet file"):
         parsed(tmp_path / "not.parquet", tmp_path / "out")

@@ -11,7 +11,10 @@ from gradrank.learning.model import get_model
 from gradrank.learning.selection import measure
 from gradrank.pipeline import params
 
-EXTRAS = {"catboost": ("yetirank", "querysoftmax"), "xgboost": ("xgboost_ndcg",)}
+EXTRAS = {
+    "catboost": ("yetirank", "querysoftmax", "yetiloss", "stochasticrank"),
+    "xgboost": ("xgboost_ndcg",),
+}
 NAMES = [name for names in EXTRAS.values() for name in names]
 
 

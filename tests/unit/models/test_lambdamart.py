@@ -9,8 +9,9 @@ from gradrank.learning.boosting import QUERY_LIMIT
 from gradrank.learning.model import get_model
 from gradrank.learning.selection import measure
 
-RANKING = ("lambdamart", "lambdamart_faithful", "xendcg")
-TREES = (*RANKING, "mart", "random_forest", "mcrank")
+RANKING = ("lambdamart", "lambdamart_faithful", "xendcg", "dart")
+FOLLOWING = ("lambdaloss_trees", "lambdamart_stochastic", "yeti_trees")  # derivatives of our own
+TREES = (*RANKING, *FOLLOWING, "mart", "random_forest", "mcrank")
 
 
 def collection(sizes, highest=2, seed=0, features=4) -> Collection:
@@ -67,6 +68,27 @@ def test_the_faithful_first_tree_holds_burges_lambdas():
     np.testing.assert_allclose(model.score(features, np.array([0, 6])), force / curve, rtol=1e-5)
 
 
+def test_without_mu_and_noise_the_first_tree_is_faithful_lambdamart_s():
+    data = collection([12, 9, 15], highest=3, seed=3)
+    same = {"rounds": 1, "bagging_fraction": 1.0, "min_data_in_leaf": 3}
+    ours, _ = fit("lambdaloss_trees", data, mu=0.0, **same)
+    theirs, _ = fit("lambdamart_faithful", data, **same)
+    np.testing.assert_allclose(
+        *(each.score(data.features, data.offsets) for each in (ours, theirs)), rtol=1e-4
+    )
+
+
+def test_a_dart_is_kept_as_it_was_in_its_best_round():
+    """Later rounds scale earlier trees: only what was trained no longer has the same text."""
+    train, vali = collection([20] * 8, seed=1), collection([15, 8, 20], seed=2)
+    common = {"drop_rate": 0.5, "skip_drop": 0.0, "min_data_in_leaf": 5}
+    kept, history = fit("dart", train, vali, rounds=30, **common)
+    best = kept.boosters[0].current_iteration()
+    assert 1 < best < len(history) == 30
+    again, _ = fit("dart", train, vali, rounds=best, **common)
+    assert kept.texts == again.texts
+
+
 def test_mart_with_a_document_a_leaf_returns_the_grades():
     data = collection([6, 6], seed=1)
     model, _ = fit("mart", data, rounds=1, learning_rate=1.0, num_leaves=12, min_data_in_leaf=1, max_bin=255)
@@ -105,14 +127,14 @@ def test_the_best_round_on_validation_is_kept(name):
     assert {booster.current_iteration() for booster in model.boosters} == {best}
 
 
-@pytest.mark.parametrize("name", ["lambdamart", "random_forest"])
+@pytest.mark.parametrize("name", ["lambdamart", "random_forest", "dart", "yeti_trees"])
 def test_the_seed_decides_the_samples(name, tmp_path):
     data = collection([20] * 8)
     texts = [fit(name, data, seed=seed, rounds=5, bagging_fraction=0.5)[0].texts for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
 
 
-@pytest.mark.parametrize("name", RANKING)
+@pytest.mark.parametrize("name", RANKING + FOLLOWING)
 def test_grades_up_to_30_are_learned(name):
     data = collection([40] * 10, highest=30)
     model, _ = fit(name, data, rounds=20, min_data_in_leaf=5)

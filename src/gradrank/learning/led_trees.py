@@ -1,0 +1,114 @@
+"""Boosted trees that need more of LightGBM than its own objectives and the first trees of a finished model.
+
+`Following` has the trees follow derivatives of ours; `Keeping` keeps the whole model of the best round.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from gradrank.data.collection import Collection
+from gradrank.errors import GradrankError
+from gradrank.learning.boosting import (
+    QUERY_LIMIT,
+    BoostedTrees,
+    BoostingParams,
+    _boost,
+    _booster,
+    settings_of,
+)
+from gradrank.learning.model import Callback
+from gradrank.learning.space import Dimension, Integer, LogUniform, Uniform
+from gradrank.learning.training_part import with_grades_to_order
+
+if TYPE_CHECKING:
+    from gradrank.learning.pair_forces import Forces
+
+TREES: Mapping[str, Dimension] = {
+    "learning_rate": LogUniform(0.01, 0.3, "a decade about common values"),
+    "num_leaves": Integer(7, 63, "LightGBM's 31, and a factor of two beyond"),
+    "min_data_in_leaf": Integer(5, 200, "LightGBM's 20 and a decade"),
+    "bagging_fraction": Uniform(0.5, 1.0, "Friedman 2002: about one half"),
+}
+
+
+class Led:
+    """What the training loop asks of a booster, passed on to one of LightGBM's."""
+
+    def __init__(self, booster: Any) -> None:
+        self.booster = booster
+
+    def update(self) -> bool:
+        """One round; whether there was nothing left to split."""
+        return self.booster.update()
+
+    def eval_valid(self, feval: Callable) -> list:
+        return self.booster.eval_valid(feval=feval)
+
+    def model_to_string(self, num_iteration: int) -> str:
+        return self.booster.model_to_string(num_iteration=num_iteration)
+
+    def watched(self, callback: Callback) -> Callback:
+        """What is to be told of every round in place of `callback`."""
+        return callback
+
+
+class Following(Led):
+    """Every round follows `forces`, at the scores so far."""
+
+    def __init__(self, booster: Any, forces: "Forces") -> None:
+        super().__init__(booster)
+        self.forces = forces
+
+    def update(self) -> bool:
+        return self.booster.update(fobj=lambda scores, data: self.forces(scores))
+
+
+class Keeping(Led):
+    """The text of the round with the best `select_by` so far is kept: later rounds change earlier trees."""
+
+    def __init__(self, booster: Any, select_by: str) -> None:
+        super().__init__(booster)
+        self.measure, self.best, self.text = f"vali_{select_by}", -np.inf, ""
+
+    def watched(self, callback: Callback) -> Callback:
+        def told(step: int, **values: float) -> None:
+            if values[self.measure] > self.best:
+                self.best, self.text = values[self.measure], self.booster.model_to_string()
+            callback(step, **values)
+
+        return told
+
+    def model_to_string(self, num_iteration: int) -> str:
+        return self.text
+
+
+class LedTrees(BoostedTrees):
+    """A member says how its one booster is led."""
+
+    @classmethod
+    def led(cls, booster: Any, train: Collection, params: BoostingParams, seed: int) -> Led:
+        raise NotImplementedError
+
+    @classmethod
+    def fit(
+        cls, train: Collection, vali: Collection, params: BoostingParams, seed: int, callback: Callback
+    ) -> Self:
+        """Raises GradrankError as the other trees do."""
+        train = with_grades_to_order(train, cls.name)
+        longest = int(np.diff(train.offsets).max())
+        if cls.ranks_queries and longest > QUERY_LIMIT:
+            raise GradrankError(
+                f"{cls.name}: a training query has {longest:,} documents, and LightGBM's ranking objectives take at "
+                f"most {QUERY_LIMIT:,}; cut the query, or use lambdaloss_trees"
+            )
+        if params.bagging_fraction * train.rows < 1.0:
+            raise GradrankError(
+                f"{cls.name}: bagging_fraction {params.bagging_fraction:g} leaves none of the {train.rows:,} "
+                "training documents to a tree; raise it"
+            )
+        ((target, own),) = cls.objectives(train.labels, params)
+        booster = _booster(train, vali, target, settings_of(params, seed % 2**31) | own)
+        led = cls.led(booster, train, params, seed)
+        return cls(_boost([led], cls.combine, vali, params, led.watched(callback)))
