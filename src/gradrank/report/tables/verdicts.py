@@ -22,12 +22,15 @@ def explained() -> str:
 
 
 def counted(rows: Sequence[dict[str, Any]]) -> str:
-    """How many of rows with `verdict`, `alike` and `others` have which verdict, and what the good ones are worth."""
+    """How many of rows with `verdict`, `alike` and `others` have which verdict, and what the good ones are worth.
+
+    Rows without the last two are of an earlier version of the summary.
+    """
     judged = [row for row in rows if row["verdict"]]
     counts = {verdict: sum(row["verdict"] == verdict for row in judged) for verdict in MARKS}
     listed = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     text = f"Of {len(judged)} published numbers: {listed}."
-    good = [row for row in judged if row["verdict"] != NOT_REPRODUCED and row["others"]]
+    good = [row for row in judged if row["verdict"] != NOT_REPRODUCED and row.get("others")]
     if not good:
         return text
     had, asked = (sum(row[key] for row in good) for key in ("alike", "others"))
