@@ -91,6 +91,11 @@ def test_a_write_that_names_no_file_is_said_of_the_file_that_was_being_written(d
     assert explanation(failed.value, ["--out", "y"]).startswith(f"{tmp_path}/x.json: no space left")
 
 
+def test_of_a_file_that_is_restored_it_names_that_file(disk, tmp_path):
+    error = OSError(errno.ENOSPC, "No space left on device", str(tmp_path / ".scores.parquet.partial"))
+    assert explanation(error, []).startswith(f"{tmp_path}/scores.parquet: no space left")
+
+
 def write_to(partial):
     raise OSError(errno.ENOSPC, "No space left on device")
 
