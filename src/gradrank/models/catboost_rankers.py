@@ -14,7 +14,7 @@ from gradrank.files import atomic
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
 from gradrank.learning.selection import CRITERION
-from gradrank.learning.space import Dimension, Integer, LogUniform
+from gradrank.learning.space import Choice, Dimension, Integer, LogUniform
 from gradrank.learning.training_part import with_grades_to_order
 
 
@@ -127,7 +127,10 @@ class YetiLoss(YetiRank):
 
 
 class StochasticRankParams(CatBoostParams):
-    metric: Literal["DCG", "NDCG", "MRR", "ERR"] = param("NDCG", "the measure that is reported")
+    metric: Literal["DCG", "NDCG", "ERR"] = param(
+        "NDCG", "the measure that is reported; on MRR of the first ranks CatBoost 1.2.10 crashes"
+    )
+    top: int = param(10, "NDCG@10, which LETOR's tables compare; all ranks take nine times as long", ge=1)
     sigma: float = param(1.0, "CatBoost's default: the noise's deviation", gt=0)
     mu: float = param(0.0, "CatBoost's default: how ties are counted against the ranker", ge=0)
     num_estimations: int = param(1, "CatBoost's default: draws of the noise a round", ge=1, le=100)
@@ -141,5 +144,6 @@ class StochasticRank(YetiRank):
     )
     loss = "StochasticRank"
     space: ClassVar[Mapping[str, Dimension]] = TREES | {
-        "sigma": LogUniform(0.1, 10.0, "a decade about CatBoost's default")
+        "sigma": LogUniform(0.1, 10.0, "a decade about CatBoost's default"),
+        "top": Choice((5, 10, 30), "NDCG's usual ranks"),
     }
