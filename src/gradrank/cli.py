@@ -343,12 +343,12 @@ def report(
     ] = None,
 ) -> None:
     """Render every data set that has results as one HTML file that opens offline."""
-    from gradrank.evaluation.per_query import write_all_test_queries
     from gradrank.report.document import report as run
+    from gradrank.report.document import write_test_queries
 
     run(results, out, convention)
     if per_query is not None:
-        write_all_test_queries(Results(results), per_query)
+        write_test_queries(Results(results), per_query)
     if metrics is not None:
         found = (each for each in Results(results).datasets() if each.summarised)
         write_json(metrics, {each.name: each.summary() for each in found})

@@ -4,6 +4,8 @@
 - code: as in `gradrank.pipeline.provenance`: of these models, of the study's own jobs and of the page;
 - read: the SHA-256 of per_query.parquet of every method that the page is about, by path within results/;
 - versions, processors: of what trained these methods and of what wrote the page;
+- choices: of a study that tunes, the hash of what was chosen for each method and fold, by the choice's path within its
+  folder;
 - results: the SHA-256 of numbers.json and page.md.
 
 It holds no times and no places, as that of a data set.
@@ -31,6 +33,7 @@ from gradrank.pipeline.provenance import (
 from gradrank.pipeline.studies import get_study
 from gradrank.processor import form
 from gradrank.results import Method, Results, StudyFolder
+from gradrank.tuning.folders import Contest
 
 COMPUTING = ("numba", "numpy", "polars", "scipy", "torch")  # packages of the pages and the studies' own jobs
 
@@ -52,11 +55,12 @@ def study_provenance(name: str, params: Mapping[str, Any], results: Path) -> Non
             for method in methods
         },
         **trained_with([own, *(spec for _, spec in read_specs(methods))]),
+        **({"choices": choices} if (choices := Contest(study.folder).choices()) else {}),
         "results": {path.name: sha256(path) for path in study_files(study)},
     }
     if study.recorded:
         old = study.provenance()
-        if all(old[part] == new[part] for part in new if part != "results"):
+        if all(old.get(part) == new[part] for part in new if part != "results"):
             changed = [path for path, now in new["results"].items() if old["results"][path] != now]
             refuse([str(study.folder / path) for path in changed], study.provenance_path)
     write_json(study.provenance_path, new)

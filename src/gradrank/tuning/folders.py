@@ -9,6 +9,7 @@ runs/tuner<t>/seed<s>/                  a tuner's choice, trained anew with one 
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradrank.files import read_json
 from gradrank.results import PER_QUERY, Below, Folder, Results
 
 
@@ -51,6 +52,11 @@ class Contest(Folder):
 
     def tuned(self, dataset: str, method: str) -> Tuned:
         return Tuned(self.folder / "tuning" / dataset / method)
+
+    def choices(self) -> dict[str, str]:
+        """The hash of what was chosen, by the path of each choice.json within the folder."""
+        found = sorted(self.folder.glob("tuning/*/*/fold*/choice.json"))
+        return {path.relative_to(self.folder).as_posix(): read_json(path)["sha256"] for path in found}
 
     def run(self, tuner: int, seed: int) -> Results:
         """One run of the whole contest: a tuner's choices, trained with one seed."""

@@ -135,7 +135,7 @@ def _not_claimed(pairs: Sequence[Pair], naive: Sequence[tuple[str, str]]) -> lis
     if naive:
         said.append(
             f"Tested by Wilcoxon over the queries of one run each, {len(naive)} pairs would differ; of these "
-            f"{len(lost)} do not survive seeds and tuning{': ' + listed(lost) if lost else ''}."
+            f"{len(lost)} are not separated here{': ' + listed(lost) if lost else ''}."
         )
     return said
 
