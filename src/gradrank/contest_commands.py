@@ -85,6 +85,19 @@ def freeze(
 
 
 @commands.command()
+def choices(
+    datasets: Annotated[str, typer.Option(help="As in 'mq2007,ohsumed'.")],
+    methods: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
+    contest: Root = CONTEST,
+) -> None:
+    """Gather all choices in CONTEST/choices.json, which is for git: before it no trial is scored on a test part."""
+    from gradrank.tuning.choices import choices as run
+    from gradrank.tuning.folders import Contest
+
+    typer.echo(run(Contest(contest), datasets.split(","), methods.split(",")))
+
+
+@commands.command()
 def refit(
     folder: Annotated[Path, typer.Argument(help="A fold whose choice is frozen.")],
     data: Data,

@@ -152,6 +152,30 @@ rule freeze:
         """
 
 
+rule choices:
+    input:
+        every_choice,
+    output:
+        "results/studies/{contest}/choices.json",
+    log:
+        "logs/choices/{contest}.log",
+    localrule: True
+    conda:
+        "../envs/gradrank.yaml"
+    params:
+        code=code("choices"),
+        datasets=lambda wc: ",".join(params.studies[wc.contest].datasets),
+        methods=lambda wc: ",".join(params.studies[wc.contest].methods),
+    shell:
+        """
+        gradrank choices \
+            --datasets {params.datasets} \
+            --methods {params.methods} \
+            --contest results/studies/{wildcards.contest} \
+            >{log} 2>&1
+        """
+
+
 rule refit:
     input:
         pairs_of,
@@ -213,7 +237,7 @@ rule evaluate_refits:
 
 rule score_trials:
     input:
-        every_choice,  # of the whole contest: nothing is chosen any more
+        "results/studies/{contest}/choices.json",  # nothing is chosen any more
         data="data/parquet/{dataset}/collection.json",
     output:
         f"{TUNING}/trials_test.parquet",

@@ -36,6 +36,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "tune": ("gradrank.tuning.trials",),
     "select": ("gradrank.tuning.selection",),
     "freeze": ("gradrank.tuning.freeze",),
+    "choices": ("gradrank.tuning.choices",),
     "refit": ("gradrank.tuning.refits",),
     "evaluate_refits": ("gradrank.tuning.evaluate_refits",),
     "score_trials": ("gradrank.tuning.score_trials",),

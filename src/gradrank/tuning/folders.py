@@ -9,7 +9,6 @@ runs/tuner<t>/seed<s>/                  a tuner's choice, trained anew with one 
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradrank.files import read_json
 from gradrank.results import PER_QUERY, Below, Folder, Results
 
 
@@ -40,6 +39,12 @@ class Tuned(Folder):
     def fold(self, number: int) -> TunedFold:
         return TunedFold(self.folder / f"fold{number}")
 
+    def chosen_folds(self) -> list[TunedFold]:
+        """Those whose choice is frozen, by number."""
+        found = [TunedFold(path) for path in self.folder.glob("fold*")]
+        chosen = [fold for fold in found if fold.choice_path.is_file()]
+        return sorted(chosen, key=lambda fold: int(fold.name.removeprefix("fold")))
+
     def folds(self, count: int) -> dict[int, TunedFold]:
         return {number: self.fold(number) for number in range(1, count + 1)}
 
@@ -50,13 +55,10 @@ class Contest(Folder):
 
     folder: Path = Results().study("contest").folder
 
+    choices_path = Below("choices.json")
+
     def tuned(self, dataset: str, method: str) -> Tuned:
         return Tuned(self.folder / "tuning" / dataset / method)
-
-    def choices(self) -> dict[str, str]:
-        """The hash of what was chosen, by the path of each choice.json within the folder."""
-        found = sorted(self.folder.glob("tuning/*/*/fold*/choice.json"))
-        return {path.relative_to(self.folder).as_posix(): read_json(path)["sha256"] for path in found}
 
     def run(self, tuner: int, seed: int) -> Results:
         """One run of the whole contest: a tuner's choices, trained with one seed."""

@@ -40,13 +40,12 @@ def configuration(
 @cache
 def space_of(cls: type[Model]) -> Mapping[str, Dimension]:
     """The declared space, and the grids that the model would search by itself: one value of them is one trial's."""
-    declared = getattr(cls, "space", {})
     grids = {
         name: LogUniform(min(grid), max(grid), "the ends of the model's own grid")
         for name, grid in own_grids(cls).items()
         if len(grid) > 1
     }
-    return grids | dict(declared)
+    return grids | dict(getattr(cls, "space", {}))
 
 
 def first_configuration(cls: type[Model]) -> dict[str, Any]:
@@ -102,6 +101,17 @@ def _draw(dimension: Dimension, rng: np.random.Generator) -> Any:
             return int(rng.integers(low, high, endpoint=True))
         case Choice(values):
             return values[int(rng.integers(len(values)))]
+
+
+def in_words(dimension: Dimension) -> str:
+    """`0.01 to 0.3, logarithmic`; `one of 7, 15, 31`."""
+    match dimension:
+        case LogUniform(low, high):
+            return f"{low:g} to {high:g}, logarithmic"
+        case Uniform(low, high) | Integer(low, high):
+            return f"{low:g} to {high:g}"
+        case Choice(values):
+            return f"one of {', '.join(map(str, values))}"
 
 
 def _rounded(value: float) -> float:

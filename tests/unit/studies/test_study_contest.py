@@ -13,8 +13,9 @@ from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
 from gradrank.pipeline.params import check
 from gradrank.pipeline.params_file import read
+from gradrank.studies.contest import tables
 from gradrank.studies.contest.page import build, curves
-from gradrank.studies.contest.reading import HEADLINE, constant, entries, in_words, tried
+from gradrank.studies.contest.reading import HEADLINE, Tried, constant, entries, in_words, tried
 from gradrank.studies.kit.study import Inputs
 from gradrank.studies.kit.writing import study
 from gradrank.tuning.evaluate_refits import evaluate_refits
@@ -22,7 +23,7 @@ from gradrank.tuning.folders import Contest
 from gradrank.tuning.freeze import freeze
 from gradrank.tuning.refits import refit
 from gradrank.tuning.score_trials import score_trials
-from gradrank.tuning.selection import Chosen, select
+from gradrank.tuning.selection import JUDGED, Choice, Chosen, select
 from gradrank.tuning.trials import Plan, tune
 
 METHODS = ("ranknet_linear", "regression", "single_feature", "fusion")
@@ -119,6 +120,40 @@ def test_budget_curves(inputs):
     found = curves({entry.method: tried(inputs, entry) for entry in entries(inputs, TUNED)})
     assert {len(curve) for curve in found.values()} == {6}, "three drawn by each of two tuners"
     assert len(set(found["single_feature"])) == 1
+
+
+def test_failed_configurations_are_named_and_left_out():
+    """Of a method whose default fails on one fold: no default to compare with, and a curve of what was drawn."""
+    rows = [
+        {"tuner": 1, "fold": fold, "trial": trial, "configuration": "{}", "params": "{}", "model": "toy"}
+        | (
+            {"error": "diverged", JUDGED: None}
+            if (fold, trial) == (2, 0)
+            else {"error": None, JUDGED: trial / 10}
+        )
+        for fold in (1, 2)
+        for trial in range(3)
+    ]
+    trials = pl.DataFrame(rows, infer_schema_length=None)
+    tested = [
+        {
+            "tuner": 1,
+            "fold": row["fold"],
+            "trial": row["trial"],
+            "qid": query,
+            HEADLINE: row["trial"] / 2 + query,
+        }
+        for row in rows
+        if row["error"] is None
+        for query in (0, 1)
+    ]
+    choices = {fold: Choice("toy", [Chosen(1, 2, {}, {}, 0.2)], "0") for fold in (1, 2)}
+    own = Tried(trials, pl.DataFrame(tested), choices)
+    assert own.default() is None and own.per_fold().mean == own.one_for_all().mean == 1.5
+    assert [row["error"] for row in tables.failed("made", {"toy": own}).rows] == ["diverged"]
+    (row,) = tables.choosing("made", {"toy": own}).rows
+    assert (row["default"], row["gain"], row["leak"]) == (None, None, 0)
+    assert curves({"toy": own})["toy"].tolist() == [1.25, 1.5]
 
 
 def test_choices_are_shown_with_their_hash(rows):

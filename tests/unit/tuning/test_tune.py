@@ -18,6 +18,7 @@ from gradrank.files import read_json, sha256, write_json
 from gradrank.learning.model import Model, ModelParams, get_model, param
 from gradrank.learning.space import Uniform
 from gradrank.tuning import trials
+from gradrank.tuning.choices import choices
 from gradrank.tuning.folders import Contest, TunedFold
 from gradrank.tuning.freeze import freeze
 from gradrank.tuning.refits import refit, run_seed
@@ -230,6 +231,17 @@ def test_a_model_that_opens_the_test_part_ends_the_job(data, tmp_path, toy, monk
     with pytest.raises(GradrankError, match="which this fold tests on"):
         tuned(data, tmp_path, "toy")
     assert not TunedFold(tmp_path).trials_path.exists()
+
+
+def test_all_choices_in_one_file(data, tmp_path):
+    contest = Contest(tmp_path)
+    own = contest.tuned("synthetic_net", "single_feature")
+    found = {n: select(tuned(data, own.fold(n).folder, "single_feature", Plan(1, 2), n)) for n in (1, 2)}
+    written = read_json(choices(contest, ["synthetic_net"], ["single_feature"]))
+    assert list(written) == ["synthetic_net/single_feature/fold1", "synthetic_net/single_feature/fold2"]
+    assert written["synthetic_net/single_feature/fold2"] == {
+        "sha256": found[2].sha256, "tuner1": {"trial": 0}, "tuner2": {"trial": 0},
+    }  # fmt: skip
 
 
 def test_one_configuration_for_all_folds(data, tmp_path):

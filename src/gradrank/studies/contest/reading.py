@@ -11,7 +11,7 @@ from gradrank.data.stored import describe
 from gradrank.studies.contest.variance import Runs
 from gradrank.studies.kit.study import Inputs
 from gradrank.tuning.folders import Contest, Tuned, TunedFold
-from gradrank.tuning.refits import refitted
+from gradrank.tuning.refits import runs
 from gradrank.tuning.selection import Choice, Chosen, for_all_folds, read_choice, read_trials
 from gradrank.tuning.values import METRICS, constant_scores
 
@@ -47,13 +47,13 @@ class Entry:
         return float(sum(pl.read_parquet(path)["seconds"].sum() for path in found)) if found else None
 
     def refit_seconds(self, contest: Contest, seeds: int) -> float:
-        """Seconds of fitting the choices anew, on one thread."""
-        return sum(
-            run.timing()["fit_seconds"]
+        """Seconds of fitting the choices anew, on one thread, as far as the runs are here."""
+        found = (
+            contest.run(tuner, seed).dataset(self.dataset).method(self.method).fold(number)
             for number, choice in self.choices.items()
-            for *_, run in refitted(contest, choice, self.dataset, number, seeds)
-            if run.timing_path.is_file()
+            for tuner, seed in runs(choice, seeds)
         )
+        return sum(run.timing()["fit_seconds"] for run in found if run.timing_path.is_file())
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,8 @@ class Tried:
         """
         import polars as pl
 
+        if not trial_of:
+            return None
         rows = [{"tuner": tuner, "fold": fold, "trial": trial} for (tuner, fold), trial in trial_of.items()]
         own = pl.DataFrame(rows).join(
             self.tested, ["tuner", "fold", "trial"], maintain_order="left_right", how="left"
@@ -101,7 +103,9 @@ class Tried:
 
     def default(self) -> Runs | None:
         """Configuration 0."""
-        return self.values({(own.tuner, fold): 0 for fold in self.choices for own in self.for_all})
+        return self.values(
+            {(own.tuner, fold): 0 for fold, choice in self.choices.items() for own in choice.chosen}
+        )
 
 
 def entries(inputs: Inputs, dataset: str) -> list[Entry]:
