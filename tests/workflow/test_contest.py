@@ -45,7 +45,10 @@ def test_the_reduced_form_runs_and_stays(rerun):
     rerun.snakemake("--cores", "2")
     folder = rerun.root / "results/studies/contest/reduced"
     numbers = json.loads((folder / "numbers.json").read_text())
-    assert {row["method"] for row in numbers["results_synthetic_net"]} == {*METHODS, "constant score"}
+    assert {row["method"] for row in numbers["results_synthetic_net"]} >= {
+        *METHODS,
+        "constant score, file order",
+    }
     assert len(numbers["chosen_synthetic_net"]) == len(METHODS) * 5 * 2
     assert 'id="study-contest"' in (rerun.root / "results/report.html").read_text()
     assert "Nothing to be done" in rerun.snakemake("--cores", "2")

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradrank.data.stored import describe
-from gradrank.evaluation.judgements import Judgements, read_judgements
+from gradrank.evaluation.judgements import Judgements
 from gradrank.evaluation.metrics import compute
 from gradrank.files import atomic
 
@@ -16,17 +15,6 @@ if TYPE_CHECKING:
 
 METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")  # of the runs
 OF_TRIALS = ("ndcg@10", "map")
-
-
-def constant_scores(data: Path, convention: str) -> "pl.DataFrame":
-    """What every document alike is worth, in the order of the file: columns `fold`, `qid`, one a metric."""
-    import polars as pl
-
-    tables = []
-    for number, splits in enumerate(describe(data)["folds"], start=1):
-        judged = read_judgements(data, splits["test"])
-        tables.append(values_table(judged, np.zeros(len(judged.labels)), METRICS, convention, fold=number))
-    return pl.concat(tables)
 
 
 def values_table(

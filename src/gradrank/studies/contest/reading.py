@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradrank.data.stored import describe
+from gradrank.evaluation.conventions import in_expectation
+from gradrank.evaluation.file_order import constant_score
 from gradrank.studies.contest.variance import Runs
 from gradrank.studies.kit.study import Inputs
 from gradrank.tuning.folders import Contest, Tuned, TunedFold
 from gradrank.tuning.refits import runs
 from gradrank.tuning.selection import Choice, Chosen, for_all_folds, read_choice, read_trials
-from gradrank.tuning.values import METRICS, constant_scores
+from gradrank.tuning.values import METRICS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -144,11 +146,23 @@ def tried(inputs: Inputs, entry: Entry) -> Tried:
     return Tried(trials, pl.read_parquet(path).drop_nans(HEADLINE), entry.choices)
 
 
-def constant(inputs: Inputs, dataset: str) -> dict[str, Runs]:
-    """Every document alike, in the file's order, a metric each."""
-    table = constant_scores(inputs.data / dataset, inputs.settings["convention"]).drop_nans(HEADLINE)
-    folds = table["fold"].to_numpy()
-    return {name: Runs(table[name].to_numpy()[None, None], folds) for name in METRICS}
+def constant(inputs: Inputs, dataset: str) -> dict[str, dict[str, Runs]]:
+    """Every document alike, a metric each: in the file's order, and in expectation over all orders."""
+    own = inputs.settings["convention"]
+    named = {own: "constant score, file order"}
+    if other := in_expectation(own):
+        named[other] = "constant score, expected"
+    found = constant_score(inputs.data / dataset, METRICS, named)
+    return {
+        title: {name: _alone(found[convention].values[name], found[convention].folds) for name in METRICS}
+        for convention, title in named.items()
+    }
+
+
+def _alone(values: np.ndarray, folds: np.ndarray) -> Runs:
+    """Of one run, its (q,) values that are known."""
+    known = ~np.isnan(values)
+    return Runs(values[known][None, None], folds[known])
 
 
 def in_words(chosen: Chosen) -> str:

@@ -15,17 +15,17 @@ from gradrank.tuning.folders import Contest
 from gradrank.tuning.values import METRICS
 
 METHOD = Column("method")
-CONSTANT = "constant score"
 HASH = 12  # digits of a choice's hash that a table shows
 INTERVAL = "± is half the 95% interval of the mean over folds, tuners and seeds: queries, seeds and tuning are in it."
 
 
-def results(dataset: str, entries: Sequence[Entry], constant: Mapping[str, Runs]) -> Table:
+def results(dataset: str, entries: Sequence[Entry], constant: Mapping[str, Mapping[str, Runs]]) -> Table:
     """The means, highest first, and what a ranking without any order is worth."""
     rows = [_means(entry.method, {name: entry.runs(name) for name in METRICS}) for entry in entries]
+    rows += [_means(title, own) for title, own in constant.items()]
     columns = [METHOD, *(column for name in METRICS for column in _mean_columns(name)), _SPREAD]
-    note = f"{INTERVAL} `sd` is the deviation of single runs. The last row scores all documents alike, in file order."
-    return Table(f"results_{dataset}", "Test values", columns, [*rows, _means(CONSTANT, constant)], note)
+    note = f"{INTERVAL} `sd` is the deviation of single runs. The last rows score all documents alike."
+    return Table(f"results_{dataset}", "Test values", columns, rows, note)
 
 
 _SPREAD = Column("sd", f"{metric_label(HEADLINE)} sd", ".4f")
