@@ -3,7 +3,6 @@
 Everything heavy is imported inside its command: `gradrank --help` answers at once.
 """
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gradrank import processor
+from gradrank.contest_commands import commands, one_thread
 from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.files import atomic, write_json
@@ -29,6 +29,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(commands)  # without a name they are commands like all others
 
 REPORT = Results().report_path
 Seed = Annotated[int, typer.Option(help="The run's seed; a job's own is derived from it.")]
@@ -149,7 +151,7 @@ def train(
     ] = None,
 ) -> None:
     """Train one model on one fold: the model, its scores, its history."""
-    _one_thread()
+    one_thread()
     from gradrank.learning.job import train as run
     from gradrank.validation import read_params
 
@@ -286,7 +288,7 @@ def study_job(
     ] = None,
 ) -> None:
     """Run one of the jobs of a study's own, such as experiments on data that it makes."""
-    _one_thread()
+    one_thread()
     from gradrank.pipeline.studies import get_study
     from gradrank.validation import read_params
 
@@ -341,12 +343,12 @@ def report(
     ] = None,
 ) -> None:
     """Render every data set that has results as one HTML file that opens offline."""
-    from gradrank.evaluation.per_query import write_all_test_queries
     from gradrank.report.document import report as run
+    from gradrank.report.document import write_test_queries
 
     run(results, out, convention)
     if per_query is not None:
-        write_all_test_queries(Results(results), per_query)
+        write_test_queries(Results(results), per_query)
     if metrics is not None:
         found = (each for each in Results(results).datasets() if each.summarised)
         write_json(metrics, {each.name: each.summary() for each in found})
@@ -458,7 +460,7 @@ def predict(
     ] = "letor",
 ) -> None:
     """Rank new data with a trained model, in bounded memory."""
-    _one_thread()
+    one_thread()
     from gradrank.predict import predict as run
 
     run(model, input, out, form)
@@ -525,11 +527,6 @@ def _echo_means(values: "pl.DataFrame", how: str) -> None:
     for column in values:
         mean = column.mean()
         typer.echo(f"{column.name}\t{'undefined' if mean is None else f'{mean:.4f}'}\t{how}")
-
-
-def _one_thread() -> None:
-    """Polars, too, has one thread in a job unless the environment says otherwise: `--cores` parallelises over jobs."""
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 
 def main() -> None:

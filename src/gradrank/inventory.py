@@ -13,6 +13,7 @@ from gradrank.evaluation.lineage import by_family
 from gradrank.evaluation.references import cited_text, missing, named, references
 from gradrank.learning.model import Model, get_model, missing_packages, models
 from gradrank.pipeline.params import load
+from gradrank.tuning.spaces import first_configuration, in_words, space_of
 
 
 def list_models(name: str | None) -> None:
@@ -45,6 +46,20 @@ def _show_parameters(console: Console, cls: type[Model]) -> None:
     for name, field in cls.Params.model_fields.items():
         table.add_row(name, str(field.default), _allowed(schema[name]), field.description or "")
     console.print(table)
+    _show_space(console, cls)
+
+
+def _show_space(console: Console, cls: type[Model]) -> None:
+    """What `gradrank tune` tries."""
+    first, space = first_configuration(cls), space_of(cls)
+    table = Table("tuned", "first", "drawn from", "source", box=None, pad_edge=False)
+    for name in sorted({*first, *space}):
+        drawn = [in_words(space[name]), space[name].source] if name in space else ["not varied", ""]
+        value = first.get(name, cls.Params.model_fields[name].default)
+        table.add_row(name, str(value), *drawn)
+    if table.row_count:
+        console.print()
+        console.print(table)
 
 
 def _allowed(schema: dict) -> str:

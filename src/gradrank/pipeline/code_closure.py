@@ -20,8 +20,9 @@ from gradrank.files import OWN_MODELS, sha256
 PACKAGE = Path(__file__).parents[1]
 WORKFLOW = (PACKAGE / "project/workflow").resolve()  # of a checkout: workflow/
 
-# What each stage runs, and files that it reads which are no Python. Rule, command and stage have one name; `train` has
-# its model's module besides; the studies' stages have their study's page, or its experiments.
+# What each stage runs, and files that it reads which are no Python. Rule, command and stage have one name; `train`,
+# `tune`, `refit` and `score_trials` have their model's module besides; the studies' stages have their study's page, or
+# its experiments.
 PUBLISHED = "evaluation/literature/*.csv"
 NAMED = "src/gradrank"  # PACKAGE in the names of files
 STAGES: dict[str, tuple[str, ...]] = {
@@ -32,6 +33,13 @@ STAGES: dict[str, tuple[str, ...]] = {
     "train": ("gradrank.learning.job",),
     "import_scores": ("gradrank.evaluation.import_scores",),
     "evaluate_folds": ("gradrank.evaluation.evaluate",),
+    "tune": ("gradrank.tuning.trials",),
+    "select": ("gradrank.tuning.selection",),
+    "freeze": ("gradrank.tuning.freeze",),
+    "choices": ("gradrank.tuning.choices",),
+    "refit": ("gradrank.tuning.refits",),
+    "evaluate_refits": ("gradrank.tuning.evaluate_refits",),
+    "score_trials": ("gradrank.tuning.score_trials",),
     "summary": ("gradrank.report.tables.summary", PUBLISHED),
     "study": ("gradrank.studies.kit.writing", PUBLISHED, "studies/*/*.csv"),
     "study_job": (),

@@ -161,12 +161,19 @@ def _unknown_names(params: Params, written: set[str]) -> Iterator[str]:
     faulty = written - entries - set(datasets)
     asked = {f"studies.{name.replace('/', '.')}": study for name, study in params.studies.items()}
     for where, listed in ({"run": params.run} | asked).items():
-        for name in listed.datasets:
+        for key, name in _named_datasets(listed):
             if name not in datasets and name not in faulty:
-                yield f"{where}.datasets: {unknown('data set', name, datasets)}; your own needs `datasets.{name}.path`"
+                yield f"{where}.{key}: {unknown('data set', name, datasets)}; your own needs `datasets.{name}.path`"
         for name in listed.models if listed.models != "all" else ():
             if name not in known and name.partition("-")[0] not in faulty:
                 yield f"{where}.models: {unknown('model', name, known)}"
+
+
+def _named_datasets(listed: RunParams | StudySettings) -> Iterator[tuple[str, str]]:
+    """(key, name) of the data sets that are built, and of those that a study looks at once."""
+    for key in ("datasets", "frozen"):
+        for name in getattr(listed, key, ()):
+            yield key, name
 
 
 def _check_models(

@@ -4,7 +4,7 @@
 - code: as in `gradrank.pipeline.provenance`: of these models, of the study's own jobs and of the page;
 - read: the SHA-256 of per_query.parquet of every method that the page is about, by path within results/;
 - versions, processors: of what trained these methods and of what wrote the page;
-- results: the SHA-256 of numbers.json and page.md.
+- results: the SHA-256 of numbers.json and page.md, and of a contest's choices.json.
 
 It holds no times and no places, as that of a data set.
 """
@@ -12,10 +12,12 @@ It holds no times and no places, as that of a data set.
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from gradrank import __version__
 from gradrank.files import sha256, write_json
+from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import stage_files
 from gradrank.pipeline.provenance import (
     MEASURING,
@@ -31,7 +33,17 @@ from gradrank.pipeline.provenance import (
 from gradrank.pipeline.studies import get_study
 from gradrank.processor import form
 from gradrank.results import Method, Results, StudyFolder
+from gradrank.tuning.folders import Contest
 
+TUNING = (
+    "tune",
+    "select",
+    "freeze",
+    "choices",
+    "refit",
+    "evaluate_refits",
+    "score_trials",
+)  # stages of a contest
 COMPUTING = ("numba", "numpy", "polars", "scipy", "torch")  # packages of the pages and the studies' own jobs
 
 
@@ -46,7 +58,7 @@ def study_provenance(name: str, params: Mapping[str, Any], results: Path) -> Non
     own = {"versions": dict(_versions()), "processor": form()}
     new = {
         "params": params,
-        "code": code_digests(study_code_files(name, registered(params))),
+        "code": code_digests(study_code_files(name, registered(params), params["settings"])),
         "read": {
             str(method.per_query_path.relative_to(root.folder)): sha256(method.per_query_path)
             for method in methods
@@ -67,19 +79,28 @@ def study_in_force(params: Any, name: str) -> dict[str, Any]:
     return models_in_force(params, params.study_models(name)) | {"settings": params.study_settings(name)}
 
 
-def study_code_files(name: str, names: Iterable[str]) -> dict[str, list[str]]:
-    """The files that each stage depends on, from these registered models' training to the study's page."""
+def study_code_files(
+    name: str, names: Iterable[str], settings: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, list[str]]:
+    """The files that each stage depends on, from these registered models' training to the study's page.
+
+    settings: the study's, of whose `methods`, which it tunes, the same.
+    """
     study, names = name.partition("/")[0], set(names)
     stages = measuring_files(names) if names else {}
+    modules = [models()[each].__module__ for each in settings.get("methods", ()) if each in models()]
+    own = {stage: stage_files(stage, *modules) for stage in TUNING} if modules else {}
+    stages |= own
     if hasattr(get_study(study), "jobs"):
         stages["study_job"] = stage_files("study_job", f"gradrank.studies.{study}.experiments")
     stages["study"] = stage_files("study", f"gradrank.studies.{study}.page")
-    return stages | {"workflow": rule_files("study", *(("train", *MEASURING) if names else ()))}
+    return stages | {"workflow": rule_files("study", *own, *(("train", *MEASURING) if names else ()))}
 
 
 def study_files(study: StudyFolder) -> list[Path]:
     """What is in git of a study beside its record."""
-    return [study.numbers_path, study.markdown_path]
+    choices = Contest(study.folder).choices_path
+    return [study.numbers_path, study.markdown_path, *([choices] if choices.is_file() else [])]
 
 
 def _methods(root: Results, settings: Mapping[str, Any]) -> Iterator[Method]:

@@ -85,7 +85,7 @@ def _study(params: Params, name: str, study: Recorded, root: Results) -> Iterato
         return
     names = registered(record["params"]) & makers()
     yield from _parameters(name, record["params"], study_in_force(params, name), again)
-    yield from _code(name, record["code"], study_code_files(name, names), again)
+    yield from _code(name, record["code"], study_code_files(name, names, record["params"]["settings"]), again)
     yield from _read(name, record["read"], root, again)
     files = {study.folder / path: digest for path, digest in record["results"].items()}
     checks = list(_files(name, files, lambda path: f"rm -f {path} && {again}"))

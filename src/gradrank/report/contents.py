@@ -119,16 +119,15 @@ class Contents:
 def read_contents(found: Results, convention: str, params: Path, data: Path) -> Contents:
     """Read every data set with a summary; convention: of those that params.yaml names no primary one for.
 
-    Raises GradrankError where there is none.
+    Raises GradrankError where there is none, and no study either.
     """
-    datasets = found.datasets()
+    datasets, pages = found.datasets(), study_pages(found)
     finished = [each for each in datasets if each.summarised]
-    if not finished:
+    if not finished and not pages:
         raise GradrankError(f"{found.folder}: no data set with a {SUMMARY}; run `snakemake --cores 2` first")
     text = params.read_text(encoding="utf-8") if params.is_file() else None
     values = yaml.safe_load(text or "") or {}
     titles = _titles(values)
-    pages = study_pages(found)
     on_pages = {model for page in pages for model in page.get("models", ())}
     return Contents(
         datasets=[

@@ -7,6 +7,7 @@ nothing.
 
 from pathlib import Path
 
+from gradrank.evaluation.per_query import KEYS, write_all_test_queries
 from gradrank.files import atomic
 from gradrank.report.contents import read_contents
 from gradrank.report.own_tables import write_tables
@@ -26,7 +27,8 @@ def report(
     params: Path = Path("params.yaml"),
     data: Path = Path("data/parquet"),
 ) -> None:
-    """Write `out`, and its tables and figures into the folder of that name, from every data set with a summary.json.
+    """Write `out`, and its tables and figures into the folder of that name, from every data set with a summary.json and
+    every study that is finished.
 
     convention: the one that summary.json was made under, where params names none of a data set's own. params: shown
     as they are. data: where the Parquet collections' .json files lie. Equal results give equal bytes but for the
@@ -39,3 +41,14 @@ def report(
     folder = Path(out).with_suffix("")
     write_tables(contents, folder)
     write_figures({name: drawing for page in pages for name, drawing in page.figures.items()}, folder)
+
+
+def write_test_queries(found: Results, out: Path) -> None:
+    """Those of every evaluated method in one Parquet file; of a study that trains methods of its own alone, no rows."""
+    if any(method.evaluated for dataset in found.datasets() for method in dataset.methods()):
+        write_all_test_queries(found, out)
+        return
+    import polars as pl
+
+    with atomic(out) as partial:
+        pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String)).write_parquet(partial)

@@ -14,11 +14,13 @@ from gradrank.files import write_json
 from gradrank.learning.model import get_model
 from gradrank.report.contents import Fold
 from gradrank.report.document import report as render
+from gradrank.report.document import write_test_queries
 from gradrank.report.plots.svg import Scale, padded, thin
 from gradrank.report.tables.numbers import number, seconds
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import read_tables
 from gradrank.report.tables.verdicts import MARKS
+from gradrank.results import Results
 from made_results import CONVENTIONS, METRICS, make_results
 from rendered import Document, rendered
 
@@ -294,6 +296,15 @@ def test_no_results_at_all(tmp_path):
     with pytest.raises(GradrankError, match=r"no data set with a summary\.json"):
         render(tmp_path / "results", tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
+
+
+def test_a_study_alone_is_a_report(tmp_path):
+    about = {"name": "mine", "title": "Mine", "publication": "Nobody.", "models": [], "sections": []}
+    write_json(tmp_path / "results/studies/mine/page.json", about)
+    render(tmp_path / "results", tmp_path / "report.html")
+    assert 'id="study-mine"' in (tmp_path / "report.html").read_text()
+    write_test_queries(Results(tmp_path / "results"), tmp_path / "queries.parquet")
+    assert pl.read_parquet(tmp_path / "queries.parquet").is_empty()
 
 
 def test_damaged_file_is_named(root):

@@ -1,0 +1,189 @@
+"""The contest's tables, each of one data set unless it says otherwise."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gradrank.evaluation.metrics import metric_label
+from gradrank.report.tables.numbers import P
+from gradrank.report.tables.table import Column, Row, Table
+from gradrank.studies.contest.budget import Crossing
+from gradrank.studies.contest.claims import Pair
+from gradrank.studies.contest.reading import HEADLINE, Entry, Tried, in_words
+from gradrank.studies.contest.variance import Runs
+from gradrank.tuning.folders import Contest
+from gradrank.tuning.values import METRICS
+
+METHOD = Column("method")
+HASH = 12  # digits of a choice's hash that a table shows
+INTERVAL = "± is half the 95% interval of the mean over folds, tuners and seeds: queries, seeds and tuning are in it."
+
+
+def results(dataset: str, entries: Sequence[Entry], constant: Mapping[str, Mapping[str, Runs]]) -> Table:
+    """The means, highest first, and what a ranking without any order is worth."""
+    rows = [_means(entry.method, {name: entry.runs(name) for name in METRICS}) for entry in entries]
+    rows += [_means(title, own) for title, own in constant.items()]
+    columns = [METHOD, *(column for name in METRICS for column in _mean_columns(name)), _SPREAD]
+    note = f"{INTERVAL} `sd` is the deviation of single runs. The last rows score all documents alike."
+    return Table(f"results_{dataset}", "Test values", columns, rows, note)
+
+
+_SPREAD = Column("sd", f"{metric_label(HEADLINE)} sd", ".4f")
+
+
+def _mean_columns(name: str) -> tuple[Column, Column]:
+    return Column(name, metric_label(name), ".4f"), Column(f"{name} half", "± 95%", ".4f")
+
+
+def _means(method: str, runs: Mapping[str, Runs]) -> Row:
+    row = {"method": method, "sd": runs[HEADLINE].spread}
+    for name, each in runs.items():
+        row |= {name: each.mean, f"{name} half": each.half_width}
+    return row
+
+
+def shares(dataset: str, entries: Sequence[Entry]) -> Table:
+    """How far a single run moves with its queries, its seed and its tuner."""
+    sources = {"queries": "queries", "seeds": "seeds", "tuning": "tuning"}
+    rows = [
+        {"method": entry.method, "deviation": runs.variances.total**0.5} | runs.variances.shares()
+        for entry in entries
+        for runs in [entry.runs()]
+    ]
+    columns = [METHOD, Column("deviation", "sd of a run", ".4f")]
+    columns += [Column(key, title, ".1%") for key, title in sources.items()]
+    note = f"Of the variance of one run's {metric_label(HEADLINE)}: new test queries, another seed, another tuner."
+    return Table(f"variances_{dataset}", "What a single run depends on", columns, rows, note)
+
+
+def pairs(dataset: str, found: Sequence[Pair]) -> Table:
+    rows = [pair._asdict() | {"verdict": pair.verdict} for pair in found]
+    columns = [
+        Column("first"),
+        Column("second"),
+        Column("difference", "difference", "+.4f"),
+        Column("low", "95% from", "+.4f"),
+        Column("high", "to", "+.4f"),
+        Column("p", "p", P),
+        Column("corrected", "p, Holm", P),
+        Column("probability", "P(first > second)", ".3f"),
+        Column("verdict"),
+    ]
+    return Table(f"pairs_{dataset}", f"Every two methods, {metric_label(HEADLINE)}", columns, rows)
+
+
+def probabilities(dataset: str, methods: Sequence[str], found: Sequence[Pair]) -> Table:
+    """A row and a column a method."""
+    known = {(pair.first, pair.second): pair.probability for pair in found}
+    known |= {(pair.second, pair.first): 1 - pair.probability for pair in found}
+    rows = [{"method": one} | {other: known.get((one, other)) for other in methods} for one in methods]
+    columns = [METHOD, *(Column(other, other, ".2f") for other in methods)]
+    note = (
+        "How often a single run of the row's method beats one of the column's: new queries, a tuner, a seed."
+    )
+    return Table(f"probabilities_{dataset}", "P(row > column)", columns, rows, note)
+
+
+def chosen(dataset: str, entries: Sequence[Entry]) -> Table:
+    rows = [
+        {
+            "method": entry.method,
+            "fold": fold,
+            "tuner": own.tuner,
+            "trial": own.trial,
+            "configuration": in_words(own),
+            "validation": own.value,
+            "sha256": choice.sha256[:HASH],
+        }
+        for entry in entries
+        for fold, choice in entry.choices.items()
+        for own in choice.chosen
+    ]
+    columns = [
+        METHOD,
+        Column("fold", "fold", "d"),
+        Column("tuner", "tuner", "d"),
+        Column("trial", "trial", "d"),
+    ]
+    columns += [
+        Column("configuration"),
+        Column("validation", "validation", ".4f"),
+        Column("sha256", "choice"),
+    ]
+    note = f"Trial 0 is the default. Of the choice's hash, written before any test part was scored, {HASH} digits."
+    return Table(f"chosen_{dataset}", "The chosen configurations", columns, rows, note)
+
+
+def choosing(dataset: str, found: Mapping[str, Tried]) -> Table:
+    """Default against tuned, and a choice a fold against one for all folds."""
+    rows = []
+    for method, tried in found.items():
+        default, own, one = tried.default(), tried.per_fold(), tried.one_for_all()
+        rows.append({"method": method, "default": mean(default), "tuned": mean(own), "one": mean(one)})
+        for key, after, before in (("gain", own, default), ("leak", one, own)):
+            gap = difference(after, before)
+            rows[-1] |= {key: mean(gap), f"{key} half": gap.half_width if gap else None}
+    columns = [
+        METHOD,
+        Column("default", "default", ".4f"),
+        Column("tuned", "a choice a fold", ".4f"),
+        Column("gain", "gain", "+.4f"),
+        Column("gain half", "± 95%", ".4f"),
+        Column("one", "one for all folds", ".4f"),
+        Column("leak", "leak", "+.4f"),
+        Column("leak half", "± 95%", ".4f"),
+    ]
+    note = (
+        f"Test {metric_label(HEADLINE)} of the trials' own models, mean over tuners. One configuration for all folds "
+        "is chosen by its mean validation value: other folds' validation parts are this fold's test part."
+    )
+    return Table(f"choosing_{dataset}", "What tuning gains, and what a leak would", columns, rows, note)
+
+
+def difference(after: Runs | None, before: Runs | None) -> Runs | None:
+    return Runs(after.values - before.values, after.folds) if after and before else None
+
+
+def mean(runs: Runs | None) -> float | None:
+    return runs.mean if runs else None
+
+
+def failed(dataset: str, found: Mapping[str, Tried]) -> Table:
+    """The trials without a value."""
+    rows = [row for tried in found.values() for row in tried.failed().rows(named=True)]
+    columns = [Column("model", "method"), Column("fold", "fold", "d"), Column("tuner", "tuner", "d")]
+    columns += [Column("trial", "trial", "d"), Column("configuration"), Column("error", "why")]
+    return Table(f"failed_{dataset}", "Configurations that failed", columns, rows)
+
+
+def budget(dataset: str, curves: Mapping[str, np.ndarray]) -> Table:
+    rows = [
+        {"method": method, "budget": n, "expected": float(value)}
+        for method, curve in curves.items()
+        for n, value in enumerate(curve, start=1)
+    ]
+    columns = [METHOD, Column("budget", "trials", "d"), Column("expected", "expected test value", ".4f")]
+    return Table(f"budget_{dataset}", f"Expected test {metric_label(HEADLINE)} by budget", columns, rows)
+
+
+def crossings(dataset: str, found: Sequence[Crossing]) -> Table:
+    columns = [
+        Column("behind", "the better one"),
+        Column("budget", "from so many trials", "d"),
+        Column("ahead", "before"),
+    ]
+    return Table(f"crossings_{dataset}", "Curves that cross", columns, found)
+
+
+def costs(dataset: str, entries: Sequence[Entry], contest: Contest, seeds: int) -> Table:
+    """Times, which no two runs have alike."""
+    rows = [
+        {
+            "method": entry.method,
+            "tuning": entry.seconds(),
+            "refits": entry.refit_seconds(contest, seeds),
+        }
+        for entry in entries
+    ]
+    columns = [METHOD, Column("tuning", "trials, CPU s", ",.1f"), Column("refits", "runs, s", ",.1f")]
+    return Table(f"costs_{dataset}", "What it cost", columns, rows, timed=True)

@@ -1,0 +1,33 @@
+"""The test part, opened for the choices that are frozen: the values of their runs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gradrank.data.stored import describe
+from gradrank.evaluation.judgements import read_judgements
+from gradrank.evaluation.score_files import read_scores
+from gradrank.tuning.folders import Contest
+from gradrank.tuning.refits import refitted
+from gradrank.tuning.selection import read_choice
+from gradrank.tuning.values import METRICS, values_table, write_tables
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def evaluate_refits(contest: Contest, method: str, data: Path, seeds: int, convention: str) -> None:
+    """Write per_query.parquet of a method's runs: columns `tuner`, `seed`, `fold`, `qid`, one a metric."""
+    meta = describe(data)
+    tuned = contest.tuned(meta["dataset"], method)
+
+    def tables() -> Iterator["pl.DataFrame"]:
+        for number, splits in enumerate(meta["folds"], start=1):
+            judged = read_judgements(data, splits["test"])
+            choice = read_choice(tuned.fold(number))
+            for tuner, seed, run in refitted(contest, choice, meta["dataset"], number, seeds):
+                run.check(run.scores_path)
+                scores = read_scores(run.scores_path, judged)
+                yield values_table(judged, scores, METRICS, convention, tuner=tuner, seed=seed, fold=number)
+
+    write_tables(tables(), tuned.per_query_path, ["tuner", "seed", "fold"])

@@ -1,0 +1,124 @@
+"""Configurations of a model: number 0 is its paper's or library's, the others are drawn from its space.
+
+A draw depends on the run's seed, data set, model, tuner and number alone: it is the same on every fold, at any number
+of trials, and whatever was found before.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from math import log
+from typing import Any, get_args, get_origin
+
+import numpy as np
+
+from gradrank.learning.model import Model
+from gradrank.learning.seeds import job_seed
+from gradrank.learning.space import Choice, Dimension, Integer, LogUniform, Uniform
+
+DIGITS = 4  # of a drawn number, which readers see
+MOST_MEMBERS = 6
+
+
+def configuration(
+    cls: type[Model], seed: int, dataset: str, tuner: int, number: int, among: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The parameters that configuration `number` sets; the others keep their defaults.
+
+    among: the methods that one made of others' scores may be made of; its configuration 0 is made of all.
+    """
+    named = members_parameter(cls)
+    first = first_configuration(cls) | ({named: list(among)} if named else {})
+    if number == 0:
+        return first
+    rng = np.random.default_rng(job_seed(seed, dataset, f"{cls.name}/tuner{tuner}", number))
+    drawn = {name: _draw(dimension, rng) for name, dimension in sorted(space_of(cls).items())}
+    if named:
+        drawn[named] = _subset(among, rng)
+    return first | {name: _as_list(cls, name, value) for name, value in drawn.items()}
+
+
+@cache
+def space_of(cls: type[Model]) -> Mapping[str, Dimension]:
+    """The declared space, and the grids that the model would search by itself: one value of them is one trial's."""
+    grids = {
+        name: LogUniform(min(grid), max(grid), "the ends of the model's own grid")
+        for name, grid in own_grids(cls).items()
+        if len(grid) > 1
+    }
+    return grids | dict(getattr(cls, "space", {}))
+
+
+def first_configuration(cls: type[Model]) -> dict[str, Any]:
+    """What configuration 0 sets: `published`, where defaults were chosen here; of the model's own grids one value."""
+    published = dict(getattr(cls, "published", {}))
+    middles = {
+        name: sorted(grid)[len(grid) // 2] for name, grid in own_grids(cls).items() if name not in published
+    }
+    return {name: _as_list(cls, name, value) for name, value in (middles | published).items()}
+
+
+def own_grids(cls: type[Model]) -> dict[str, tuple[float, ...]]:
+    """The parameters that list numbers of which the model itself takes the best on validation, and their defaults."""
+    return {
+        name: field.default for name, field in cls.Params.model_fields.items() if _is_grid(field.annotation)
+    }
+
+
+def members_parameter(cls: type[Model]) -> str | None:
+    """The parameter that names the models of whose scores this one is made; None: it is made of the data's features."""
+    params = cls.Params()
+    named = cls.members(params)
+    return next((key for key, value in params if value == named), None) if named else None
+
+
+def configurations(cls: type[Model], trials: int) -> int:
+    """How many there are: a model that has nothing to choose has the one."""
+    return trials if space_of(cls) or members_parameter(cls) else 1
+
+
+def _is_grid(annotation: Any) -> bool:
+    """Whether it is tuple[float, ...]; widths of layers are whole numbers."""
+    if get_origin(annotation) is not tuple:
+        return False
+    return any(each is float or float in get_args(each) for each in get_args(annotation))
+
+
+def _as_list(cls: type[Model], name: str, value: Any) -> Any:
+    """A drawn value as JSON has it; a grid's becomes the grid of that value alone."""
+    single = not isinstance(value, Sequence) or isinstance(value, str)
+    if not single:
+        return list(value)
+    return [value] if name in own_grids(cls) else value
+
+
+def _draw(dimension: Dimension, rng: np.random.Generator) -> Any:
+    match dimension:
+        case LogUniform(low, high):
+            return _rounded(np.exp(rng.uniform(log(low), log(high))))
+        case Uniform(low, high):
+            return _rounded(rng.uniform(low, high))
+        case Integer(low, high):
+            return int(rng.integers(low, high, endpoint=True))
+        case Choice(values):
+            return values[int(rng.integers(len(values)))]
+
+
+def in_words(dimension: Dimension) -> str:
+    """`0.01 to 0.3, logarithmic`; `one of 7, 15, 31`."""
+    match dimension:
+        case LogUniform(low, high):
+            return f"{low:g} to {high:g}, logarithmic"
+        case Uniform(low, high) | Integer(low, high):
+            return f"{low:g} to {high:g}"
+        case Choice(values):
+            return f"one of {', '.join(map(str, values))}"
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _subset(among: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """Two or more of them, in their order; every number of them alike."""
+    size = int(rng.integers(min(2, len(among)), min(MOST_MEMBERS, len(among)), endpoint=True))
+    return [among[place] for place in sorted(rng.choice(len(among), size, replace=False).tolist())]

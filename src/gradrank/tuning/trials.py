@@ -1,0 +1,229 @@
+"""Tuning one model on one fold: every configuration is trained on the training part and judged on the validation part.
+
+The test part is not read: its files may be missing. While a configuration is trained they are refused, as in a
+training job. Trials are kept as they come, so that a job that was killed goes on where it was.
+"""
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gradrank.data.collection import Collection
+from gradrank.data.stored import describe
+from gradrank.errors import GradrankError
+from gradrank.files import atomic
+from gradrank.learning.held_out import held_out
+from gradrank.learning.model import Model, get_model, missing_packages
+from gradrank.learning.scores import checked
+from gradrank.learning.seeds import job_seed
+from gradrank.learning.selection import Criterion
+from gradrank.tuning.folders import TunedFold
+from gradrank.tuning.member_scores import MemberScores
+from gradrank.tuning.selection import JUDGED
+from gradrank.tuning.spaces import configuration, configurations, members_parameter
+from gradrank.validation import validate
+
+if TYPE_CHECKING:
+    import polars as pl
+
+VALIDATION = {"ndcg@10": JUDGED, "map": "vali_map"}  # measures of the validation part, and their columns
+KEYS = ("tuner", "trial")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be tried. among: the methods that a model made of others' scores may be made of."""
+
+    trials: int
+    tuners: int = 1
+    among: tuple[str, ...] = ()
+
+    def numbers(self, cls: type[Model]) -> list[tuple[int, int]]:
+        """(tuner, trial) of every configuration."""
+        count = configurations(cls, self.trials)
+        return [(tuner, trial) for tuner in range(1, self.tuners + 1) for trial in range(count)]
+
+
+class Job(NamedTuple):
+    """What all trials of a fold share."""
+
+    cls: type[Model]
+    dataset: str
+    fold: int
+    seed: int
+    plan: Plan
+    parts: Mapping[str, Collection]
+    members: MemberScores | None
+    held_out: Sequence[Path]
+    out: TunedFold
+
+
+def tune(
+    model: str,
+    data: Path,
+    fold: int,
+    plan: Plan,
+    seed: int,
+    out: TunedFold,
+    pairs: Path | None = None,
+    code: str = "",
+) -> "pl.DataFrame":
+    """Try `model` on fold `fold` of the stored collection `data`; returns the trials, as trials.parquet has them.
+
+    `out` receives models/, seconds.parquet and, last, trials.parquet: a row a trial with `configuration` (what was
+    drawn) and `params` (all in force) as JSON, the `seed` of its training, the validation values, or the `error` of one
+    that failed. seed: the run's. code: tells apart what unfinished trials were made with. Raises GradrankError for a
+    fold that does not exist, and where every configuration fails.
+    """
+    cls, meta = get_model(model), describe(data)
+    if missing := missing_packages(cls):
+        raise GradrankError(f"{model} needs {', '.join(missing)}: pip install 'gradrank[{cls.extra}]'")
+    if members_parameter(cls) and not plan.among:
+        raise GradrankError(
+            f"{model}: it is made of other methods' scores; name those that are tuned, each in "
+            f"{out.beside('<method>').folder}: --among ranksvm,lambdamart"
+        )
+    if not 1 <= fold <= len(meta["folds"]):
+        raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
+    splits = meta["folds"][fold - 1]
+    parts = {split: _read(data, splits[split], split, cls, pairs) for split in ("train", "vali")}
+    members = MemberScores(out, plan.among, parts) if plan.among else None
+    stored = [folder / f"part{part}.parquet" for folder in (data, pairs) if folder for part in splits["test"]]
+    tested = [path for path in stored if path.is_file()]
+    job = Job(cls, meta["dataset"], fold, seed, plan, parts, members, tested, out)
+    made_with = json.dumps([model, meta["source_sha256"], fold, seed, plan.among, code])
+    rows = list(_tried(job, made_with))
+    if all(row["error"] for row in rows):
+        raise GradrankError(f"{model}: every configuration failed, the first with: {rows[0]['error']}")
+    return _finish(job, rows)
+
+
+def _read(data: Path, parts: Sequence[int], split: str, cls: type[Model], pairs: Path | None) -> Collection:
+    collection = Collection.read(data, parts, pairs if split == "train" and cls.needs_pairs else None)
+    collection.check(f"{data}, {split} part", missing=cls.takes_missing)
+    return collection
+
+
+def _tried(job: Job, made_with: str) -> Iterator[dict[str, Any]]:
+    """A row a trial, those of a job that was killed first; each is kept before it is given."""
+    import polars as pl
+
+    path, planned = job.out.unfinished_trials_path, job.plan.numbers(job.cls)
+    kept = pl.read_parquet(path).filter(made_with=made_with).to_dicts() if path.is_file() else []
+    rows = [row for row in kept if tuple(row[key] for key in KEYS) in planned]
+    if not rows:
+        shutil.rmtree(job.out.folder / "models", ignore_errors=True)
+    yield from rows
+    done = {tuple(row[key] for key in KEYS) for row in rows}
+    progress = Progress(job, len(planned) - len(done))
+    for tuner, trial in planned:
+        if (tuner, trial) in done:
+            continue
+        row = _trial(job, tuner, trial)
+        rows.append(row | {"made_with": made_with})
+        with atomic(path) as partial:
+            _frame(rows).write_parquet(partial)
+        progress(row)
+        yield rows[-1]
+
+
+def _trial(job: Job, tuner: int, trial: int) -> dict[str, Any]:
+    drawn = configuration(job.cls, job.seed, job.dataset, tuner, trial, job.plan.among)
+    own = job_seed(job.seed, job.dataset, f"{job.cls.name}/tuner{tuner}/trial{trial}", job.fold)
+    row = {"dataset": job.dataset, "model": job.cls.name, "fold": job.fold, "tuner": tuner, "trial": trial}
+    row |= {"configuration": json.dumps(drawn), "seed": own, "error": None}
+    started, faults = time.process_time(), []
+    params = validate(job.cls.Params, drawn, "", faults)
+    if params is None:
+        return row | {"error": "; ".join(faults), "seconds": 0.0}
+    row["params"] = params.model_dump_json()
+    parts = job.members.parts(tuner, job.cls.members(params)) if job.members else job.parts
+    # A refusal inside ends the block with an error again, whoever caught it: it is no failed trial.
+    with held_out(job.held_out, job.cls.name):
+        row |= _fitted(job, parts, params, own, job.out.model_path(tuner, trial))
+    return row | {"seconds": round(time.process_time() - started, 3)}
+
+
+def _fitted(
+    job: Job, parts: Mapping[str, Collection], params: Any, seed: int, folder: Path
+) -> dict[str, Any]:
+    """The validation values of a configuration, whose model goes to `folder`; or why there are none."""
+    vali = parts["vali"]
+    try:
+        fitted = job.cls.fit(parts["train"], vali, params, seed, _silent)
+        scores = checked(
+            fitted.score(vali.features, vali.offsets), vali.rows, "scores of the validation part"
+        )
+    except (MemoryError, OSError):  # the machine's, not the configuration's
+        raise
+    except Exception as error:
+        kind = "" if isinstance(error, GradrankError) else f"{type(error).__name__}: "
+        return {"error": f"{kind}{str(error).partition(chr(10))[0]}"}
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    fitted.save(folder)
+    return {column: validation(name, vali, scores) for name, column in VALIDATION.items()}
+
+
+def validation(measure: str, vali: Collection, scores: np.ndarray) -> float:
+    """Mean over queries under `letor4`, but with k cut to the list's length: short lists count."""
+    return fsum(Criterion(measure, vali.labels, vali.offsets).per_query(scores)) / max(vali.queries, 1)
+
+
+def _silent(step: int, **values: float) -> None:
+    """A trial's steps are nobody's business: there are thousands."""
+
+
+def _frame(rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
+    import polars as pl
+
+    whole, text, number = pl.Int64, pl.String, pl.Float64
+    schema = {"dataset": text, "model": text, "fold": whole, "tuner": whole, "trial": whole}
+    schema |= {"configuration": text, "params": text, "seed": whole}
+    schema |= dict.fromkeys(VALIDATION.values(), number) | {
+        "error": text,
+        "seconds": number,
+        "made_with": text,
+    }
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _finish(job: Job, rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
+    """Write what the trials found, apart from the times, which differ from run to run."""
+    frame = _frame(rows).sort(KEYS)
+    trials = frame.drop("seconds", "made_with")
+    for table, path in (
+        (frame.select(*KEYS, "seconds"), job.out.seconds_path),
+        (trials, job.out.trials_path),
+    ):
+        with atomic(path) as partial:
+            table.write_parquet(partial)
+    job.out.unfinished_trials_path.unlink(missing_ok=True)
+    return trials
+
+
+class Progress:
+    """A line a trial on stderr: what it found, and how long the rest will take."""
+
+    def __init__(self, job: Job, left: int) -> None:
+        self.job = f"{job.dataset}/{job.cls.name}/fold{job.fold}"
+        self.left, self.done, self.started = left, 0, time.monotonic()
+
+    def __call__(self, row: Mapping[str, Any]) -> None:
+        self.done += 1
+        rest = (time.monotonic() - self.started) / self.done * (self.left - self.done)
+        found = row["error"] or f"validation NDCG@10 {row[JUDGED]:.4f}"
+        print(
+            f"{self.job}: tuner {row['tuner']}, trial {row['trial']}: {found}, {row['seconds']:.1f} s; "
+            f"{self.left - self.done} left, about {rest / 60:.1f} min",
+            file=sys.stderr,
+            flush=True,
+        )

@@ -1,0 +1,39 @@
+"""Values on the test queries, as a contest keeps them: what they are about, the query, a column a metric."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradrank.evaluation.judgements import Judgements
+from gradrank.evaluation.metrics import compute
+from gradrank.files import atomic
+
+if TYPE_CHECKING:
+    import polars as pl
+
+METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")  # of the runs
+OF_TRIALS = ("ndcg@10", "map")
+
+
+def values_table(
+    judged: Judgements, scores: np.ndarray, metrics: Sequence[str], convention: str, **about: int
+) -> "pl.DataFrame":
+    """A row a query: what it is `about`, `qid`, and one column a metric."""
+    import polars as pl
+
+    values = compute(metrics, scores, judged.labels, judged.offsets, convention, judged.docids)
+    columns = {"qid": judged.qids} | values
+    return pl.DataFrame(columns).select(
+        *(pl.lit(value).alias(name) for name, value in about.items()), pl.all()
+    )
+
+
+def write_tables(tables: Iterator["pl.DataFrame"], path: Path, by: Sequence[str]) -> None:
+    """All of them in one Parquet file, sorted."""
+    import polars as pl
+
+    joined = pl.concat(tables).sort(by, maintain_order=True)
+    with atomic(path) as partial:
+        joined.write_parquet(partial)

@@ -1,0 +1,174 @@
+"""The contest's statistics on simulated runs, whose variances are known, and against brute force."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+from gradrank.studies.contest.agreement import agreement, kendall_tau
+from gradrank.studies.contest.budget import best_of_weights, crossings, expected_best
+from gradrank.studies.contest.claims import (
+    NOT_SEPARATED,
+    compare,
+    compare_all,
+    in_words,
+    listed,
+    usual_chance,
+)
+from gradrank.studies.contest.variance import Runs, half_width, query_term
+
+FOLDS, QUERIES = 5, 30  # of a fold
+FOLD_OF = np.repeat(np.arange(FOLDS), QUERIES)
+# Deviations: a query's, a method's on a query, a run's on a fold, a tuner's.
+EASY, OWN, SEED, TUNER = 0.3, 0.1, 0.02, 0.01
+
+
+def simulated(rng, easy, mean=0.4, tuner=TUNER, seed=SEED, tuners=2, seeds=3):
+    """A method's runs. easy: (q,) what a query adds to every method's value."""
+    shift = rng.normal(0, tuner, (tuners, 1, 1)) + rng.normal(0, seed, (tuners, seeds, FOLDS))
+    values = mean + easy + rng.normal(0, OWN, len(FOLD_OF)) + shift[:, :, FOLD_OF]
+    return Runs(values, FOLD_OF)
+
+
+def queries(rng):
+    return rng.normal(0, EASY, len(FOLD_OF))
+
+
+def test_components_are_recovered():
+    rng = np.random.default_rng(1)
+    found = [simulated(rng, queries(rng), tuners=8).variances for _ in range(400)]
+    query, seed = (EASY**2 + OWN**2) / len(FOLD_OF), SEED**2 / FOLDS
+    assert np.mean([each.query.variance for each in found]) == pytest.approx(query, rel=0.03)
+    assert np.mean([each.seed.variance for each in found]) == pytest.approx(seed, rel=0.03)
+    between = np.mean([each.between.variance - each.seed.variance / 3 for each in found])
+    assert between == pytest.approx(TUNER**2, rel=0.1)
+    assert {*found[0].shares()} == {"queries", "seeds", "tuning"}
+    assert sum(found[0].shares().values()) == pytest.approx(1)
+
+
+def test_variance_over_queries_is_the_bootstraps():
+    rng = np.random.default_rng(2)
+    folds = np.repeat([1, 2], [40, 60])  # folds of unequal size count alike
+    values = rng.random(100) * folds
+    drawn = [
+        np.mean([rng.choice(own, len(own)).mean() for own in (values[:40], values[40:])])
+        for _ in range(20_000)
+    ]
+    assert query_term(values, folds).variance == pytest.approx(np.var(drawn), rel=0.05)
+
+
+def test_one_seed_and_one_tuner_show_no_variance_of_theirs():
+    rng = np.random.default_rng(3)
+    found = simulated(rng, queries(rng), tuners=1, seeds=1)
+    assert found.variances.chance == 0 and np.isnan(found.spread)
+    assert found.half_width > 0
+
+
+def test_interval_of_the_mean_holds_all_three():
+    """Wide tuners, and only two of them: the interval widens as it must; one over queries alone would not."""
+    rng = np.random.default_rng(4)
+    held, alone = [], []
+    for _ in range(600):
+        runs = simulated(rng, queries(rng), tuner=0.03)
+        held.append(abs(runs.mean - 0.4) < runs.half_width)
+        alone.append(abs(runs.mean - 0.4) < half_width([runs.variances.query]))
+    assert np.mean(held) >= 0.92 and np.mean(alone) < 0.86
+
+
+@pytest.mark.parametrize(("tuner", "seed"), [(0.0, 0.0), (0.002, 0.02), (0.01, 0.02), (0.05, 0.01)])
+def test_two_equal_methods_are_not_separated(tuner, seed):
+    """Whatever dominates, queries, seeds or tuning: in 95 of 100 contests of equal methods no pair at all is."""
+    rng = np.random.default_rng(5)
+    contests = []
+    for _ in range(400):
+        easy = queries(rng)
+        methods = {name: simulated(rng, easy, tuner=tuner, seed=seed) for name in "abcd"}
+        contests.append({pair.verdict for pair in compare_all(methods)} == {NOT_SEPARATED})
+    assert np.mean(contests) >= 0.95
+
+
+def test_a_method_that_is_better_is_called_so():
+    rng = np.random.default_rng(6)
+    easy = queries(rng)
+    pair = compare_all({"low": simulated(rng, easy, 0.3), "high": simulated(rng, easy, 0.5)})[0]
+    assert (pair.first, pair.second, pair.verdict) == ("high", "low", "better")
+    assert pair.low < 0.2 < pair.high
+
+
+def test_probability_is_the_share_of_single_runs():
+    """Two methods .01 apart: over new queries, tuners and seeds A wins as often as P(A > B) of one contest says."""
+    rng = np.random.default_rng(7)
+    won, said = [], []
+    for _ in range(1500):
+        easy = queries(rng)
+        a, b = simulated(rng, easy, 0.41, tuners=1, seeds=1), simulated(rng, easy, 0.40, tuners=1, seeds=1)
+        won.append(a.mean > b.mean)
+    for _ in range(300):
+        easy = queries(rng)
+        a, b = (simulated(rng, easy, mean, tuners=6) for mean in (0.41, 0.40))
+        pair = compare("a", a, "b", b, usual_chance([a, b]))
+        said.append(pair.probability if pair.first == "a" else 1 - pair.probability)
+    assert np.mean(said) == pytest.approx(np.mean(won), abs=0.05)
+
+
+def test_methods_without_any_variance_between_them():
+    values = np.random.default_rng(8).random((1, 1, len(FOLD_OF)))
+    none = usual_chance([])
+    same = compare("a", Runs(values, FOLD_OF), "b", Runs(values.copy(), FOLD_OF), none)
+    assert (same.difference, same.p, same.probability) == (0, 1, 0.5)
+    above = compare("a", Runs(values, FOLD_OF), "b", Runs(values + 0.125, FOLD_OF), none)
+    assert above.first == "b" and above.probability > 0.99
+
+
+def test_claims_in_words():
+    rng = np.random.default_rng(9)
+    easy = queries(rng)
+    methods = {
+        name: simulated(rng, easy, mean) for name, mean in {"best": 0.6, "near": 0.595, "far": 0.3}.items()
+    }
+    said = in_words(compare_all(methods), "NDCG@10", naive=[("best", "near"), ("best", "far")])
+    assert said[0].startswith("NDCG@10: 2 of 3 pairs are separated")
+    assert "best is better than far." in said and "near is better than far." in said
+    assert "Not separated from best, which has the highest mean: near." in said
+    assert said[-1].endswith("of these 1 are not separated here: best and near.")
+    assert [listed(list("abc")[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_expected_best_is_that_of_every_sample():
+    rng = np.random.default_rng(10)
+    validation = rng.integers(0, 4, 7).astype(float)  # with ties, of which the earlier is chosen
+    test = rng.random(7)
+    for n, expected in enumerate(expected_best(validation, test), start=1):
+        chosen = [max(sample, key=lambda i: (validation[i], -i)) for sample in combinations(range(7), n)]
+        assert expected == pytest.approx(np.mean(test[chosen]), abs=1e-12)
+    assert np.all(np.diff(expected_best(validation, validation)) >= -1e-12)
+    assert best_of_weights(31, 16).sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_curves_that_cross_are_named_with_their_budget():
+    curves = {
+        "a": np.array([3.0, 3.0, 3.0, 3.0]),
+        "b": np.array([1.0, 4.0, 2.0, 5.0]),
+        "c": np.array([0.0, 0, 1, 2]),
+    }
+    assert crossings(curves) == [("a", "b", 4)]
+
+
+def test_tau_is_scipys():
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        a, b = rng.integers(0, 5, (2, 9)).astype(float)
+        assert kendall_tau(a, b) == pytest.approx(kendalltau(a, b).statistic, abs=1e-12)
+
+
+def test_two_collections_that_agree_and_two_that_do_not():
+    rng = np.random.default_rng(12)
+    order = np.linspace(0.3, 0.6, 6)
+    first, second = (rng.normal(0, 0.2, (len(FOLD_OF), 6)) + order for _ in range(2))
+    alike = agreement(first, FOLD_OF, second, FOLD_OF)
+    assert alike.low <= alike.tau <= alike.high and alike.low > 0.5
+    reversed_ = agreement(first, FOLD_OF, second[:, ::-1], FOLD_OF)
+    assert reversed_.high < -0.5
+    noise = agreement(first - order, FOLD_OF, second - order, FOLD_OF)
+    assert noise.low < 0 < noise.high

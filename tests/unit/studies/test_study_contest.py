@@ -1,0 +1,225 @@
+"""The contest's page, of a small one that is run here: two collections, the second looked at once."""
+
+import json
+import shutil
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gradrank.data.parse import parse
+from gradrank.data.synthetic import generate
+from gradrank.errors import GradrankError
+from gradrank.files import read_json, write_json
+from gradrank.pipeline.params import check
+from gradrank.pipeline.params_file import read
+from gradrank.studies.contest import tables
+from gradrank.studies.contest.page import build, curves
+from gradrank.studies.contest.reading import HEADLINE, Tried, entries, in_words, tried
+from gradrank.studies.kit.study import Inputs
+from gradrank.studies.kit.writing import study
+from gradrank.tuning.evaluate_refits import evaluate_refits
+from gradrank.tuning.folders import Contest
+from gradrank.tuning.freeze import freeze
+from gradrank.tuning.refits import refit
+from gradrank.tuning.score_trials import score_trials
+from gradrank.tuning.selection import JUDGED, Choice, Chosen, select
+from gradrank.tuning.trials import Plan, tune
+
+METHODS = ("ranknet_linear", "regression", "single_feature", "fusion")
+TUNED, FROZEN, FOLDS, SEEDS = "synthetic_net", "synthetic_poly", 5, 2
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory) -> Inputs:
+    root = tmp_path_factory.mktemp("contest")
+    contest = Contest(root / "results/studies/contest")
+    for name, target in ((TUNED, "net"), (FROZEN, "poly")):
+        generate(target, 20, 10, 1, root / name)
+        parse(root / name, root / "data" / name, seed=1, dataset=name)
+    for dataset in (TUNED, FROZEN):
+        data = root / "data" / dataset
+        for method in METHODS:
+            plan = Plan(4, 2, METHODS[:-1] if method == "fusion" else ())
+            for number, fold in contest.tuned(dataset, method).folds(FOLDS).items():
+                if dataset == FROZEN:
+                    freeze(fold, contest.tuned(TUNED, method).folds(FOLDS).values())
+                else:
+                    tune(method, data, number, plan, 7, fold)
+                    select(fold)
+                refit(contest, fold, number, data, SEEDS, 7)
+            evaluate_refits(contest, method, data, SEEDS, "letor4")
+    for method in METHODS:
+        score_trials(contest, method, root / "data" / TUNED, "letor4")
+    settings = {"datasets": [TUNED], "frozen": [FROZEN], "methods": METHODS, "convention": "letor4"}
+    settings |= {"trials": 4, "tuners": 2, "seeds": SEEDS}
+    return Inputs(root / "results", root / "data", contest.folder, settings)
+
+
+@pytest.fixture(scope="module")
+def rows(inputs) -> dict:
+    """By table."""
+    return {
+        item.id: item.rows for section in build(inputs) for item in section.content if hasattr(item, "rows")
+    }
+
+
+def test_table_of_results(inputs, rows):
+    """Means over folds of the runs' own values, and a last row without any order."""
+    *methods, last, expected = rows[f"results_{TUNED}"]
+    assert {row["method"] for row in methods} == set(METHODS) and last[
+        "method"
+    ] == "constant score, file order"
+    assert expected["method"] == "constant score, expected" and expected[HEADLINE] != last[HEADLINE]
+    means = [row[HEADLINE] for row in methods]
+    assert means == sorted(means, reverse=True) and last[HEADLINE] < means[0]
+    table = pl.read_parquet(Contest(inputs.folder).tuned(TUNED, "regression").per_query_path)
+    assert len(table) == 2 * SEEDS * 20
+    mean = table.group_by("tuner", "seed", "fold").agg(pl.col(HEADLINE).mean())[HEADLINE].mean()
+    row = next(row for row in methods if row["method"] == "regression")
+    assert row[HEADLINE] == pytest.approx(mean) and row[f"{HEADLINE} half"] > 0
+
+
+def test_every_two_methods_are_compared(rows):
+    pairs = rows[f"pairs_{TUNED}"]
+    assert len(pairs) == 6 and all(row["difference"] >= 0 for row in pairs)
+    assert {row["verdict"] for row in pairs} <= {"better", "not separated"}
+    matrix = {row["method"]: row for row in rows[f"probabilities_{TUNED}"]}
+    for row in pairs:
+        assert matrix[row["first"]][row["second"]] == pytest.approx(row["probability"])
+        assert matrix[row["second"]][row["first"]] == pytest.approx(1 - row["probability"])
+
+
+def test_shares_of_the_variance(rows):
+    for row in rows[f"variances_{TUNED}"]:
+        assert row["queries"] + row["seeds"] + row["tuning"] == pytest.approx(1)
+    alone = next(row for row in rows[f"variances_{TUNED}"] if row["method"] == "single_feature")
+    assert alone["queries"] == 1, "nothing to choose, and no chance in it"
+
+
+def test_default_tuned_and_one_for_all(inputs, rows):
+    """By the trials' own models: recomputed from what score-trials wrote."""
+    entry = next(each for each in entries(inputs, TUNED) if each.method == "ranknet_linear")
+    own = tried(inputs, entry)
+    tested = pl.read_parquet(Contest(inputs.folder).tuned(TUNED, "ranknet_linear").trials_test_path)
+
+    def mean(trial_of):
+        picked = [tested.filter(tuner=t, fold=f, trial=n)[HEADLINE].mean() for (t, f), n in trial_of.items()]
+        return np.mean(picked)
+
+    row = next(row for row in rows[f"choosing_{TUNED}"] if row["method"] == "ranknet_linear")
+    keys = [(tuner, fold) for tuner in (1, 2) for fold in range(1, FOLDS + 1)]
+    assert row["default"] == pytest.approx(mean(dict.fromkeys(keys, 0)))
+    chosen = {(t, f): entry.choices[f].of(t).trial for t, f in keys}
+    assert row["tuned"] == pytest.approx(mean(chosen)) and row["gain"] == pytest.approx(
+        row["tuned"] - row["default"]
+    )
+    everywhere = {each.tuner: each.trial for each in own.for_all}
+    assert row["one"] == pytest.approx(mean({(t, f): everywhere[t] for t, f in keys}))
+    assert row["leak"] == pytest.approx(row["one"] - row["tuned"])
+
+
+def test_budget_curves(inputs):
+    found = curves({entry.method: tried(inputs, entry) for entry in entries(inputs, TUNED)})
+    assert {len(curve) for curve in found.values()} == {6}, "three drawn by each of two tuners"
+    assert len(set(found["single_feature"])) == 1
+
+
+def test_failed_configurations_are_named_and_left_out():
+    """Of a method whose default fails on one fold: no default to compare with, and a curve of what was drawn."""
+    rows = [
+        {"tuner": 1, "fold": fold, "trial": trial, "configuration": "{}", "params": "{}", "model": "toy"}
+        | (
+            {"error": "diverged", JUDGED: None}
+            if (fold, trial) == (2, 0)
+            else {"error": None, JUDGED: trial / 10}
+        )
+        for fold in (1, 2)
+        for trial in range(3)
+    ]
+    trials = pl.DataFrame(rows, infer_schema_length=None)
+    tested = [
+        {
+            "tuner": 1,
+            "fold": row["fold"],
+            "trial": row["trial"],
+            "qid": query,
+            HEADLINE: row["trial"] / 2 + query,
+        }
+        for row in rows
+        if row["error"] is None
+        for query in (0, 1)
+    ]
+    choices = {fold: Choice("toy", [Chosen(1, 2, {}, {}, 0.2)], "0") for fold in (1, 2)}
+    own = Tried(trials, pl.DataFrame(tested), choices)
+    assert own.default() is None and own.per_fold().mean == own.one_for_all().mean == 1.5
+    assert [row["error"] for row in tables.failed("made", {"toy": own}).rows] == ["diverged"]
+    (row,) = tables.choosing("made", {"toy": own}).rows
+    assert (row["default"], row["gain"], row["leak"]) == (None, None, 0)
+    assert curves({"toy": own})["toy"].tolist() == [1.25, 1.5]
+
+
+def test_choices_are_shown_with_their_hash(rows):
+    chosen = rows[f"chosen_{TUNED}"]
+    assert len(chosen) == len(METHODS) * FOLDS * 2
+    assert all(len(row["sha256"]) == 12 for row in chosen)
+    text = in_words(Chosen(1, 3, {}, {"l2": [0.1], "hidden": [64, 32], "models": ["a", "b"]}, 0.5))
+    assert text == "l2 0.1, hidden 64 × 32, models a + b"
+
+
+def test_the_second_collection(inputs, rows):
+    """One configuration a tuner, that of the first, and how well both orders agree; nothing was tried on it."""
+    chosen = rows[f"chosen_{TUNED}"]
+    assert f"choosing_{FROZEN}" not in rows and chosen
+    own = {entry.method: entry for entry in entries(inputs, FROZEN)}
+    first = [each.chosen for each in own["regression"].choices.values()]
+    assert all(each == first[0] for each in first)
+    assert not own["regression"].tuned[1].trials_path.exists()
+    (tau,) = rows["agreement"]
+    assert tau["low"] <= tau["tau"] <= tau["high"] and (tau["first"], tau["second"]) == (TUNED, FROZEN)
+
+
+def test_files_hold_no_times_and_all_numbers(inputs):
+    study("contest", inputs)
+    page = (inputs.folder / "page.md").read_text()
+    assert "What it cost" not in page and f"## {TUNED}: what may be claimed" in page
+    assert "Looked at once, with everything frozen: synthetic_poly." in page
+    numbers = read_json(inputs.folder / "numbers.json")
+    assert f"costs_{TUNED}" not in numbers and len(numbers[f"pairs_{TUNED}"]) == 6
+    for suffix in ("csv", "md", "tex"):
+        assert (inputs.folder / f"tables/results_{TUNED}.{suffix}").is_file()
+        assert (inputs.folder / f"tables/costs_{TUNED}.{suffix}").is_file()
+    before = page, numbers
+    study("contest", inputs)
+    assert ((inputs.folder / "page.md").read_text(), read_json(inputs.folder / "numbers.json")) == before
+
+
+def test_a_run_of_another_choice_is_refused(inputs, tmp_path):
+    copied = Contest(shutil.copytree(inputs.folder, tmp_path / "contest"))
+    fold = copied.tuned(TUNED, "regression").fold(1)
+    said = json.loads(fold.choice_path.read_text())
+    said["chosen"][0]["params"]["l2"] = [123.0]
+    write_json(fold.choice_path, said)
+    with pytest.raises(GradrankError, match=r"not trained with what was chosen; delete .*refits\.json"):
+        evaluate_refits(copied, "regression", inputs.data / TUNED, SEEDS, "letor4")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"methods": ["ranksv"]},
+            "studies.contest.methods: .*unknown model 'ranksv' .did you mean 'ranksvm'",
+        ),
+        ({"methods": ["mart", "mart"]}, "studies.contest.methods: .*a method stands in it twice"),
+        ({"trials": 0}, "studies.contest.trials: .*greater than or equal to 1"),
+        ({"frozen": ["mq2007"]}, "`frozen` and `datasets` both name mq2007"),
+        ({"frozen": ["mq2009"]}, "studies.contest.frozen: unknown data set 'mq2009'"),
+        ({"convention": "letor5"}, "studies.contest.convention: .*unknown convention 'letor5'"),
+        ({"trails": 3}, "studies.contest.trails: unknown key .did you mean 'trials'"),
+    ],
+)
+def test_faults_in_the_settings(changed, message):
+    own = {"datasets": ["mq2007"], "methods": ["mart"]} | changed
+    with pytest.raises(GradrankError, match=message):
+        check(read("params.yaml") | {"studies": {"contest": own}})

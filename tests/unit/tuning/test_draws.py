@@ -1,0 +1,67 @@
+"""What configurations are drawn: the same for everybody, from the whole space, never from what was found."""
+
+import json
+
+import numpy as np
+import pytest
+
+from gradrank.learning.model import get_model, models
+from gradrank.learning.space import Choice, Integer, LogUniform, Uniform
+from gradrank.tuning.spaces import configuration, configurations, first_configuration, own_grids, space_of
+
+SEED, DATASET = 2005, "mq2007"
+
+
+def drawn(name, tuner=1, count=200, **more):
+    return [configuration(get_model(name), SEED, DATASET, tuner, number, **more) for number in range(count)]
+
+
+def test_a_draw_depends_on_its_own_number_alone():
+    assert drawn("lambdarank", count=5) == drawn("lambdarank", count=9)[:5]
+    first, second = drawn("lambdarank", 1), drawn("lambdarank", 2)
+    assert first[0] == second[0], "the default is every tuner's first"
+    assert not any(a == b for a, b in zip(first[1:], second[1:], strict=True))
+
+
+def test_draws_lie_in_the_space_and_fill_it():
+    space = space_of(get_model("lambdarank"))
+    values = {name: [each[name] for each in drawn("lambdarank")[1:]] for name in space}
+    for name, dimension in space.items():
+        match dimension:
+            case LogUniform(low, high) | Uniform(low, high) | Integer(low, high):
+                assert low <= min(values[name]) and max(values[name]) <= high
+            case Choice(choices):
+                texts = {json.dumps(each) for each in values[name]}
+                assert texts == {json.dumps(each) for each in choices}
+    logs = np.log10(values["learning_rate"])
+    assert abs(np.mean(logs) + 3) < 0.1, "half of them below the middle decade"
+
+
+@pytest.mark.parametrize("name", sorted(models()))
+def test_every_configuration_is_one_of_the_model(name):
+    """What is drawn can be trained: checked as params.yaml is, and told apart in JSON."""
+    cls = get_model(name)
+    among = ("ranksvm", "mart", "listnet") if name == "fusion" else ()
+    for each in drawn(name, count=20, among=among):
+        assert cls.Params.model_validate(json.loads(json.dumps(each)))
+
+
+def test_a_models_own_grid_is_given_one_value():
+    cls = get_model("listnet")
+    assert list(own_grids(cls)) == ["l2"]
+    assert all(len(each["l2"]) == 1 for each in drawn("listnet"))
+    assert first_configuration(cls)["l2"][0] in cls.Params().l2
+    assert not own_grids(get_model("ranknet_report")), "widths of layers are no grid"
+
+
+def test_a_fusion_is_made_of_the_contests_own_methods():
+    among = tuple("abcdefgh")
+    found = [each["models"] for each in drawn("fusion", among=among)]
+    assert found[0] == list(among)
+    assert {len(each) for each in found[1:]} == {2, 3, 4, 5, 6}
+    assert all(each == sorted(set(each)) and set(each) <= set(among) for each in found)
+
+
+def test_a_model_with_nothing_to_choose_has_one_configuration():
+    assert configurations(get_model("single_feature"), 16) == 1
+    assert configurations(get_model("lambdarank"), 16) == configurations(get_model("fusion"), 16) == 16
