@@ -18,7 +18,7 @@ def lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("page", ["conventions", "diff", "models", "tutorial"])
+@pytest.mark.parametrize("page", ["contest", "conventions", "diff", "models", "tutorial"])
 def test_a_page_s_commands_print_what_it_shows(page, tmp_path):
     """After a block of `sh`, one of `text` is all that it printed, one of `console` lines of it."""
     project = Project.copy(tmp_path)
