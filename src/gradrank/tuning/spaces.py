@@ -37,14 +37,17 @@ def configuration(
     return first | {name: _as_list(cls, name, value) for name, value in drawn.items()}
 
 
+def _of_grid(grid: Sequence[float]) -> Dimension:
+    """What lies between the ends of a model's own grid; of one that holds zero, its values."""
+    if min(grid) <= 0:
+        return Choice(tuple(grid), "the model's own grid")
+    return LogUniform(min(grid), max(grid), "the ends of the model's own grid")
+
+
 @cache
 def space_of(cls: type[Model]) -> Mapping[str, Dimension]:
     """The declared space, and the grids that the model would search by itself: one value of them is one trial's."""
-    grids = {
-        name: LogUniform(min(grid), max(grid), "the ends of the model's own grid")
-        for name, grid in own_grids(cls).items()
-        if len(grid) > 1
-    }
+    grids = {name: _of_grid(grid) for name, grid in own_grids(cls).items() if len(grid) > 1}
     return grids | dict(getattr(cls, "space", {}))
 
 

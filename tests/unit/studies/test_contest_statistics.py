@@ -131,7 +131,7 @@ def test_claims_in_words():
     assert said[0].startswith("NDCG@10: 2 of 3 pairs are separated")
     assert "best is better than far." in said and "near is better than far." in said
     assert "Not separated from best, which has the highest mean: near." in said
-    assert said[-1].endswith("of these 1 are not separated here: best and near.")
+    assert said[-1].endswith("separate 2 of 3 pairs; of these are not separated here: best and near.")
     assert [listed(list("abc")[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
 
 

@@ -134,8 +134,8 @@ def _not_claimed(pairs: Sequence[Pair], naive: Sequence[tuple[str, str]]) -> lis
     lost = [f"{a} and {b}" for a, b in naive if frozenset((a, b)) not in separated]
     if naive:
         said.append(
-            f"Tested by Wilcoxon over the queries of one run each, {len(naive)} pairs would differ; of these "
-            f"{len(lost)} are not separated here{': ' + listed(lost) if lost else ''}."
+            f"Wilcoxon's test over the queries of one run each would separate {len(naive)} of {len(pairs)} pairs; "
+            f"of these are not separated here: {'; '.join(lost) or 'none'}."
         )
     return said
 
