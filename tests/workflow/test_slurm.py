@@ -203,7 +203,7 @@ def test_full_disk_fails_one_job_and_keeps_the_others(cluster, finished, rerun_o
     finally:
         subprocess.run(["umount", small], check=True)
     assert snakemake.returncode == 1
-    assert "No space left on device" in output
+    assert "no space left on its disk" in output
     assert "Logfile logs/train/synthetic_net/lambdamart/fold" in output
     kept = {
         path: data for path, data in finished.results().items() if "synthetic_net/lambdamart/" not in path

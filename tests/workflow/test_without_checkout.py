@@ -109,7 +109,7 @@ def test_results_and_their_records_are_those_of_a_checkout(made, finished):
 def test_nothing_is_overwritten(made):
     command = [made.python, "-m", "gradrank", "init", "."]
     done = subprocess.run(command, cwd=made.root, env=made.env(), text=True, capture_output=True)
-    assert done.returncode == 1 and "holds params.yaml, Snakefile" in done.stderr
+    assert done.returncode == 1 and "holds params.yaml already, and nothing is overwritten" in done.stderr
 
 
 def test_a_model_of_ones_own_is_a_file_in_the_folder(made):
