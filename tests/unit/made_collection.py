@@ -25,3 +25,15 @@ def store(folder: Path, parts: Mapping[int, pl.DataFrame], **meta: Any) -> Path:
     written = write_parts(folder, COLLECTION, {part: writer(frame) for part, frame in parts.items()})
     write_json(folder / COLLECTION, {"dataset": folder.name, **meta, "parts": written})
     return folder
+
+
+def store_halves(folder: Path, labels: Mapping[int, list[int]]) -> Path:
+    """Four queries, numbered from 1, by their documents' grades: two in each of two parts, tested on in turn."""
+    rows = [
+        {"part": 1 + (qid > 2), "qid": qid, "label": label, "docid": f"d{qid}.{i}"}
+        for qid, own in labels.items()
+        for i, label in enumerate(own)
+    ]
+    frame = pl.DataFrame(rows, schema_overrides={"label": pl.Int8})
+    folds = [{"train": [2], "vali": [2], "test": [1]}, {"train": [1], "vali": [1], "test": [2]}]
+    return store(folder, {part: frame.filter(part=part).drop("part") for part in (1, 2)}, folds=folds)

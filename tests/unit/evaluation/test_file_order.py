@@ -3,12 +3,11 @@
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
 from gradrank.evaluation.file_order import CONSTANT, constant_score, file_order, telling, warning
 from gradrank.evaluation.per_query import QueryValues
-from made_collection import store
+from made_collection import store_halves
 
 CONVENTIONS = ("letor4", "letor4_expected")
 
@@ -17,15 +16,7 @@ CONVENTIONS = ("letor4", "letor4_expected")
 def data(tmp_path) -> Path:
     """Two parts of queries whose files begin with what is relevant."""
     labels = {1: [1, 0], 2: [2, 1, 0, 0], 3: [0, 0, 0], 4: [1, 0, 0, 0, 0]}
-    rows = [
-        {"part": 1 + (qid > 2), "qid": qid, "label": label, "docid": f"d{qid}.{i}"}
-        for qid, own in labels.items()
-        for i, label in enumerate(own)
-    ]
-    frame = pl.DataFrame(rows, schema_overrides={"label": pl.Int8})
-    folds = [{"train": [2], "vali": [2], "test": [1]}, {"train": [1], "vali": [1], "test": [2]}]
-    parts = {part: frame.filter(part=part).drop("part") for part in (1, 2)}
-    return store(tmp_path / "mine", parts, folds=folds)
+    return store_halves(tmp_path / "mine", labels)
 
 
 def test_a_constant_score_by_hand(data):

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
 from gradrank.evaluation.short_lists import short_lists, warning
-from made_collection import store
+from made_collection import store_halves
 
 METRICS = ["ndcg@3", "ndcg@5", "p@5", "map"]
 
@@ -16,16 +15,7 @@ METRICS = ["ndcg@3", "ndcg@5", "p@5", "map"]
 def data(tmp_path) -> Path:
     """A collection in two parts: queries of 2, 4, 4 and 6 documents, one of 4 without relevant ones."""
     labels = {1: [1, 0], 2: [1, 0, 0, 2], 3: [0, 0, 0, 0], 4: [0, 1, 0, 0, 0, 0]}
-    rows = [
-        {"part": 1 + (qid > 2), "qid": qid, "label": label, "docid": f"d{qid}.{i}"}
-        for qid, own in labels.items()
-        for i, label in enumerate(own)
-    ]
-    frame = pl.DataFrame(rows, schema_overrides={"label": pl.Int8})
-    folds = [{"train": [2], "vali": [2], "test": [1]}, {"train": [1], "vali": [1], "test": [2]}]
-    return store(
-        tmp_path / "mine", {part: frame.filter(part=part).drop("part") for part in (1, 2)}, folds=folds
-    )
+    return store_halves(tmp_path / "mine", labels)
 
 
 def test_queries_that_are_0_for_their_length_alone(data):
