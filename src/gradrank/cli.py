@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gradrank import processor
-from gradrank.contest_commands import commands, one_thread
 from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.files import atomic, write_json
+from gradrank.pipeline.contest_commands import commands, one_thread
 from gradrank.results import Results
 
 if TYPE_CHECKING:
