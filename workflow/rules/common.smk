@@ -237,7 +237,8 @@ def registered(name):
 @cache
 def study_files(study):
     """The files that a study depends on, by stage."""
-    return study_code_files(study, map(registered, params.study_models(study)))
+    names = map(registered, params.study_models(study))
+    return study_code_files(study, names, params.study_settings(study))
 
 
 def recording_code(stage, made_of):

@@ -3,7 +3,7 @@
 `Following` has the trees follow derivatives of ours; `Keeping` keeps the whole model of the best round.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,18 +19,10 @@ from gradrank.learning.boosting import (
     settings_of,
 )
 from gradrank.learning.model import Callback
-from gradrank.learning.space import Dimension, Integer, LogUniform, Uniform
 from gradrank.learning.training_part import with_grades_to_order
 
 if TYPE_CHECKING:
     from gradrank.learning.pair_forces import Forces
-
-TREES: Mapping[str, Dimension] = {
-    "learning_rate": LogUniform(0.01, 0.3, "a decade about common values"),
-    "num_leaves": Integer(7, 63, "LightGBM's 31, and a factor of two beyond"),
-    "min_data_in_leaf": Integer(5, 200, "LightGBM's 20 and a decade"),
-    "bagging_fraction": Uniform(0.5, 1.0, "Friedman 2002: about one half"),
-}
 
 
 class Led:

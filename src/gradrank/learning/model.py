@@ -10,10 +10,11 @@ import importlib
 import pkgutil
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError, unknown
 from gradrank.files import OWN_MODELS
+from gradrank.learning.space import Dimension
 
 MARK = "gradrank.learning.model"  # what every model file imports, and other files in a folder of that name do not
 
@@ -55,6 +57,10 @@ class Model(ABC):
     )
     requires: ClassVar[tuple[str, ...]] = ()  # importable packages that a plain install lacks
     extra: ClassVar[str | None] = None  # the optional extra of the package that installs them
+    # What `gradrank tune` draws from, by parameter. Lists of numbers that the model itself searches are in it anyway.
+    space: ClassVar[Mapping[str, Dimension]] = MappingProxyType({})
+    # The first configuration tried, where a default of Params was chosen here: the paper's values, or the library's.
+    published: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     @classmethod
     def members(cls, params: ModelParams) -> tuple[str, ...]:

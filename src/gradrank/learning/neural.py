@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, Self
 
 from gradrank.data.collection import Collection
 from gradrank.learning.by_name import find_loss, loss_names
@@ -36,11 +36,14 @@ TRAINING: Mapping[str, Dimension] = {
 NET: Mapping[str, Dimension] = TRAINING | {
     "hidden": Choice(((32,), (64,), (128,), (64, 32)), "around the 64 of the other nets here"),
     "norm": Choice(("none", "batch", "layer"), "all there are"),
+    "activation": Choice(("relu", "tanh"), "today's, and the 2005 paper's"),
 }
+# Of Adam and AdamW (torch): for the members whose defaults were chosen on MQ2007.
+LIBRARY: Mapping[str, Any] = {"learning_rate": 1e-3, "weight_decay": 0.01}
 ATTENTION: Mapping[str, Dimension] = TRAINING | {
-    "width": Choice((32, 64, 128), "up to about allRank's 144"),
+    "width": Choice((32, 64), "allRank on MSLR-WEB30K, three times as many features as LETOR's: 144"),
     "heads": Choice((1, 2, 4), "allRank: 2 to 4"),
-    "blocks": Choice((1, 2, 4), "allRank: 2 to 4; fewer for smaller collections"),
+    "blocks": Choice((1, 2), "allRank: 2 to 4, on fifty times as many documents as MQ2007 has"),
 }
 
 
@@ -48,7 +51,6 @@ class NeuralRanker(NetRanker):
     """A trained scorer. `Params.loss` by default is the member's own, whose settings are fields of `Params`."""
 
     Params = NeuralParams
-    space: ClassVar[Mapping[str, Dimension]]  # by parameter
 
     @classmethod
     def fit(

@@ -32,10 +32,19 @@ class CatBoostParams(ModelParams):
     select_by: str = param("ndcg@10", "the number of trees, by the validation part's", pattern=CRITERION)
 
 
+TREES: Mapping[str, Dimension] = {
+    "learning_rate": LogUniform(0.01, 0.3, "a decade about CatBoost's usual values"),
+    "depth": Integer(3, 8, "CatBoost's 6 and about it"),
+    "l2_leaf_reg": LogUniform(0.3, 30.0, "a decade about CatBoost's default"),
+}
+
+
 @register("yetirank")
 class YetiRank(Model):
     Params = CatBoostParams
     summary = "Symmetric trees on randomised orders of each query (Gulin et al. 2011), CatBoost"
+    space: ClassVar[Mapping[str, Dimension]] = TREES
+    published: ClassVar = {"learning_rate": 0.03, "depth": 6}  # CatBoost's own
     takes_missing = True
     requires = ("catboost",)
     extra = "catboost"
@@ -106,13 +115,6 @@ class QuerySoftMax(YetiRank):
     loss = "QuerySoftMax"
 
 
-TREES: Mapping[str, Dimension] = {
-    "learning_rate": LogUniform(0.01, 0.3, "a decade about CatBoost's usual values"),
-    "depth": Integer(3, 8, "CatBoost's 6 and about it"),
-    "l2_leaf_reg": LogUniform(0.3, 30.0, "a decade about CatBoost's default"),
-}
-
-
 class YetiLossParams(CatBoostParams):
     mode: Literal["DCG", "NDCG", "MRR", "MAP", "ERR"] = param(
         "NDCG", "Lyzhin et al. 2023: the measure that is reported; YetiRank has a weight of its own"
@@ -123,7 +125,6 @@ class YetiLossParams(CatBoostParams):
 class YetiLoss(YetiRank):
     Params = YetiLossParams
     summary = "YetiRank's pairs with weights by the measure, YetiLoss (Lyzhin et al. 2023), CatBoost"
-    space: ClassVar[Mapping[str, Dimension]] = TREES
 
 
 class StochasticRankParams(CatBoostParams):

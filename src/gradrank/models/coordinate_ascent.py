@@ -1,7 +1,7 @@
 """Coordinate ascent (Metzler & Croft 2007): a linear ranker climbs the measure, a weight at a time."""
 
 from collections.abc import Iterator
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from gradrank.learning.additive import AdditiveRanker, Term
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.selection import CRITERION, Criterion
+from gradrank.learning.space import Choice, LogUniform
 from gradrank.learning.training_part import shuffled_within_queries, with_grades_to_order
 
 
@@ -64,6 +65,11 @@ class CoordinateAscent(AdditiveRanker):
 
     summary = "coordinate ascent of a linear ranker on NDCG or MAP (Metzler & Croft 2007)"
     Params = CoordinateAscentParams
+    space: ClassVar = {
+        "starts": Choice((1, 3, 5), "RankLib: 5"),
+        "first_step": LogUniform(1e-4, 1e-2, "a decade about RankLib's on either side"),
+        "tolerance": LogUniform(1e-4, 1e-2, "a decade about RankLib's on either side"),
+    }
 
     @classmethod
     def fit(

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.led_trees import TREES, Keeping, LedTrees
+from gradrank.learning.boosting import TREES
+from gradrank.learning.led_trees import Keeping, LedTrees
 from gradrank.learning.model import param, register
 from gradrank.learning.space import Choice, LogUniform
 from gradrank.models.lambdamart import LambdaMART, LambdaMARTParams

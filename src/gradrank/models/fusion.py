@@ -4,7 +4,7 @@ Its "features" are the scores of the models that it names, a column each; nothin
 """
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -12,6 +12,7 @@ from pydantic import Field
 from gradrank.data.collection import Collection
 from gradrank.files import read_json, write_json
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
+from gradrank.learning.space import Choice, LogUniform
 
 
 class FusionParams(ModelParams):
@@ -30,6 +31,10 @@ class FusionParams(ModelParams):
 @register("fusion")
 class Fusion(Model):
     Params = FusionParams
+    space: ClassVar = {
+        "method": Choice(("combsum", "rrf"), "both"),
+        "k": LogUniform(1.0, 1000.0, "about Cormack, Clarke & Büttcher's 60; combsum has none"),
+    }
     summary = "Sum of other models' z-scores (Fox & Shaw 1994) or reciprocal ranks (Cormack et al. 2009)"
 
     def __init__(self, params: FusionParams) -> None:

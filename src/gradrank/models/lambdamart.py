@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.learning.boosting import BoostedTrees, BoostingParams
+from gradrank.learning.boosting import LIGHTGBM, TREES, BoostedTrees, BoostingParams
 from gradrank.learning.model import param, register
+from gradrank.learning.space import Choice
 
 
 class LambdaMARTParams(BoostingParams):
@@ -28,6 +29,10 @@ class LambdaMART(BoostedTrees):
     Params = LambdaMARTParams
     summary = "Boosted trees on LambdaRank's gradients (Burges 2010), practical settings, LightGBM"
     ranks_queries = True
+    space = TREES | {
+        "truncation": Choice((10, 30, 100), "NDCG@10's, LightGBM's, and about all of a list"),
+        "normalize": Choice((True, False), "as LightGBM does, as Burges 2010 does"),
+    }
 
     @classmethod
     def objectives(
@@ -52,6 +57,7 @@ class LambdaMART(BoostedTrees):
 class LambdaMARTFaithful(LambdaMART):
     Params = FaithfulParams
     summary = "LambdaMART with the lambdas of Burges 2010: all pairs, no normalisation, LightGBM"
+    space = TREES
 
 
 class XENDCGParams(BoostingParams):
@@ -67,6 +73,8 @@ class XENDCGParams(BoostingParams):
 class XENDCG(BoostedTrees):
     Params = XENDCGParams
     summary = "Boosted trees on a cross entropy that bounds NDCG (Bruch 2021, XE_NDCG_MART), LightGBM"
+    space = TREES | {"members": Choice((1, 3), "the paper's one, and an average")}
+    published = LIGHTGBM | {"members": 1}
     ranks_queries = True
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from gradrank.learning.model import param, register
 from gradrank.learning.net_params import NetParams
-from gradrank.learning.neural import NET, NeuralRanker, own_loss
+from gradrank.learning.neural import LIBRARY, NET, NeuralRanker, own_loss
 from gradrank.learning.space import Choice
 
 
@@ -22,4 +22,5 @@ class LambdaRankParams(NetParams):
 class LambdaRank(NeuralRanker):
     Params = LambdaRankParams
     summary = "LambdaRank: a two-layer net, pairs weighted by |dNDCG| (Burges, Ragno & Le 2006)"
+    published = LIBRARY
     space = NET | {"normalize": Choice((True, False), "as LightGBM does, as the papers do")}

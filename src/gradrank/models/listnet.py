@@ -5,7 +5,7 @@ descent that stops early loses .02 NDCG@10 on MQ2007.
 """
 
 from functools import partial
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
@@ -13,7 +13,7 @@ from gradrank.data.collection import Collection
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.net_params import NetParams
 from gradrank.learning.net_ranker import NetRanker
-from gradrank.learning.neural import NET, NeuralRanker, own_loss
+from gradrank.learning.neural import LIBRARY, NET, NeuralRanker, own_loss
 from gradrank.learning.selection import CRITERION
 from gradrank.learning.space import LogUniform
 from gradrank.learning.training_part import with_grades_to_order
@@ -36,6 +36,10 @@ class ListNetParams(ModelParams):
 class ListNet(NetRanker):
     Params = ListNetParams
     summary = "Linear ListNet to convergence, L-BFGS, L2 from a grid (Cao et al. 2007)"
+    space: ClassVar = {
+        "temperature": LogUniform(0.25, 4.0, "a factor of four about the paper's on either side")
+    }
+    published: ClassVar = {"l2": 3e-4}  # the paper has none
 
     @classmethod
     def fit(
@@ -60,4 +64,5 @@ class ListNetNeuralParams(NetParams):
 class ListNetNeural(NeuralRanker):
     Params = ListNetNeuralParams
     summary = "ListNet's loss on a two-layer net, Adam on mini-batches of queries (Cao et al. 2007)"
+    published = LIBRARY
     space = NET | {"temperature": LogUniform(0.25, 4.0, "a factor of four about the paper's on either side")}

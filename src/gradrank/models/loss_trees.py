@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.boosting import BoostingParams
-from gradrank.learning.led_trees import TREES, Following, LedTrees
+from gradrank.learning.boosting import TREES, BoostingParams
+from gradrank.learning.led_trees import Following, LedTrees
 from gradrank.learning.model import param, register
 from gradrank.learning.net_params import CUTOFF
 from gradrank.learning.space import Choice, LogUniform

@@ -1,11 +1,12 @@
 """Trees on the grade, document by document: MART (Friedman 2001), random forest (Breiman 2001)."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gradrank.learning.boosting import BoostedTrees, BoostingParams
 from gradrank.learning.model import param, register
+from gradrank.learning.space import Choice, Uniform
 
 
 class ForestParams(BoostingParams):
@@ -36,6 +37,16 @@ class MART(BoostedTrees):
 @register("random_forest")
 class RandomForest(BoostedTrees):
     Params = ForestParams
+    space: ClassVar = {
+        "num_leaves": Choice((31, 63, 127, 255, 511), "up to trees that are hardly pruned"),
+        "min_data_in_leaf": Choice((1, 5, 10, 20, 50), "Breiman 2001: 1 to 5"),
+        "feature_fraction": Uniform(0.1, 0.8, "a third, or the square root of their number (Breiman 2001)"),
+        "bagging_fraction": Uniform(0.3, 0.9, "about the .632 of a bootstrap sample"),
+    }
+    published: ClassVar = {
+        "num_leaves": 511,
+        "min_data_in_leaf": 5,
+    }  # Breiman 2001: unpruned, five documents a leaf
     summary = "Random forest on the grade (Breiman 2001), LightGBM"
 
     @classmethod

@@ -4,8 +4,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradrank.learning.boosting import BoostedTrees, BoostingParams
+from gradrank.learning.boosting import TREES, BoostedTrees, BoostingParams
 from gradrank.learning.model import param, register
+from gradrank.learning.space import Choice
 
 
 class McRankParams(BoostingParams):
@@ -17,6 +18,7 @@ class McRankParams(BoostingParams):
 @register("mcrank")
 class McRank(BoostedTrees):
     Params = McRankParams
+    space = TREES | {"form": Choice(("multiclass", "ordinal"), "both published forms")}
     summary = (
         "Boosted ordinal or multiclass classification, score = expected grade (Li et al. 2007), LightGBM"
     )

@@ -1,7 +1,7 @@
 """RankBoost (Freund, Iyer, Schapire & Singer 2003) on stumps, and RankBoost_ndcg (Jin et al. 2018)."""
 
 from collections.abc import Iterator
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from gradrank.data.collection import Collection
 from gradrank.learning.additive import AdditiveRanker, Term, best_rounds
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.selection import CRITERION
+from gradrank.learning.space import Choice
 from gradrank.learning.training_part import with_grades_to_order
 
 PERFECT = 1.0 - 1e-6  # |r| is held below this: a stump that orders every pair would have infinite weight
@@ -85,6 +86,10 @@ class RankBoost(AdditiveRanker):
 
     summary = "RankBoost on stumps (Freund, Iyer, Schapire & Singer 2003)"
     Params = RankBoostParams
+    space: ClassVar = {
+        "thresholds": Choice((10, 32, 256, 1024), "from RankLib's 10 to nearly every value"),
+        "negative_weights": Choice((True, False), "Freund et al. 2003; common toolkits"),
+    }
 
     @classmethod
     def fit(

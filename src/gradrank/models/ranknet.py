@@ -5,7 +5,7 @@ convergence where the problem is convex, Adam on mini-batches of queries for the
 """
 
 from functools import partial
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
@@ -13,8 +13,9 @@ from gradrank.data.collection import Collection
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.net_params import NetParams
 from gradrank.learning.net_ranker import NetRanker
-from gradrank.learning.neural import NET, NeuralRanker, own_loss
+from gradrank.learning.neural import LIBRARY, NET, NeuralRanker, own_loss
 from gradrank.learning.selection import CRITERION
+from gradrank.learning.space import LogUniform
 from gradrank.learning.training_part import with_grades_to_order
 
 
@@ -33,6 +34,8 @@ class RankNetLinearParams(ModelParams):
 class RankNetLinear(NetRanker):
     Params = RankNetLinearParams
     summary = "Linear RankNet on all pairs, L-BFGS, L2 from a grid (Burges et al. 2005)"
+    space: ClassVar = {"l2": LogUniform(1e-4, 3.0, "from next to none to weights near zero")}
+    published: ClassVar = {"l2": 1e-4}  # the paper has none
 
     @classmethod
     def fit(
@@ -56,3 +59,4 @@ class RankNetTwoLayer(NeuralRanker):
     Params = RankNetTwoLayerParams
     summary = "Two-layer RankNet on all pairs, Adam on mini-batches of queries (Burges et al. 2005)"
     space = NET
+    published = LIBRARY | {"hidden": (10,), "activation": "tanh"}  # Burges et al. 2005, section 6

@@ -46,6 +46,7 @@ class RankSVM(Model):
     Params = RankSVMParams
     summary = "Linear RankSVM, L2 loss, primal Newton (Herbrich et al. 1999; Joachims 2002; Lee & Lin 2014)"
     form: ClassVar[Literal["primal", "l2_dual", "l1_dual", "sparse"]] = "primal"
+    published: ClassVar = {"C": 1.0}  # LIBLINEAR's
 
     def __init__(self, weights: np.ndarray, C: float) -> None:
         self.weights, self.C = weights, C

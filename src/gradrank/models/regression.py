@@ -1,7 +1,7 @@
 """Pointwise ridge regression on the grade (Hoerl & Kennard 1970)."""
 
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from pydantic import PositiveFloat
@@ -26,6 +26,7 @@ class RegressionParams(ModelParams):
 class Regression(Model):
     Params = RegressionParams
     summary = "Ridge regression on the grade, document by document"
+    published: ClassVar = {"l2": 1.0}  # scikit-learn's Ridge
 
     def __init__(self, weights: np.ndarray, l2: float) -> None:
         self.weights, self.l2 = weights, l2

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from gradrank.files import atomic
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
 from gradrank.learning.selection import CRITERION
+from gradrank.learning.space import Integer, LogUniform, Uniform
 
 HIGHEST = 31  # a gain of 2^grade - 1 beyond it is refused by XGBoost
 
@@ -34,6 +35,19 @@ class XGBoostParams(ModelParams):
 @register("xgboost_ndcg")
 class XGBoostNDCG(Model):
     Params = XGBoostParams
+    space: ClassVar = {
+        "learning_rate": LogUniform(0.02, 0.5, "about XGBoost's .3, as far as 1,000 rounds reach"),
+        "max_depth": Integer(2, 8, "about XGBoost's 6"),
+        "min_child_weight": LogUniform(0.1, 30.0, "about XGBoost's 1"),
+        "subsample": Uniform(0.5, 1.0, "XGBoost's 1 and below"),
+        "reg_lambda": LogUniform(0.01, 30.0, "about XGBoost's 1"),
+    }
+    published: ClassVar = {
+        "learning_rate": 0.3,
+        "max_depth": 6,
+        "min_child_weight": 1.0,
+        "subsample": 1.0,
+    }  # its own
     summary = "LambdaMART by XGBoost's rank:ndcg (Burges 2010; Chen & Guestrin 2016)"
     takes_missing = True
     requires = ("xgboost",)

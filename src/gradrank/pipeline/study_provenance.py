@@ -12,7 +12,6 @@ It holds no times and no places, as that of a data set.
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from gradrank import __version__
@@ -79,9 +78,7 @@ def study_in_force(params: Any, name: str) -> dict[str, Any]:
     return models_in_force(params, params.study_models(name)) | {"settings": params.study_settings(name)}
 
 
-def study_code_files(
-    name: str, names: Iterable[str], settings: Mapping[str, Any] = MappingProxyType({})
-) -> dict[str, list[str]]:
+def study_code_files(name: str, names: Iterable[str], settings: Mapping[str, Any]) -> dict[str, list[str]]:
     """The files that each stage depends on, from these registered models' training to the study's page.
 
     settings: the study's, of whose `methods`, which it tunes, the same.

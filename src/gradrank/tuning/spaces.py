@@ -48,12 +48,12 @@ def _of_grid(grid: Sequence[float]) -> Dimension:
 def space_of(cls: type[Model]) -> Mapping[str, Dimension]:
     """The declared space, and the grids that the model would search by itself: one value of them is one trial's."""
     grids = {name: _of_grid(grid) for name, grid in own_grids(cls).items() if len(grid) > 1}
-    return grids | dict(getattr(cls, "space", {}))
+    return grids | dict(cls.space)
 
 
 def first_configuration(cls: type[Model]) -> dict[str, Any]:
     """What configuration 0 sets: `published`, where defaults were chosen here; of the model's own grids one value."""
-    published = dict(getattr(cls, "published", {}))
+    published = dict(cls.published)
     middles = {
         name: sorted(grid)[len(grid) // 2] for name, grid in own_grids(cls).items() if name not in published
     }

@@ -4,8 +4,9 @@ import pytest
 
 from gradrank.learning.model import models
 from gradrank.learning.space import Choice, LogUniform
+from gradrank.tuning.spaces import first_configuration, own_grids
 
-DECLARED = [cls for cls in models().values() if hasattr(cls, "space")]
+DECLARED = [cls for cls in models().values() if cls.space]
 
 
 @pytest.mark.parametrize("cls", DECLARED, ids=lambda cls: cls.name)
@@ -19,7 +20,15 @@ def test_a_space_names_parameters_and_values_that_they_take(cls):
             assert dimension.low > 0 or not isinstance(dimension, LogUniform)
             ends = (dimension.low, dimension.high)
         for value in ends:
-            assert getattr(cls.Params(**{name: value}), name) == value
+            # Of a list that the model searches, one value.
+            taken = (value,) if name in own_grids(cls) and not isinstance(value, tuple) else value
+            assert getattr(cls.Params(**{name: taken}), name) == taken
+
+
+@pytest.mark.parametrize("cls", models().values(), ids=lambda cls: cls.name)
+def test_the_first_configuration_is_one_of_the_model(cls):
+    assert cls.published.keys() <= cls.Params.model_fields.keys()
+    assert cls.Params(**first_configuration(cls))
 
 
 def test_the_later_methods_have_one():
