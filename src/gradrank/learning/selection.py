@@ -1,7 +1,8 @@
 """The criterion by which every model is selected on the validation part.
 
-Fixed to the `letor4` convention on purpose: how results are reported (metrics.py, params `evaluation`) can
-change without changing what was trained. A test holds both implementations together.
+Fixed to the `letor4` convention on purpose, in expectation over the orders of equal scores: how results are
+reported (metrics.py, params `evaluation`) can change without changing what was trained, and no choice is made by
+the file's order, which may know what is relevant. A test holds both implementations together.
 
 NumPy alone: to load a compiler takes longer than most models' choices do, and many need none otherwise.
 """
@@ -35,11 +36,11 @@ class Criterion:
         else:
             self.top = np.flatnonzero(self.place < self.cutoff)
             self.discount = 1.0 / np.log2(np.maximum(self.place[self.top] + 1.0, 2.0))
-            self.best = self._gained(labels[self._rows(labels)])
+            self.best = self._gained(self._gain(labels[self._ranked(labels)[0]]))
 
     def mean(self, scores: np.ndarray) -> float:
-        """Mean over queries under `letor4` of (n,) scores; higher is better."""
-        values = self.per_query(scores)
+        """Mean over queries under `letor4_expected` of (n,) scores; higher is better."""
+        values = self._values(scores, in_expectation=True)
         if self.cutoff is not None:
             values[self.sizes < self.cutoff] = 0.0
         return math.fsum(values) / max(len(values), 1)
@@ -47,23 +48,33 @@ class Criterion:
     def per_query(self, scores: np.ndarray) -> np.ndarray:
         """(q,) AP or NDCG@k of each query, which AdaRank and coordinate ascent optimise.
 
-        Differs from `mean` in one case: a query of fewer than k documents has NDCG@n here, not 0, because a
-        measure that no order can change says nothing about how to train. Raises WrongScores for scores that are
-        none.
+        Differs from `mean` in two cases: a query of fewer than k documents has NDCG@n here, not 0, because a
+        measure that no order can change says nothing about how to train; and equal scores keep file order, as in the
+        programs that these methods were published with. Raises WrongScores for scores that are none.
         """
-        ranked = self.labels[self._rows(checked(scores, len(self.labels), "scores to be judged"))]
-        gained = self._precisions(ranked) if self.cutoff is None else self._gained(ranked)
+        return self._values(scores, in_expectation=False)
+
+    def _values(self, scores: np.ndarray, in_expectation: bool) -> np.ndarray:
+        rows, groups = self._ranked(checked(scores, len(self.labels), "scores to be judged"))
+        ranked = self.labels[rows]
+        if not in_expectation or len(groups) == len(ranked):
+            gained = self._precisions(ranked) if self.cutoff is None else self._gained(self._gain(ranked))
+        elif self.cutoff is None:
+            gained = self._expected_precisions(ranked, groups)
+        else:
+            gained = self._gained(_over_groups(self._gain(ranked), groups))
         return np.divide(gained, self.best, out=np.zeros(self.queries), where=self.best > 0)
 
-    def _rows(self, scores: np.ndarray) -> np.ndarray:
-        """(n,) row numbers by descending score within each query; ties keep file order.
+    def _ranked(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(n,) row numbers by descending score within each query, ties in file order; where each run of ties begins.
 
         One number stands for query, score and place in the file: to sort these is the fastest, and no two are alike.
         """
         _, level = np.unique(-scores.astype(np.float64), return_inverse=True)
         keys = (self.query * len(scores) + level) * self.longest + self.place
         keys.sort()
-        return keys % max(self.longest, 1) + self.start
+        levels, places = np.divmod(keys, max(self.longest, 1))
+        return places + self.start, np.flatnonzero(np.diff(levels, prepend=-1))
 
     def _precisions(self, ranked: np.ndarray) -> np.ndarray:
         """(q,) sum over relevant (grade >= 1) ranks i of P@i."""
@@ -72,10 +83,29 @@ class Criterion:
         hits = np.arange(1, len(at) + 1) - self.earlier[query]
         return self._summed(query, hits / (self.place[at] + 1.0))
 
-    def _gained(self, ranked: np.ndarray) -> np.ndarray:
-        """(q,) DCG@min(k, n): gain 2^y - 1; discount 1 at ranks 1 and 2, then 1/log2(rank)."""
-        gain = np.ldexp(1.0, ranked[self.top]) - 1.0
-        return self._summed(self.query[self.top], gain * self.discount)
+    def _expected_precisions(self, ranked: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        """(q,) expected sum over relevant ranks i of P@i.
+
+        Of a group of m with r relevant, place i from 0 is relevant with probability r/m, and i (r - 1)/(m - 1) of those
+        before it in the group are.
+        """
+        sizes = np.diff(groups, append=len(ranked))
+        relevant = np.add.reduceat(ranked > 0, groups, dtype=np.int64)
+        before = np.cumsum(relevant) - relevant - self.earlier[self.query[groups]]
+        slope = (relevant - 1) / np.maximum(sizes - 1, 1)
+        chance, before, slope, first = (
+            np.repeat(values, sizes) for values in (relevant / sizes, before, slope, self.place[groups])
+        )
+        hits = before + 1.0 + (self.place - first) * slope
+        return self._summed(self.query, chance * hits / (self.place + 1.0))
+
+    @staticmethod
+    def _gain(labels: np.ndarray) -> np.ndarray:
+        return np.ldexp(1.0, labels) - 1.0
+
+    def _gained(self, gains: np.ndarray) -> np.ndarray:
+        """(q,) DCG@min(k, n) of (n,) gains by rank: discount 1 at ranks 1 and 2, then 1/log2(rank)."""
+        return self._summed(self.query[self.top], gains[self.top] * self.discount)
 
     def _summed(self, query: np.ndarray, values: np.ndarray) -> np.ndarray:
         """(q,) sums of each query's values, one after the other."""
@@ -83,11 +113,17 @@ class Criterion:
 
 
 def measure(criterion: str, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> float:
-    """Mean over queries of `map` or `ndcg@k` under `letor4`; higher is better.
+    """Mean over queries of `map` or `ndcg@k` under `letor4_expected`; higher is better.
 
     scores: (n,); labels: (n,) grades; offsets: (q+1,). Raises GradrankError for another criterion.
     """
     return Criterion(criterion, labels, offsets).mean(scores)
+
+
+def _over_groups(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """(n,) the mean over each group, at each of its places."""
+    sizes = np.diff(groups, append=len(values))
+    return np.repeat(np.add.reduceat(values, groups) / sizes, sizes)
 
 
 def _cutoff(criterion: str) -> int:
