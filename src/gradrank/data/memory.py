@@ -10,13 +10,22 @@ COLUMN_BYTES = 10_000  # what a column takes in frames and files besides its val
 
 
 def available() -> int:
-    """Bytes that this process may still take: the machine's memory, or what a limit (`ulimit -v`) leaves of it."""
+    """Bytes that this process may still take: what the machine has free, or what a limit (`ulimit -v`) leaves."""
     page = os.sysconf("SC_PAGE_SIZE")
-    there, limit = page * os.sysconf("SC_PHYS_PAGES"), resource.getrlimit(resource.RLIMIT_AS)[0]
+    there, limit = _free(page), resource.getrlimit(resource.RLIMIT_AS)[0]
     size = Path("/proc/self/statm")
     if limit == resource.RLIM_INFINITY or not size.is_file():
         return there
     return min(there, max(0, limit - page * int(size.read_text().split()[0])))
+
+
+def _free(page: int) -> int:
+    """Bytes that Linux can give without swapping; elsewhere all that the machine has."""
+    told = Path("/proc/meminfo")
+    for line in told.read_text().splitlines() if told.is_file() else ():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return page * os.sysconf("SC_PHYS_PAGES")
 
 
 def check_memory(path: Path | str, rows: int, width: int) -> None:

@@ -101,25 +101,30 @@ class BoostedTrees(Model):
         return outputs[0]
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: BoostingParams, seed: int, callback: Callback
-    ) -> Self:
+    def check(cls, train: Collection, params: BoostingParams) -> None:
+        """Raise GradrankError for a query or a sample that LightGBM would end the process for."""
         longest = int(np.diff(train.offsets).max())
         if cls.ranks_queries and longest > QUERY_LIMIT:
             raise GradrankError(
                 f"{cls.name}: a training query has {longest:,} documents, and LightGBM's ranking objectives "
-                f"take at most {QUERY_LIMIT:,}; cut the query, or use mart, mcrank or ranksvm"
+                f"take at most {QUERY_LIMIT:,}; cut the query, or use mart, mcrank, lambdaloss_trees or ranksvm"
             )
         if params.bagging_fraction * train.rows < 1.0:
             raise GradrankError(
                 f"{cls.name}: bagging_fraction {params.bagging_fraction:g} leaves none of the {train.rows:,} "
                 "training documents to a tree; raise it"
             )
+
+    @classmethod
+    def fit(
+        cls, train: Collection, vali: Collection, params: BoostingParams, seed: int, callback: Callback
+    ) -> Self:
+        cls.check(train, params)
         boosters = [
-            _booster(train, vali, target, settings_of(params, (seed + number) % 2**31) | own)
+            booster_of(train, vali, target, settings_of(params, (seed + number) % 2**31) | own)
             for number, (target, own) in enumerate(cls.objectives(train.labels, params))
         ]
-        return cls(_boost(boosters, cls.combine, vali, params, callback))
+        return cls(boost(boosters, cls.combine, vali, params, callback))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         outputs = [booster.predict(features, num_threads=1) for booster in self.boosters]
@@ -149,7 +154,8 @@ def settings_of(params: BoostingParams, seed: int) -> dict[str, Any]:
     }
 
 
-def _booster(train: Collection, vali: Collection, target: np.ndarray, settings: dict[str, Any]):
+def booster_of(train: Collection, vali: Collection, target: np.ndarray, settings: dict[str, Any]):
+    """LightGBM's booster of (n,) targets, before its first round; it follows the validation part, too."""
     data = lightgbm().Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
     booster = lightgbm().Booster(settings, data)
     # Features alone: the criterion takes the grades and the queries from the collection.
@@ -157,7 +163,7 @@ def _booster(train: Collection, vali: Collection, target: np.ndarray, settings: 
     return booster
 
 
-def _boost(
+def boost(
     boosters: list,
     combine: Callable[[list[np.ndarray]], np.ndarray],
     vali: Collection,

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
-from gradrank.learning.boosting import (
-    QUERY_LIMIT,
-    BoostedTrees,
-    BoostingParams,
-    _boost,
-    _booster,
-    settings_of,
-)
+from gradrank.learning.boosting import BoostedTrees, BoostingParams, boost, booster_of, settings_of
 from gradrank.learning.model import Callback
 from gradrank.learning.training_part import with_grades_to_order
 
@@ -89,18 +81,8 @@ class LedTrees(BoostedTrees):
     ) -> Self:
         """Raises GradrankError as the other trees do."""
         train = with_grades_to_order(train, cls.name)
-        longest = int(np.diff(train.offsets).max())
-        if cls.ranks_queries and longest > QUERY_LIMIT:
-            raise GradrankError(
-                f"{cls.name}: a training query has {longest:,} documents, and LightGBM's ranking objectives take at "
-                f"most {QUERY_LIMIT:,}; cut the query, or use lambdaloss_trees"
-            )
-        if params.bagging_fraction * train.rows < 1.0:
-            raise GradrankError(
-                f"{cls.name}: bagging_fraction {params.bagging_fraction:g} leaves none of the {train.rows:,} "
-                "training documents to a tree; raise it"
-            )
+        cls.check(train, params)
         ((target, own),) = cls.objectives(train.labels, params)
-        booster = _booster(train, vali, target, settings_of(params, seed % 2**31) | own)
+        booster = booster_of(train, vali, target, settings_of(params, seed % 2**31) | own)
         led = cls.led(booster, train, params, seed)
-        return cls(_boost([led], cls.combine, vali, params, led.watched(callback)))
+        return cls(boost([led], cls.combine, vali, params, led.watched(callback)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.boosting import TREES, BoostingParams
+from gradrank.learning.boosting import LIGHTGBM, TREES, BoostingParams
 from gradrank.learning.led_trees import Following, LedTrees
 from gradrank.learning.model import param, register
 from gradrank.learning.net_params import CUTOFF
@@ -102,6 +102,7 @@ class YetiTrees(LossTrees):
     Params = YetiTreesParams
     summary = "Boosted trees on YetiLoss: neighbours of noisy orders (Lyzhin et al. 2023), LightGBM"
     space = TREES | CUTOFFS | {"draws": Choice((1, 3, 10), "up to CatBoost's permutations")}
+    published = LIGHTGBM | {"draws": 10}
 
     @classmethod
     def forces(

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from gradrank.evaluation.metrics import metric_label
 from gradrank.git import git
 from gradrank.pipeline.init import typed
-from gradrank.report.contents import headline, warnings
+from gradrank.report.contents import headline
 from gradrank.report.tables.numbers import number
-from gradrank.report.tables.summary_tables import read_tables
+from gradrank.report.tables.summary_tables import read_tables, warnings
 from gradrank.results import DataSet, Results
 
 BEST = 5

@@ -12,14 +12,13 @@ from gradrank import results
 from gradrank.data.catalogue import catalogue
 from gradrank.data.stored import COLLECTION
 from gradrank.errors import GradrankError
-from gradrank.evaluation import file_order, short_lists
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.primary import primary_convention
 from gradrank.files import read_json
 from gradrank.git import revision
-from gradrank.report.tables.summary_tables import means, read_tables
+from gradrank.report.tables.summary_tables import means, read_tables, warnings
 from gradrank.report.tables.table import Row
 from gradrank.results import SUMMARY, Results
 
@@ -199,12 +198,6 @@ def _read_dataset(
         notices=notices,
         warnings=warnings(tables, own.name, convention),
     )
-
-
-def warnings(tables: Mapping[str, list[Row]], dataset: str, convention: str) -> list[str]:
-    """What a data set's tables warn of under its primary convention."""
-    short = short_lists.warning(tables.get("short_lists", []), dataset, convention)
-    return list(filter(None, (short, file_order.warning(tables.get("file_order", [])))))
 
 
 def _read_queries(own: results.DataSet, summary: dict[str, Any], convention: str) -> dict[str, "np.ndarray"]:

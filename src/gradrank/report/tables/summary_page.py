@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 
-from gradrank.evaluation import file_order, short_lists
+from gradrank.evaluation import file_order
 from gradrank.evaluation.file_order import CONSTANT
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.measured import best_mean
 from gradrank.report.tables.numbers import best, missing, shown
+from gradrank.report.tables.summary_tables import warnings
 from gradrank.report.tables.table import Row, Table, pipe_table
 from gradrank.report.tables.verdicts import MARKS, counted, explained
 
@@ -18,10 +19,10 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str
     folds = tables["folds"].frame["fold"].n_unique()
     over = "one split" if folds == 1 else f"{folds} folds"
     ties = tables["file_order"].rows
-    said = [short_lists.warning(tables["short_lists"].rows, dataset, convention), file_order.warning(ties)]
+    said = warnings({name: table.rows for name, table in tables.items()}, dataset, convention)
     parts = [
         f"# {dataset}: test results under the `{convention}` convention",
-        *(f"> **Warning.** {each}" for each in said if each),
+        *(f"> **Warning.** {each}" for each in said),
         f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
         "all), ± half the 95% interval (1.96 standard errors over all test queries). Best in bold.",
         _main_table(main, [row for row in ties if row["model"] == CONSTANT]),

@@ -7,10 +7,11 @@ ranks over queries. pr_curve: precision at eleven levels of recall. short_lists:
 file_order: values in file order and in expectation over the orders of equal scores, of a constant score as well.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gradrank.evaluation import file_order, short_lists
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.measured import (
     PAIRED_METRICS,
@@ -206,3 +207,9 @@ def means(main: Iterable[Row], convention: str) -> dict[str, dict[str, float | N
             mean = None if missing(row["mean"]) else round(row["mean"], 4)
             found.setdefault(row["model"], {})[row["metric"]] = mean
     return found
+
+
+def warnings(tables: Mapping[str, list[Row]], dataset: str, convention: str) -> list[str]:
+    """What a data set's tables warn of under its primary convention."""
+    short = short_lists.warning(tables.get("short_lists", []), dataset, convention)
+    return list(filter(None, (short, file_order.warning(tables.get("file_order", [])))))
