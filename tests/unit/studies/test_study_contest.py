@@ -90,6 +90,20 @@ def test_every_two_methods_are_compared(rows):
         assert matrix[row["second"]][row["first"]] == pytest.approx(1 - row["probability"])
 
 
+def test_years_and_the_best_so_far(inputs):
+    """By the publications that models name: RankNet's, and nobody's."""
+    section = next(each for each in build(inputs) if each.id == f"timeline_{TUNED}")
+    (figure,) = section.content
+    found = figure.table.rows
+    years = {row["method"]: row["year"] for row in found}
+    assert years["ranknet_linear"] == 2005 and not {"single_feature", "fusion"} & set(years)
+    assert list(years.values()) == sorted(years.values())
+    assert [row["best"] for row in found] == list(np.maximum.accumulate([row["mean"] for row in found]))
+    last = max(found, key=lambda row: row["mean"])
+    assert f"the best of all years is {last['method']} ({last['year']})" in section.paragraphs[0]
+    assert figure.svg.count("<circle") == len(found)
+
+
 def test_shares_of_the_variance(rows):
     for row in rows[f"variances_{TUNED}"]:
         assert row["queries"] + row["seeds"] + row["tuning"] == pytest.approx(1)

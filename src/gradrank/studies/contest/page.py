@@ -15,6 +15,7 @@ from gradrank.studies.contest.agreement import agreement
 from gradrank.studies.contest.budget import Crossing, crossings, expected_best
 from gradrank.studies.contest.claims import compare_all, in_words, listed
 from gradrank.studies.contest.reading import HEADLINE, Entry, Tried, constant, entries, tried
+from gradrank.studies.contest.timeline import timeline
 from gradrank.studies.kit.study import Figure, Inputs, Section
 from gradrank.tuning.folders import Contest
 
@@ -28,7 +29,7 @@ def build(inputs: Inputs) -> list[Section]:
     for dataset, own in found.items():
         sections += [
             _results(inputs, dataset, own, dataset in frozen),
-            _claims(dataset, own),
+            *_claims(dataset, own),
             _shares(dataset, own),
         ]
         if dataset not in frozen:
@@ -58,13 +59,14 @@ def _results(inputs: Inputs, dataset: str, own: Sequence[Entry], frozen: bool) -
     )
 
 
-def _claims(dataset: str, own: Sequence[Entry]) -> Section:
+def _claims(dataset: str, own: Sequence[Entry]) -> list[Section]:
+    """What may be claimed, and of whole years."""
     runs = {entry.method: entry.runs() for entry in own}
     found = compare_all(runs)
     content = [tables.pairs(dataset, found), tables.probabilities(dataset, list(runs), found)]
-    return Section(
-        f"claims_{dataset}", f"{dataset}: what may be claimed", in_words(found, MEASURE, _naive(own)), content
-    )
+    said = in_words(found, MEASURE, _naive(own))
+    claims = Section(f"claims_{dataset}", f"{dataset}: what may be claimed", said, content)
+    return [claims, *filter(None, [timeline(dataset, own, found)])]
 
 
 def _naive(own: Sequence[Entry]) -> list[tuple[str, str]]:
