@@ -28,14 +28,14 @@ def learned_weights(
     first, with the measures of those scores.
     """
     strengths = sorted(grid, reverse=True)
-    scores = _scored_by_others(held_out, strengths, min(parts, held_out.queries))
+    scores = scored_by_others(held_out, strengths, min(parts, held_out.queries))
     costs = [softmax(each, held_out.labels, held_out.offsets)[0] for each in scores]
     for step, told in enumerate(zip(strengths, costs, scores, strict=True), start=1):
         _report(callback, step, held_out, *told)
     return _path(held_out, strengths[: np.argmin(costs) + 1])[-1]
 
 
-def _scored_by_others(held_out: Collection, strengths: Sequence[float], parts: int) -> np.ndarray:
+def scored_by_others(held_out: Collection, strengths: Sequence[float], parts: int) -> np.ndarray:
     """(l, n) scores at each l2, those of a query by weights from the parts that it is not in."""
     scores = np.empty((len(strengths), held_out.rows))
     for part in range(parts):
