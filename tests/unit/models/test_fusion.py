@@ -175,17 +175,17 @@ def test_a_planted_combination_is_learned():
 
 
 def test_from_chance_alone_the_least_is_learned():
-    """Thirty models without an idea: the held-out cost takes the strongest l2; the cost of learning would the weakest."""
-    told, grid = [], [100.0, 0.1, 1e-4]
-    scores, labels, offsets = planted(3, np.zeros(30), 1.0, (20,) * 15)
-    weak, strong = (fitted("fusion", scores, labels, offsets, l2=l2).weights for l2 in ([1e-4], [100.0]))
+    """Thirty models without an idea: held-out cost takes the strongest l2, the cost of learning would the weakest."""
+    told, grid = [], [100.0, 0.1, 1e-3]
+    scores, labels, offsets = planted(3, np.zeros(30), 1.0, (12,) * 12)
+    weak, strong = (fitted("fusion", scores, labels, offsets, l2=l2).weights for l2 in ([1e-3], [100.0]))
     np.testing.assert_allclose(fitted("fusion", scores, labels, offsets, l2=grid).weights, strong, rtol=1e-6)
     assert np.linalg.norm(weak) > 100 * np.linalg.norm(strong)
-    vali = Collection(scores, labels.astype(np.int32), offsets, np.arange(15))
+    vali = Collection(scores, labels.astype(np.int32), offsets, np.arange(12))
     learned_weights(vali, grid, 5, lambda step, **values: told.append((step, values)))
-    assert [(step, values["l2"]) for step, values in told] == [(1, 100.0), (2, 0.1), (3, 1e-4)]
+    assert [(step, values["l2"]) for step, values in told] == [(1, 100.0), (2, 0.1), (3, 1e-3)]
     costs = [values["vali_loss"] for _, values in told]
-    assert costs == sorted(costs) and costs[0] < costs[2] / 1.2
+    assert costs[0] < costs[1] < costs[2]
 
 
 def test_the_held_out_scores_of_a_query_do_not_know_its_labels():
