@@ -80,6 +80,7 @@ class Fusion(Model):
 
     @classmethod
     def reported(cls, weights: np.ndarray, vali: Collection, callback: Callback) -> np.ndarray:
+        """The weights, after a report of the validation measures that they give."""
         scores = cls.added(vali.features, weights)
         criteria = ("map", "ndcg@10")
         callback(1, **{f"vali_{name}": measure(name, scores, vali.labels, vali.offsets) for name in criteria})
