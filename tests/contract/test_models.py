@@ -29,6 +29,7 @@ from gradrank.learning.selection import measure
 
 # Standard parameter names and what is enough for small data; models without the parameter are left alone.
 QUICK = {"epochs": 15, "rounds": 30, "patience": 30, "passes": 3, "landmarks": 50, "members": 5}
+QUICK |= {"models": ("regression", "listnet")}  # whose scores others are made of
 
 
 def case(cls, *values):

@@ -14,7 +14,7 @@ import pytest
 from gradrank import compiled
 from gradrank.errors import GradrankError
 
-# reciprocal_rank calls gradrank.data.order.order, which is another file's.
+# The compiled part of reciprocal_rank calls gradrank.data.order.order, which is another file's.
 RANKS = """
 import numpy as np
 from gradrank.learning.fusing import reciprocal_rank

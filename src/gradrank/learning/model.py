@@ -57,6 +57,8 @@ class Model(ABC):
     )
     requires: ClassVar[tuple[str, ...]] = ()  # importable packages that a plain install lacks
     extra: ClassVar[str | None] = None  # the optional extra of the package that installs them
+    # True: `fit` learns from `vali`, so that values there judge nothing, and `gradrank tune` has no choice to make.
+    learns_on_validation: ClassVar[bool] = False
     # What `gradrank tune` draws from, by parameter. Lists of numbers that the model itself searches are in it anyway.
     space: ClassVar[Mapping[str, Dimension]] = MappingProxyType({})
     # The first configuration tried, where a default of Params was chosen here: the paper's values, or the library's.

@@ -14,22 +14,32 @@ def with_grades_to_order(train: Collection, model: str) -> Collection:
     AdaRank must not see them: a query that no ranker can improve keeps the highest weight for ever.
     Raises GradrankError where none is left.
     """
-    starts = train.offsets[:-1]
     if train.queries == 0 or train.rows == 0:
         raise GradrankError(f"{model}: the training part has no query; check the fold")
-    mixed = np.maximum.reduceat(train.labels, starts) > np.minimum.reduceat(train.labels, starts)
+    mixed = of_two_grades(train)
     if not mixed.any():
         raise GradrankError(
             f"{model}: no query of the training part has documents of two different grades, so there is no "
             f"order to learn; check the labels, or train on more queries"
         )
-    rows = mixed[train.query_of_row]
+    return of_queries(train, mixed)
+
+
+def of_two_grades(part: Collection) -> np.ndarray:
+    """(q,) whether the query holds documents of two different grades."""
+    starts = part.offsets[:-1]
+    return np.maximum.reduceat(part.labels, starts) > np.minimum.reduceat(part.labels, starts)
+
+
+def of_queries(part: Collection, chosen: np.ndarray) -> Collection:
+    """The queries that (q,) bool `chosen` marks, without pairs."""
+    rows = chosen[part.query_of_row]
     return dataclasses.replace(
-        train,
-        features=train.features[rows],
-        labels=train.labels[rows],
-        offsets=np.r_[0, np.cumsum(np.diff(train.offsets)[mixed])],
-        qids=train.qids[mixed],
+        part,
+        features=part.features[rows],
+        labels=part.labels[rows],
+        offsets=np.r_[0, np.cumsum(np.diff(part.offsets)[chosen])],
+        qids=part.qids[chosen],
         stored_pairs=None,
     )
 

@@ -15,7 +15,7 @@ from gradrank.pipeline.datasets import DataSetParams, OwnDataParams, Section, Sy
 from gradrank.pipeline.evaluation_checks import check_evaluation
 from gradrank.pipeline.params_file import read
 from gradrank.pipeline.studies import StudySettings, check_studies, jobs
-from gradrank.pipeline.variants import Variant, expand
+from gradrank.pipeline.variants import Variant, expand, with_swept_members
 from gradrank.validation import validate
 
 
@@ -190,7 +190,7 @@ def _check_models(
             if entry in models() or any(entry == variant.entry for variant in found.values()):
                 faults.append(f"{path}{entry}: the name is taken; choose another")
         found = expand(variants, path, faults) | found
-    return found
+    return with_swept_members(found)
 
 
 def _check_members(params: Params) -> list[str]:

@@ -9,7 +9,7 @@ their_system: { scores: "runs/fold{fold}.txt" }           # a ranking from elsew
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import chain, product
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from gradrank.errors import nearest
 from gradrank.evaluation.elsewhere import IMPORTED, fault
 from gradrank.learning.model import Model, models
+from gradrank.tuning.spaces import members_parameter
 from gradrank.validation import validate
 
 NAME = r"[a-z][a-z0-9_]*"
@@ -54,6 +55,22 @@ def expand(section: Mapping[str, Any], path: str, faults: list[str]) -> dict[str
             faults.append(f"{where}: a variant's name is lower case letters, digits and _")
         else:
             found |= _variants(str(entry), models()[model], values, where, faults)
+    return found
+
+
+def with_swept_members(variants: Mapping[str, Variant]) -> dict[str, Variant]:
+    """The same; where a model is made of others' scores, a sweep among them stands for all that it sweeps."""
+    entries: dict[str, list[str]] = {}
+    for name, variant in variants.items():
+        entries.setdefault(variant.entry, []).append(name)
+    found = dict(variants)
+    for name, variant in variants.items():
+        if variant.model != IMPORTED and (key := members_parameter(models()[variant.model])):
+            named = [
+                [each] if each in variants else entries.get(each, [each]) for each in variant.params[key]
+            ]
+            own = variant.params | {key: list(chain.from_iterable(named))}
+            found[name] = variant.model_copy(update={"params": own})
     return found
 
 

@@ -61,7 +61,12 @@ def first_configuration(cls: type[Model]) -> dict[str, Any]:
 
 
 def own_grids(cls: type[Model]) -> dict[str, tuple[float, ...]]:
-    """The parameters that list numbers of which the model itself takes the best on validation, and their defaults."""
+    """The parameters that list numbers of which the model itself takes the best on validation, and their defaults.
+
+    Not of a model that learns there: it divides the validation part as a trial would not.
+    """
+    if cls.learns_on_validation:
+        return {}
     return {
         name: field.default for name, field in cls.Params.model_fields.items() if _is_grid(field.annotation)
     }
@@ -75,8 +80,9 @@ def members_parameter(cls: type[Model]) -> str | None:
 
 
 def configurations(cls: type[Model], trials: int) -> int:
-    """How many there are: a model that has nothing to choose has the one."""
-    return trials if space_of(cls) or members_parameter(cls) else 1
+    """How many there are: a model that has nothing to choose, or learns from what would be judged by, has the one."""
+    tuned = not cls.learns_on_validation and (space_of(cls) or members_parameter(cls))
+    return trials if tuned else 1
 
 
 def _is_grid(annotation: Any) -> bool:

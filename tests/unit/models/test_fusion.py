@@ -2,6 +2,8 @@
 
 import json
 import shutil
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -11,14 +13,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import rankdata, zscore
 
+from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
-from gradrank.learning.fusing import reciprocal_rank, z_score
+from gradrank.learning import fusing
+from gradrank.learning.fusing import borda, inverse_square_rank, min_max, reciprocal_rank, z_score
 from gradrank.learning.job import train
-from gradrank.learning.model import models
-from gradrank.models.fusion import Fusion, FusionParams
+from gradrank.learning.model import get_model, models
+from gradrank.learning.selection import measure
+from gradrank.learning.stacking import learned_weights, scored_by_others
+from gradrank.models.fusion import CombSUMParams, LearnedFusionParams
 from gradrank.pipeline import params
 from gradrank.predict import Ranker
 
@@ -42,9 +48,26 @@ def test_z_score_is_scipys_and_zero_where_all_are_equal(queries):
 
 @given(queries, st.floats(0, 100))
 @settings(deadline=None)
-def test_reciprocal_rank_is_scipys_average_rank(queries, k):
-    expected = [1 / (k + rankdata(-own, method="average")) for own in queries]
-    np.testing.assert_allclose(reciprocal_rank(*joined(queries), k), np.concatenate(expected), rtol=1e-14)
+def test_points_of_ranks_are_made_of_scipys_average_rank(queries, k):
+    ranks = [rankdata(-own, method="average") for own in queries]
+    points = {
+        "reciprocal_rank": [1 / (k + own) for own in ranks],
+        "inverse_square_rank": [1 / own**2 for own in ranks],
+        "borda": [len(own) + 1 - own for own in ranks],
+    }
+    for name, expected in points.items():
+        given = getattr(fusing, name)(*joined(queries), *([k] if name == "reciprocal_rank" else []))
+        np.testing.assert_allclose(given, np.concatenate(expected), rtol=1e-14)
+
+
+@given(queries)
+@settings(deadline=None)
+def test_min_max_has_its_ends_and_the_z_scores_distances(queries):
+    scores, offsets = joined(queries)
+    unit = min_max(scores, offsets)
+    for a, b in pairwise(offsets):
+        assert unit[a:b].min() == 0 and unit[a:b].max() == (np.ptp(scores[a:b]) > 0)
+    np.testing.assert_allclose(z_score(unit, offsets), z_score(scores, offsets), atol=1e-12)
 
 
 @given(queries, st.floats(0.01, 1e6), st.floats(-100, 100))
@@ -61,34 +84,149 @@ def test_a_member_without_an_opinion_has_none(value):
     np.testing.assert_allclose(z_score(np.array([0, value]), np.array([0, 2])), np.sign([-value, value]))
 
 
-@pytest.mark.parametrize("method", ["combsum", "rrf"])
-def test_score_is_the_sum_over_members(method):
-    rng = np.random.default_rng(0)
-    features, offsets = rng.normal(size=(30, 3)).astype(np.float32), np.array([0, 10, 11, 30])
-    each = {"combsum": z_score, "rrf": lambda scores, offsets: reciprocal_rank(scores, offsets, 5.0)}[method]
-    expected = sum(each(features[:, m].astype(np.float64), offsets) for m in range(3))
-    model = Fusion(FusionParams(method=method, k=5.0))
-    np.testing.assert_allclose(model.score(features, offsets), expected, rtol=1e-12)
+def drawn(seed=0, sizes=(10, 1, 19), models=3):
+    """(n, m) scores with ties, and their queries' offsets."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(sum(sizes), models)).round(1).astype(np.float32), np.cumsum([0, *sizes])
+
+
+def fitted(name, scores, labels, offsets, **params):
+    """A fusion of `scores`, of a validation part with these labels; its training part has other ones."""
+    qids = np.arange(len(offsets) - 1)
+    vali = Collection(scores, np.asarray(labels, np.int32), np.asarray(offsets, np.int64), qids)
+    train = Collection(-scores, vali.labels[::-1].copy(), vali.offsets, qids)
+    cls = get_model(name)
+    return cls.fit(train, vali, cls.Params(**params), 1, lambda step, **values: None)
+
+
+EQUAL = {
+    "combsum": z_score,
+    "rrf": lambda scores, offsets: reciprocal_rank(scores, offsets, 5.0),
+    "borda": borda,
+}
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_score_is_the_sum_over_models(name):
+    scores, offsets = drawn()
+    expected = sum(EQUAL[name](column.astype(np.float64), offsets) for column in scores.T)
+    model = fitted(name, scores, np.arange(30) % 3, offsets, k=5.0)
+    np.testing.assert_allclose(model.score(scores, offsets), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "points"), [("combmnz", min_max), ("isr", inverse_square_rank)])
+def test_of_one_model_the_sum_is_times_one(name, points):
+    scores, offsets = drawn(models=1)
+    model = fitted(name, scores, np.arange(30) % 3, offsets)
+    expected = points(scores[:, 0].astype(np.float64), offsets)
+    np.testing.assert_array_equal(model.score(scores, offsets), expected)
+
+
+def test_isr_by_hand():
+    scores, offsets = np.array([[3, 1], [2, 9], [1, 0]], np.float32), [0, 3]
+    whole = fitted("isr", scores, [2, 1, 0], offsets).score(scores, np.array(offsets))
+    np.testing.assert_allclose(whole, [2 * (1 + 1 / 4), 2 * (1 / 4 + 1), 2 * (1 / 9 + 1 / 9)])
+    listed = fitted("isr", scores, [2, 1, 0], offsets, depth=1).score(scores, np.array(offsets))
+    np.testing.assert_allclose(listed, [1, 1, 0])
+
+
+def test_combmnz_counts_the_models_that_list_a_document():
+    scores = np.array([[4, 2], [3, 0], [2, 4], [0, 1]], np.float32)
+    model = fitted("combmnz", scores, [2, 1, 0, 0], [0, 4], depth=2)
+    np.testing.assert_allclose(model.score(scores, np.array([0, 4])), [2 * 1.5, 0.75, 1.0, 0.0])
+
+
+@given(queries, st.integers(2, 5))
+@settings(deadline=None)
+def test_borda_of_equal_rankings_is_that_ranking(queries, models):
+    scores, offsets = joined(queries)
+    columns = np.stack([np.exp(scores / (m + 1)) for m in range(models)], axis=1)
+    fused = fitted("borda", columns, np.zeros(len(scores)), offsets).score(columns, offsets)
+    np.testing.assert_array_equal(fused, models * borda(scores, offsets))
+
+
+def test_a_models_weight_is_a_power_of_its_validation_measure():
+    scores, offsets = drawn(sizes=(10,) * 5)
+    labels = (scores @ [3.0, 1.0, 0.1] > 1).astype(int)
+    maps = np.array([measure("map", column, labels, offsets) for column in scores.T])
+    for power in (0.0, 1.0, 3.0):
+        model = fitted("weighted_combsum", scores, labels, offsets, power=power)
+        np.testing.assert_allclose(model.weights, (maps / maps.max()) ** power)
+    assert (fitted("weighted_combsum", scores, 0 * labels, offsets).weights == 1).all(), "nobody has a MAP"
+
+
+def planted(seed, weights, noise, sizes=(20,) * 40):
+    """Models' scores, and grades by thirds of their weighted sum and noise."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(sum(sizes), len(weights))).astype(np.float32)
+    value = scores @ weights + rng.normal(0, noise, len(scores))
+    return scores, np.digitize(value, np.quantile(value, [1 / 3, 2 / 3])), np.cumsum([0, *sizes])
+
+
+def test_a_planted_combination_is_learned():
+    truth = np.array([1.0, 0.5, 0.0, -0.5])
+    model = fitted("fusion", *planted(1, truth, 0.3))
+    learned = model.weights / np.linalg.norm(model.weights)
+    assert learned @ truth / np.linalg.norm(truth) > 0.98
+    scores, labels, offsets = planted(2, truth, 0.3)
+    equal = fitted("combsum", scores, labels, offsets)
+    ndcg = [measure("ndcg@10", each.score(scores, offsets), labels, offsets) for each in (model, equal)]
+    assert ndcg[0] > ndcg[1] + 0.1
+
+
+def test_from_chance_alone_the_least_is_learned():
+    """Thirty models without an idea: held-out cost takes the strongest l2, the cost of learning would the weakest."""
+    told, grid = [], [100.0, 0.1, 1e-3]
+    scores, labels, offsets = planted(3, np.zeros(30), 1.0, (12,) * 12)
+    weak, strong = (fitted("fusion", scores, labels, offsets, l2=l2).weights for l2 in ([1e-3], [100.0]))
+    np.testing.assert_allclose(fitted("fusion", scores, labels, offsets, l2=grid).weights, strong, rtol=1e-6)
+    assert np.linalg.norm(weak) > 100 * np.linalg.norm(strong)
+    vali = Collection(scores, labels.astype(np.int32), offsets, np.arange(12))
+    learned_weights(vali, grid, 5, lambda step, **values: told.append((step, values)))
+    assert [(step, values["l2"]) for step, values in told] == [(1, 100.0), (2, 0.1), (3, 1e-3)]
+    costs = [values["vali_loss"] for _, values in told]
+    assert costs[0] < costs[1] < costs[2]
+
+
+def test_the_held_out_scores_of_a_query_do_not_know_its_labels():
+    """Each half is scored by what the other gave, so the first half's do not change with the first half's labels."""
+    scores, labels, offsets = planted(4, np.array([1.0, 0.0]), 0.5, (10,) * 8)
+    vali = Collection(scores, labels.astype(np.int32), offsets, np.arange(8))
+    even = np.repeat(np.arange(8) % 2 == 0, 10)
+    others = replace(vali, labels=np.where(even, vali.labels[::-1], vali.labels))
+    first, second = (scored_by_others(each, [1.0, 0.01], 2) for each in (vali, others))
+    np.testing.assert_array_equal(first[:, even], second[:, even])
+    assert (first[:, ~even] != second[:, ~even]).all()
+
+
+def test_too_few_queries_with_an_order_leave_the_weights_equal():
+    scores, offsets = drawn()
+    assert (fitted("fusion", scores, np.r_[np.arange(10), np.zeros(20)], offsets).weights == 1).all()
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """A small artificial collection with both members trained on fold 2, and their fusion."""
+    """A small artificial collection with both members trained on fold 2, their sum, and their learned fusion."""
     folder = tmp_path_factory.mktemp("study")
     generate("net", 20, 10, 1, folder / "raw")
+    trained(folder)
+    return folder
+
+
+def trained(folder):
     data = folder / "synthetic_net"
     parse(folder / "raw", data, seed=1, dataset="synthetic_net")
     for member in MEMBERS:
         train(member, data, 2, {}, 7, folder / "results" / member / "fold2")
-    fuse(folder, "fusion")
-    return folder
+    for name in ("combsum", "fusion"):
+        fuse(folder, name, model=name)
 
 
-def fuse(folder, out, members="results", **changes):
+def fuse(folder, out, members="results", model="combsum", **changes):
     values = {"models": list(MEMBERS)} | changes
     where = folder / members if members else None
     train(
-        "fusion",
+        model,
         folder / "synthetic_net",
         2,
         values,
@@ -101,13 +239,32 @@ def fuse(folder, out, members="results", **changes):
 
 def test_a_fused_score_adds_the_members_scores_of_that_document(study):
     columns = [pl.read_parquet(study / "results" / name / "fold2/scores.parquet") for name in MEMBERS]
-    fused = pl.read_parquet(study / "results/fusion/fold2/scores.parquet")
+    fused = pl.read_parquet(study / "results/combsum/fold2/scores.parquet")
     assert fused["split"].equals(columns[0]["split"])
     for split, queries in (("train", 12), ("vali", 4), ("test", 4)):
         offsets = np.arange(0, 10 * queries + 1, 10)
         own = [column.filter(split=split)["score"].to_numpy() for column in columns]
         expected = sum(z_score(scores.astype(np.float32).astype(np.float64), offsets) for scores in own)
         np.testing.assert_allclose(fused.filter(split=split)["score"], expected, rtol=1e-12)
+
+
+def test_the_test_parts_labels_decide_nothing(study, tmp_path):
+    """The same collection with the grades of fold 2's test part in reverse: the same weights, from job to job."""
+    shutil.copytree(study / "raw", tmp_path / "raw")
+    tested = tmp_path / "raw/S1.txt"
+    lines = [line.partition(" ") for line in tested.read_text().splitlines()]
+    others = reversed([grade for grade, _, _ in lines])
+    tested.write_text("".join(f"{grade} {rest}\n" for grade, (_, _, rest) in zip(others, lines, strict=True)))
+    fetched = read_json(tmp_path / "raw/fetched.json")
+    fetched["files"]["S1.txt"] = {"sha256": sha256(tested), "bytes": tested.stat().st_size}
+    write_json(tmp_path / "raw/fetched.json", fetched)
+    trained(tmp_path)
+    first, second = (folder / "results/fusion/fold2" for folder in (study, tmp_path))
+    assert read_json(first / "spec.json")["data_sha256"] != read_json(second / "spec.json")["data_sha256"]
+    for name in ("model/fusion.json", "scores.parquet"):
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+    weights = read_json(first / "model/fusion.json")["weights"]
+    assert len(weights) == len(MEMBERS) and weights[0] != weights[1]
 
 
 def test_a_trained_fusion_ranks_new_data_without_the_study(study, tmp_path):
@@ -168,7 +325,7 @@ def checked(listed, members):
 def test_a_study_with_fusion_names_its_members():
     assert checked(["fusion", *MEMBERS], list(MEMBERS)).members("fusion") == MEMBERS
     assert checked(list(MEMBERS), ["lambdamart", "xendcg"]).model_names() == sorted(MEMBERS)
-    assert "fusion" in checked("all", list(FusionParams().models)).model_names()
+    assert "fusion" in checked("all", list(LearnedFusionParams().models)).model_names()
 
 
 @pytest.mark.parametrize(
@@ -184,7 +341,8 @@ def test_members_that_cannot_be_are_faults(members, said):
 
 
 def test_every_default_member_is_a_model_of_a_plain_install():
-    assert all(not models()[name].requires for name in FusionParams().models)
+    named = {*CombSUMParams().models, *LearnedFusionParams().models}
+    assert all(not models()[name].requires for name in named)
 
 
 def test_a_member_that_is_not_installed_is_a_fault(monkeypatch):

@@ -120,6 +120,16 @@ def test_all_is_every_entry_of_models_and_no_study_s_variants():
     assert params.model("deep") is models()["ranksvm"]
 
 
+def test_a_sweep_among_a_fusions_models_stands_for_all_its_variants():
+    swept = ("lambdamart-num_leaves=7", "lambdamart-num_leaves=15")
+    sweep = {"lambdamart": {"num_leaves": [7, 15]}}
+    for models_of in (["ranksvm", "lambdamart"], ["ranksvm", *swept]):
+        params = study(sweep | {"combsum": {"models": models_of}}, ["combsum"])
+        assert params.members("combsum") == tuple(params.models["combsum"].params["models"])
+        assert params.members("combsum") == ("ranksvm", *swept)
+    assert set(swept) < set(study(sweep).members("fusion")), "its default names lambdamart"
+
+
 def test_an_entry_or_one_of_its_variants_may_be_listed():
     sweep = {"lambdamart": {"num_leaves": [7, 15]}}
     assert len(study(sweep, ["lambdamart"]).model_names()) == 2

@@ -7,7 +7,14 @@ import pytest
 
 from gradrank.learning.model import ModelParams, get_model, models, param
 from gradrank.learning.space import Choice, Integer, LogUniform, Uniform
-from gradrank.tuning.spaces import configuration, configurations, first_configuration, own_grids, space_of
+from gradrank.tuning.spaces import (
+    configuration,
+    configurations,
+    first_configuration,
+    members_parameter,
+    own_grids,
+    space_of,
+)
 
 SEED, DATASET = 2005, "mq2007"
 
@@ -41,7 +48,7 @@ def test_draws_lie_in_the_space_and_fill_it():
 def test_every_configuration_is_one_of_the_model(name):
     """What is drawn can be trained: checked as params.yaml is, and told apart in JSON."""
     cls = get_model(name)
-    among = ("ranksvm", "mart", "listnet") if name == "fusion" else ()
+    among = ("ranksvm", "mart", "listnet") if members_parameter(cls) else ()
     for each in drawn(name, count=20, among=among):
         assert cls.Params.model_validate(json.loads(json.dumps(each)))
 
@@ -68,7 +75,7 @@ def test_a_grid_that_holds_zero_has_no_logarithm():
 
 def test_a_fusion_is_made_of_the_contests_own_methods():
     among = tuple("abcdefgh")
-    found = [each["models"] for each in drawn("fusion", among=among)]
+    found = [each["models"] for each in drawn("combsum", among=among)]
     assert found[0] == list(among)
     assert {len(each) for each in found[1:]} == {2, 3, 4, 5, 6}
     assert all(each == sorted(set(each)) and set(each) <= set(among) for each in found)
@@ -76,4 +83,11 @@ def test_a_fusion_is_made_of_the_contests_own_methods():
 
 def test_a_model_with_nothing_to_choose_has_one_configuration():
     assert configurations(get_model("single_feature"), 16) == 1
-    assert configurations(get_model("lambdarank"), 16) == configurations(get_model("fusion"), 16) == 16
+    assert configurations(get_model("lambdarank"), 16) == configurations(get_model("borda"), 16) == 16
+
+
+def test_who_learns_from_what_is_judged_by_is_not_tuned():
+    """A trial would be judged by the queries that it has learned: the first is the model with all its own choices."""
+    cls = get_model("fusion")
+    assert configurations(cls, 16) == 1 and not space_of(cls)
+    assert configuration(cls, SEED, DATASET, 1, 0, ("ranksvm", "mart")) == {"models": ["ranksvm", "mart"]}

@@ -280,12 +280,12 @@ def test_a_fusion_is_tuned_on_what_the_others_chose(data, tmp_path):
     contest, among = Contest(tmp_path), ("ranknet_linear", "regression")
     for name in among:
         select(tuned(data, contest.tuned("synthetic_net", name).fold(1).folder, name))
-    own = contest.tuned("synthetic_net", "fusion").fold(1)
+    own = contest.tuned("synthetic_net", "combsum").fold(1)
     with pytest.raises(GradrankError, match=r"name those that are tuned, each in .*<method>/fold1: --among"):
-        tuned(data, own.folder, "fusion")
+        tuned(data, own.folder, "combsum")
     with pytest.raises(GradrankError, match=r"tune listnet first"):
-        tuned(data, own.folder, "fusion", Plan(2, 2, ("listnet",)))
-    found = pl.read_parquet(tuned(data, own.folder, "fusion", Plan(2, 2, among)).trials_path)
+        tuned(data, own.folder, "combsum", Plan(2, 2, ("listnet",)))
+    found = pl.read_parquet(tuned(data, own.folder, "combsum", Plan(2, 2, among)).trials_path)
     assert found["error"].null_count() == 4
-    members = [get_model("fusion").Params.model_validate_json(text).models for text in found["params"]]
+    members = [get_model("combsum").Params.model_validate_json(text).models for text in found["params"]]
     assert members[0] == among
