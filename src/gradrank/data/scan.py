@@ -14,6 +14,7 @@ from gradrank.data.tokens import (
     NEWLINE,
     NINE,
     NOT_A_NUMBER,
+    ONE,
     SPACE,
     ZERO,
     decimal,
@@ -27,6 +28,7 @@ from gradrank.data.tokens import (
     past,
     same_bytes,
     short_decimal,
+    six_places,
     skip_blanks,
     to_float32,
     token_end,
@@ -38,7 +40,6 @@ QID, DOCID, INC, PROB = (
     np.uint64(int.from_bytes(key, "little")) for key in (b"qid:", b"docid", b"inc", b"prob")
 )
 OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW, LATE_IS_FULL, RARE_VALUE = range(8)
-ONE = np.uint64(1)
 HIGHEST_GRADE = 31  # gains are 2^grade - 1; LightGBM's table of gains ends here too
 
 
@@ -168,16 +169,21 @@ def features(buffer, i, last, sparse, columns, row, nulls):
             return BAD_NUMBER, np.int64(first), last, nulls
         at += ONE
         last = number
-        value, end = short_decimal(buffer, np.int64(at))
-        if end > np.int64(at):
+        millionths = six_places(buffer, at)
+        if millionths >= 0:
+            columns[np.uint64(number - 1), row] = millionths / 1e6  # rounds once
+            at += np.uint64(8)
+            continue
+        value, end = short_decimal(buffer, at)
+        if end > at:
             columns[np.uint64(number - 1), row] = value
-            at = np.uint64(end)
-        elif is_null(buffer, end):
+            at = end
+        elif is_null(buffer, np.int64(at)):
             columns[np.uint64(number - 1), row] = np.nan
             nulls += 1
             at += np.uint64(4)
         else:
-            return RARE_VALUE, end, number, nulls
+            return RARE_VALUE, np.int64(at), number, nulls
     return OK if sparse or last == len(columns) else SHORT_ROW, np.int64(at), last, nulls
 
 
@@ -206,8 +212,8 @@ def estimate(buffer, span):
     """The number at a span of a comment: (float64, NaN if it is none; rounding as of `decimal`)."""
     if span[0] < 0:
         return np.nan, EXACT
-    value, end = short_decimal(buffer, span[0])
-    if end == span[1]:
+    value, end = short_decimal(buffer, np.uint64(span[0]))
+    if end == np.uint64(span[1]):
         return value, EXACT
     value, _, rounding = decimal(buffer, span[0])
     return (np.nan if rounding == NOT_A_NUMBER else value), rounding

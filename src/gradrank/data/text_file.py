@@ -55,10 +55,14 @@ class Source:
         breaks = np.flatnonzero(np.diff(queries) != 1) + 1
         firsts, lasts = queries[np.r_[0, breaks]], queries[np.r_[breaks - 1, len(queries) - 1]]
         filled, view = 0, memoryview(buffer)
-        with self.text.file.open("rb") as stream:
+        with self.text.file.open("rb", buffering=0) as stream:  # which costs a third where queries lie apart
             for start, stop in zip(self.starts[firsts].tolist(), self.stops[lasts].tolist(), strict=True):
                 stream.seek(start)
-                filled += stream.readinto(view[filled : filled + stop - start])
+                end = filled + stop - start
+                while filled < end:
+                    if not (count := stream.readinto(view[filled:end])):
+                        raise GradrankError(f"{self.path}: became shorter while it was read")
+                    filled += count
         buffer[size] = tokens.NEWLINE
         return buffer[: size + (buffer[size - 1] != tokens.NEWLINE)]
 
