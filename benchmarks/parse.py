@@ -178,7 +178,9 @@ def compare(file: Path, small: Path, repeats: int) -> None:
         own[name] = speeds
         columns = "".join(
             f"{speed:{w}.0f}{mine / speed:13.1f}x"
-            for mine, speed, w in zip(own[LIKE.get(name, "scan_letor")], speeds, (8, 11), strict=True)
+            for mine, speed, w in zip(
+                own.get(LIKE.get(name, "scan_letor"), (np.nan, np.nan)), speeds, (8, 11), strict=True
+            )
         )
         print(f"{name:14}{columns}{max(peak):10.0f}", flush=True)
 

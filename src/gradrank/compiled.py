@@ -43,8 +43,8 @@ def compiled(
 
     Constants that the function uses must stand in a file of compiled functions themselves. nogil: other threads
     run meanwhile. reassociated: sums are taken in the order that fills the registers, the same for one instruction set.
-    lent: it makes no arrays, and those it gets live longer than its call; so their uses are not counted, which for a call
-    that reads one number takes longer than to read it.
+    lent: it makes no arrays, and those it gets live longer than its call; so their uses are not counted, which takes
+    longer than to read a number.
     """
     if function is None:
         return partial(compiled, nogil=nogil, reassociated=reassociated, lent=lent)

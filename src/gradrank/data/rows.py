@@ -8,7 +8,7 @@ import numpy as np
 
 from gradrank.data import scan, tokens
 from gradrank.data.compressed import lines
-from gradrank.data.text_file import BYTE_ORDER_MARK, Source, mark_length
+from gradrank.data.text_file import BYTE_ORDER_MARK, Source, mark_length, room
 from gradrank.data.usual_form import usual_form
 from gradrank.errors import GradrankError
 
@@ -79,7 +79,7 @@ def read_rows(
     n = counts.sum()
     features = np.zeros((width, n), np.float32) if sparse else np.empty((width, n), np.float32)
     labels, estimates = np.empty(n, np.int16), np.empty((2, n))
-    docids, ends = np.empty(len(text), np.uint8), np.zeros(n + 1, np.int32)
+    docids, ends = room("docids", len(text)), np.zeros(n + 1, np.int32)
     start = mark_length(text) if source.starts[queries[0]] == 0 else 0
     form = usual_form(0 if sparse else width)
     code, capacity = scan.LATE_IS_FULL, 2 * n + width

@@ -1,5 +1,6 @@
 """One text file of ranking data: where its queries are, and which line of it is wrong."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,9 @@ from gradrank.errors import GradrankError
 BLOCK_BYTES = 4 << 20  # the longest line
 STEP_BYTES = 1 << 20  # read at once: what a processor's cache holds
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+_rooms = threading.local()
 
 
 class TextIds(GradrankError):
@@ -49,9 +53,12 @@ class Source:
         return self.stops - self.starts + self.rows * width * 4
 
     def read(self, queries: np.ndarray) -> np.ndarray:
-        """The bytes of the queries at these ascending positions, uint8, ending with a newline; a buffer of `tokens`."""
-        size = (self.stops[queries] - self.starts[queries]).sum()
-        buffer = np.empty(size + 1 + tokens.SPARE, np.uint8)
+        """The bytes of the queries at these ascending positions, uint8, ending with a newline; a buffer of `tokens`.
+
+        It is the thread's own and holds them until its next call: a new one would cost more than to read into it.
+        """
+        size = int((self.stops[queries] - self.starts[queries]).sum())
+        buffer = room("text", size + 1 + tokens.SPARE)
         breaks = np.flatnonzero(np.diff(queries) != 1) + 1
         firsts, lasts = queries[np.r_[0, breaks]], queries[np.r_[breaks - 1, len(queries) - 1]]
         filled, view = 0, memoryview(buffer)
@@ -77,6 +84,15 @@ class Source:
         return bad_line(self.text, self.stops[queries[k]] - ends[k] + position, expected)
 
 
+def room(name: str, size: int) -> np.ndarray:
+    """The thread's own array of that name, of at least `size` bytes."""
+    held = getattr(_rooms, name, None)
+    if held is None or len(held) < size:
+        held = np.empty(size, np.uint8)
+        setattr(_rooms, name, held)
+    return held
+
+
 def survey(
     text: Plain, numbers: bool, known: dict[str, int] | None = None, most_rows: int | None = None
 ) -> Source:
@@ -88,8 +104,9 @@ def survey(
     TextIds for a query id that is no whole number.
     """
     runs, highest, whole = [], 0, False
+    found = np.empty((BLOCK_BYTES // 8 + 1, 5), np.int64)  # once: the shortest row has eight bytes
     for offset, buffer in _blocks(text):
-        qids, starts, rows, number = _heads(text, offset, buffer, numbers, known)
+        qids, starts, rows, number = _heads(text, offset, buffer, found, numbers, known)
         highest = max(highest, number)
         runs.append((qids, starts, rows))
         if most_rows is not None and _joined(runs)[2][:-1].sum() >= most_rows:
@@ -123,10 +140,14 @@ def survey_any(texts: Sequence[Plain], numbers: bool) -> list[Source]:
 
 
 def _heads(
-    text: Plain, offset: int, buffer: np.ndarray, numbers: bool, known: dict[str, int] | None
+    text: Plain,
+    offset: int,
+    buffer: np.ndarray,
+    runs: np.ndarray,
+    numbers: bool,
+    known: dict[str, int] | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """The runs of rows of one query in a block: ids, starts in the file, rows; with `numbers` the highest feature's."""
-    runs = np.empty((len(buffer) // 8 + 1, 5), np.int64)
     start = 0 if offset else mark_length(buffer)
     code, position, count, highest = scan.heads(buffer, start, known is not None, numbers, runs)
     if code != scan.OK:
@@ -177,6 +198,9 @@ def _blocks(text: Plain) -> Iterator[tuple[int, np.ndarray]]:
 def _check_end(text: Plain, size: int) -> None:
     """A last row without newline was cut off if its `#docid = ..` comment is shorter than that before it."""
     with text.file.open("rb") as stream:
+        stream.seek(size - 1)
+        if stream.read(1) == b"\n":
+            return
         stream.seek(max(0, size - BLOCK_BYTES))
         before, last = ([b"", *stream.read().rsplit(b"\n", 2)])[-2:]
     comments = [line.partition(b"#")[2].split() for line in (before, last)]
