@@ -37,16 +37,19 @@ KEPT_SECONDS = 30 * 24 * 3600.0  # without use
 
 
 def compiled(
-    function: Callable | None = None, *, nogil: bool = False, reassociated: bool = False
+    function: Callable | None = None, *, nogil: bool = False, reassociated: bool = False, lent: bool = False
 ) -> Callable:
     """Decorator: compile a function at its first call with each combination of types, kept on disk.
 
     Constants that the function uses must stand in a file of compiled functions themselves. nogil: other threads
     run meanwhile. reassociated: sums are taken in the order that fills the registers, the same for one instruction set.
+    lent: it makes no arrays, and those it gets live longer than its call; so their uses are not counted, which takes
+    longer than to read a number.
     """
     if function is None:
-        return partial(compiled, nogil=nogil, reassociated=reassociated)
-    dispatcher = numba.njit(nogil=nogil, fastmath={"reassoc"} if reassociated else False)(function)
+        return partial(compiled, nogil=nogil, reassociated=reassociated, lent=lent)
+    fastmath = {"reassoc"} if reassociated else False
+    dispatcher = numba.njit(nogil=nogil, fastmath=fastmath, _nrt=not lent)(function)
     dispatcher._cache = MachineCode(function)
     return dispatcher
 

@@ -9,9 +9,11 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gradrank import compiled
+from gradrank.data.tokens import skip_blanks
 from gradrank.errors import GradrankError
 
 # The compiled part of reciprocal_rank calls gradrank.data.order.order, which is another file's.
@@ -217,3 +219,11 @@ def test_all_that_compiled_functions_use_is_in_the_digest():
             body = [node for statement in function.body for node in ast.walk(statement)]
             used = {node.id for node in body if isinstance(node, ast.Name)} & set(origin)
             assert {origin[name] for name in used} <= marked, (module, function.name)
+
+
+def test_lent_arrays_are_neither_kept_nor_lost():
+    text = np.full(1000, ord(" "), np.uint8)
+    text[-1] = ord("\n")
+    before = sys.getrefcount(text)
+    assert [skip_blanks(text, start) for start in range(999)] == [999] * 999
+    assert sys.getrefcount(text) == before

@@ -1,6 +1,7 @@
 """New data to rank, some whole queries at a time: LETOR or SVMlight text, or Parquet."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,8 +55,8 @@ def _text_batches(path: Path, width: int, missing: "Missing") -> Iterator[Batch]
         rows = read_rows(source, queries, width, sparse, missing)
         offsets = np.r_[0, np.cumsum(source.rows[queries])]
         docids = [
-            bytes(rows.text[a:b]).decode(errors="backslashreplace") if b > a else None
-            for a, b in rows.docids.tolist()
+            bytes(rows.docids[a:b]).decode(errors="backslashreplace") if b > a else None
+            for a, b in pairwise(rows.ends.tolist())
         ]
         yield Batch(rows.features.T, offsets, source.ids[queries], docids)
 

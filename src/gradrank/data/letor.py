@@ -31,7 +31,6 @@ import polars as pl
 import pyarrow as pa
 from polars.io.plugins import register_io_source
 
-from gradrank.data import scan
 from gradrank.data.compressed import Plain
 from gradrank.data.rows import Missing, Rows, first_row, read_rows
 from gradrank.data.text_file import Source, survey
@@ -162,10 +161,9 @@ def text_frame(
 
 
 def _docids(source: Source, rows: Rows) -> pa.Array:
-    data, offsets = scan.gather(rows.text, rows.docids)
-    present = np.packbits(rows.docids[:, 0] >= 0, bitorder="little")
-    buffers = [pa.py_buffer(present), pa.py_buffer(offsets), pa.py_buffer(data)]
-    docids = pa.Array.from_buffers(pa.string(), len(rows.docids), buffers)
+    present = np.packbits(np.diff(rows.ends) > 0, bitorder="little")
+    buffers = [pa.py_buffer(present), pa.py_buffer(rows.ends), pa.py_buffer(rows.docids)]
+    docids = pa.Array.from_buffers(pa.string(), len(rows.labels), buffers)
     try:
         docids.validate(full=True)
     except pa.ArrowInvalid:

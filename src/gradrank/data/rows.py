@@ -8,7 +8,8 @@ import numpy as np
 
 from gradrank.data import scan, tokens
 from gradrank.data.compressed import lines
-from gradrank.data.text_file import BYTE_ORDER_MARK, Source, mark_length
+from gradrank.data.text_file import BYTE_ORDER_MARK, Source, mark_length, room
+from gradrank.data.usual_form import usual_form
 from gradrank.errors import GradrankError
 
 # What a missing value becomes: the least value, or the mean, of its feature in its query; 0; or it stays NaN.
@@ -17,19 +18,20 @@ Missing = Literal["least", "mean", "zero", "keep"]
 
 @dataclass(frozen=True)
 class Rows:
-    """Parsed rows and the text that they are from.
+    """Parsed rows.
 
-    features: (d, n) float32; labels: (n,) int16; qids: (n,) int64; docids: (n, 2) int64, the bytes in `text`,
-    start -1 without one; inc, prob: (n,) float64, NaN where unknown; text: uint8.
+    features: (d, n) float32; labels: (n,) int16; qids: (n,) int64; docids: uint8, their bytes one after the other, and
+    ends: (n + 1,) int32, where they begin and end, nothing between without one; inc, prob: (n,) float64, NaN where
+    unknown.
     """
 
     features: np.ndarray
     labels: np.ndarray
     qids: np.ndarray
     docids: np.ndarray
+    ends: np.ndarray
     inc: np.ndarray
     prob: np.ndarray
-    text: np.ndarray
 
 
 class FirstRow(NamedTuple):
@@ -73,31 +75,32 @@ def read_rows(
     Raises GradrankError at the first bad line.
     """
     text = source.read(queries)
-    buffer = text if text[-1] == tokens.NEWLINE else np.append(text, np.uint8(tokens.NEWLINE))
     counts = source.rows[queries]
     n = counts.sum()
     features = np.zeros((width, n), np.float32) if sparse else np.empty((width, n), np.float32)
-    labels, docids = np.empty(n, np.int16), np.empty((n, 2), np.int64)
-    inc, prob = np.empty(n), np.empty(n)
+    labels, estimates = np.empty(n, np.int16), np.empty((2, n))
+    docids, ends = room("docids", len(text)), np.zeros(n + 1, np.int32)
     start = mark_length(text) if source.starts[queries[0]] == 0 else 0
+    form = usual_form(0 if sparse else width)
     code, capacity = scan.LATE_IS_FULL, 2 * n + width
     while code == scan.LATE_IS_FULL:
         late = np.empty((capacity, 4), np.int64)
         code, position, number, nulls, late_count = scan.rows(
-            buffer, start, sparse, features, labels, docids, inc, prob, late
+            text, start, sparse, form, features, labels, docids, ends, estimates, late
         )
         capacity *= 8
     if code != scan.OK:
         raise source.error(queries, position, _expected(code, number, width, sparse))
     for column, row, first, end in late[:late_count]:
-        value = float(bytes(buffer[first:end]))
+        value = float(bytes(text[first:end]))
         if column < width:
             features[column, row] = np.clip(value, -tokens.LARGEST, tokens.LARGEST)
         else:
-            (inc, prob)[column - width][row] = value
+            estimates[column - width, row] = value
     if nulls:
         fill(features, counts, missing)
-    return Rows(features, labels, np.repeat(source.qids[queries], counts), docids, inc, prob, text)
+    qids = np.repeat(source.qids[queries], counts)
+    return Rows(features, labels, qids, docids[: ends[-1]].copy(), ends, *estimates)
 
 
 def fill(features: np.ndarray, counts: np.ndarray, missing: Missing) -> None:

@@ -1,6 +1,6 @@
 """LETOR and SVMlight text to arrays: one pass over the bytes, every token checked, compiled.
 
-A buffer is a uint8 array that ends with a newline, so that no loop over a token can leave it.
+Buffers are what they are in `tokens`.
 """
 
 import numpy as np
@@ -8,16 +8,13 @@ import numpy as np
 from gradrank.compiled import compiled
 from gradrank.data.tokens import (
     COLON,
-    DOT,
     EXACT,
     HASH,
-    LEAST_POWER,
-    MINUS,
     NEAR,
     NEWLINE,
     NINE,
     NOT_A_NUMBER,
-    POWERS,
+    ONE,
     SPACE,
     ZERO,
     decimal,
@@ -30,63 +27,74 @@ from gradrank.data.tokens import (
     may_round_otherwise,
     past,
     same_bytes,
+    short_decimal,
     six_places,
     skip_blanks,
     to_float32,
     token_end,
     unsigned,
 )
+from gradrank.data.usual_form import is_usual, usual_values
 
-QID, DOCID, INC, PROB = (np.frombuffer(word, np.uint8) for word in (b"qid:", b"docid", b"inc", b"prob"))
+QID, DOCID, INC, PROB = (
+    np.uint64(int.from_bytes(key, "little")) for key in (b"qid:", b"docid", b"inc", b"prob")
+)
 OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW, LATE_IS_FULL, RARE_VALUE = range(8)
-ONE = np.uint64(1)
 HIGHEST_GRADE = 31  # gains are 2^grade - 1; LightGBM's table of gains ends here too
 
 
-@compiled(nogil=True)
-def heads(buffer, line_starts, qids, last_numbers, names):
-    """Reads `<grade> qid:<query>` of each line: qids (lines,) int64, -1 where a line has no row.
+@compiled(nogil=True, lent=True)
+def heads(buffer, i, text_ids, numbers, runs):
+    """Reads `<grade> qid:<query>` of each line of the whole lines from i on: the runs of rows of one query.
 
-    last_numbers: (lines,) int64, filled with the number of each row's last feature (0 without any); may be
-    empty, which skips that. names: (lines, 2) int64, filled with the bytes of each query's id, which may then be any
-    text: `qids` has the same number for neighbouring rows of one id, 0, 1, ..; empty: ids are whole numbers.
-    Returns (code, position), position being the byte that code complains of.
+    runs: (capacity, 5) int64, filled with query id, start of the first row's line, rows, and the bytes of the id, start
+    and end; len(buffer) // 8 + 1 of them are enough. text_ids: ids may be any text and differ by their bytes; their
+    column is then 0. numbers: find the highest feature number of these rows, else 0.
+    Returns (code, position, runs filled, highest number), position being the byte that code complains of.
     """
-    run, before = -1, (0, 0)
-    for line in range(len(line_starts)):
-        i = skip_blanks(buffer, line_starts[line])
-        qids[line] = -1
+    count = highest = 0
+    while i < len(buffer):
+        line, i = i, skip_blanks(buffer, i)
         if buffer[i] == NEWLINE or buffer[i] == HASH:
+            i = line_end(buffer, i) + 1
             continue
         i = skip_blanks(buffer, token_end(buffer, i))
-        start = i
-        i = past(buffer, i, QID)
+        start, i = i, past(buffer, i, QID, 4)
         if i < 0:
-            return BAD_QID, start
-        if len(names):
-            end = token_end(buffer, i)
-            if run < 0 or not same_bytes(buffer, before, (i, end)):
-                run += 1
-            before = i, end
-            names[line] = before
-            value = run
-        else:
-            value, end = unsigned(buffer, i)
+            return BAD_QID, start, count, highest
+        value, end = (0, token_end(buffer, i)) if text_ids else unsigned(buffer, i)
         if end == i or not ends_token(buffer[end]):
-            return BAD_QID, start
-        qids[line] = value
-        if len(last_numbers):
-            last_numbers[line] = last_number(buffer, end)
-    return OK, 0
+            return BAD_QID, start, count, highest
+        if text_ids:
+            same = count > 0 and same_bytes(buffer, (runs[count - 1, 3], runs[count - 1, 4]), (i, end))
+        else:
+            same = count > 0 and runs[count - 1, 0] == value
+        if not same:
+            runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3], runs[count, 4] = (
+                value,
+                line,
+                0,
+                i,
+                end,
+            )
+            count += 1
+        runs[count - 1, 2] += 1
+        if numbers:
+            highest = max(highest, last_number(buffer, end))
+        i = line_end(buffer, end) + 1
+    return OK, 0, count, highest
 
 
-@compiled(nogil=True)
-def rows(buffer, start, sparse, columns, labels, docids, inc, prob, late):
-    """Reads the rows of the whole lines from `start` on.
+@compiled(nogil=True, lent=True)
+def rows(buffer, i, sparse, form, columns, labels, docids, ends, estimates, late):
+    """Reads the rows of the whole lines from i on.
 
-    columns: (d, n) float32, all zero if sparse; labels: (n,) int16; docids: (n, 2) int64, the bytes of each
-    docid, start -1 without one; inc, prob: (n,) float64, NaN without one. `NULL` becomes NaN in `columns`.
+    columns: (d, n) float32, all zero if sparse; labels: (n,) int16; docids: uint8, as long as the buffer, filled with
+    the docids' bytes one after the other, and ends: (n + 1,) int32 beginning with 0, with where each ends, nowhere
+    further without one; estimates: (2, n) float64, inc and prob, NaN without one. `NULL` becomes NaN in `columns`.
     Dense rows must number their features 1..d; sparse ones may leave some out, which are 0.
+
+    form: the arrays of `usual_form` for dense rows, of no features for others.
 
     late: (capacity, 4) int64, filled with the few numbers whose rounding needs more than 64 bits, as (column,
     row, start, end), with column d for `inc` and d + 1 for `prob`.
@@ -94,8 +102,8 @@ def rows(buffer, start, sparse, columns, labels, docids, inc, prob, late):
     Returns (code, position, number, nulls, late_count): number is that of the last good feature before the
     byte at `position` that `code` complains of; nulls counts the NULL values.
     """
+    least, spread, places = form
     row = nulls = late_count = 0
-    i = start
     while i < len(buffer):
         i = skip_blanks(buffer, i)
         if buffer[i] == NEWLINE or buffer[i] == HASH:
@@ -108,7 +116,11 @@ def rows(buffer, start, sparse, columns, labels, docids, inc, prob, late):
             return BAD_GRADE, i, 0, nulls, late_count
         labels[row] = np.int16(value)
         end = token_end(buffer, skip_blanks(buffer, end))  # past the qid, which `heads` has checked
-        code, i, number, nulls = features(buffer, end, 0, sparse, columns, row, nulls)
+        number = 0
+        if is_usual(buffer, end, least, spread):
+            usual_values(buffer, end, places, columns, row)
+            end, number = end + len(least), len(places)
+        code, i, number, nulls = features(buffer, end, number, sparse, columns, row, nulls)
         while code == RARE_VALUE:
             value, end, rounding = decimal(buffer, i)
             if rounding == NOT_A_NUMBER:
@@ -120,19 +132,24 @@ def rows(buffer, start, sparse, columns, labels, docids, inc, prob, late):
             code, i, number, nulls = features(buffer, end, number, sparse, columns, row, nulls)
         if code != OK:
             return code, i, number, nulls, late_count
-        i, late_count = comment(buffer, i, len(columns), docids, inc, prob, row, late, late_count)
+        docid, numbers, i = comment(buffer, i)
+        ends[row + 1] = copied(buffer, docid, docids, ends[row])
+        for k in range(2):
+            estimates[k, row], rounding = estimate(buffer, numbers[k])
+            if rounding == NEAR:
+                late[late_count] = len(columns) + k, row, numbers[k][0], numbers[k][1]
+                late_count += 1
         row += 1
         i = line_end(buffer, i) + 1
     return OK, 0, 0, nulls, late_count
 
 
-@compiled(nogil=True)
+@compiled(nogil=True, lent=True)
 def features(buffer, i, last, sparse, columns, row, nulls):
     """Reads a row's features after number `last`, from i on: (code, position, number, nulls), as `rows` has them.
 
     With OK, `position` is that of the row's comment or end; with RARE_VALUE, that of the value of feature
-    `number`, left to the caller for its form. The common forms are written out: a call of a function with a loop
-    counts the uses of its arrays, which takes longer than to read a value.
+    `number`, left to the caller for its form.
     """
     at, row = np.uint64(i), np.uint64(row)  # unsigned: an index that may be negative costs a test a byte
     while True:
@@ -151,57 +168,58 @@ def features(buffer, i, last, sparse, columns, row, nulls):
         if not in_order or buffer[at] != COLON or not 1 <= at - first <= 9:
             return BAD_NUMBER, np.int64(first), last, nulls
         at += ONE
-        first, last = at, number
-        millionths = six_places(buffer, np.int64(at))
+        last = number
+        millionths = six_places(buffer, at)
         if millionths >= 0:
-            columns[np.uint64(number - 1), row] = millionths / 1e6  # rounds once, as below
+            columns[np.uint64(number - 1), row] = millionths / 1e6  # rounds once
             at += np.uint64(8)
             continue
-        if is_null(buffer, np.int64(at)):
+        value, end = short_decimal(buffer, at)
+        if end > at:
+            columns[np.uint64(number - 1), row] = value
+            at = end
+        elif is_null(buffer, np.int64(at)):
             columns[np.uint64(number - 1), row] = np.nan
             nulls += 1
             at += np.uint64(4)
-            continue
-        negative = buffer[at] == MINUS
-        if negative:
-            at += ONE
-        mantissa, start = 0, at
-        while ZERO <= buffer[at] <= NINE:
-            mantissa = mantissa * 10 + (buffer[at] - ZERO)
-            at += ONE
-        digits, places = np.int64(at - start), 0
-        if buffer[at] == DOT:
-            at += ONE
-            start = at
-            while ZERO <= buffer[at] <= NINE:
-                mantissa = mantissa * 10 + (buffer[at] - ZERO)
-                at += ONE
-            places = np.int64(at - start)
-        if not 1 <= digits + places <= 15 or (buffer[at] != SPACE and buffer[at] != NEWLINE):
-            return RARE_VALUE, np.int64(first), number, nulls
-        value = mantissa / POWERS[places - LEAST_POWER]  # both exact, so that this rounds once
-        columns[np.uint64(number - 1), row] = -value if negative else value
+        else:
+            return RARE_VALUE, np.int64(at), number, nulls
     return OK if sparse or last == len(columns) else SHORT_ROW, np.int64(at), last, nulls
 
 
-@compiled(nogil=True)
-def comment(buffer, i, width, docids, inc, prob, row, late, late_count):
-    """Reads the row's `#docid = <id> inc = <x> prob = <p>`, which may stand at i: (position, late_count)."""
-    docids[row, 0], docids[row, 1], i = field(buffer, i + 1, DOCID) if buffer[i] == HASH else (-1, -1, i)
-    for column, key, values in ((width, INC, inc), (width + 1, PROB, prob)):
-        start, end, i = field(buffer, i, key)
-        values[row] = np.nan
-        if start >= 0:
-            value, end, rounding = decimal(buffer, start)
-            if rounding != NOT_A_NUMBER:
-                values[row] = value
-            if rounding == NEAR:
-                late[late_count] = column, row, start, end
-                late_count += 1
-    return i, late_count
+@compiled(nogil=True, lent=True)
+def comment(buffer, i):
+    """The row's `#docid = <id> inc = <x> prob = <p>`, which may stand at i: (docid, (inc, prob), position behind them),
+    each the start and end of its word, -1 and -1 without one."""
+    docid, i = field(buffer, i + 1, DOCID, 5) if buffer[i] == HASH else ((-1, -1), i)
+    inc, i = field(buffer, i, INC, 3)
+    prob, i = field(buffer, i, PROB, 4)
+    return docid, (inc, prob), i
 
 
-@compiled(nogil=True)
+@compiled(nogil=True, lent=True)
+def copied(buffer, span, target, at):
+    """Copies the bytes of a span to target[at:]: where they end there."""
+    to = np.uint64(at)
+    for k in range(np.uint64(span[0]), np.uint64(span[1])):
+        target[to] = buffer[k]
+        to += ONE
+    return np.int32(to)
+
+
+@compiled(nogil=True, lent=True)
+def estimate(buffer, span):
+    """The number at a span of a comment: (float64, NaN if it is none; rounding as of `decimal`)."""
+    if span[0] < 0:
+        return np.nan, EXACT
+    value, end = short_decimal(buffer, np.uint64(span[0]))
+    if end == np.uint64(span[1]):
+        return value, EXACT
+    value, _, rounding = decimal(buffer, span[0])
+    return (np.nan if rounding == NOT_A_NUMBER else value), rounding
+
+
+@compiled(nogil=True, lent=True)
 def fill_missing(columns, offsets, by_mean):
     """NaN becomes the least value of that feature among the query's documents, or their mean; 0 where all are NaN.
 
@@ -223,16 +241,3 @@ def fill_missing(columns, offsets, by_mean):
             for row in range(offsets[query], offsets[query + 1]):
                 if np.isnan(values[row]):
                     values[row] = filling
-
-
-@compiled(nogil=True)
-def gather(buffer, spans):
-    """The bytes of the spans one after the other, and their (n + 1,) int32 offsets."""
-    offsets = np.zeros(len(spans) + 1, np.int32)
-    for k in range(len(spans)):
-        offsets[k + 1] = offsets[k] + spans[k, 1] - spans[k, 0]
-    data = np.empty(offsets[-1], np.uint8)
-    for k in range(len(spans)):
-        for i in range(spans[k, 1] - spans[k, 0]):
-            data[offsets[k] + i] = buffer[spans[k, 0] + i]
-    return data, offsets

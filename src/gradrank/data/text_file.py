@@ -1,5 +1,6 @@
 """One text file of ranking data: where its queries are, and which line of it is wrong."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,12 @@ from gradrank.data import scan, tokens
 from gradrank.data.compressed import Plain
 from gradrank.errors import GradrankError
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 4 << 20  # the longest line
+STEP_BYTES = 1 << 20  # read at once: what a processor's cache holds
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+_rooms = threading.local()
 
 
 class TextIds(GradrankError):
@@ -48,16 +53,25 @@ class Source:
         return self.stops - self.starts + self.rows * width * 4
 
     def read(self, queries: np.ndarray) -> np.ndarray:
-        """The bytes of the queries at these ascending positions, uint8."""
-        buffer = np.empty((self.stops[queries] - self.starts[queries]).sum(), np.uint8)
+        """The bytes of the queries at these ascending positions, uint8, ending with a newline; a buffer of `tokens`.
+
+        It is the thread's own and holds them until its next call: a new one would cost more than to read into it.
+        """
+        size = int((self.stops[queries] - self.starts[queries]).sum())
+        buffer = room("text", size + 1 + tokens.SPARE)
         breaks = np.flatnonzero(np.diff(queries) != 1) + 1
         firsts, lasts = queries[np.r_[0, breaks]], queries[np.r_[breaks - 1, len(queries) - 1]]
         filled, view = 0, memoryview(buffer)
-        with self.text.file.open("rb") as stream:
+        with self.text.file.open("rb", buffering=0) as stream:  # which costs a third where queries lie apart
             for start, stop in zip(self.starts[firsts].tolist(), self.stops[lasts].tolist(), strict=True):
                 stream.seek(start)
-                filled += stream.readinto(view[filled : filled + stop - start])
-        return buffer
+                end = filled + stop - start
+                while filled < end:
+                    if not (count := stream.readinto(view[filled:end])):
+                        raise GradrankError(f"{self.path}: became shorter while it was read")
+                    filled += count
+        buffer[size] = tokens.NEWLINE
+        return buffer[: size + (buffer[size - 1] != tokens.NEWLINE)]
 
     def error_at(self, query: int, message: str) -> GradrankError:
         """The error for the first row of the query at this position."""
@@ -68,6 +82,15 @@ class Source:
         ends = np.cumsum(self.stops[queries] - self.starts[queries])
         k = np.searchsorted(ends[:-1], position, side="right")
         return bad_line(self.text, self.stops[queries[k]] - ends[k] + position, expected)
+
+
+def room(name: str, size: int) -> np.ndarray:
+    """The thread's own array of that name, of at least `size` bytes."""
+    held = getattr(_rooms, name, None)
+    if held is None or len(held) < size:
+        held = np.empty(size, np.uint8)
+        setattr(_rooms, name, held)
+    return held
 
 
 def survey(
@@ -81,13 +104,11 @@ def survey(
     TextIds for a query id that is no whole number.
     """
     runs, highest, whole = [], 0, False
-    for offset, buffer, line_starts in _lines(text):
-        if offset == 0:
-            line_starts[0] = mark_length(buffer)
-        qids, last_numbers = _heads(text, offset, buffer, line_starts, numbers, known)
-        highest = max(highest, last_numbers.max(initial=0))
-        rows = qids >= 0
-        runs.append(_join(qids[rows], line_starts[rows] + offset, np.ones(rows.sum(), np.int64)))
+    found = np.empty((BLOCK_BYTES // 8 + 1, 5), np.int64)  # once: the shortest row has eight bytes
+    for offset, buffer in _blocks(text):
+        qids, starts, rows, number = _heads(text, offset, buffer, found, numbers, known)
+        highest = max(highest, number)
+        runs.append((qids, starts, rows))
         if most_rows is not None and _joined(runs)[2][:-1].sum() >= most_rows:
             break
     else:
@@ -119,13 +140,16 @@ def survey_any(texts: Sequence[Plain], numbers: bool) -> list[Source]:
 
 
 def _heads(
-    text: Plain, offset: int, buffer: np.ndarray, line_starts: np.ndarray, numbers: bool, known: dict | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """The qid of each line of a block, -1 without a row, and with `numbers` the last feature's number."""
-    qids = np.empty(len(line_starts), np.int64)
-    last_numbers = np.zeros(len(line_starts) if numbers else 0, np.int64)
-    spans = np.empty((0 if known is None else len(line_starts), 2), np.int64)
-    code, position = scan.heads(buffer, line_starts, qids, last_numbers, spans)
+    text: Plain,
+    offset: int,
+    buffer: np.ndarray,
+    runs: np.ndarray,
+    numbers: bool,
+    known: dict[str, int] | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """The runs of rows of one query in a block: ids, starts in the file, rows; with `numbers` the highest feature's."""
+    start = 0 if offset else mark_length(buffer)
+    code, position, count, highest = scan.heads(buffer, start, known is not None, numbers, runs)
     if code != scan.OK:
         is_text = bytes(buffer[position : position + 5]).startswith(b"qid:") and not tokens.ends_token(
             buffer[position + 4]
@@ -134,14 +158,11 @@ def _heads(
             expected = "a whole number as query id (`text_ids=True`: ids are text)"
             raise TextIds(str(bad_line(text, offset + position, expected)))
         raise bad_line(text, offset + position, "qid:<query> after the grade")
+    qids, starts, rows = runs[:count, :3].T.copy()
     if known is not None:
-        rows = np.flatnonzero(qids >= 0)
-        firsts = rows[np.unique(qids[rows], return_index=True)[1]]
-        numbers_of_runs = [
-            known.setdefault(_decoded(text, offset, buffer, *spans[line]), len(known) + 1) for line in firsts
-        ]
-        qids[rows] = np.array(numbers_of_runs, np.int64)[qids[rows]]
-    return qids, last_numbers
+        names = (_decoded(text, offset, buffer, *span) for span in runs[:count, 3:].tolist())
+        qids = np.array([known.setdefault(name, len(known) + 1) for name in names], np.int64)
+    return qids, starts + offset, rows, highest
 
 
 def _decoded(text: Plain, offset: int, buffer: np.ndarray, start: int, stop: int) -> str:
@@ -156,30 +177,32 @@ def _named(qids: np.ndarray, known: dict[str, int]) -> list[str]:
     return [names[qid - 1] for qid in qids.tolist()]
 
 
-def _lines(text: Plain) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Blocks of whole lines: (offset in the file, bytes ending with a newline, where lines start in them)."""
-    buffer, offset, left = np.empty(BLOCK_BYTES + 1, np.uint8), 0, 0
+def _blocks(text: Plain) -> Iterator[tuple[int, np.ndarray]]:
+    """Blocks of whole lines: (offset in the file, bytes ending with a newline)."""
+    block, offset, left = bytearray(BLOCK_BYTES + 1 + tokens.SPARE), 0, 0
+    buffer = np.frombuffer(block, np.uint8)
     with text.file.open("rb") as stream:
-        while count := stream.readinto(buffer[left:BLOCK_BYTES]):
+        while count := stream.readinto(buffer[left : min(left + STEP_BYTES, BLOCK_BYTES)]):
             left += count
-            ends = np.flatnonzero(buffer[:left] == tokens.NEWLINE)
-            if len(ends):
-                used = ends[-1] + 1
-                yield offset, buffer[:used], np.r_[0, ends[:-1] + 1]
+            if used := block.rfind(b"\n", 0, left) + 1:
+                yield offset, buffer[:used]
                 buffer[: left - used] = buffer[used:left].copy()
                 offset, left = offset + used, left - used
             elif left == BLOCK_BYTES:
                 raise bad_line(text, offset, f"text with lines shorter than {BLOCK_BYTES >> 20} MiB")
     if left:
         buffer[left] = tokens.NEWLINE
-        yield offset, buffer[: left + 1], np.zeros(1, np.int64)
+        yield offset, buffer[: left + 1]
 
 
 def _check_end(text: Plain, size: int) -> None:
     """A last row without newline was cut off if its `#docid = ..` comment is shorter than that before it."""
     with text.file.open("rb") as stream:
+        stream.seek(size - 1)
+        if stream.read(1) == b"\n":
+            return
         stream.seek(max(0, size - BLOCK_BYTES))
-        before, last = ([b"", *stream.read().split(b"\n")])[-2:]
+        before, last = ([b"", *stream.read().rsplit(b"\n", 2)])[-2:]
     comments = [line.partition(b"#")[2].split() for line in (before, last)]
     if last and comments[0] and comments[0][0].startswith(b"docid") and len(comments[1]) < len(comments[0]):
         raise line_error(text, size, "the file is cut off: no newline, and less comment than the line before")

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.matrix_vector import times, transposed_times
+from gradrank.learning.matrix_vector import centred_times, transposed_centred_times
 from gradrank.learning.model import Callback
 from gradrank.learning.nets import Net, standardisation
 
@@ -21,34 +21,42 @@ def best_linear(
     A step of the callback is one value of l2, strongest first.
     """
     mean, scale = standardisation(train.features)
-    features = train.features - mean
-    features /= scale  # in place: float64 features are the largest thing in memory
-    path = l2_path(features, train.labels, train.offsets, loss, grid)
+    path = l2_path(train.features, train.labels, train.offsets, loss, grid, mean, scale)
     nets = ((Net([weights[:, None]], [np.zeros(1)], mean, scale), cost) for weights, cost in path)
     candidates = (Candidate(net, cost, net.scores(vali.features)) for net, cost in nets)
     return best_of(candidates, vali, select_by, callback).kept
 
 
 def l2_path(
-    features: np.ndarray, labels: np.ndarray, offsets: np.ndarray, loss: Loss, grid: Sequence[float]
+    features: np.ndarray,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    loss: Loss,
+    grid: Sequence[float],
+    mean: np.ndarray | float = 0.0,
+    scale: np.ndarray | float = 1.0,
 ) -> Iterator[tuple[np.ndarray, float]]:
     """((d,) float64 weights, cost) for each l2 of `grid`, strongest first, each starting from the last.
 
+    X are the features less `mean`, over `scale`, both (d,): computed as they are read, for a standardised copy in
+    float64 would be the largest thing in memory.
     Minimises cost(Xw) / cost(0) + l2/2 |w|^2 (L-BFGS, Liu & Nocedal 1989). Dividing by the cost of no ranking
     at all makes one grid serve every loss and size of data. The cost yielded is the first term alone.
-    features: (n, d), best standardised: the penalty treats all weights alike.
+    features: (n, d); X is best standardised: the penalty treats all weights alike.
     loss: (scores, labels, offsets) -> cost, (n,) gradient; its cost of zero scores must be positive.
     """
     from scipy.optimize import minimize
 
-    features = np.ascontiguousarray(features, dtype=np.float64)
+    features = np.ascontiguousarray(features)
     weights = np.zeros(features.shape[1])
+    mean = np.broadcast_to(np.asarray(mean, np.float64), weights.shape).copy()
     unranked, _ = loss(np.zeros(len(labels)), labels, offsets)
 
     def objective(weights: np.ndarray, l2: float) -> tuple[float, np.ndarray]:
-        cost, gradient = loss(times(features, weights), labels, offsets)
+        cost, gradient = loss(centred_times(features, mean, weights / scale), labels, offsets)
+        slope = transposed_centred_times(features, mean, gradient) / scale
         penalty = l2 / 2.0 * (weights @ weights)
-        return cost / unranked + penalty, transposed_times(features, gradient) / unranked + l2 * weights
+        return cost / unranked + penalty, slope / unranked + l2 * weights
 
     for l2 in sorted(grid, reverse=True):
         # An objective known to 1e-9 of itself: MAP is then within 1e-4 of where it would settle.

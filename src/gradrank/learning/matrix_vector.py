@@ -32,3 +32,25 @@ def transposed_times(matrix, vector):
         for j in range(len(out)):
             out[j] += vector[i] * matrix[i, j]
     return out
+
+
+@compiled(reassociated=True)
+def centred_times(matrix, mean, vector):
+    """(n,) float64 (M - mean) v, M (n, m), without a copy of M."""
+    out = np.zeros(len(matrix))
+    for i in range(len(matrix)):
+        total = 0.0
+        for j in range(len(vector)):
+            total += (matrix[i, j] - mean[j]) * vector[j]
+        out[i] = total
+    return out
+
+
+@compiled
+def transposed_centred_times(matrix, mean, vector):
+    """(m,) float64 (M - mean)^T v, likewise."""
+    out = np.zeros(matrix.shape[1])
+    for i in range(len(matrix)):
+        for j in range(len(out)):
+            out[j] += vector[i] * (matrix[i, j] - mean[j])
+    return out

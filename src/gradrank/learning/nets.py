@@ -114,8 +114,18 @@ def log1p(features: np.ndarray, limit: float | None) -> np.ndarray:
 def standardisation(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(d,) float64 mean and standard deviation of the features; a constant feature gets scale 1."""
     mean = features.mean(axis=0, dtype=np.float64)
-    scale = features.std(axis=0, dtype=np.float64)
+    scale = np.sqrt(squared_deviations(features, mean) / len(features))
     return mean, np.where(scale > 0.0, scale, 1.0)
+
+
+@compiled
+def squared_deviations(features, mean):
+    """(d,) float64 sums over the rows, in their order, as NumPy's std has them, but without its copy in float64."""
+    out = np.zeros(features.shape[1])
+    for i in range(len(features)):
+        for j in range(len(out)):
+            out[j] += (features[i, j] - mean[j]) ** 2
+    return out
 
 
 def standardised(features: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from gradrank.data import text_file as source
 from gradrank.data.compressed import Plain
 from gradrank.data.parse import parse
 from gradrank.data.rows import read_rows
+from gradrank.data.usual_form import is_usual, usual_form, usual_values
 from gradrank.errors import GradrankError
 from gradrank.files import sha256
 
@@ -214,6 +215,38 @@ def test_any_character_in_a_six_decimal_value_is_read_as_python_reads_it(tmp_pat
                 written(tmp_path, DENSE + line)
         elif expected is not None and expected < float(LARGEST):
             assert matrix(written(tmp_path, DENSE + line))[-1, 0] == np.float32(expected)
+
+
+@pytest.mark.parametrize("width", [1, 9, 10, 99, 101])
+def test_a_row_in_the_usual_form_is_read_as_any_other(width):
+    draw = random.Random(width)
+    values = [f"{draw.randrange(10)}.{draw.randrange(10**6):06d}" for _ in range(width)]
+    text = "".join(f" {number}:{value}" for number, value in enumerate(values, start=1))
+    least, spread, places = usual_form(width)
+    buffer = np.frombuffer(("2 qid:1" + text + "\n" + "9" * 40).encode(), np.uint8)[:-40]
+    columns = np.empty((width, 2), np.float32)
+    assert is_usual(buffer, 7, least, spread)
+    usual_values(buffer, 7, places, columns, 1)
+    assert bits(columns[:, 1]).tolist() == bits([float(value) for value in values]).tolist()
+    for other in (
+        text[1:] + " ",
+        text + "0",
+        text + "." + " ",
+        text[:-1] + " ",
+        text[:-1],
+        text + " 1:0.000000",
+    ):
+        buffer = np.frombuffer((other + "\n").encode(), np.uint8)
+        assert is_usual(buffer, 0, least, spread) == other.startswith(text + " ")
+    for place in range(len(text)):  # neighbours in ASCII of what stands there, of a digit, of none
+        for character in {chr(ord(text[place]) + 1), chr(ord(text[place]) - 1), "/", ":", "\x80", "\xff"} - {
+            text[place]
+        }:
+            buffer = np.frombuffer(
+                (text[:place] + character + text[place + 1 :] + "\n").encode("latin-1"), np.uint8
+            )
+            digit = spread[place] == 9 and character in "0123456789"
+            assert is_usual(buffer, 0, least, spread) == digit
 
 
 def test_values_beyond_float32_become_its_largest(tmp_path):

@@ -81,8 +81,21 @@ def test_factored_gradient_is_the_sum_over_pairs(data, sigma, ties):
     np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("width", [0.0, 2.0, 39.9, 40.1, 900.0])
+@pytest.mark.parametrize("sigma", [0.5, 1.0])
+def test_long_queries_whose_pairs_are_added_up_by_their_odds(width, sigma):
+    _, labels, offsets = drawn(sizes=(70, 11, 12, 1, 40))
+    scores = np.random.default_rng(1).uniform(0, width / sigma, len(labels)) - 5e3
+    for a, b in pairwise(offsets):
+        scores[[a, b - 1]] = -5e3, width / sigma - 5e3
+    cost, gradient = ranknet(scores, labels, offsets, sigma=sigma)
+    expected_cost, expected = pair_by_pair(scores, labels, offsets, sigma)
+    assert cost == pytest.approx(expected_cost, rel=1e-12)
+    np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-11)
+
+
 def test_ranknet_gradient_by_finite_differences():
-    scores, labels, offsets = drawn()
+    scores, labels, offsets = drawn(sizes=(5, 1, 20, 4))
     for ties in (False, True):
         _, gradient = ranknet(scores, labels, offsets, sigma=1.5, ties=ties)
         for i, step in enumerate(np.eye(len(scores)) * 1e-5):

@@ -51,6 +51,17 @@ def test_l2_path_goes_from_strong_to_weak_and_fits_ever_closer():
     assert costs[0] < 1.0  # better than no ranking
 
 
+def test_features_are_standardised_as_they_are_read():
+    train = drawn(1)
+    shifted = train.features * np.float32(1e-3) + np.float32(7)
+    mean, scale = standardisation(shifted)
+    columns = shifted, train.labels, train.offsets, ranknet, (0.1,)
+    ((weights, cost),) = l2_path(*columns, mean, scale)
+    ((expected, same_cost),) = l2_path((shifted - mean) / scale, *columns[1:])
+    np.testing.assert_allclose(weights, expected, rtol=1e-6)
+    assert cost == pytest.approx(same_cost, rel=1e-9)
+
+
 def test_linear_ranknet_finds_the_direction():
     model = RankNetLinear.fit(drawn(2), drawn(3), RankNetLinear.Params(), 0, silent)
     weights = model.net.weights[0][:, 0]
