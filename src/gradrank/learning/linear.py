@@ -1,6 +1,7 @@
 """Linear rankers trained to convergence: any smooth convex loss on scores, L-BFGS, L2 from a grid."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from gradrank.learning.matrix_vector import times, transposed_times
 from gradrank.learning.model import Callback
 from gradrank.learning.nets import Net, standardisation
 
-Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[float, np.ndarray]]
+Loss = Callable[[np.ndarray, Any, np.ndarray], tuple[float, np.ndarray]]
 
 
 def best_linear(
@@ -23,27 +24,27 @@ def best_linear(
     mean, scale = standardisation(train.features)
     features = train.features - mean
     features /= scale  # in place: float64 features are the largest thing in memory
-    path = l2_path(features, train.labels, train.offsets, loss, grid)
+    path = l2_path(features, train.targets, train.offsets, loss, grid)
     nets = ((Net([weights[:, None]], [np.zeros(1)], mean, scale), cost) for weights, cost in path)
     candidates = (Candidate(net, cost, net.scores(vali.features)) for net, cost in nets)
     return best_of(candidates, vali, select_by, callback).kept
 
 
 def l2_path(
-    features: np.ndarray, labels: np.ndarray, offsets: np.ndarray, loss: Loss, grid: Sequence[float]
+    features: np.ndarray, labels: Any, offsets: np.ndarray, loss: Loss, grid: Sequence[float]
 ) -> Iterator[tuple[np.ndarray, float]]:
     """((d,) float64 weights, cost) for each l2 of `grid`, strongest first, each starting from the last.
 
     Minimises cost(Xw) / cost(0) + l2/2 |w|^2 (L-BFGS, Liu & Nocedal 1989). Dividing by the cost of no ranking
     at all makes one grid serve every loss and size of data. The cost yielded is the first term alone.
-    features: (n, d), best standardised: the penalty treats all weights alike.
+    features: (n, d), best standardised: the penalty treats all weights alike. labels: what `loss` wants as such.
     loss: (scores, labels, offsets) -> cost, (n,) gradient; its cost of zero scores must be positive.
     """
     from scipy.optimize import minimize
 
     features = np.ascontiguousarray(features, dtype=np.float64)
     weights = np.zeros(features.shape[1])
-    unranked, _ = loss(np.zeros(len(labels)), labels, offsets)
+    unranked, _ = loss(np.zeros(len(features)), labels, offsets)
 
     def objective(weights: np.ndarray, l2: float) -> tuple[float, np.ndarray]:
         cost, gradient = loss(times(features, weights), labels, offsets)

@@ -4,16 +4,17 @@ Compiled loops: a step is too small to pay for a call into torch.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from gradrank.compiled import compiled
 from gradrank.data.collection import Collection
-from gradrank.data.pairs import crucial_pairs, pair_counts
+from gradrank.data.pairs import Pairs, crucial_pairs, pair_counts
 from gradrank.errors import GradrankError
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.losses.lambdarank import ndcg_swap
-from gradrank.learning.losses.ranknet import factored
+from gradrank.learning.losses.ranknet import factored, listed
 from gradrank.learning.model import Callback
 from gradrank.learning.nets import Net, standardisation, standardised
 
@@ -43,21 +44,22 @@ def train_stochastic(
     """
     mean, scale = standardisation(train.features)
     x = standardised(train.features, mean, scale).astype(np.float64)
-    rows, offsets = np.arange(train.rows), train.offsets
-    pairs = pair_counts(train.labels, offsets, ties)
-    if by_pair:
-        rows = pair_rows(train.labels, offsets, ties)
-        offsets = np.arange(0, len(rows) + 1, 2)
-        pairs = np.ones(len(offsets) - 1, np.int64)
-    shares = np.ones_like(pairs) if by_ndcg else pairs
+    targets = train.targets
+    of = (
+        _of_grades(targets, train.offsets, ties, by_pair)
+        if targets is train.labels
+        else _given(targets, train, by_pair)
+    )
+    shares = np.ones_like(of.pairs) if by_ndcg else of.pairs
     rng = np.random.default_rng(seed)
     layers = initial_layers(x.shape[1], hidden, rng)
 
     def candidates() -> Iterator[Candidate]:
         rate, previous = learning_rate, np.inf
         for epoch in range(1, epochs + 1):
-            steps = rng.permutation(len(offsets) - 1)
-            cost = descend(x, train.labels, rows, offsets, shares, steps, *layers, rate, sigma, ties, by_ndcg)
+            steps = rng.permutation(len(of.offsets) - 1)
+            own = (x, train.labels, of.rows, of.offsets, shares, steps)
+            cost = descend(*own, *layers, rate, sigma, ties, by_ndcg, of.listed)
             net = _net(layers, mean, scale)
             scores = net.scores(vali.features)
             if not (np.isfinite(cost) and np.isfinite(scores).all()):
@@ -71,6 +73,49 @@ def train_stochastic(
             previous = cost
 
     return best_of(candidates(), vali, select_by, callback).kept
+
+
+class Listed(NamedTuple):
+    """A list of pairs, group after group: group g has starts[g]:starts[g+1], whose documents are counted within it."""
+
+    starts: np.ndarray
+    better: np.ndarray
+    worse: np.ndarray
+    target: np.ndarray
+    weight: np.ndarray
+
+
+class Groups(NamedTuple):
+    """What a step is taken along: documents rows[offsets[g]:offsets[g+1]], whose pairs, by weight, are `pairs`.
+
+    listed: the pairs; None: those of the grades.
+    """
+
+    rows: np.ndarray
+    offsets: np.ndarray
+    pairs: np.ndarray
+    listed: Listed | None = None
+
+
+def _of_grades(labels: np.ndarray, offsets: np.ndarray, ties: bool, by_pair: bool) -> Groups:
+    if not by_pair:
+        return Groups(np.arange(len(labels)), offsets, pair_counts(labels, offsets, ties))
+    rows = pair_rows(labels, offsets, ties)
+    return Groups(rows, np.arange(0, len(rows) + 1, 2), np.ones(len(rows) // 2, np.int64))
+
+
+def _given(pairs: Pairs, train: Collection, by_pair: bool) -> Groups:
+    ends = [end.astype(np.int64) for end in (pairs.better, pairs.worse)]
+    if by_pair:
+        starts, each = np.arange(len(pairs) + 1), np.zeros(len(pairs), np.int64)
+        listed = Listed(starts, each, each + 1, pairs.target, pairs.weight)
+        return Groups(np.stack(ends, axis=1).ravel(), 2 * starts, np.ones(len(pairs)), listed)
+    starts = np.searchsorted(pairs.query, np.arange(train.queries + 1))
+    local = (end - train.offsets[pairs.query] for end in ends)
+    weights = np.bincount(pairs.query, pairs.weight, train.queries)
+    return Groups(
+        np.arange(train.rows), train.offsets, weights, Listed(starts, *local, pairs.target, pairs.weight)
+    )
 
 
 def pair_rows(labels: np.ndarray, offsets: np.ndarray, ties: bool) -> np.ndarray:
@@ -97,12 +142,14 @@ def _net(layers: tuple[np.ndarray, ...], mean: np.ndarray, scale: np.ndarray) ->
 
 
 @compiled
-def descend(x, labels, rows, offsets, shares, steps, weights, biases, output, rate, sigma, ties, by_ndcg):
+def descend(
+    x, labels, rows, offsets, shares, steps, weights, biases, output, rate, sigma, ties, by_ndcg, pairs=None
+):
     """One step of size `rate` on each group of documents rows[offsets[g]:offsets[g+1]], g in `steps`.
 
     x: (n, d) float64. shares: what each group's gradient is divided by. weights (d, h), biases (h,) and
     output (h,) change in place; with h = 0 the scorer is linear, output (d,). Returns the groups' costs, each
-    taken before the group's own step, divided by the sum of `shares`.
+    taken before the group's own step, divided by the sum of `shares`. pairs: Listed; None: those of the grades.
     """
     cost = 0.0
     for group in steps:
@@ -113,7 +160,12 @@ def descend(x, labels, rows, offsets, shares, steps, weights, biases, output, ra
         for i in range(len(members)):
             for k in range(len(output)):
                 scores[i] += last[i, k] * output[k]
-        if by_ndcg:
+        if pairs is not None:
+            own = slice(pairs.starts[group], pairs.starts[group + 1])
+            group_cost, slope = listed(
+                scores, pairs.better[own], pairs.worse[own], pairs.target[own], pairs.weight[own], sigma
+            )
+        elif by_ndcg:
             swap = ndcg_swap(scores, labels[members], own)
             group_cost, slope = factored(scores, labels[members], own, sigma, ties, swap)
         else:

@@ -14,6 +14,36 @@ def with_grades_to_order(train: Collection, model: str) -> Collection:
     AdaRank must not see them: a query that no ranker can improve keeps the highest weight for ever.
     Raises GradrankError where none is left.
     """
+    return dataclasses.replace(_kept(train, _mixed(train, model)), pair_source=None)
+
+
+def with_pairs_to_order(train: Collection, model: str) -> Collection:
+    """The same for a model that learns from `train.targets`: the queries that have a pair.
+
+    Raises GradrankError where no pair says which document is the better one.
+    """
+    return _kept(train, queries_to_order(train, model))
+
+
+def queries_to_order(train: Collection, model: str) -> np.ndarray:
+    """(q,) whether a query has a pair: documents of two different grades, or where a user gave the pairs, one of these.
+
+    Raises GradrankError where no pair says which document is the better one.
+    """
+    source = train.pair_source
+    if source is None or not source.given:
+        return _mixed(train, model)
+    pairs = source.read()
+    if not (pairs.target > 0.5).any():
+        raise GradrankError(
+            f"{model}: no pair given of the training part says which document is the better one; check the queries of "
+            "the file that `pairs` names, or the split"
+        )
+    return np.bincount(pairs.query, minlength=train.queries) > 0
+
+
+def _mixed(train: Collection, model: str) -> np.ndarray:
+    """(q,) whether a query holds two different grades."""
     starts = train.offsets[:-1]
     if train.queries == 0 or train.rows == 0:
         raise GradrankError(f"{model}: the training part has no query; check the fold")
@@ -23,14 +53,18 @@ def with_grades_to_order(train: Collection, model: str) -> Collection:
             f"{model}: no query of the training part has documents of two different grades, so there is no "
             f"order to learn; check the labels, or train on more queries"
         )
-    rows = mixed[train.query_of_row]
-    return dataclasses.replace(
-        train,
+    return mixed
+
+
+def _kept(train: Collection, queries: np.ndarray) -> Collection:
+    """The queries where this (q,) says so."""
+    rows, source = queries[train.query_of_row], train.pair_source
+    return Collection(
         features=train.features[rows],
         labels=train.labels[rows],
-        offsets=np.r_[0, np.cumsum(np.diff(train.offsets)[mixed])],
-        qids=train.qids[mixed],
-        stored_pairs=None,
+        offsets=np.r_[0, np.cumsum(np.diff(train.offsets)[queries])],
+        qids=train.qids[queries],
+        pair_source=source and source.of_queries(np.flatnonzero(queries), train.offsets),
     )
 
 
@@ -42,4 +76,4 @@ def shuffled_within_queries(train: Collection, seed: int) -> Collection:
     """
     rows = np.lexsort((np.random.default_rng(seed).random(train.rows), train.query_of_row))
     documents = {"features": train.features[rows], "labels": train.labels[rows]}
-    return dataclasses.replace(train, **documents, stored_pairs=None)
+    return dataclasses.replace(train, **documents, pair_source=None)

@@ -71,6 +71,7 @@ class OwnDataParams(DataSetParams):
     label: str | None = None
     docid: str | None = None
     ignore: tuple[str, ...] = ()  # columns that are no features
+    pairs: Annotated[Path, AfterValidator(_there)] | None = None  # one's own (data/given_pairs.py)
 
     def parse_options(self) -> dict[str, Any]:
         """What `gradrank parse` is told, by option."""
