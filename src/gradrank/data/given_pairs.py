@@ -23,7 +23,9 @@ from gradrank.data.table import QUERY, read_table
 from gradrank.errors import GradrankError, nearest
 
 IDS, PLACES, NUMBERS = ("first", "second"), ("first_row", "second_row"), ("target", "weight")
-EXPECTED = "qid, first and second (document ids) or first_row and second_row (places in the query, from 1), target, weight"
+EXPECTED = (
+    "qid; first and second (ids), or first_row and second_row (places in the query, from 1); target; weight"
+)
 ENDS = ("i", "j")  # rows of the first and the second document within their part
 
 
@@ -79,6 +81,8 @@ def _read(path: Path) -> Given:
     for name, low in names.items():
         if low not in known:
             raise GradrankError(f"{path}: unknown column {name!r}{nearest(low, known)}; expected {EXPECTED}")
+    if len({*names.values()}) < len(names):
+        raise GradrankError(f"{path}: two columns of one name but for letter case: {', '.join(names)}")
     frame = frame.rename(names)
     queries = [name for name in frame.columns if name in QUERY]
     documents = [ends for ends in (IDS, PLACES) if {*ends} & {*frame.columns}]
@@ -97,7 +101,7 @@ def _read(path: Path) -> Given:
 
 
 def _index(parts: Mapping[int, Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """A row a query of all parts (number, part, query: its position there, name, start, size), and one a document."""
+    """A row a query of all parts (number, part, position there, name, start, size), and one a document."""
     frames = []
     for part, path in parts.items():
         rows = pl.scan_parquet(path)
@@ -112,7 +116,7 @@ def _index(parts: Mapping[int, Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
     documents = pl.concat(frames).with_columns(number=pl.struct("part", "run").rle_id())
     queries = documents.group_by("number", maintain_order=True).agg(
         pl.col("part", "name").first(),
-        pl.col("run").first().alias("query"),
+        pl.col("run").first().alias("position"),
         pl.col("row").first().alias("start"),
         pl.len().alias("size"),
     )
@@ -139,7 +143,7 @@ def _placed(given: Given, queries: pl.DataFrame, documents: pl.DataFrame) -> pl.
         found = found.with_columns(row.cast(pl.Int32).alias(end))
     same = found["i"] == found["j"]
     given.refuse(same, given.documents[1], "expected another document than the first")
-    return found.select("part", "query", *ENDS)
+    return found.select("part", "position", *ENDS)
 
 
 def _places(given: Given, found: pl.DataFrame, column: str) -> pl.Series:
@@ -206,7 +210,7 @@ def _pairs(rows: pl.DataFrame) -> Pairs:
     frame = rows.select(
         better=pl.when(turned).then("j").otherwise("i"),
         worse=pl.when(turned).then("i").otherwise("j"),
-        query=pl.col("query").cast(pl.Int32),
+        query=pl.col("position").cast(pl.Int32),
         target=pl.when(turned).then(1.0 - pl.col("target")).otherwise("target"),
         weight="weight",
     ).sort("query", "better", "worse")

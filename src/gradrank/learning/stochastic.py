@@ -4,19 +4,18 @@ Compiled loops: a step is too small to pay for a call into torch.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from gradrank.compiled import compiled
 from gradrank.data.collection import Collection
-from gradrank.data.pairs import Pairs, crucial_pairs, pair_counts
 from gradrank.errors import GradrankError
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.losses.lambdarank import ndcg_swap
 from gradrank.learning.losses.ranknet import factored, listed
 from gradrank.learning.model import Callback
 from gradrank.learning.nets import Net, standardisation, standardised
+from gradrank.learning.step_groups import groups
 
 
 def train_stochastic(
@@ -44,13 +43,8 @@ def train_stochastic(
     """
     mean, scale = standardisation(train.features)
     x = standardised(train.features, mean, scale).astype(np.float64)
-    targets = train.targets
-    of = (
-        _of_grades(targets, train.offsets, ties, by_pair)
-        if targets is train.labels
-        else _given(targets, train, by_pair)
-    )
-    shares = np.ones_like(of.pairs) if by_ndcg else of.pairs
+    of = groups(train, ties, by_pair)
+    shares = np.ones_like(of.shares) if by_ndcg else of.shares
     rng = np.random.default_rng(seed)
     layers = initial_layers(x.shape[1], hidden, rng)
 
@@ -73,56 +67,6 @@ def train_stochastic(
             previous = cost
 
     return best_of(candidates(), vali, select_by, callback).kept
-
-
-class Listed(NamedTuple):
-    """A list of pairs, group after group: group g has starts[g]:starts[g+1], whose documents are counted within it."""
-
-    starts: np.ndarray
-    better: np.ndarray
-    worse: np.ndarray
-    target: np.ndarray
-    weight: np.ndarray
-
-
-class Groups(NamedTuple):
-    """What a step is taken along: documents rows[offsets[g]:offsets[g+1]], whose pairs, by weight, are `pairs`.
-
-    listed: the pairs; None: those of the grades.
-    """
-
-    rows: np.ndarray
-    offsets: np.ndarray
-    pairs: np.ndarray
-    listed: Listed | None = None
-
-
-def _of_grades(labels: np.ndarray, offsets: np.ndarray, ties: bool, by_pair: bool) -> Groups:
-    if not by_pair:
-        return Groups(np.arange(len(labels)), offsets, pair_counts(labels, offsets, ties))
-    rows = pair_rows(labels, offsets, ties)
-    return Groups(rows, np.arange(0, len(rows) + 1, 2), np.ones(len(rows) // 2, np.int64))
-
-
-def _given(pairs: Pairs, train: Collection, by_pair: bool) -> Groups:
-    ends = [end.astype(np.int64) for end in (pairs.better, pairs.worse)]
-    if by_pair:
-        starts, each = np.arange(len(pairs) + 1), np.zeros(len(pairs), np.int64)
-        listed = Listed(starts, each, each + 1, pairs.target, pairs.weight)
-        return Groups(np.stack(ends, axis=1).ravel(), 2 * starts, np.ones(len(pairs)), listed)
-    starts = np.searchsorted(pairs.query, np.arange(train.queries + 1))
-    local = (end - train.offsets[pairs.query] for end in ends)
-    weights = np.bincount(pairs.query, pairs.weight, train.queries)
-    return Groups(
-        np.arange(train.rows), train.offsets, weights, Listed(starts, *local, pairs.target, pairs.weight)
-    )
-
-
-def pair_rows(labels: np.ndarray, offsets: np.ndarray, ties: bool) -> np.ndarray:
-    """(2p,) int64 row numbers of the pairs, two to a pair, both within a pair and from pair to pair in file order."""
-    pairs = crucial_pairs(labels, offsets, ties)
-    rows = np.sort(np.stack([pairs.better, pairs.worse], axis=1).astype(np.int64), axis=1)
-    return rows[np.lexsort((rows[:, 1], rows[:, 0]))].ravel()
 
 
 def initial_layers(features: int, hidden: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -161,9 +105,9 @@ def descend(
             for k in range(len(output)):
                 scores[i] += last[i, k] * output[k]
         if pairs is not None:
-            own = slice(pairs.starts[group], pairs.starts[group + 1])
+            a, b = pairs.starts[group], pairs.starts[group + 1]
             group_cost, slope = listed(
-                scores, pairs.better[own], pairs.worse[own], pairs.target[own], pairs.weight[own], sigma
+                scores, pairs.better[a:b], pairs.worse[a:b], pairs.target[a:b], pairs.weight[a:b], sigma
             )
         elif by_ndcg:
             swap = ndcg_swap(scores, labels[members], own)

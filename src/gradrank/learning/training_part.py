@@ -26,13 +26,14 @@ def with_pairs_to_order(train: Collection, model: str) -> Collection:
 
 
 def queries_to_order(train: Collection, model: str) -> np.ndarray:
-    """(q,) whether a query has a pair: documents of two different grades, or where a user gave the pairs, one of these.
+    """(q,) whether a query has a pair: documents of two different grades, with ties any two, or one that a user gave.
 
     Raises GradrankError where no pair says which document is the better one.
     """
     source = train.pair_source
     if source is None or not source.given:
-        return _mixed(train, model)
+        mixed = _mixed(train, model)
+        return np.diff(train.offsets) > 1 if train.ties else mixed
     pairs = source.read()
     if not (pairs.target > 0.5).any():
         raise GradrankError(
