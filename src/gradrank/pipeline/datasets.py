@@ -25,19 +25,6 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class DataSetParams(Section):
-    """What may be said of any data set."""
-
-    convention: str | None = None  # its primary one, where that is not `evaluation.convention`
-
-
-class SyntheticParams(DataSetParams):
-    """Size of an artificial data set: queries in all five parts together, and documents a query."""
-
-    queries: int = Field(ge=5, le=1_000_000)
-    documents: int = Field(ge=2, le=10_000)
-
-
 def _there(path: Path) -> Path:
     """The path with `~` expanded, as a shell would have it."""
     try:
@@ -58,6 +45,22 @@ def _fault(reason: str) -> PydanticCustomError:
     return PydanticCustomError("path", "{reason}", {"reason": reason})
 
 
+class DataSetParams(Section):
+    """What may be said of any data set."""
+
+    convention: str | None = None  # its primary one, where that is not `evaluation.convention`
+    pairs: Annotated[Path, AfterValidator(_there)] | None = (
+        None  # a user's own, not the grades' (data/given_pairs.py)
+    )
+
+
+class SyntheticParams(DataSetParams):
+    """Size of an artificial data set: queries in all five parts together, and documents a query."""
+
+    queries: int = Field(ge=5, le=1_000_000)
+    documents: int = Field(ge=2, le=10_000)
+
+
 class OwnDataParams(DataSetParams):
     """A user's data: Fold1..5/{train,vali,test}.txt, one such folder, or one file; text or tables (data/layout.py)."""
 
@@ -71,7 +74,6 @@ class OwnDataParams(DataSetParams):
     label: str | None = None
     docid: str | None = None
     ignore: tuple[str, ...] = ()  # columns that are no features
-    pairs: Annotated[Path, AfterValidator(_there)] | None = None  # one's own (data/given_pairs.py)
 
     def parse_options(self) -> dict[str, Any]:
         """What `gradrank parse` is told, by option."""
@@ -105,7 +107,9 @@ def _refused(name: str, values: Any, studies: Iterable[str]) -> str | None:
     if entry is not None:
         free = entry.generator or not set(values or {}) - set(DataSetParams.model_fields)
         return (
-            None if free else "is in the catalogue and takes no setting but `convention`; choose another name"
+            None
+            if free
+            else "is in the catalogue and takes no setting but `convention` and `pairs`; choose another name"
         )
     if name in RULES:
         return "a rule of the workflow has this name, and so has its target; choose another"

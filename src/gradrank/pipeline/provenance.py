@@ -73,7 +73,8 @@ def in_force(params: Any, dataset: str, names: Iterable[str]) -> dict[str, Any]:
     settings = params.datasets.get(dataset)
     found = models_in_force(params, names)
     found["evaluation"]["convention"] = params.convention(dataset)
-    return found | {"dataset": settings.model_dump(mode="json", exclude={"convention"}) if settings else {}}
+    own = settings.model_dump(mode="json", exclude={"convention"}, exclude_none=True) if settings else {}
+    return found | {"dataset": own}
 
 
 def models_in_force(params: Any, names: Iterable[str]) -> dict[str, Any]:

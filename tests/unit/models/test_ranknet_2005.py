@@ -1,5 +1,6 @@
 """Gradient descent as of 2005: its steps against sums over pairs, the halving of its rate, its two forms."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from scipy.special import expit
 
 from gradrank.data.collection import Collection
-from gradrank.data.pairs import crucial_pairs, pair_counts
+from gradrank.data.pairs import PairSource, crucial_pairs, pair_counts
 from gradrank.errors import GradrankError
 from gradrank.learning.losses.lambdarank import ndcg_swap
 from gradrank.learning.selection import measure
@@ -146,9 +147,10 @@ def test_both_forms_agree_where_each_query_is_one_pair():
 
 def test_ties_pull_scores_together():
     train, vali = drawn(7), drawn(8)
+    tied = PairSource(False, True, lambda: crucial_pairs(train.labels, train.offsets, ties=True))
     without, along = (
-        RankNet2005Linear.fit(train, vali, RankNet2005Linear.Params(ties=ties, epochs=1), 0, silent)
-        for ties in (False, True)
+        RankNet2005Linear.fit(each, vali, RankNet2005Linear.Params(epochs=1), 0, silent)
+        for each in (train, replace(train, pair_source=tied))
     )
     assert np.linalg.norm(along.net.weights[0]) < np.linalg.norm(without.net.weights[0])
 
