@@ -10,8 +10,8 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from gradrank.data.given_pairs import read_given
-from gradrank.data.pairs import GIVEN, GRADES, HALF, Pairs, pair_batches
-from gradrank.data.stored import PAIRS, describe, part_file, write_parts
+from gradrank.data.pairs import Pairs, pair_batches
+from gradrank.data.stored import GIVEN, GRADES, HALF, PAIRS, describe, part_file, write_parts
 from gradrank.files import sha256, write_json
 
 BATCH = 1_000_000  # pairs held at once while writing: about 29 MB of columns

@@ -8,18 +8,14 @@ grades, what judges are divided about, preferences that go in a circle.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from gradrank.compiled import compiled
 from gradrank.data.spans import spans
-from gradrank.data.stored import PAIRS, describe, part_file
+from gradrank.data.stored import GIVEN, HALF, PAIRS, describe, part_file
 from gradrank.errors import GradrankError
 
-GRADES, GIVEN = "grades", "given"  # whose the targets are, as pairs.json says
-OMIT, HALF = "omit", "half"  # what becomes of equal grades
-CRUCIAL = {"targets": GRADES, "ties": OMIT}  # what pairs.json says where nobody says otherwise
 COLUMNS = ("better", "worse", "query", "target", "weight")
 
 
@@ -143,12 +139,6 @@ def _fill(labels, offsets, first, ties, better, worse):
                 if gap > 0 or (ties and gap == 0 and i < j):
                     better[p], worse[p] = i, j
                     p += 1
-
-
-def told(folder: Path | str) -> dict[str, Any]:
-    """What a specification says of pairs that its data and parameters do not: `pairs`; nothing of crucial pairs."""
-    own = {key: value for key, value in describe(folder, PAIRS).items() if key != "parts"}
-    return {} if own in ({}, CRUCIAL) else {"pairs": own}
 
 
 def stored_pairs(folder: Path | str, collection: Path | str, parts: Sequence[int]) -> PairSource:

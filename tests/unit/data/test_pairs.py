@@ -11,6 +11,7 @@ from gradrank.data import pair_files as module
 from gradrank.data.collection import Collection
 from gradrank.data.pair_files import pairs as write_pairs
 from gradrank.data.pairs import Pairs, crucial_pairs, pair_counts
+from gradrank.data.stored import pairs_told
 from gradrank.errors import GradrankError
 from gradrank.files import sha256
 from made_collection import store
@@ -99,8 +100,9 @@ def test_equal_grades_are_pairs_of_one_half_where_the_stage_is_told_so(tmp_path)
     for name in ("better", "worse", "query", "target"):
         assert getattr(pairs, name).tolist() == getattr(fresh, name).tolist()
     assert pairs.target.tolist() == [0.5, 1.0, 0.5, 1.0, 0.5] and pairs.weight is None
-    described = json.loads((tmp_path / "pairs/pairs.json").read_text())
-    assert (described["targets"], described["ties"]) == ("grades", "half")
+    assert pairs_told(tmp_path / "pairs") == {"pairs": {"targets": "grades", "ties": "half"}}
+    write_pairs(path, tmp_path / "pairs")
+    assert pairs_told(tmp_path / "pairs") == {}  # a specification needs not say so
 
 
 def test_a_list_that_the_grades_imply_is_not_opened_until_it_is_asked_for(tmp_path):

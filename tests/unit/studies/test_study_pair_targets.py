@@ -61,7 +61,7 @@ def test_every_claim_holds_and_the_page_says_so(found, tmp_path):
     folder = Results(tmp_path).study("pair_targets").folder
     for job, values in zip(("tables", "draw-1", "draw-2", "draw-3"), found, strict=True):
         write_json(folder / f"jobs/{job}.json", values)
-    write_json(folder / "jobs/draw-9.json", found[1])  # of an earlier run with more draws
+    write_json(folder / "jobs/draw-9.json", found[1] | {"draw": 9})  # of an earlier run with more draws
     write_study("pair_targets", Inputs(tmp_path, tmp_path, folder, {"draws": 3, "sizes": SIZES}))
     numbers = json.loads((folder / "numbers.json").read_text())
     assert len(numbers["claims"]) == 12 and {row["verdict"] for row in numbers["claims"]} == {"holds"}
