@@ -17,12 +17,12 @@ from gradrank.studies.pair_targets.claims import fixed_points, of_tables, of_tar
 from gradrank.studies.pair_targets.experiments import KINDS, every, judged, learned, optimum, run_job
 from made_study import PARAMS
 
-SIZES = [50, 250]
+SIZES, DRAWS = [50, 250], 6
 
 
 @pytest.fixture(scope="module")
 def found():
-    return [run_job({}, 1), *(run_job({"draw": draw, "sizes": SIZES}, 1) for draw in (1, 2, 3))]
+    return run_job({"draws": DRAWS, "sizes": SIZES}, 1)
 
 
 def skewed(seed, items=5):
@@ -59,14 +59,12 @@ def test_judges_say_what_the_probability_says_on_average():
 
 def test_every_claim_holds_and_the_page_says_so(found, tmp_path):
     folder = Results(tmp_path).study("pair_targets").folder
-    for job, values in zip(("tables", "draw-1", "draw-2", "draw-3"), found, strict=True):
-        write_json(folder / f"jobs/{job}.json", values)
-    write_json(folder / "jobs/draw-9.json", found[1] | {"draw": 9})  # of an earlier run with more draws
-    write_study("pair_targets", Inputs(tmp_path, tmp_path, folder, {"draws": 3, "sizes": SIZES}))
+    write_json(folder / "jobs/targets.json", found)
+    write_study("pair_targets", Inputs(tmp_path, tmp_path, folder, {"draws": DRAWS, "sizes": SIZES}))
     numbers = json.loads((folder / "numbers.json").read_text())
     assert len(numbers["claims"]) == 12 and {row["verdict"] for row in numbers["claims"]} == {"holds"}
     page = (folder / "page.md").read_text()
-    assert "12 of 12 claims hold." in page and "3 random tasks" in page
+    assert "12 of 12 claims hold." in page and f"{DRAWS} random tasks" in page
     assert "250 judgements: error" in page
     assert [row["pairs"] for row in numbers["noise"]] == [50] * 3 + [250] * 3
     combined = next(row for row in numbers["combined"] if (row["p_ij"], row["p_jk"]) == (0.7, 0.9))
@@ -74,13 +72,13 @@ def test_every_claim_holds_and_the_page_says_so(found, tmp_path):
 
 
 def test_claims_are_lost_where_the_numbers_are_others(found):
-    tables, draws = deepcopy(found[0]), deepcopy(found[1:])
-    tables["combined"][0]["learned"] += 0.01
-    tables["combined"][-1]["learned"] = 0.85  # of .9 and .9
-    tables["circles"][0]["learned_ij"] = 0.6
+    combined, circles, draws = (deepcopy(found[part]) for part in ("combined", "circles", "draws"))
+    combined[0]["learned"] += 0.01
+    combined[-1]["learned"] = 0.85  # of .9 and .9
+    circles[0]["learned_ij"] = 0.6
     draws[1]["consistent"]["neighbours"] = 0.02
     draws[2]["inconsistent"] |= {"excess": 0.0, "wins": 0.1}
-    lost = [claim.claim for claim in (*of_tables(tables), *of_targets(draws)) if not claim.holds]
+    lost = [claim.claim for claim in (*of_tables(combined, circles), *of_targets(draws)) if not claim.holds]
     assert len(lost) == 7
     assert not any("as they are" in claim for claim in lost)
 
@@ -90,9 +88,9 @@ def test_another_combination_has_other_fixed_points(monkeypatch):
     assert not fixed_points().holds
 
 
-def test_jobs_are_those_that_params_ask_for():
+def test_the_job_is_what_params_ask_for(found):
     whole, reduced = (PARAMS.studies[form] for form in ("pair_targets", "pair_targets/reduced"))
-    assert len(jobs(whole)) == whole.draws + 1 and len(jobs(reduced)) == reduced.draws + 1
-    assert jobs(whole)["draw-2"] == {"draw": 2, "sizes": list(whole.sizes)}
-    assert run_job({"draw": 2, "sizes": [50]}, 1) == run_job({"draw": 2, "sizes": [50]}, 1)
-    assert run_job({"draw": 1, "sizes": [50]}, 1) != run_job({"draw": 2, "sizes": [50]}, 1)
+    assert jobs(whole)["targets"] == {"draws": whole.draws, "sizes": list(whole.sizes)}
+    assert reduced.draws < whole.draws
+    assert run_job({"draws": 2, "sizes": SIZES}, 1)["draws"] == found["draws"][:2]
+    assert found["draws"][0] != found["draws"][1]

@@ -27,9 +27,8 @@ def within(claim: str, source: str, worst: float) -> Claim:
     return Claim(claim, source, f"worst error {worst:.1e}", worst < CLOSE)
 
 
-def of_tables(tables: dict[str, Any]) -> list[Claim]:
+def of_tables(combined: list[dict[str, Any]], circles: list[dict[str, Any]]) -> list[Claim]:
     """Of two targets combined, and of three in a circle."""
-    combined, circles = tables["combined"], tables["circles"]
     worst = max(abs(row["formula"] - row["learned"]) for row in combined)
     sure = [row for row in combined if min(row["p_ij"], row["p_jk"]) > 0.5]
     surer = sum(row["learned"] > max(row["p_ij"], row["p_jk"]) for row in sure)

@@ -183,14 +183,12 @@ def cross_entropy(o: np.ndarray, target: np.ndarray) -> float:
     return float((np.logaddexp(0.0, o) - target * o).mean())
 
 
+def drawn(draw: int, sizes: Sequence[int], seed: int) -> dict[str, Any]:
+    """A random task of each kind."""
+    rng = np.random.default_rng(job_seed(seed, "pair_targets", "draw", draw))
+    return {"consistent": consistent(rng), "inconsistent": inconsistent(rng), "noise": noise(sizes, rng)}
+
+
 def run_job(told: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """One of the study's `jobs`."""
-    if "draw" not in told:
-        return tables()
-    rng = np.random.default_rng(job_seed(seed, "pair_targets", "draw", told["draw"]))
-    own = {
-        "consistent": consistent(rng),
-        "inconsistent": inconsistent(rng),
-        "noise": noise(told["sizes"], rng),
-    }
-    return {"draw": told["draw"]} | own
+    """The study's job: `combined`, `circles` and `draws`."""
+    return tables() | {"draws": [drawn(draw, told["sizes"], seed) for draw in range(1, told["draws"] + 1)]}

@@ -16,12 +16,11 @@ CLAIMS = (
 
 
 def build(inputs: Inputs) -> list[Section]:
-    (tables,) = [job for job in inputs.jobs() if "draw" not in job]
-    known = [f"draw-{draw}" for draw in range(1, inputs.settings["draws"] + 1)]
-    draws = [job for job in inputs.jobs() if f"draw-{job.get('draw')}" in known]
-    section, learned_from = noise(draws)
-    claims = [*of_tables(tables), *of_targets(draws), *learned_from]
-    return [_claims(claims, len(draws)), _combined(tables["combined"]), _circles(tables["circles"]), section]
+    (found,) = inputs.jobs()
+    against, on_noise = noise(found["draws"])
+    claims = [*of_tables(found["combined"], found["circles"]), *of_targets(found["draws"]), *on_noise]
+    asked = _claims(claims, len(found["draws"]))
+    return [asked, _combined(found["combined"]), _circles(found["circles"]), against]
 
 
 def _claims(claims: list[Claim], draws: int) -> Section:
