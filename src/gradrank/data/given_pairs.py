@@ -26,12 +26,13 @@ IDS, PLACES, NUMBERS = ("first", "second"), ("first_row", "second_row"), ("targe
 EXPECTED = (
     "qid; first and second (ids), or first_row and second_row (places in the query, from 1); target; weight"
 )
+ROUNDING = 1e-9  # P_ij + P_ji need not be 1 to the last digit
 ENDS = ("i", "j")  # rows of the first and the second document within their part
 
 
 @dataclass(frozen=True)
 class Given:
-    """The file's rows as text, their numbers in `line`, and what its query and document columns are called."""
+    """The file's rows, all of them text, and what its columns of queries and documents are called."""
 
     path: Path
     frame: pl.DataFrame
@@ -106,13 +107,8 @@ def _index(parts: Mapping[int, Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
     for part, path in parts.items():
         rows = pl.scan_parquet(path)
         name = "query" if "query" in rows.collect_schema() else "qid"
-        columns = {"run": pl.col("qid").rle_id(), "name": pl.col(name).cast(pl.String), "docid": "docid"}
-        frame = (
-            rows.select(**columns)
-            if "docid" in rows.collect_schema()
-            else rows.select(**columns | {"docid": pl.lit(None, pl.String)})
-        )
-        frames.append(frame.with_row_index("row").with_columns(part=pl.lit(part)).collect())
+        found = rows.select("docid", run=pl.col("qid").rle_id(), name=pl.col(name).cast(pl.String))
+        frames.append(found.with_row_index("row").with_columns(part=pl.lit(part)).collect())
     documents = pl.concat(frames).with_columns(number=pl.struct("part", "run").rle_id())
     queries = documents.group_by("number", maintain_order=True).agg(
         pl.col("part", "name").first(),
@@ -193,8 +189,8 @@ def _check_once(given: Given, pairs: pl.DataFrame) -> None:
     row, other = again["row"][0], again["other"][0]
     target = [pairs["target"][each] for each in (row, other)]
     turned = pairs["i"][row] != pairs["i"][other]
-    against = target[0] + target[1] != 1.0 if turned else target[0] != target[1]
-    said = "contradicts" if against else "repeats"
+    expected = 1.0 - target[1] if turned else target[1]
+    said = "repeats" if abs(target[0] - expected) < ROUNDING else "contradicts"
     raise given.error(
         row,
         "target",
