@@ -47,9 +47,8 @@ def plain(collection: Path, out: Path) -> None:
         columns.append((np.full(len(better), query, np.int32), *where))
     names = ("query", "better", "worse")
     out.mkdir(exist_ok=True)
-    pl.DataFrame(
-        dict(zip(names, map(np.concatenate, zip(*columns, strict=True)), strict=True))
-    ).write_parquet(out / "part1.parquet")
+    found = pl.DataFrame(dict(zip(names, map(np.concatenate, zip(*columns, strict=True)), strict=True)))
+    found.with_columns(target=pl.lit(1.0), weight=pl.lit(1.0)).write_parquet(out / "part1.parquet")
 
 
 VERSIONS = {"gradrank": write_pairs, "plain NumPy": plain}
