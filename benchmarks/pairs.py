@@ -7,8 +7,8 @@ left out of the time. The plain version is what one writes first: a comparison o
 NumPy, a query at a time, and everything kept until it is written.
 """
 
+from gradrank.data.pair_files import pairs as write_pairs
 from gradrank.data.pairs import crucial_pairs  # before numpy
-from gradrank.data.pairs import pairs as write_pairs
 from gradrank.data.stored import COLLECTION
 from gradrank.files import sha256, write_json
 
@@ -47,9 +47,8 @@ def plain(collection: Path, out: Path) -> None:
         columns.append((np.full(len(better), query, np.int32), *where))
     names = ("query", "better", "worse")
     out.mkdir(exist_ok=True)
-    pl.DataFrame(
-        dict(zip(names, map(np.concatenate, zip(*columns, strict=True)), strict=True))
-    ).write_parquet(out / "part1.parquet")
+    found = pl.DataFrame(dict(zip(names, map(np.concatenate, zip(*columns, strict=True)), strict=True)))
+    found.with_columns(target=pl.lit(1.0), weight=pl.lit(1.0)).write_parquet(out / "part1.parquet")
 
 
 VERSIONS = {"gradrank": write_pairs, "plain NumPy": plain}

@@ -14,7 +14,7 @@ import gradrank  # noqa: F401  # before numpy: it sets the instruction set
 # isort: split
 import numpy as np
 
-from gradrank.data.pairs import pairs as write_pairs
+from gradrank.data.pair_files import pairs as write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.evaluation.evaluate import evaluate_folds

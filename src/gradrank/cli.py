@@ -36,6 +36,7 @@ REPORT = Results().report_path
 Seed = Annotated[int, typer.Option(help="The run's seed; a job's own is derived from it.")]
 Data = Annotated[Path, typer.Option(help="Stored collection, as in data/parquet/mq2007.")]
 Form = Literal["letor", "trec"]
+Ties = Literal["omit", "half"]
 Missing = Literal["least", "mean", "zero", "keep"]
 Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CONVENTIONS)}.")]
 
@@ -127,12 +128,17 @@ def parse(
 
 @app.command()
 def pairs(
-    data: Data, out: Annotated[Path, typer.Option(help="Folder to write, as in data/pairs/mq2007.")]
+    data: Data,
+    out: Annotated[Path, typer.Option(help="Folder to write, as in data/pairs/mq2007.")],
+    ties: Annotated[Ties, typer.Option(help="Equal grades: no pair, or one of target 1/2.")] = "omit",
+    given: Annotated[
+        Path | None, typer.Option(help="Your own pairs instead: CSV or Parquet, with targets and weights.")
+    ] = None,
 ) -> None:
-    """Enumerate the crucial pairs of a collection, once for all folds and models."""
-    from gradrank.data.pairs import pairs as run
+    """Store the pairs of a collection, of its grades or a file's, once for all folds and models."""
+    from gradrank.data.pair_files import pairs as run
 
-    run(data, out)
+    run(data, out, ties, given)
 
 
 @app.command()

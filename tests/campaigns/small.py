@@ -28,7 +28,7 @@ RUN = {
     "run": {"datasets": [DATASET], "models": ["single_feature", "ranksvm"]},
     "datasets": {DATASET: {"queries": 10, "documents": 10}},
     "models": {"ranksvm": {"C": [0.01, 1.0]}},
-    "studies": {"ranknet2005": {"reduced": None}},
+    "studies": {"ranknet2005": {"reduced": None}, "pair_targets": {"reduced": None}},
 }
 
 

@@ -19,7 +19,7 @@ import pytest
 from pydantic import ValidationError
 
 from gradrank.data.collection import Collection
-from gradrank.data.pairs import pairs
+from gradrank.data.pair_files import pairs
 from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError

@@ -27,7 +27,7 @@ SMALL_RUN = {
         "synthetic_poly": {"queries": 10, "documents": 10},
     },
     "models": {"lambdamart": {"rounds": 5}},
-    "studies": {"ranknet2005": {"reduced": None}},
+    "studies": {"ranknet2005": {"reduced": None}, "pair_targets": {"reduced": None}},
 }
 
 

@@ -22,7 +22,7 @@ RATE = "models.lambdamart.learning_rate"
 SUMMARY = "results/synthetic_net/summary.json"
 RUN = {
     "run": {"datasets": ["synthetic_net"], "models": ["lambdamart", "single_feature"]},
-    "studies": {"ranknet2005": {"reduced": None}},
+    "studies": {"ranknet2005": {"reduced": None}, "pair_targets": {"reduced": None}},
     "datasets": {"synthetic_net": {"queries": 10, "documents": 10}},
     "models": {"lambdamart": {"learning_rate": 0.05, "rounds": 5, "min_data_in_leaf": 2}},
     "evaluation": {"conventions": ["letor4"], "metrics": ["ndcg@10", "map"]},

@@ -280,6 +280,18 @@ def parse_options(dataset):
     return " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in given)
 
 
+def given_pairs(wildcards):
+    """The file with a user's own pairs, if there is one."""
+    path = getattr(params.datasets.get(wildcards.dataset), "pairs", None)
+    return [] if path is None else path
+
+
+def pairs_options(dataset):
+    """Whose the pairs of a data set are: a user's, or those of the grades."""
+    path = getattr(params.datasets.get(dataset), "pairs", None)
+    return f"--ties {params.pairs.ties}" if path is None else f"--given {shlex.quote(str(path))}"
+
+
 def requested_studies():
     """The studies this call is about: those named as targets; of plain `snakemake` the reduced ones."""
     return asked(STUDIES) or ([] if asked(DATASETS) else sorted(set(params.studies) - set(STUDIES)))

@@ -13,7 +13,7 @@ from gradrank.data.stored import describe, part_file
 from gradrank.errors import GradrankError
 
 if TYPE_CHECKING:
-    from gradrank.data.pairs import Pairs
+    from gradrank.data.pairs import Pairs, PairSource
 
 COLUMNS, BLOCKS = 32, 16  # columns read at a time; of very many, no more than so many blocks
 
@@ -23,13 +23,14 @@ class Collection:
     """Documents grouped by query; query q is the contiguous rows offsets[q]:offsets[q+1].
 
     features: (n, d) float32, C order. labels: (n,) int32 grades. offsets: (q+1,) int64. qids: (q,) int64.
+    pair_source: the pairs stored for it; None: the crucial pairs of its grades.
     """
 
     features: np.ndarray
     labels: np.ndarray
     offsets: np.ndarray
     qids: np.ndarray
-    stored_pairs: "Pairs | None" = None
+    pair_source: "PairSource | None" = None
 
     @property
     def rows(self) -> int:
@@ -41,12 +42,22 @@ class Collection:
 
     @cached_property
     def pairs(self) -> "Pairs":
-        """The crucial pairs, as read from the pairs file or else enumerated here."""
-        if self.stored_pairs is not None:
-            return self.stored_pairs
+        """The list of pairs, as stored or else enumerated here; memory for each."""
+        if self.pair_source is not None:
+            return self.pair_source.read()
         from gradrank.data.pairs import crucial_pairs
 
         return crucial_pairs(self.labels, self.offsets)
+
+    @property
+    def ties(self) -> bool:
+        """Whether documents of equal grade are pairs too, with target 1/2."""
+        return self.pair_source is not None and self.pair_source.ties
+
+    @property
+    def targets(self) -> "np.ndarray | Pairs":
+        """What a cost of pairs is about: the (n,) grades, or the pairs themselves where a user's file gives them."""
+        return self.pairs if self.pair_source is not None and self.pair_source.given else self.labels
 
     @cached_property
     def query_of_row(self) -> np.ndarray:
@@ -67,8 +78,9 @@ class Collection:
     def read(folder: Path | str, parts: Sequence[int], pairs: Path | str | None = None) -> "Collection":
         """The given parts of a stored collection, one after the other in the order given; no other file is opened.
 
-        pairs: the folder of its pairs. Takes the features' memory once, and that of some columns of a part. Raises
-        GradrankError for a part that is missing or is not the file that was written, and where memory is too small.
+        pairs: the folder of its pairs, of which the description alone is read here. Takes the features' memory once,
+        and that of some columns of a part. Raises GradrankError for a part that is missing or is not the file that was
+        written, and where memory is too small.
         """
         import polars as pl
 
@@ -84,17 +96,17 @@ class Collection:
         new = np.r_[True, qids[1:] != qids[:-1]]
         new[np.cumsum([0, *sizes[:-1]])] = True
         starts = np.flatnonzero(new)
-        stored = None
+        source = None
         if pairs is not None:
-            from gradrank.data.pairs import read_pairs
+            from gradrank.data.pairs import stored_pairs
 
-            stored = read_pairs(pairs, folder, parts)
+            source = stored_pairs(pairs, folder, parts)
         return Collection(
             features=_features(pieces, sizes),
             labels=np.concatenate([head["label"].to_numpy() for head in heads]).astype(np.int32),
             offsets=np.r_[starts, len(qids)].astype(np.int64),
             qids=qids[starts],
-            stored_pairs=stored,
+            pair_source=source,
         )
 
 

@@ -1,45 +1,110 @@
-"""Crucial pairs: two documents of one query with different grades, the better one first."""
+"""Pairs of documents of one query, each with the probability that the one ranks above the other.
 
-from collections.abc import Iterator, Sequence
+Of grades they are the crucial pairs: two documents of different grades, the better one first, with probability 1; with
+ties those of equal grades too, with 1/2. A user's file may give others (data/given_pairs.py): preferences without
+grades, what judges are divided about, preferences that go in a circle.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from gradrank.compiled import compiled
-from gradrank.data.stored import PAIRS, describe, part_file, write_parts
+from gradrank.data.spans import spans
+from gradrank.data.stored import GIVEN, HALF, PAIRS, describe, part_file
 from gradrank.errors import GradrankError
-from gradrank.files import write_json
 
-BATCH = 1_000_000  # pairs held at once while writing: about 13 MB of columns
+COLUMNS = ("better", "worse", "query", "target", "weight")
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Crucial pairs: within one query, `better` has the higher grade.
+    """Pairs sorted by query, then better, then worse document; `better` is the likelier to rank above the other.
 
     better, worse: (p,) int32 row numbers within the Collection that holds them.
     query: (p,) int32 position of the query in that Collection.
+    target: (p,) float64 from 1/2 to 1, the wanted probability that `better` ranks above `worse`; None: 1 of all.
+    weight: (p,) float64 above 0, the factor of a pair's cost; None: 1 of all.
     """
 
     better: np.ndarray
     worse: np.ndarray
     query: np.ndarray
+    target: np.ndarray | None = None
+    weight: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.better)
 
+    def of_queries(self, queries: np.ndarray, offsets: np.ndarray) -> "Pairs":
+        """Those of the queries at these positions, counted as if no other queries were there, in the order given.
+
+        offsets: (q+1,) of the Collection in which the rows are counted.
+        """
+        first, last = (np.searchsorted(self.query, queries, side) for side in ("left", "right"))
+        chosen, ends = spans(first, last)
+        own = np.repeat(np.arange(len(queries), dtype=np.int32), np.diff(ends))
+        starts = np.r_[0, np.cumsum(np.diff(offsets)[queries])]
+        shift = (starts[:-1] - offsets[queries]).astype(np.int32)[own]
+        target, weight = (None if each is None else each[chosen] for each in (self.target, self.weight))
+        return Pairs(self.better[chosen] + shift, self.worse[chosen] + shift, own, target, weight)
+
+    def directed(self) -> "Pairs":
+        """The same as preferences alone: of a pair with target P, P of its weight one way and 1 - P the other.
+
+        A cost of these is that of the pairs in expectation over the targets, whatever the cost of a preference.
+        """
+        if self.target is None:
+            return self
+        both = [np.concatenate(ends) for ends in ((self.better, self.worse), (self.worse, self.better))]
+        weight = np.concatenate([self.target, 1.0 - self.target])
+        if self.weight is not None:
+            weight *= np.tile(self.weight, 2)
+        better, worse, query = *both, np.tile(self.query, 2)
+        order = np.lexsort((worse, better, query))
+        order = order[weight[order] > 0.0]
+        return Pairs(better[order], worse[order], query[order], None, weight[order])
+
+
+@dataclass(frozen=True)
+class PairSource:
+    """What the stage of pairs says of those it has stored; the list is read only where it is asked for.
+
+    given: the targets are a user's. Else the grades say all that the list does, with `ties` (equal grades are pairs of
+    target 1/2) or without: who can sum over grades needs no list.
+    """
+
+    given: bool
+    ties: bool
+    read: Callable[[], Pairs]
+
+    def of_queries(self, queries: np.ndarray, offsets: np.ndarray) -> "PairSource":
+        """As `Pairs.of_queries`, nothing being read yet."""
+        return PairSource(self.given, self.ties, lambda: self.read().of_queries(queries, offsets))
+
 
 def crucial_pairs(labels: np.ndarray, offsets: np.ndarray, ties: bool = False) -> Pairs:
-    """All crucial pairs, by query, then better, then worse document in file order.
+    """All crucial pairs. labels: (n,) grades >= 0. offsets: (q+1,).
 
-    labels: (n,) grades >= 0. offsets: (q+1,). With `ties` the pairs of equal grade come too, once each and in
-    file order: RankNet may train on them with target probability 1/2 (Burges et al. 2005).
+    With `ties` the pairs of equal grade come too, once each and in file order, with target probability 1/2 (Burges et
+    al. 2005).
     """
     labels, offsets = np.ascontiguousarray(labels, np.int32), np.ascontiguousarray(offsets, np.int64)
     counts = pair_counts(labels, offsets, ties)
     return _pairs(labels, offsets, counts, 0, len(counts), ties)
+
+
+def pair_batches(labels: np.ndarray, offsets: np.ndarray, ties: bool, most: int) -> Iterator[Pairs]:
+    """The same, whole queries at a time, of no more than `most` pairs unless one query has more."""
+    counts = pair_counts(labels, offsets, ties)
+    total, start = np.cumsum(counts), 0
+    while start < len(counts):
+        done = total[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(total, done + most, side="right")))
+        yield _pairs(labels, offsets, counts, start, stop, ties)
+        start = stop
 
 
 def _pairs(labels, offsets, counts, start: int, stop: int, ties: bool) -> Pairs:
@@ -47,7 +112,8 @@ def _pairs(labels, offsets, counts, start: int, stop: int, ties: bool) -> Pairs:
     first = np.r_[0, np.cumsum(counts[start:stop])]
     better, worse = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
     _fill(labels, offsets[start : stop + 1], first, ties, better, worse)
-    return Pairs(better, worse, np.repeat(np.arange(start, stop, dtype=np.int32), counts[start:stop]))
+    target = np.where(labels[better] == labels[worse], 0.5, 1.0) if ties else None
+    return Pairs(better, worse, np.repeat(np.arange(start, stop, dtype=np.int32), counts[start:stop]), target)
 
 
 @compiled
@@ -75,76 +141,34 @@ def _fill(labels, offsets, first, ties, better, worse):
                     p += 1
 
 
-def pairs(collection: Path | str, out: Path | str) -> None:
-    """Write the pairs of a stored collection into the folder `out`: part1.parquet, .., pairs.json.
-
-    Parquet: columns query (position in the part), better, worse (row numbers in the part), Int32; rows sorted by query.
-    They are written in batches of queries: memory does not grow with their number.
-    JSON: parts, with the number of pairs of each, the SHA-256 of its file, and that of the rows it is `of`.
-    """
-    folder, out = Path(collection), Path(out)
-    parts = describe(folder)["parts"]
-    writers = {
-        int(part): partial(_write, part_file(folder, int(part)), own["sha256"]) for part, own in parts.items()
-    }
-    written = write_parts(out, PAIRS, writers)
-    write_json(out / PAIRS, {"parts": written})
-
-
-def _write(rows: Path, of: str, path: Path) -> dict[str, int | str]:
-    import polars as pl
-    from polars.io.plugins import register_io_source
-
-    count = 0
-
-    def source(*_) -> Iterator[pl.DataFrame]:
-        nonlocal count
-        for found in _batches(rows):
-            count += len(found)
-            yield pl.DataFrame({"query": found.query, "better": found.better, "worse": found.worse})
-
-    schema = dict.fromkeys(("query", "better", "worse"), pl.Int32)
-    with path.open("wb") as file:  # as in parse.py
-        register_io_source(source, schema=schema).sink_parquet(file)
-    return {"pairs": count, "of": of}
-
-
-def _batches(rows: Path) -> Iterator[Pairs]:
-    import polars as pl
-
-    frame = pl.scan_parquet(rows).select("qid", "label").collect()
-    qid, labels = frame["qid"].to_numpy(), frame["label"].to_numpy().astype(np.int32)
-    offsets = np.r_[0, np.flatnonzero(qid[1:] != qid[:-1]) + 1, len(labels)].astype(np.int64)
-    counts = pair_counts(labels, offsets, False)
-    total, start = np.cumsum(counts), 0
-    while start < len(counts):
-        done = total[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(total, done + BATCH, side="right")))
-        yield _pairs(labels, offsets, counts, start, stop, ties=False)
-        start = stop
-
-
-def read_pairs(folder: Path | str, collection: Path | str, parts: Sequence[int]) -> Pairs:
+def stored_pairs(folder: Path | str, collection: Path | str, parts: Sequence[int]) -> PairSource:
     """The stored pairs of some parts of a collection, one after the other in the order given.
 
     Rows and queries are counted in these parts, as `Collection.read` reads them, not in the files. Raises GradrankError
-    for a file that is missing or damaged, and for pairs of other rows.
+    for pairs of other rows; reading the list does for a file that is missing or damaged.
     """
+    rows, stored = describe(collection)["parts"], describe(folder, PAIRS)
+    for part in parts:
+        if stored["parts"][str(part)]["of"] != rows[str(part)]["sha256"]:
+            raise GradrankError(
+                f"{folder}: pairs of other rows in part {part} than those of {collection}; run `gradrank pairs` again"
+            )
+    given, ties = stored.get("targets") == GIVEN, stored.get("ties") == HALF
+    # A column of ones is not read: of a large collection it would be as much memory as the pairs themselves.
+    columns = COLUMNS if given else COLUMNS[:4] if ties else COLUMNS[:3]
+    return PairSource(given, ties, lambda: _read(Path(folder), rows, parts, columns))
+
+
+def _read(folder: Path, rows: dict, parts: Sequence[int], columns: Sequence[str]) -> Pairs:
     import polars as pl
 
-    rows, stored = describe(collection)["parts"], describe(folder, PAIRS)["parts"]
-    pieces, row, query = [], 0, 0
+    pieces, shift = [], {"better": 0, "worse": 0, "query": 0}
     for part in parts:
-        path, own = part_file(folder, part, PAIRS), rows[str(part)]
-        if stored[str(part)]["of"] != own["sha256"]:
-            raise GradrankError(
-                f"{path}: pairs of other rows than those of {collection}; run `gradrank pairs` again"
-            )
+        piece = pl.scan_parquet(part_file(folder, part, PAIRS)).select(columns)
         pieces.append(
-            pl.scan_parquet(path).select(
-                pl.col("better", "worse") + pl.lit(row, pl.Int32), pl.col("query") + pl.lit(query, pl.Int32)
-            )
+            piece.with_columns(pl.col(name) + pl.lit(start, pl.Int32) for name, start in shift.items())
         )
-        row, query = row + own["rows"], query + own["queries"]
+        own = rows[str(part)]
+        shift = {name: shift[name] + own["queries" if name == "query" else "rows"] for name in shift}
     table = pl.concat(pieces).collect()
-    return Pairs(*(table[name].to_numpy(writable=True) for name in ("better", "worse", "query")))
+    return Pairs(*(table[name].to_numpy(writable=True) for name in columns))

@@ -14,6 +14,9 @@ from gradrank.errors import GradrankError
 from gradrank.files import atomic, read_json, sha256
 
 COLLECTION, PAIRS = "collection.json", "pairs.json"  # of data/parquet/<dataset>/ and of data/pairs/<dataset>/
+# What pairs.json says besides its parts: whose the targets are, the grades' or a user's; what becomes of equal grades.
+GRADES, GIVEN, OMIT, HALF = "grades", "given", "omit", "half"
+CRUCIAL = {"targets": GRADES, "ties": OMIT}
 
 
 def write_parts(
@@ -54,6 +57,12 @@ def describe(folder: Path | str, description: str = COLLECTION) -> dict[str, Any
             f"{folder}: no {description} in it; expected a folder that `gradrank {command}` has made"
         )
     return read_json(path)
+
+
+def pairs_told(folder: Path | str) -> dict[str, Any]:
+    """What a specification says of stored pairs, under `pairs`; nothing of those that are the crucial pairs."""
+    own = {key: value for key, value in describe(folder, PAIRS).items() if key != "parts"}
+    return {} if own in ({}, CRUCIAL) else {"pairs": own}
 
 
 def part_file(folder: Path | str, part: int, description: str = COLLECTION) -> Path:

@@ -87,7 +87,7 @@ def read_tables(paths: Sequence[Path], columns: Columns) -> list[Table]:
 
     Raises GradrankError with file, column and row of what is not as it should be.
     """
-    raw = [_read(path) for path in paths]
+    raw = [read_table(path) for path in paths]
     found = [_roles(path, frame, columns) for path, frame in zip(paths, raw, strict=True)]
     features = found[0][1]
     for path, (_, own) in zip(paths, found, strict=True):
@@ -104,15 +104,27 @@ def read_tables(paths: Sequence[Path], columns: Columns) -> list[Table]:
     ]
 
 
-def _read(path: Path) -> pl.DataFrame:
+def read_table(path: Path, as_text: bool = False) -> pl.DataFrame:
+    """A table as it lies there. as_text: every column is text, as CSV has it, whole numbers without a point.
+
+    Raises GradrankError for what is no table.
+    """
     kind = plain_name(path).suffix.lower()
     content = BytesIO(b"".join(blocks(path))) if is_packed(path) else None
     if kind == ".parquet":
-        return read_parquet(path, content=content)
+        frame = read_parquet(path, content=content)
+        return frame.select(_text(path, column) for column in frame) if as_text else frame
     try:
-        return pl.read_csv(content or path, infer_schema_length=None, glob=False)
+        return pl.read_csv(content or path, infer_schema=not as_text, infer_schema_length=None, glob=False)
     except (*OF_POLARS, UnicodeDecodeError) as error:
         raise GradrankError(f"{path}: not a {kind[1:]} table: {str(error).splitlines()[0]}") from None
+
+
+def _text(path: Path, values: pl.Series) -> pl.Series:
+    if values.dtype.is_nested():
+        raise GradrankError(f"{path}: column {values.name!r} is {values.dtype}, not text or numbers")
+    whole = values.dtype.is_float() and _whole(values)
+    return (values.cast(pl.Int64) if whole else values).cast(pl.String)
 
 
 def _roles(path: Path, frame: pl.DataFrame, columns: Columns) -> tuple[dict[str, str], list[str]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from gradrank import __version__
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe
+from gradrank.data.stored import describe, pairs_told
 from gradrank.errors import GradrankError
 from gradrank.files import sha256, write_json
 from gradrank.learning.held_out import held_out
@@ -50,6 +50,8 @@ def train(
     if not 1 <= fold <= len(meta["folds"]):
         raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
     spec = _specification(model, meta, fold, resolved, seed)
+    if pairs is not None and cls.needs_pairs:
+        spec |= pairs_told(pairs)
     names = cls.members(resolved)
     if not (names or cls.takes_missing):
         _check_none_missing(data, meta, model)

@@ -1,6 +1,7 @@
 """Linear rankers trained to convergence: any smooth convex loss on scores, L-BFGS, L2 from a grid."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from gradrank.learning.matrix_vector import centred_times, transposed_centred_ti
 from gradrank.learning.model import Callback
 from gradrank.learning.nets import Net, standardisation
 
-Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[float, np.ndarray]]
+Loss = Callable[[np.ndarray, Any, np.ndarray], tuple[float, np.ndarray]]
 
 
 def best_linear(
@@ -21,7 +22,7 @@ def best_linear(
     A step of the callback is one value of l2, strongest first.
     """
     mean, scale = standardisation(train.features)
-    path = l2_path(train.features, train.labels, train.offsets, loss, grid, mean, scale)
+    path = l2_path(train.features, train.targets, train.offsets, loss, grid, mean, scale)
     nets = ((Net([weights[:, None]], [np.zeros(1)], mean, scale), cost) for weights, cost in path)
     candidates = (Candidate(net, cost, net.scores(vali.features)) for net, cost in nets)
     return best_of(candidates, vali, select_by, callback).kept
@@ -29,7 +30,7 @@ def best_linear(
 
 def l2_path(
     features: np.ndarray,
-    labels: np.ndarray,
+    labels: Any,
     offsets: np.ndarray,
     loss: Loss,
     grid: Sequence[float],
@@ -42,7 +43,7 @@ def l2_path(
     float64 would be the largest thing in memory.
     Minimises cost(Xw) / cost(0) + l2/2 |w|^2 (L-BFGS, Liu & Nocedal 1989). Dividing by the cost of no ranking
     at all makes one grid serve every loss and size of data. The cost yielded is the first term alone.
-    features: (n, d); X is best standardised: the penalty treats all weights alike.
+    features: (n, d); X is best standardised: the penalty treats all weights alike. labels: what `loss` wants as such.
     loss: (scores, labels, offsets) -> cost, (n,) gradient; its cost of zero scores must be positive.
     """
     from scipy.optimize import minimize
@@ -50,7 +51,7 @@ def l2_path(
     features = np.ascontiguousarray(features)
     weights = np.zeros(features.shape[1])
     mean = np.broadcast_to(np.asarray(mean, np.float64), weights.shape).copy()
-    unranked, _ = loss(np.zeros(len(labels)), labels, offsets)
+    unranked, _ = loss(np.zeros(len(features)), labels, offsets)
 
     def objective(weights: np.ndarray, l2: float) -> tuple[float, np.ndarray]:
         cost, gradient = loss(centred_times(features, mean, weights / scale), labels, offsets)

@@ -19,13 +19,19 @@ def one_output(labels: np.ndarray) -> int:
     return 1
 
 
-def loss(function: Loss | None = None, *, outputs: Callable[[np.ndarray], int] = one_output) -> Loss:
+def loss(
+    function: Loss | None = None,
+    *,
+    outputs: Callable[[np.ndarray], int] = one_output,
+    on_pairs: bool = False,
+) -> Loss:
     """Decorator: every loss takes `rng`, whether it draws or not, and sees contiguous float64 scores.
 
-    outputs: the scores' width K, of the (n,) grades of the training part.
+    outputs: the scores' width K, of the (n,) grades of the training part. on_pairs: in place of the grades the loss
+    takes a `gradrank.data.pairs.Pairs` too, and has the keyword `ties`: of grades it takes equal ones as pairs.
     """
     if function is None:
-        return lambda function: loss(function, outputs=outputs)
+        return lambda function: loss(function, outputs=outputs, on_pairs=on_pairs)
     draws = "rng" in signature(function).parameters
 
     @wraps(function)
@@ -35,5 +41,5 @@ def loss(function: Loss | None = None, *, outputs: Callable[[np.ndarray], int] =
             np.ascontiguousarray(scores, dtype=np.float64), labels, offsets, **drawn_from, **settings
         )
 
-    of_scores.outputs = outputs
+    of_scores.outputs, of_scores.on_pairs = outputs, on_pairs
     return of_scores

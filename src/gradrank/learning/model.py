@@ -51,7 +51,9 @@ class Model(ABC):
     name: ClassVar[str]
     Params: ClassVar[type[ModelParams]]
     summary: ClassVar[str]  # one line for `gradrank models`: what it is and the paper it is from
-    needs_pairs: ClassVar[bool] = False  # True: its jobs wait for the pairs file and may use `train.pairs`
+    needs_pairs: ClassVar[bool] = (
+        False  # True: its jobs wait for the stored pairs: `train.targets`, `train.pairs`
+    )
     takes_missing: ClassVar[bool] = (
         False  # True: a feature may be NaN, for which the model has a way of its own
     )

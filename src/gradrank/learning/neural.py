@@ -18,7 +18,7 @@ from gradrank.learning.net_params import NeuralParams
 from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.space import Choice, Dimension, LogUniform, Uniform
 from gradrank.learning.torch_net import train_net
-from gradrank.learning.training_part import with_grades_to_order
+from gradrank.learning.training_part import with_grades_to_order, with_pairs_to_order
 
 
 def own_loss(name: str) -> str:
@@ -56,9 +56,14 @@ class NeuralRanker(NetRanker):
     def fit(
         cls, train: Collection, vali: Collection, params: NeuralParams, seed: int, callback: Callback
     ) -> Self:
-        train = with_grades_to_order(train, cls.name)
-        outputs = find_loss(params.loss).outputs(train.labels)
-        return cls(train_net(train, vali, cls.bound_loss(params), params, seed, callback, outputs))
+        function, loss = find_loss(params.loss), cls.bound_loss(params)
+        if function.on_pairs:
+            train = with_pairs_to_order(train, cls.name)
+            loss = partial(loss, ties=train.ties)
+        else:
+            train = with_grades_to_order(train, cls.name)
+        outputs = function.outputs(train.labels)
+        return cls(train_net(train, vali, loss, params, seed, callback, outputs))
 
     @classmethod
     def bound_loss(cls, params: NeuralParams) -> Loss:

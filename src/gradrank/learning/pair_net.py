@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from gradrank.compiled import compiled
+from gradrank.data.pairs import Pairs
 from gradrank.learning.adam import Adam, glorot
 
 
@@ -30,8 +31,13 @@ class PairNet:
             marked[:] = 1.0
 
     @np.errstate(over="ignore", invalid="ignore")  # the caller notices scores that are not finite
-    def differentiate(self, first: np.ndarray, second: np.ndarray, target: np.ndarray) -> float:
-        """Cross-entropy summed over (b, d) pairs with (b,) targets; leaves its mean's gradient in `slope`."""
+    def differentiate(
+        self, first: np.ndarray, second: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None
+    ) -> float:
+        """Cross-entropy summed over (b, d) pairs with (b,) targets; leaves its mean's gradient in `slope`.
+
+        weight: (b,) factors of the pairs' costs.
+        """
         x = np.concatenate([first, second]) if self.siamese else first - second
         inputs = [x]
         for weights, biases in zip(self.weights[:-1], self.biases[:-1], strict=True):
@@ -41,7 +47,10 @@ class PairNet:
         if self.siamese:
             logit = logit[: len(first)] - logit[len(first) :]
         cost = np.logaddexp(0.0, logit) - target * logit
-        delta = ((np.exp(-np.logaddexp(0.0, -logit)) - target) / len(target)).astype(np.float32)[:, None]
+        slope = (np.exp(-np.logaddexp(0.0, -logit)) - target) / len(target)
+        if weight is not None:
+            cost, slope = weight * cost, weight * slope
+        delta = slope.astype(np.float32)[:, None]
         if self.siamese:
             delta = np.concatenate([delta, -delta])
         for layer in range(len(inputs) - 1, -1, -1):
@@ -66,8 +75,7 @@ def _views(vector: np.ndarray, shapes: list[tuple[int, int]]) -> tuple[list[np.n
 def train_epochs(
     net: PairNet,
     x: np.ndarray,
-    better: np.ndarray,
-    worse: np.ndarray,
+    pairs: Pairs,
     batch_pairs: int,
     pairs_per_epoch: int,
     learning_rate: float,
@@ -77,19 +85,24 @@ def train_epochs(
     """Trains `net` for ever; yields each epoch's mean cross-entropy, penalty left out.
 
     An epoch is `pairs_per_epoch` of the pairs drawn without replacement, or all if there are fewer, each
-    shown better first (target 1) or worse first (target 0) at random. l2: penalty l2 |W|^2, biases free.
+    shown better first (with its target, 1 unless it has one) or worse first (1 less it) at random. l2: penalty
+    l2 |W|^2, biases free.
     """
-    adam, size = Adam([net.vector], learning_rate), min(pairs_per_epoch, len(better))
+    adam, size = Adam([net.vector], learning_rate), min(pairs_per_epoch, len(pairs))
     penalty = np.float32(2.0 * l2) * net.is_weight
     while True:
-        drawn = rng.choice(len(better), size, replace=False)
-        target = rng.integers(0, 2, size)
-        ahead = np.where(target, better[drawn], worse[drawn])
-        behind = np.where(target, worse[drawn], better[drawn])
+        drawn = rng.choice(len(pairs), size, replace=False)
+        target = as_is = rng.integers(0, 2, size)
+        ahead = np.where(as_is, pairs.better[drawn], pairs.worse[drawn])
+        behind = np.where(as_is, pairs.worse[drawn], pairs.better[drawn])
+        if pairs.target is not None:
+            target = np.where(as_is, pairs.target[drawn], 1.0 - pairs.target[drawn])
+        weight = None if pairs.weight is None else pairs.weight[drawn]
         cost = 0.0
         for start in range(0, size, batch_pairs):
             batch = slice(start, start + batch_pairs)
-            cost += net.differentiate(x[ahead[batch]], x[behind[batch]], target[batch])
+            factor = None if weight is None else weight[batch]
+            cost += net.differentiate(x[ahead[batch]], x[behind[batch]], target[batch], factor)
             adam.step([net.slope + penalty * net.vector])
         yield cost / size
 

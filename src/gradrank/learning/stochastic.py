@@ -9,13 +9,13 @@ import numpy as np
 
 from gradrank.compiled import compiled
 from gradrank.data.collection import Collection
-from gradrank.data.pairs import crucial_pairs, pair_counts
 from gradrank.errors import GradrankError
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.losses.lambdarank import ndcg_swap
-from gradrank.learning.losses.ranknet import factored
+from gradrank.learning.losses.ranknet import factored, listed
 from gradrank.learning.model import Callback
 from gradrank.learning.nets import Net, standardisation, standardised
+from gradrank.learning.step_groups import groups
 
 
 def train_stochastic(
@@ -43,21 +43,17 @@ def train_stochastic(
     """
     mean, scale = standardisation(train.features)
     x = standardised(train.features, mean, scale).astype(np.float64)
-    rows, offsets = np.arange(train.rows), train.offsets
-    pairs = pair_counts(train.labels, offsets, ties)
-    if by_pair:
-        rows = pair_rows(train.labels, offsets, ties)
-        offsets = np.arange(0, len(rows) + 1, 2)
-        pairs = np.ones(len(offsets) - 1, np.int64)
-    shares = np.ones_like(pairs) if by_ndcg else pairs
+    of = groups(train, ties, by_pair)
+    shares = np.ones_like(of.shares) if by_ndcg else of.shares
     rng = np.random.default_rng(seed)
     layers = initial_layers(x.shape[1], hidden, rng)
 
     def candidates() -> Iterator[Candidate]:
         rate, previous = learning_rate, np.inf
         for epoch in range(1, epochs + 1):
-            steps = rng.permutation(len(offsets) - 1)
-            cost = descend(x, train.labels, rows, offsets, shares, steps, *layers, rate, sigma, ties, by_ndcg)
+            steps = rng.permutation(len(of.offsets) - 1)
+            own = (x, train.labels, of.rows, of.offsets, shares, steps)
+            cost = descend(*own, *layers, rate, sigma, ties, by_ndcg, of.listed)
             net = _net(layers, mean, scale)
             scores = net.scores(vali.features)
             if not (np.isfinite(cost) and np.isfinite(scores).all()):
@@ -71,13 +67,6 @@ def train_stochastic(
             previous = cost
 
     return best_of(candidates(), vali, select_by, callback).kept
-
-
-def pair_rows(labels: np.ndarray, offsets: np.ndarray, ties: bool) -> np.ndarray:
-    """(2p,) int64 row numbers of the pairs, two to a pair, both within a pair and from pair to pair in file order."""
-    pairs = crucial_pairs(labels, offsets, ties)
-    rows = np.sort(np.stack([pairs.better, pairs.worse], axis=1).astype(np.int64), axis=1)
-    return rows[np.lexsort((rows[:, 1], rows[:, 0]))].ravel()
 
 
 def initial_layers(features: int, hidden: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -97,12 +86,14 @@ def _net(layers: tuple[np.ndarray, ...], mean: np.ndarray, scale: np.ndarray) ->
 
 
 @compiled
-def descend(x, labels, rows, offsets, shares, steps, weights, biases, output, rate, sigma, ties, by_ndcg):
+def descend(
+    x, labels, rows, offsets, shares, steps, weights, biases, output, rate, sigma, ties, by_ndcg, pairs=None
+):
     """One step of size `rate` on each group of documents rows[offsets[g]:offsets[g+1]], g in `steps`.
 
     x: (n, d) float64. shares: what each group's gradient is divided by. weights (d, h), biases (h,) and
     output (h,) change in place; with h = 0 the scorer is linear, output (d,). Returns the groups' costs, each
-    taken before the group's own step, divided by the sum of `shares`.
+    taken before the group's own step, divided by the sum of `shares`. pairs: Listed; None: those of the grades.
     """
     cost = 0.0
     for group in steps:
@@ -113,7 +104,12 @@ def descend(x, labels, rows, offsets, shares, steps, weights, biases, output, ra
         for i in range(len(members)):
             for k in range(len(output)):
                 scores[i] += last[i, k] * output[k]
-        if by_ndcg:
+        if pairs is not None:
+            a, b = pairs.starts[group], pairs.starts[group + 1]
+            group_cost, slope = listed(
+                scores, pairs.better[a:b], pairs.worse[a:b], pairs.target[a:b], pairs.weight[a:b], sigma
+            )
+        elif by_ndcg:
             swap = ndcg_swap(scores, labels[members], own)
             group_cost, slope = factored(scores, labels[members], own, sigma, ties, swap)
         else:

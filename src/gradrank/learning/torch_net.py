@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.data.collection import Collection
+from gradrank.data.spans import spans
 from gradrank.errors import GradrankError
 from gradrank.learning import scorers
 from gradrank.learning.best_of import Candidate, best_of
@@ -22,6 +23,7 @@ from gradrank.learning.net_params import NeuralParams, ScorerParams
 if TYPE_CHECKING:
     import torch
 
+    from gradrank.data.pairs import Pairs
     from gradrank.learning.scorer import Scorer
 
 
@@ -38,7 +40,7 @@ def train_net(
 
     Each step takes `batch_queries` whole queries in an order shuffled by `seed`, divides the gradient on the
     outputs by their number and passes it backward once. Features are standardised by the training part's mean
-    and standard deviation. outputs: of the scorer, as the loss wants them.
+    and standard deviation. The loss sees `train.targets`, grades or pairs. outputs: of the scorer, as it wants them.
     Raises GradrankError where the scores stop being finite or there is no GPU.
     """
     epochs = _epochs(train, vali, loss, params, seed, outputs)
@@ -51,11 +53,13 @@ def _epochs(
     """The exported scorer after each epoch."""
     scorer, optimiser = untrained(train.features, params, seed, outputs)
     shuffle, draws = np.random.default_rng(seed), np.random.default_rng([seed, 1])
+    targets = train.targets
     for epoch in range(1, params.epochs + 1):
         cost = 0.0
         for batch in scorer.batches(shuffle, train.offsets, params.batch_queries):
             rows, offsets = rows_of(batch, train.offsets)
-            batch_cost = _step(scorer, optimiser, loss, train.labels, rows, offsets, draws)
+            own = targets[rows] if targets is train.labels else targets.of_queries(batch, train.offsets)
+            batch_cost = _step(scorer, optimiser, loss, own, rows, offsets, draws)
             cost += batch_cost
         trained = scorer.export()
         scores = trained.scores(vali.features, vali.offsets)
@@ -71,17 +75,20 @@ def _step(
     scorer: "Scorer",
     optimiser: "AdamW",
     loss: Loss,
-    labels: np.ndarray,
+    labels: "np.ndarray | Pairs",
     rows: np.ndarray,
     offsets: np.ndarray,
     draws: np.random.Generator,
 ) -> float:
-    """One step along the mean gradient of some queries; returns the sum of their costs before it."""
+    """One step along the mean gradient of some queries; returns the sum of their costs before it.
+
+    labels: of these rows, as the loss wants them.
+    """
     import torch
 
     outputs = scorer.outputs(rows, offsets)
     values = outputs.detach().cpu().double().numpy()
-    cost, gradient = loss(values[:, 0] if values.shape[1] == 1 else values, labels[rows], offsets, rng=draws)
+    cost, gradient = loss(values[:, 0] if values.shape[1] == 1 else values, labels, offsets, rng=draws)
     optimiser.zero_grad()
     slope = (gradient / (len(offsets) - 1)).astype(np.float32).reshape(values.shape)
     outputs.backward(torch.from_numpy(slope).to(outputs.device))
@@ -142,6 +149,4 @@ class AdamW:
 
 def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Row numbers of the given queries' documents, one query after the other, and their own offsets."""
-    sizes = np.diff(offsets)[queries]
-    own = np.r_[0, np.cumsum(sizes)]
-    return np.arange(own[-1]) + np.repeat(offsets[queries] - own[:-1], sizes), own
+    return spans(offsets[:-1][queries], offsets[1:][queries])

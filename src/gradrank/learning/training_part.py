@@ -14,6 +14,37 @@ def with_grades_to_order(train: Collection, model: str) -> Collection:
     AdaRank must not see them: a query that no ranker can improve keeps the highest weight for ever.
     Raises GradrankError where none is left.
     """
+    return dataclasses.replace(of_queries(train, _mixed(train, model)), pair_source=None)
+
+
+def with_pairs_to_order(train: Collection, model: str) -> Collection:
+    """The same for a model that learns from `train.targets`: the queries that have a pair.
+
+    Raises GradrankError where no pair says which document is the better one.
+    """
+    return of_queries(train, queries_to_order(train, model))
+
+
+def queries_to_order(train: Collection, model: str) -> np.ndarray:
+    """(q,) whether a query has a pair: documents of two different grades, with ties any two, or one that a user gave.
+
+    Raises GradrankError where no pair says which document is the better one.
+    """
+    source = train.pair_source
+    if source is None or not source.given:
+        mixed = _mixed(train, model)
+        return np.diff(train.offsets) > 1 if train.ties else mixed
+    pairs = source.read()
+    if not (pairs.target > 0.5).any():
+        raise GradrankError(
+            f"{model}: no pair given of the training part says which document is the better one; check the queries of "
+            "the file that `pairs` names, or the split"
+        )
+    return np.bincount(pairs.query, minlength=train.queries) > 0
+
+
+def _mixed(train: Collection, model: str) -> np.ndarray:
+    """(q,) whether a query holds two different grades."""
     if train.queries == 0 or train.rows == 0:
         raise GradrankError(f"{model}: the training part has no query; check the fold")
     mixed = of_two_grades(train)
@@ -22,7 +53,7 @@ def with_grades_to_order(train: Collection, model: str) -> Collection:
             f"{model}: no query of the training part has documents of two different grades, so there is no "
             f"order to learn; check the labels, or train on more queries"
         )
-    return of_queries(train, mixed)
+    return mixed
 
 
 def of_two_grades(part: Collection) -> np.ndarray:
@@ -32,15 +63,15 @@ def of_two_grades(part: Collection) -> np.ndarray:
 
 
 def of_queries(part: Collection, chosen: np.ndarray) -> Collection:
-    """The queries that (q,) bool `chosen` marks, without pairs."""
-    rows = chosen[part.query_of_row]
+    """The queries that (q,) bool `chosen` marks, with their pairs."""
+    rows, source = chosen[part.query_of_row], part.pair_source
     return dataclasses.replace(
         part,
         features=part.features[rows],
         labels=part.labels[rows],
         offsets=np.r_[0, np.cumsum(np.diff(part.offsets)[chosen])],
         qids=part.qids[chosen],
-        stored_pairs=None,
+        pair_source=source and source.of_queries(np.flatnonzero(chosen), part.offsets),
     )
 
 
@@ -52,4 +83,4 @@ def shuffled_within_queries(train: Collection, seed: int) -> Collection:
     """
     rows = np.lexsort((np.random.default_rng(seed).random(train.rows), train.query_of_row))
     documents = {"features": train.features[rows], "labels": train.labels[rows]}
-    return dataclasses.replace(train, **documents, stored_pairs=None)
+    return dataclasses.replace(train, **documents, pair_source=None)

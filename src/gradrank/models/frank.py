@@ -10,7 +10,7 @@ from gradrank.learning.additive import Term, best_rounds
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.selection import CRITERION
 from gradrank.learning.space import Choice, Dimension, Integer
-from gradrank.learning.training_part import with_grades_to_order
+from gradrank.learning.training_part import queries_to_order
 from gradrank.models.rankboost import PERFECT, RankBoost, stump_thresholds
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]
     A stump's weight is alpha = 1/2 ln(W_right / W_wrong); the stump with the least loss is added (Tsai et al. 2007,
     section 4.2, from memory of the literature). The loss, a pass over all pairs, is counted for the best cut of each of
     the best features by (sqrt W_right - sqrt W_wrong)^2, which is what alpha lowers an exponential loss with these
-    weights by; the paper counts it for all.
+    weights by; the paper counts it for all. A pair of target P is P of a preference and 1 - P of the other one.
     """
     from gradrank.learning.fidelity import pair_weights
 
@@ -42,15 +42,15 @@ def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]
         cuts.append(stump_thresholds(column, params.thresholds))
         codes[feature] = np.searchsorted(cuts[-1], column)  # x > cuts[t] exactly where code > t
 
-    better, worse = train.pairs.better, train.pairs.worse
-    pairs = np.bincount(train.pairs.query, minlength=train.queries)
-    shares = 1.0 / pairs[train.pairs.query] / np.count_nonzero(pairs)
+    pairs = train.pairs.directed()
+    better, worse = pairs.better, pairs.worse
+    of_query = np.bincount(pairs.query, pairs.weight, train.queries)
+    own = 1.0 if pairs.weight is None else pairs.weight
+    shares = own / of_query[pairs.query] / np.count_nonzero(of_query)
     differences = np.zeros(len(better))
     weights, loss = pair_weights(differences, shares)
     for _ in range(params.rounds):
-        found = min(
-            _stumps(codes, train.pairs, weights, differences, shares, params.thresholds), default=None
-        )
+        found = min(_stumps(codes, pairs, weights, differences, shares, params.thresholds), default=None)
         if found is None or not found.loss < loss:  # no stump tells better from worse
             return
         above = codes[found.feature] > found.cut
@@ -111,5 +111,5 @@ class FRank(RankBoost):
     def fit(
         cls, train: Collection, vali: Collection, params: FRankParams, seed: int, callback: Callback
     ) -> Self:
-        with_grades_to_order(train, cls.name)
+        queries_to_order(train, cls.name)
         return cls(best_rounds(boost(train, params), vali, params.select_by, callback))

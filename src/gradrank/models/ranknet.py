@@ -1,7 +1,8 @@
 """RankNet (Burges et al. 2005) with a linear or a two-layer scorer, in its practical form.
 
 The cost is the paper's; the training is not: lambdas factored a document (Burges, Ragno & Le 2006), L-BFGS to
-convergence where the problem is convex, Adam on mini-batches of queries for the net.
+convergence where the problem is convex, Adam on mini-batches of queries for the net. Pairs with targets of a user's own
+are summed as they are listed.
 """
 
 from functools import partial
@@ -16,7 +17,7 @@ from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.neural import LIBRARY, NET, NeuralRanker, own_loss
 from gradrank.learning.selection import CRITERION
 from gradrank.learning.space import LogUniform
-from gradrank.learning.training_part import with_grades_to_order
+from gradrank.learning.training_part import with_pairs_to_order
 
 
 class RankNetLinearParams(ModelParams):
@@ -34,6 +35,7 @@ class RankNetLinearParams(ModelParams):
 class RankNetLinear(NetRanker):
     Params = RankNetLinearParams
     summary = "Linear RankNet on all pairs, L-BFGS, L2 from a grid (Burges et al. 2005)"
+    needs_pairs = True
     space: ClassVar = {"l2": LogUniform(1e-4, 3.0, "from next to none to weights near zero")}
     published: ClassVar = {"l2": 1e-4}  # the paper has none
 
@@ -45,8 +47,8 @@ class RankNetLinear(NetRanker):
         from gradrank.learning.linear import best_linear
         from gradrank.learning.losses.ranknet import ranknet
 
-        train = with_grades_to_order(train, cls.name)
-        loss = partial(ranknet, sigma=params.sigma)
+        train = with_pairs_to_order(train, cls.name)
+        loss = partial(ranknet, sigma=params.sigma, ties=train.ties)
         return cls(best_linear(train, vali, loss, params.l2, params.select_by, callback))
 
 
@@ -58,5 +60,6 @@ class RankNetTwoLayerParams(NetParams):
 class RankNetTwoLayer(NeuralRanker):
     Params = RankNetTwoLayerParams
     summary = "Two-layer RankNet on all pairs, Adam on mini-batches of queries (Burges et al. 2005)"
+    needs_pairs = True
     space = NET
     published = LIBRARY | {"hidden": (10,), "activation": "tanh"}  # Burges et al. 2005, section 6

@@ -19,7 +19,7 @@ from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
 from gradrank.learning.selection import CRITERION
 from gradrank.learning.space import LogUniform
-from gradrank.learning.training_part import with_grades_to_order
+from gradrank.learning.training_part import with_pairs_to_order
 
 if TYPE_CHECKING:
     from gradrank.learning.nystroem import Kernel
@@ -49,6 +49,7 @@ class RankNetKernelParams(ModelParams):
 class RankNetKernel(Model):
     Params = RankNetKernelParams
     summary = "Kernel RankNet on all pairs, RBF or polynomial by Nystroem landmarks (Burges et al. 2005)"
+    needs_pairs = True
     space: ClassVar = {
         "gamma": LogUniform(2.0**-12, 2.0**-5, "an eighth to sixteen times the published 2^-9 to 2^-8")
     }
@@ -77,16 +78,17 @@ class RankNetKernel(Model):
         from gradrank.learning.nets import standardisation, standardised
         from gradrank.learning.nystroem import Kernel, Problem, expanded, regularised_path
 
-        train = with_grades_to_order(train, cls.name)
+        train = with_pairs_to_order(train, cls.name)
+        targets, ties = train.targets, train.ties
         mean, scale = standardisation(train.features)
         features = standardised(train.features, mean, scale)
         draw = np.random.default_rng(seed)
         landmarks = features[np.sort(draw.permutation(train.rows)[: params.landmarks])]
 
         def cost(scores: np.ndarray) -> tuple[float, np.ndarray]:
-            return ranknet(scores, train.labels, train.offsets)
+            return ranknet(scores, targets, train.offsets, ties=ties)
 
-        problem = Problem(cost, ranknet_curvature(train.labels, train.offsets), train.offsets)
+        problem = Problem(cost, ranknet_curvature(targets, train.offsets, ties), train.offsets)
         validated = standardised(vali.features, mean, scale)
 
         def candidates() -> Iterator[Candidate]:

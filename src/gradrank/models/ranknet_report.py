@@ -23,7 +23,7 @@ from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
-from gradrank.learning.training_part import with_grades_to_order
+from gradrank.learning.training_part import with_pairs_to_order
 
 if TYPE_CHECKING:
     from gradrank.learning.nets import Net
@@ -63,6 +63,7 @@ class RankNetReportL2Params(RankNetReportParams):
 class RankNetReport(NetRanker):
     Params = RankNetReportParams
     summary = "RankNet of the term report: 64-32 ReLU net on pair differences, sorted by row sums"
+    needs_pairs = True
 
     def __init__(self, net: "Net", reading: str, scoring: str = "row_sums") -> None:
         super().__init__(net)
@@ -72,7 +73,7 @@ class RankNetReport(NetRanker):
     def fit(
         cls, train: Collection, vali: Collection, params: RankNetReportParams, seed: int, callback: Callback
     ) -> Self:
-        epochs = cls._epochs(with_grades_to_order(train, cls.name), vali, params, seed)
+        epochs = cls._epochs(with_pairs_to_order(train, cls.name), vali, params, seed)
         return best_of(epochs, vali, params.select_by, callback).kept
 
     @classmethod
@@ -88,8 +89,7 @@ class RankNetReport(NetRanker):
         losses = train_epochs(
             net,
             standardised(train.features, mean, scale),
-            train.pairs.better,
-            train.pairs.worse,
+            train.pairs,
             params.batch_pairs,
             params.pairs_per_epoch,
             params.learning_rate,

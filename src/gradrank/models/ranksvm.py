@@ -5,20 +5,25 @@ min R(w) + C sum_p tau_p loss(w.(x_better - x_worse)) over the crucial pairs p:
   ranksvm_l2_dual   the same problem by dual coordinate descent
   ranksvm_l1_dual   R = |w|^2/2, plain hinge (RankSVM-Struct's loss), dual coordinate descent
   ranksvm_sparse    R = |w|_1, squared hinge, proximal Newton
+A pair that a user gives with the probability P of a preference is P of the one and 1 - P of the other.
 """
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import PositiveFloat
 
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
 from gradrank.learning.selection import CRITERION
+from gradrank.learning.training_part import queries_to_order
+
+if TYPE_CHECKING:
+    from gradrank.learning.ranksvm.objective import Grades, Listed
 
 SPACING = "powers of 2 (Lee & Lin 2014), searched by validation score as LETOR prescribes; "
 
@@ -45,6 +50,7 @@ class RankSVMDualParams(RankSVMParams):
 class RankSVM(Model):
     Params = RankSVMParams
     summary = "Linear RankSVM, L2 loss, primal Newton (Herbrich et al. 1999; Joachims 2002; Lee & Lin 2014)"
+    needs_pairs = True
     form: ClassVar[Literal["primal", "l2_dual", "l1_dual", "sparse"]] = "primal"
     published: ClassVar = {"C": 1.0}  # LIBLINEAR's
 
@@ -60,47 +66,44 @@ class RankSVM(Model):
         return best_of(candidates, vali, params.select_by, callback).kept
 
     @classmethod
-    def _solver(cls, train: Collection, params: RankSVMParams, seed: int):
+    def _solver(cls, train: Collection, params: RankSVMParams, seed: int) -> Callable[[float], np.ndarray]:
         """C -> weights; each solution is where the search for the next C starts."""
-        from gradrank.learning.ranksvm.dual import solve_dual
-        from gradrank.learning.ranksvm.objective import group_by_grade
+        from gradrank.learning.ranksvm.objective import group_by_grade, listed, listed_by_grade
+
+        queries_to_order(train, cls.name)
+        features, primal = train.features.astype(np.float64), cls.form in ("primal", "sparse")
+        if train.ties or train.targets is not train.labels:
+            pairs = listed(train.pairs, params.weighting, train.queries)
+        else:
+            pairs = (group_by_grade if primal else listed_by_grade)(train, params.weighting)
+        return cls._primal(features, pairs) if primal else cls._dual(features, pairs, params.gap, seed)
+
+    @classmethod
+    def _primal(cls, features: np.ndarray, pairs: "Grades | Listed") -> Callable[[float], np.ndarray]:
         from gradrank.learning.ranksvm.primal import solve_primal
 
-        features = train.features.astype(np.float64)
-        grades = group_by_grade(train, params.weighting)
-        if not grades.weight.any():
-            raise GradrankError(
-                f"{cls.name}: no query of the training part has documents of two grades, so there is no pair "
-                "to learn from; check the labels or the split"
-            )
-        if cls.form in ("primal", "sparse"):
-            weights = np.zeros(features.shape[1])
+        weights = np.zeros(features.shape[1])
 
-            def solve(C: float) -> np.ndarray:
-                nonlocal weights
-                weights = solve_primal(features, grades, C, weights, "l1" if cls.form == "sparse" else "l2")
-                return weights
+        def solve(C: float) -> np.ndarray:
+            nonlocal weights
+            weights = solve_primal(features, pairs, C, weights, "l1" if cls.form == "sparse" else "l2")
+            return weights
 
-            return solve
+        return solve
 
-        pairs, rng = train.pairs, np.random.default_rng(seed)
-        tau = grades.weight[pairs.query]
-        if grades.by_gap:
-            tau = tau * (train.labels[pairs.better] - train.labels[pairs.worse])
-        alpha, last = np.zeros(len(pairs)), 1.0
+    @classmethod
+    def _dual(
+        cls, features: np.ndarray, pairs: "Listed", gap: float, seed: int
+    ) -> Callable[[float], np.ndarray]:
+        from gradrank.learning.ranksvm.dual import solve_dual
+
+        rng, alpha, last = np.random.default_rng(seed), np.zeros(len(pairs.tau)), 1.0
 
         def solve(C: float) -> np.ndarray:
             nonlocal alpha, last
-            weights, alpha = solve_dual(
-                features,
-                pairs.better,
-                pairs.worse,
-                C * tau,
-                cls.form[:2],
-                alpha * (C / last),
-                params.gap,
-                rng,
-            )
+            start = alpha * (C / last)
+            cost, form = C * pairs.tau, cls.form[:2]
+            weights, alpha = solve_dual(features, pairs.better, pairs.worse, cost, form, start, gap, rng)
             last = C
             return weights
 
@@ -124,7 +127,6 @@ class RankSVML2Dual(RankSVM):
     summary = "Linear RankSVM, L2 loss, dual coordinate descent (Hsieh et al. 2008)"
     Params = RankSVMDualParams
     form = "l2_dual"
-    needs_pairs = True
 
 
 @register("ranksvm_l1_dual")
@@ -132,7 +134,6 @@ class RankSVML1Dual(RankSVM):
     summary = "Linear RankSVM, L1 loss, dual coordinate descent (Hsieh et al. 2008)"
     Params = RankSVMDualParams
     form = "l1_dual"
-    needs_pairs = True
 
 
 @register("ranksvm_sparse")

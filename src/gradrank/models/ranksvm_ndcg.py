@@ -1,4 +1,7 @@
-"""RankSVM_ndcg (Jin et al. 2018): RankSVM's four forms with pairs weighed by what they cost in NDCG_beta."""
+"""RankSVM_ndcg (Jin et al. 2018): RankSVM's four forms with pairs weighed by what they cost in NDCG_beta.
+
+What that is the grades say: their pairs are those of the grades, without ties, whatever the stage of pairs stores.
+"""
 
 from typing import Literal
 
@@ -31,21 +34,25 @@ class RankSVMNDCGDualParams(RankSVMNDCGParams, RankSVMDualParams):
 class RankSVMNDCG(RankSVM):
     summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss, primal Newton"
     Params = RankSVMNDCGParams
+    needs_pairs = False
 
 
 @register("ranksvm_ndcg_l2_dual")
 class RankSVMNDCGL2Dual(RankSVML2Dual):
     summary = "RankSVM with NDCG_beta pair weights, L2 loss, dual coordinate descent"
     Params = RankSVMNDCGDualParams
+    needs_pairs = False
 
 
 @register("ranksvm_ndcg_l1_dual")
 class RankSVMNDCGL1Dual(RankSVML1Dual):
     summary = "RankSVM with NDCG_beta pair weights, L1 loss, dual coordinate descent"
     Params = RankSVMNDCGDualParams
+    needs_pairs = False
 
 
 @register("ranksvm_ndcg_sparse")
 class RankSVMNDCGSparse(RankSVMSparse):
     summary = "RankSVM with NDCG_beta pair weights, L2 loss and L1 penalty, proximal Newton"
     Params = RankSVMNDCGParams
+    needs_pairs = False

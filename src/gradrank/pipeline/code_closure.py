@@ -29,7 +29,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "fetch": ("gradrank.data.fetch",),
     "generate": ("gradrank.data.synthetic",),
     "parse": ("gradrank.data.parse",),
-    "pairs": ("gradrank.data.pairs",),
+    "pairs": ("gradrank.data.pair_files",),
     "train": ("gradrank.learning.job",),
     "import_scores": ("gradrank.evaluation.import_scores",),
     "evaluate_folds": ("gradrank.evaluation.evaluate",),

@@ -25,19 +25,6 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class DataSetParams(Section):
-    """What may be said of any data set."""
-
-    convention: str | None = None  # its primary one, where that is not `evaluation.convention`
-
-
-class SyntheticParams(DataSetParams):
-    """Size of an artificial data set: queries in all five parts together, and documents a query."""
-
-    queries: int = Field(ge=5, le=1_000_000)
-    documents: int = Field(ge=2, le=10_000)
-
-
 def _there(path: Path) -> Path:
     """The path with `~` expanded, as a shell would have it."""
     try:
@@ -56,6 +43,22 @@ def _there(path: Path) -> Path:
 def _fault(reason: str) -> PydanticCustomError:
     """A ValueError's text would begin with `Value error, `."""
     return PydanticCustomError("path", "{reason}", {"reason": reason})
+
+
+class DataSetParams(Section):
+    """What may be said of any data set."""
+
+    convention: str | None = None  # its primary one, where that is not `evaluation.convention`
+    pairs: Annotated[Path, AfterValidator(_there)] | None = (
+        None  # a user's own, not the grades' (data/given_pairs.py)
+    )
+
+
+class SyntheticParams(DataSetParams):
+    """Size of an artificial data set: queries in all five parts together, and documents a query."""
+
+    queries: int = Field(ge=5, le=1_000_000)
+    documents: int = Field(ge=2, le=10_000)
 
 
 class OwnDataParams(DataSetParams):
@@ -104,7 +107,9 @@ def _refused(name: str, values: Any, studies: Iterable[str]) -> str | None:
     if entry is not None:
         free = entry.generator or not set(values or {}) - set(DataSetParams.model_fields)
         return (
-            None if free else "is in the catalogue and takes no setting but `convention`; choose another name"
+            None
+            if free
+            else "is in the catalogue and takes no setting but `convention` and `pairs`; choose another name"
         )
     if name in RULES:
         return "a rule of the workflow has this name, and so has its target; choose another"

@@ -26,6 +26,12 @@ class RunParams(Section):
     models: Literal["all"] | tuple[str, ...] = "all"
 
 
+class PairsParams(Section):
+    """What the pairs of every data set are whose owner gives none: equal grades no pair, or one of target 1/2."""
+
+    ties: Literal["omit", "half"] = "omit"
+
+
 class EvaluationParams(Section):
     """What is measured; `convention` is the primary one, by which summary.json and the tables are made."""
 
@@ -43,6 +49,7 @@ class Params(Section):
         default_factory=dict
     )  # by name; a reduced form: <study>/reduced
     datasets: dict[str, SyntheticParams | OwnDataParams | DataSetParams]
+    pairs: PairsParams = PairsParams()
     models: dict[str, Variant]  # by the name of its results folder; the studies' own among them
     evaluation: EvaluationParams
 

@@ -2,8 +2,9 @@
 
 It describes results/<dataset>/ when the workflow last found it complete:
 
-- params: what params.yaml said of it, resolved: `seed`, `dataset` (its settings), `models`, `evaluation`;
-- data: `source_sha256` (of the text) and the SHA-256 of the Parquet files, by path;
+- params: what params.yaml said of it, resolved: `seed`, `dataset` (its settings), `pairs`, `models`, `evaluation`;
+- data: `source_sha256` (of the text), `given_sha256` (of a user's own pairs, if any) and the SHA-256 of the Parquet
+  files, by path;
 - code: a digest a stage, and the SHA-256 of every file that one of them depends on;
 - versions: of the packages that trained the models, from their spec.json;
 - processors: the instruction sets that trained them, likewise;
@@ -22,12 +23,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gradrank.data.stored import PAIRS, describe, files
 from gradrank.errors import GradrankError
 from gradrank.evaluation.elsewhere import IMPORTED, ORIGIN
 from gradrank.files import sha256, write_json
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import WORKFLOW, named, stage_files
+from gradrank.pipeline.data_record import data_record
 from gradrank.processor import refusal
 from gradrank.results import MEMBERS, MODEL, PER_QUERY, TIMING, DataSet, Fold, Method, Results
 
@@ -72,13 +73,15 @@ def in_force(params: Any, dataset: str, names: Iterable[str]) -> dict[str, Any]:
     settings = params.datasets.get(dataset)
     found = models_in_force(params, names)
     found["evaluation"]["convention"] = params.convention(dataset)
-    return found | {"dataset": settings.model_dump(mode="json", exclude={"convention"}) if settings else {}}
+    own = settings.model_dump(mode="json", exclude={"convention"}, exclude_none=True) if settings else {}
+    return found | {"dataset": own}
 
 
 def models_in_force(params: Any, names: Iterable[str]) -> dict[str, Any]:
-    """The same of what is trained and measured on any data set: `seed`, `models` and `evaluation`."""
+    """The same of what is trained and measured on any data set: `seed`, `pairs`, `models` and `evaluation`."""
     return {
         "seed": params.seed,
+        "pairs": params.pairs.model_dump(mode="json"),
         "models": {name: params.models[name].model_dump(include={"model", "params"}) for name in names},
         "evaluation": params.evaluation.model_dump(mode="json"),
     }
@@ -136,12 +139,6 @@ def code_digests(stages: Mapping[str, list[str]]) -> dict[str, Hashes]:
     return {"stages": digests, "files": files}
 
 
-def data_files(dataset: str, data: Path) -> list[Path]:
-    """The Parquet files of a data set and its pairs, and their descriptions; `data` is the collections' folder."""
-    pairs = data.parent / "pairs" / dataset
-    return files(data / dataset) + (files(pairs, PAIRS) if (pairs / PAIRS).is_file() else [])
-
-
 def result_files(own: DataSet, names: Iterable[str]) -> list[Path]:
     """Every file of a data set's results that equal parameters, code and data make equal."""
     found = [own.summary_path, own.summary_page_path, own.queries_path, *own.tables_path.glob("*")]
@@ -185,10 +182,7 @@ def _describe(own: DataSet, params: Mapping[str, Any], data: Path) -> dict[str, 
     files = result_files(own, params["models"])
     return {
         "params": params,
-        "data": {
-            "source_sha256": describe(data / own.name)["source_sha256"],
-            "files": {str(path): sha256(path) for path in data_files(own.name, data)},
-        },
+        "data": data_record(own.name, data),
         "code": code_digests(code_files(registered(params))),
         **trained_with(specs),
         "results": {str(path.relative_to(own.folder)): sha256(path) for path in files},
@@ -223,6 +217,7 @@ def _made_of(entry: dict[str, Any]) -> dict[str, tuple[list[Any], dict[str, str]
         params["seed"],
         params["dataset"],
         data["source_sha256"],
+        [params.get("pairs"), data.get("given_sha256")],
         [stages[stage] for stage in DATA_STAGES],
         entry["versions"].get("polars"),  # which writes the files; what trains is named in its spec.json
     ]

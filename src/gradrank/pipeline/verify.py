@@ -4,21 +4,19 @@ A fresh clone has of each data set and study only what is in git: its record, su
 this checkout's parameters and code; of trained models and scores a note says that they are not here.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradrank.data.compressed import blocks
-from gradrank.data.layout import find_layout
 from gradrank.data.stored import COLLECTION
 from gradrank.errors import GradrankError
 from gradrank.files import sha256
 from gradrank.pipeline.code_closure import PACKAGE, named
 from gradrank.pipeline.damage import besides_records
+from gradrank.pipeline.data_record import sha256_of_text
 from gradrank.pipeline.params import Params
 from gradrank.pipeline.provenance import code_digests, code_files, in_force, makers, registered
 from gradrank.pipeline.study_provenance import study_code_files, study_in_force
@@ -149,22 +147,16 @@ def _data(params: Params, dataset: str, recorded: dict[str, Any], data: Path) ->
     text = Path(own or data.parent / "raw" / dataset)
     if not text.exists():
         yield Check(None, f"{dataset}: {text}: not here; models read the Parquet files alone")
-    elif _sha256_of_text(text) == recorded["source_sha256"]:
+    elif sha256_of_text(text) == recorded["source_sha256"]:
         yield Check(True, f"{dataset}: text: {text}")
     else:
         todo = f"put {text} back, or train on it: {again}" if own else f"rm -r {text} {parquet} && {again}"
         yield Check(False, f"{dataset}: {text}: not the text that the Parquet file was made of", todo)
-
-
-def _sha256_of_text(path: Path) -> str | None:
-    """As parsing computes it, of the parts' files one after the other; None where they are no collection."""
-    try:
-        layout, digest = find_layout(path), hashlib.sha256()
-    except GradrankError:
-        return None
-    for block in chain.from_iterable(map(blocks, dict.fromkeys(layout.sources.values()))):
-        digest.update(block)
-    return digest.hexdigest()
+    given = getattr(params.datasets.get(dataset), "pairs", None)
+    if given and sha256(given) != recorded.get("given_sha256"):
+        yield Check(
+            False, f"{dataset}: {given}: not the pairs that are stored", f"snakemake --cores 2 {dataset}"
+        )
 
 
 def _results(own: DataSet, recorded: dict[str, str], again: str) -> Iterator[Check]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradrank.data.stored import describe
+from gradrank.data.stored import COLLECTION, PAIRS, describe
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
 from gradrank.learning.job import train
@@ -31,7 +31,8 @@ def refit(
     the run's. code: tells apart what a job that was killed has left.
     """
     choice, dataset = read_choice(fold), describe(data)["dataset"]
-    done = _done(fold, made_with := json.dumps([choice.sha256, sha256(data / "collection.json"), seed, code]))
+    of_data = [sha256(data / COLLECTION), *([sha256(pairs / PAIRS)] if pairs else [])]
+    done = _done(fold, made_with := json.dumps([choice.sha256, *of_data, seed, code]))
     cls = get_model(choice.model)
     for tuner, own in runs(choice, seeds):
         root = contest.run(tuner, own).dataset(dataset)

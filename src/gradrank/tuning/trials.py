@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe
+from gradrank.data.stored import describe, pairs_told
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
 from gradrank.learning.held_out import held_out
@@ -99,7 +99,8 @@ def tune(
     stored = [folder / f"part{part}.parquet" for folder in (data, pairs) if folder for part in splits["test"]]
     tested = [path for path in stored if path.is_file()]
     job = Job(cls, meta["dataset"], fold, seed, plan, parts, members, tested, out)
-    made_with = json.dumps([model, meta["source_sha256"], fold, seed, plan.among, code])
+    own_pairs = pairs_told(pairs) if pairs else {}
+    made_with = json.dumps([model, meta["source_sha256"], fold, seed, plan.among, code, own_pairs])
     rows = list(_tried(job, made_with))
     if all(row["error"] for row in rows):
         raise GradrankError(f"{model}: every configuration failed, the first with: {rows[0]['error']}")

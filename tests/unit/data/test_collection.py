@@ -3,8 +3,8 @@ import polars as pl
 import pytest
 
 from gradrank.data.collection import Collection
+from gradrank.data.pair_files import pairs as write_pairs
 from gradrank.data.pairs import crucial_pairs
-from gradrank.data.pairs import pairs as write_pairs
 from gradrank.data.parse import parse
 from gradrank.errors import GradrankError
 from made_collection import store

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradrank.data import pairs as module
+from gradrank.data import pair_files as module
 from gradrank.data.collection import Collection
-from gradrank.data.pairs import crucial_pairs, pair_counts
-from gradrank.data.pairs import pairs as write_pairs
+from gradrank.data.pair_files import pairs as write_pairs
+from gradrank.data.pairs import Pairs, crucial_pairs, pair_counts
+from gradrank.data.stored import pairs_told
+from gradrank.errors import GradrankError
 from gradrank.files import sha256
 from made_collection import store
 
@@ -71,8 +73,8 @@ def test_the_files_have_the_pairs_of_each_part_whatever_the_batch(tmp_path, monk
     for part, graded in parts.items():
         path = tmp_path / f"pairs/part{part}.parquet"
         frame, expected = pl.read_parquet(path), brute_force(graded, ties=False)
-        assert frame.schema == dict.fromkeys(("query", "better", "worse"), pl.Int32)
-        assert frame.rows() == expected
+        assert frame.schema == module.SCHEMA
+        assert frame.rows() == [(*pair, 1.0, 1.0) for pair in expected]
         assert (described[str(part)]["pairs"], described[str(part)]["sha256"]) == (
             len(expected),
             sha256(path),
@@ -89,6 +91,60 @@ def test_a_collection_reads_back_the_pairs_of_the_parts_it_asks_for(tmp_path):
         assert np.array_equal(getattr(stored, name), getattr(direct, name))
 
 
+def test_equal_grades_are_pairs_of_one_half_where_the_stage_is_told_so(tmp_path):
+    path = collection(tmp_path / "c", {1: [[0, 1, 1], [2, 2]], 2: [[3], [0, 0]]})
+    write_pairs(path, tmp_path / "pairs", ties="half")
+    part = Collection.read(path, [2, 1], tmp_path / "pairs")
+    assert part.ties and part.targets is part.labels  # the grades say all: nothing is read for them
+    pairs, fresh = part.pairs, crucial_pairs(part.labels, part.offsets, ties=True)
+    for name in ("better", "worse", "query", "target"):
+        assert getattr(pairs, name).tolist() == getattr(fresh, name).tolist()
+    assert pairs.target.tolist() == [0.5, 1.0, 0.5, 1.0, 0.5] and pairs.weight is None
+    assert pairs_told(tmp_path / "pairs") == {"pairs": {"targets": "grades", "ties": "half"}}
+    write_pairs(path, tmp_path / "pairs")
+    assert pairs_told(tmp_path / "pairs") == {}  # a specification needs not say so
+
+
+def test_a_list_that_the_grades_imply_is_not_opened_until_it_is_asked_for(tmp_path):
+    path = collection(tmp_path / "c", {1: [[0, 1, 2], [1, 1]], 2: [[2, 0]]})
+    write_pairs(path, tmp_path / "pairs")
+    for part in tmp_path.glob("pairs/part*.parquet"):
+        part.unlink()
+    read = Collection.read(path, [1, 2], tmp_path / "pairs")
+    assert read.targets is read.labels and not read.ties
+    with pytest.raises(GradrankError, match=r"part1\.parquet: missing, though .*pairs\.json names it"):
+        _ = read.pairs
+
+
+def test_pairs_of_other_rows_are_refused_before_any_is_read(tmp_path):
+    path = collection(tmp_path / "c", {1: [[0, 1]]})
+    write_pairs(path, tmp_path / "pairs")
+    collection(tmp_path / "c", {1: [[1, 0]]})
+    with pytest.raises(GradrankError, match="pairs of other rows in part 1"):
+        Collection.read(path, [1], tmp_path / "pairs")
+
+
+@given(queries, st.data())
+def test_pairs_of_some_queries_are_those_of_the_queries_alone(graded, data):
+    labels, offsets = flat(graded)
+    chosen = data.draw(st.permutations(range(len(graded))).map(lambda order: order[: len(order) // 2]))
+    pairs = crucial_pairs(labels, offsets, ties=True).of_queries(np.array(chosen, np.int64), offsets)
+    alone = crucial_pairs(*flat([graded[q] for q in chosen]), ties=True)
+    for name in ("better", "worse", "query", "target"):
+        assert getattr(pairs, name).tolist() == getattr(alone, name).tolist()
+        assert getattr(pairs, name).dtype == getattr(alone, name).dtype
+
+
+def test_directed_pairs_are_preferences_whose_weights_are_the_probabilities():
+    ends = np.array([[4, 1], [5, 2]], np.int32)
+    pairs = Pairs(*ends, np.array([0, 1], np.int32), np.array([0.75, 1.0]), np.array([2.0, 3.0]))
+    directed = pairs.directed()
+    found = zip(directed.query, directed.better, directed.worse, directed.weight, strict=True)
+    assert list(found) == [(0, 4, 5, 1.5), (0, 5, 4, 0.5), (1, 1, 2, 3.0)] and directed.target is None
+    plain = crucial_pairs(*flat([[0, 1]]))
+    assert plain.directed() is plain
+
+
 def test_a_failed_write_leaves_the_older_files(tmp_path, monkeypatch):
     path = collection(tmp_path / "c", {1: [[0, 1]], 2: [[0, 1]]})
     write_pairs(path, tmp_path / "pairs")
@@ -98,7 +154,7 @@ def test_a_failed_write_leaves_the_older_files(tmp_path, monkeypatch):
         yield crucial_pairs(*flat([[0, 1, 2]]))
         raise OSError("disk full")
 
-    monkeypatch.setattr(module, "_batches", broken)
+    monkeypatch.setattr(module, "pair_batches", broken)
     with pytest.raises(OSError, match="disk full"):
         write_pairs(path, tmp_path / "pairs")
     assert {each.name: each.read_bytes() for each in (tmp_path / "pairs").iterdir()} == older

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from gradrank.data.collection import Collection
-from gradrank.data.pairs import pairs
+from gradrank.data.pair_files import pairs
 from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError

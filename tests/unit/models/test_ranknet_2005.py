@@ -1,5 +1,6 @@
 """Gradient descent as of 2005: its steps against sums over pairs, the halving of its rate, its two forms."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,11 +8,12 @@ import pytest
 from scipy.special import expit
 
 from gradrank.data.collection import Collection
-from gradrank.data.pairs import pair_counts
+from gradrank.data.pairs import PairSource, crucial_pairs, pair_counts
 from gradrank.errors import GradrankError
 from gradrank.learning.losses.lambdarank import ndcg_swap
 from gradrank.learning.selection import measure
-from gradrank.learning.stochastic import descend, initial_layers, pair_rows
+from gradrank.learning.step_groups import pair_rows
+from gradrank.learning.stochastic import descend, initial_layers
 from gradrank.models.lambdarank_faithful import LambdaRankFaithful
 from gradrank.models.ranknet_2005 import RankNet2005Linear, RankNet2005TwoLayer
 
@@ -98,7 +100,8 @@ def test_pairs_of_equal_and_unequal_grades(ties):
         if ties or labels[i] != labels[j]
     ]
     assert pair_counts(labels, offsets, ties).tolist() == ([3, 1, 0] if ties else [2, 0, 0])
-    assert pair_rows(labels, offsets, ties).reshape(-1, 2).tolist() == [list(p) for p in expected]
+    rows, _ = pair_rows(crucial_pairs(labels, offsets, ties))
+    assert rows.tolist() == [list(p) for p in expected]
 
 
 def test_initial_weights_are_those_of_the_paper():
@@ -144,9 +147,10 @@ def test_both_forms_agree_where_each_query_is_one_pair():
 
 def test_ties_pull_scores_together():
     train, vali = drawn(7), drawn(8)
+    tied = PairSource(False, True, lambda: crucial_pairs(train.labels, train.offsets, ties=True))
     without, along = (
-        RankNet2005Linear.fit(train, vali, RankNet2005Linear.Params(ties=ties, epochs=1), 0, silent)
-        for ties in (False, True)
+        RankNet2005Linear.fit(each, vali, RankNet2005Linear.Params(epochs=1), 0, silent)
+        for each in (train, replace(train, pair_source=tied))
     )
     assert np.linalg.norm(along.net.weights[0]) < np.linalg.norm(without.net.weights[0])
 

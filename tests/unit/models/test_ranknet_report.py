@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gradrank.data.collection import Collection
+from gradrank.data.pairs import Pairs
 from gradrank.errors import GradrankError
 from gradrank.learning.nets import Net
 from gradrank.learning.pair_net import PairNet, train_epochs
@@ -155,7 +156,7 @@ def test_training_is_torchs_adam_with_the_penalty_on_weights_alone():
         return cost
 
     net.differentiate = spy
-    list(islice(train_epochs(net, x, np.array([0]), np.array([1]), 1, 1, 0.01, l2, rng), 20))
+    list(islice(train_epochs(net, x, Pairs(*np.array([[0], [1], [0]])), 1, 1, 0.01, l2, rng), 20))
     for gradient in seen:
         leaf.grad = torch.tensor(gradient)
         adam.step()
@@ -166,9 +167,9 @@ def test_training_is_torchs_adam_with_the_penalty_on_weights_alone():
 def test_an_epoch_is_as_many_different_pairs_as_asked_for():
     x = np.arange(40, dtype=np.float32).reshape(10, 4)
     net, seen = PairNet([4, 3, 1], False, np.random.default_rng(0)), []
-    net.differentiate = lambda first, second, target: seen.append((first, second, target)) or 0.0
-    better, worse = np.arange(1, 10), np.zeros(9, int)
-    next(train_epochs(net, x, better, worse, 3, 7, 0.1, 0.0, np.random.default_rng(1)))
+    net.differentiate = lambda first, second, target, _: seen.append((first, second, target)) or 0.0
+    pairs = Pairs(np.arange(1, 10), np.zeros(9, int), np.zeros(9, int))
+    next(train_epochs(net, x, pairs, 3, 7, 0.1, 0.0, np.random.default_rng(1)))
     assert [len(target) for _, _, target in seen] == [3, 3, 1]
     first, second, target = (np.concatenate(part) for part in zip(*seen, strict=True))
     assert set(target) == {0, 1}  # both classes, else the net learns to say 1

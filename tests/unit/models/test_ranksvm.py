@@ -215,5 +215,7 @@ def test_a_query_of_12_000_documents_of_31_grades_is_learned():
 
 def test_no_crucial_pair_is_an_error():
     data = collection([5, 1], highest=0)
-    with pytest.raises(GradrankError, match="no query of the training part has documents of two grades"):
+    with pytest.raises(
+        GradrankError, match="no query of the training part has documents of two different grades"
+    ):
         RankSVM.fit(data, data, RankSVM.Params(), 0, lambda step, **v: None)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.data.pairs import pairs
+from gradrank.data.pair_files import pairs
 from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.files import read_json, write_json

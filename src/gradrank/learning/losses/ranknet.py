@@ -1,12 +1,14 @@
 """RankNet's pair cost (Burges et al. 2005), factored into one gradient a document.
 
 lambda_i = sum_j dC_ij/ds_i over the pairs of document i (Burges, Ragno & Le 2006): a net is passed backward
-once a document, not once a pair. The pairs are implied by the grades; nothing of size O(pairs) is stored.
+once a document, not once a pair. Where the grades imply the pairs, nothing of size O(pairs) is stored; pairs with
+targets of a user's own come as a list.
 """
 
 import numpy as np
 
 from gradrank.compiled import compiled
+from gradrank.data.pairs import Pairs
 from gradrank.learning.loss import loss
 
 FEW = 12  # documents of a query below which pair by pair is as fast
@@ -22,23 +24,34 @@ def pair_cost(difference: np.ndarray, target: np.ndarray | float = 1.0, sigma: f
     return np.logaddexp(0.0, o) - target * o
 
 
-@loss
+@loss(on_pairs=True)
 def ranknet(
-    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, sigma: float = 1.0, ties: bool = False
+    scores: np.ndarray,
+    labels: np.ndarray | Pairs,
+    offsets: np.ndarray,
+    *,
+    sigma: float = 1.0,
+    ties: bool = False,
 ) -> tuple[float, np.ndarray]:
     """RankNet's cost, summed over the pairs of unequal grades of each query, and its gradient, the lambdas.
 
     ties: pairs of equal grades count as well, with target probability 1/2 (2005 paper, section 5).
+    labels: the grades, or the pairs themselves with their targets and weights, which are then all there are.
     """
+    if isinstance(labels, Pairs):
+        return listed(scores, labels.better, labels.worse, labels.target, labels.weight, sigma)
     return factored(scores, labels, offsets, sigma, ties, None)
 
 
-def ranknet_curvature(labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def ranknet_curvature(labels: np.ndarray | Pairs, offsets: np.ndarray, ties: bool = False) -> np.ndarray:
     """(n,) second derivative of RankNet's cost in each score where all scores are equal: a quarter of its pairs."""
+    if isinstance(labels, Pairs):
+        ends = (labels.better, labels.worse)
+        return sum(np.bincount(end, labels.weight, offsets[-1]) for end in ends) / 4.0
     sizes = np.diff(offsets)
     query = np.repeat(np.arange(len(sizes)), sizes)
     grade = query * (int(labels.max()) + 1) + labels
-    return (sizes[query] - np.bincount(grade)[grade]) / 4.0
+    return (sizes[query] - (1 if ties else np.bincount(grade)[grade])) / 4.0
 
 
 @compiled
@@ -112,11 +125,38 @@ def by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradient):
                     * abs(weights.gain[i] - weights.gain[j])
                     * abs(weights.discount[i] - weights.discount[j])
                 )
-            o = sigma * (scores[i] - scores[j])
-            miss = 0.5 if labels[i] == labels[j] else 0.0  # 1 - target
-            e = np.exp(-abs(o))
-            cost += weight * (max(-o, 0.0) + np.log1p(e) + miss * o)
-            slope = sigma * weight * (miss - (e if o >= 0.0 else 1.0) / (1.0 + e))
+            miss = 0.5 if labels[i] == labels[j] else 0.0
+            own, slope = _pair(sigma * (scores[i] - scores[j]), miss)
+            cost += weight * own
+            slope *= sigma * weight
             gradient[i] += slope
             gradient[j] -= slope
     return cost
+
+
+@compiled
+def listed(scores, better, worse, target, weight, sigma):
+    """Cost and gradient of a list of pairs. target, weight: (p,), or None: 1 of all."""
+    cost = 0.0
+    gradient = np.zeros(len(scores))
+    for p in range(len(better)):
+        i, j = better[p], worse[p]
+        miss = 0.0
+        if target is not None:
+            miss = 1.0 - target[p]
+        factor = 1.0
+        if weight is not None:
+            factor = weight[p]
+        own, slope = _pair(sigma * (scores[i] - scores[j]), miss)
+        cost += factor * own
+        slope *= sigma * factor
+        gradient[i] += slope
+        gradient[j] -= slope
+    return cost, gradient
+
+
+@compiled
+def _pair(o, miss):
+    """A pair's cost -target o + log(1 + e^o), and its slope in o; miss: 1 - target."""
+    e = np.exp(-abs(o))
+    return max(-o, 0.0) + np.log1p(e) + miss * o, miss - (e if o >= 0.0 else 1.0) / (1.0 + e)

@@ -2,15 +2,19 @@
 
 With the documents of each grade sorted by score, the pairs that violate the margin form, for each document,
 a prefix or a suffix of every other grade (Lee & Lin 2014, Large-scale linear RankSVM). So all that a Newton
-step needs costs O(n log n + L n) for n documents of L grades, not O(pairs).
+step needs costs O(n log n + L n) for n documents of L grades, not O(pairs). Pairs that no grades imply are listed, and
+cost O(pairs).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from gradrank.compiled import compiled
 from gradrank.data.collection import Collection
+from gradrank.data.pairs import Pairs
 from gradrank.learning.ndcg_beta import ideal_dcg_beta
 
 
@@ -29,6 +33,47 @@ class Grades:
     first: np.ndarray
     weight: np.ndarray
     by_gap: bool
+
+    def violations(self, scores: np.ndarray) -> "Sums":
+        return partial(violation_sums, self, sort_groups(self, scores), scores)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Preferences one by one. better, worse: (p,) rows of any query; tau: (p,) what each weighs."""
+
+    better: np.ndarray
+    worse: np.ndarray
+    tau: np.ndarray
+
+    def violations(self, scores: np.ndarray) -> "Sums":
+        broken = scores[self.better] - scores[self.worse] < 1.0
+        return partial(_listed_sums, *(each[broken] for each in (self.better, self.worse, self.tau)))
+
+
+# What `violations(scores)` gives: `violation_sums` at these scores, of (n, m) values and a target.
+Sums = Callable[[np.ndarray, float], tuple[np.ndarray, np.ndarray]]
+
+
+def listed(pairs: Pairs, weighting: str, queries: int) -> Listed:
+    """Pairs with what they weigh, of probabilities in expectation; `weighting` as of `group_by_grade`, but no `ndcg`.
+
+    Of `query` tau is a pair's share of the weight of its query's pairs.
+    """
+    own = pairs.directed()
+    tau = np.ones(len(own)) if own.weight is None else own.weight
+    if weighting == "query":
+        tau = tau / np.bincount(own.query, tau, queries)[own.query]
+    return Listed(own.better, own.worse, tau)
+
+
+def listed_by_grade(collection: Collection, weighting: str) -> Listed:
+    """The crucial pairs of `collection.pairs` with the weights of `group_by_grade`."""
+    grades, pairs = group_by_grade(collection, weighting), collection.pairs
+    tau = grades.weight[pairs.query]
+    if grades.by_gap:
+        tau = tau * (collection.labels[pairs.better] - collection.labels[pairs.worse])
+    return Listed(pairs.better, pairs.worse, tau)
 
 
 def group_by_grade(collection: Collection, weighting: str) -> Grades:
@@ -75,6 +120,20 @@ def violation_sums(
     """
     g = grades
     return _violation_sums(order, g.starts, g.grade, g.first, g.weight, g.by_gap, scores, values, target)
+
+
+@compiled
+def _listed_sums(better, worse, tau, values, target):
+    width = values.shape[1]
+    out, total = np.zeros_like(values), np.zeros(width)
+    for p in range(len(better)):
+        i, j = better[p], worse[p]
+        for c in range(width):
+            term = tau[p] * (values[i, c] - values[j, c] - target)
+            out[i, c] += term
+            out[j, c] -= term
+            total[c] += term
+    return out, total
 
 
 @compiled

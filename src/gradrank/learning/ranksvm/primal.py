@@ -7,7 +7,7 @@ The loss is piecewise quadratic: once the set of violating pairs is right, one s
 import numpy as np
 
 from gradrank.compiled import compiled
-from gradrank.learning.ranksvm.objective import Grades, sort_groups, violation_sums
+from gradrank.learning.ranksvm.objective import Grades, Listed
 
 STEPS = 100  # three to eight are usual
 CONVERGED = 1e-12  # of the optimality violation at w = 0; a step on the right pairs goes far below
@@ -15,22 +15,22 @@ ROUNDING = 1e-13  # near the optimum a step lowers the objective by less than it
 
 
 def solve_primal(
-    features: np.ndarray, grades: Grades, C: float, start: np.ndarray, penalty: str = "l2"
+    features: np.ndarray, pairs: Grades | Listed, C: float, start: np.ndarray, penalty: str = "l2"
 ) -> np.ndarray:
     """(d,) weights of L2-loss RankSVM.
 
     features: (n, d) float64. start: (d,) weights to start from, such as those for a smaller C.
-    A step costs O(n log n + L n d + n d^2) for L grades.
+    A step costs O(n log n + L n d + n d^2) for L grades, and O(p d + n d^2) for p listed pairs.
     """
     zero = np.zeros(features.shape[1])
-    enough = CONVERGED * np.linalg.norm(_violation(zero, C * _loss(features, grades, zero)[1], penalty))
+    enough = CONVERGED * np.linalg.norm(_violation(zero, C * _loss(features, pairs, zero)[1], penalty))
     w = start
-    loss, gradient, order, scores = _loss(features, grades, w)
+    loss, gradient, sums = _loss(features, pairs, w)
     for _ in range(STEPS):
         gradient = C * gradient
         if np.linalg.norm(_violation(w, gradient, penalty)) <= enough:
             break
-        curvature, _ = violation_sums(grades, order, scores, features, target=0.0)
+        curvature, _ = sums(features, 0.0)
         hessian = 2.0 * C * (features.T @ curvature)
         if penalty == "l2":
             direction = np.linalg.solve(hessian + np.eye(len(w)), -(w + gradient))
@@ -41,7 +41,7 @@ def solve_primal(
         before, step = _penalty(w, penalty) + C * loss, 1.0
         while True:
             candidate = w + step * direction
-            loss, gradient, order, scores = _loss(features, grades, candidate)
+            loss, gradient, sums = _loss(features, pairs, candidate)
             after = _penalty(candidate, penalty) + C * loss
             if after <= before * (1.0 + ROUNDING) + 1e-4 * step * slope:  # Armijo
                 break
@@ -50,14 +50,14 @@ def solve_primal(
     return w
 
 
-def _loss(features, grades, w):
-    """sum_p tau_p max(0, 1 - o_p)^2, its (d,) gradient in w, and the (n,) order and scores behind them."""
+def _loss(features, pairs, w):
+    """sum_p tau_p max(0, 1 - o_p)^2, its (d,) gradient in w, and what sums over the violating pairs."""
     scores = features @ w
-    order = sort_groups(grades, scores)
-    sums, total = violation_sums(grades, order, scores, scores[:, None], target=1.0)
+    sums = pairs.violations(scores)
+    slopes, total = sums(scores[:, None], 1.0)
     # With m_p = tau_p (o_p - 1) on violating pairs: sum tau (1 - o)^2 = sum m o - sum m.
-    loss = float(scores @ sums[:, 0] - total[0])
-    return loss, 2.0 * (features.T @ sums[:, 0]), order, scores
+    loss = float(scores @ slopes[:, 0] - total[0])
+    return loss, 2.0 * (features.T @ slopes[:, 0]), sums
 
 
 def _penalty(w: np.ndarray, penalty: str) -> float:

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from gradrank.data.stored import GIVEN
 from gradrank.evaluation.references import Reference, cited_text, named
 from gradrank.learning.model import Model, models
 from gradrank.report.contents import Contents
@@ -37,7 +38,7 @@ def pages(contents: Contents) -> list[Page]:
     for dataset in contents.datasets:
         for name in dataset.explained:
             spec = dataset.folds[name][0].spec
-            told = json.dumps([spec["model"], spec["params"]])
+            told = json.dumps([spec["model"], spec["params"], spec.get("pairs")])
             found.setdefault(name, {}).setdefault(told, []).append(dataset.name)
     if not found:
         return []
@@ -55,7 +56,10 @@ def _method(name: str, specs: dict[str, list[str]]) -> Method:
         model=model,
         summary=known.summary if known else "",
         references=named(cited_text(known)) if known else [],
-        variants={datasets: _settings(known, params) for datasets, (_, params) in told.items()},
+        variants={
+            datasets: _settings(known, params) + _pairs(pairs)
+            for datasets, (_, params, pairs) in told.items()
+        },
     )
 
 
@@ -72,6 +76,14 @@ def _settings(model: type[Model] | None, params: dict[str, Any]) -> list[Setting
         )
         for key, value in params.items()
     ]
+
+
+def _pairs(told: dict[str, Any] | None) -> list[Setting]:
+    """What it was trained on, where that is not the crucial pairs of the grades."""
+    if told is None:
+        return []
+    value = "a user's own" if told["targets"] == GIVEN else f"of grades, ties: {told['ties']}"
+    return [Setting("pairs", value, "what the stage of pairs stored", "of grades", True)]
 
 
 def _printed(value: Any) -> str:

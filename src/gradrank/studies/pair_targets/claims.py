@@ -1,0 +1,99 @@
+"""The claims of sections 2 and 3, each with what was found and whether it holds."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradrank.studies.ranknet2005.posteriors import combine
+
+CLOSE = 1e-3  # of a probability: training ends where the cost changes by less than 1e-9 of itself
+THEIRS, COMBINED, OURS = "section 2", "section 3.1", "ours"
+
+
+class Claim(NamedTuple):
+    """In words; `source` is where it is from, `found` what was measured."""
+
+    claim: str
+    source: str
+    found: str
+    holds: bool
+
+    @property
+    def verdict(self) -> str:
+        return "holds" if self.holds else "does not hold"
+
+
+def within(claim: str, source: str, worst: float) -> Claim:
+    return Claim(claim, source, f"worst error {worst:.1e}", worst < CLOSE)
+
+
+def of_tables(combined: list[dict[str, Any]], circles: list[dict[str, Any]]) -> list[Claim]:
+    """Of two targets combined, and of three in a circle."""
+    worst = max(abs(row["formula"] - row["learned"]) for row in combined)
+    sure = [row for row in combined if min(row["p_ij"], row["p_jk"]) > 0.5]
+    surer = sum(row["learned"] > max(row["p_ij"], row["p_jk"]) for row in sure)
+    even = [row for row in circles if row["p_ij"] == row["p_jk"] == row["p_ki"]]
+    return [
+        fixed_points(),
+        within("two targets say the third by the formula", COMBINED, worst),
+        Claim(
+            "two targets above 1/2 say a third above both",
+            COMBINED,
+            f"{surer} of {len(sure)} learned",
+            surer == len(sure) > 0,
+        ),
+        within(
+            "three in a circle: training ends at the least cross-entropy",
+            THEIRS,
+            max(
+                abs(row[f"learned_{end}"] - row[f"best_{end}"])
+                for row in circles
+                for end in ("ij", "jk", "ki")
+            ),
+        ),
+        within(
+            "a circle of equal targets leaves three ties",
+            THEIRS,
+            max(abs(row[f"learned_{end}"] - 0.5) for row in even for end in ("ij", "jk", "ki")),
+        ),
+    ]
+
+
+def fixed_points(steps: int = 1000) -> Claim:
+    """That P combined with itself is P at 0, 1/2 and 1 alone: below it before 1/2, above it after."""
+    p = np.arange(steps + 1) / steps
+    change = combine(p, p) - p
+    fixed = p[np.abs(change) < 1e-12]
+    holds = fixed.tolist() == [0.0, 0.5, 1.0] and bool(
+        (np.sign(change) == np.sign(p * (2 * p - 1) * (1 - p))).all()
+    )
+    return Claim(
+        "P combined with itself is P at 0, 1/2 and 1 alone, less before 1/2 and more after it",
+        COMBINED,
+        f"of {steps + 1} values {', '.join(f'{each:g}' for each in fixed)}",
+        holds,
+    )
+
+
+def of_targets(draws: list[dict[str, Any]]) -> list[Claim]:
+    """Of random targets, those that outputs can have and those that none can."""
+
+    def worst(kind: str, name: str) -> float:
+        return max(draw[kind][name] for draw in draws)
+
+    excess = [draw["inconsistent"]["excess"] for draw in draws]
+    circles = [draw["inconsistent"]["circles"] for draw in draws]
+    return [
+        within("consistent targets are learned as they are", THEIRS, worst("consistent", "all_pairs")),
+        within("neighbours' targets alone say all others", COMBINED, worst("consistent", "neighbours")),
+        within("inconsistent targets: the least cross-entropy", THEIRS, worst("inconsistent", "error")),
+        within(
+            "inconsistent targets: an item's expected wins are learned", OURS, worst("inconsistent", "wins")
+        ),
+        Claim(
+            "inconsistent targets: a cost stays above their own entropy",
+            OURS,
+            f"{min(excess):.3f} to {max(excess):.3f} nats a pair, with {min(circles)} to {max(circles)} circles",
+            min(excess) > 0.0,
+        ),
+    ]

@@ -1,0 +1,73 @@
+"""The page: what targets that are probabilities teach, claim by claim, and the tables behind it."""
+
+from typing import Any
+
+from gradrank.report.tables.table import Column, Table
+from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.pair_targets.claims import Claim, of_tables, of_targets
+from gradrank.studies.pair_targets.noise import noise
+
+CLAIMS = (
+    Column("claim", "claim"),
+    Column("source", "from"),
+    Column("found", "found"),
+    Column("verdict", "verdict"),
+)
+
+
+def build(inputs: Inputs) -> list[Section]:
+    (found,) = inputs.jobs()
+    against, on_noise = noise(found["draws"])
+    claims = [*of_tables(found["combined"], found["circles"]), *of_targets(found["draws"]), *on_noise]
+    asked = _claims(claims, len(found["draws"]))
+    return [asked, _combined(found["combined"]), _circles(found["circles"]), against]
+
+
+def _claims(claims: list[Claim], draws: int) -> Section:
+    table = Table("claims", "Claims", CLAIMS, claims)
+    lost = [claim.claim for claim in claims if not claim.holds]
+    verdict = f"{len(claims) - len(lost)} of {len(claims)} claims hold" + (
+        f"; not: {'; '.join(lost)}." if lost else "."
+    )
+    return Section(
+        "claims",
+        "What targets that are probabilities teach",
+        [
+            "A pair's target is the probability P that the first document ranks above the second; RankNet's cost of "
+            "the pair is −P o + log(1 + e^o), o the difference of the two outputs (section 3). Here targets come "
+            "without features, so that every item has an output of its own, and with ten, of which the outputs are "
+            f"linear. {draws} random tasks of each kind.",
+            verdict,
+        ],
+        [table],
+    )
+
+
+def _combined(rows: list[dict[str, Any]]) -> Section:
+    columns = [
+        Column("p_ij", "P_ij", ".1f"),
+        Column("p_jk", "P_jk", ".1f"),
+        Column("formula", "P_ik, formula", ".4f"),
+        Column("learned", "P_ik, learned", ".4f"),
+    ]
+    paragraph = (
+        "Three items, of which the first and the second, and the second and the third, are pairs; the first and the "
+        "third are not. What the outputs then say of these two is P_ik = P_ij P_jk / (1 + 2 P_ij P_jk − P_ij − P_jk)."
+    )
+    return Section(
+        "combined", "Two targets say a third", [paragraph], [Table("combined", "Combined", columns, rows)]
+    )
+
+
+def _circles(rows: list[dict[str, Any]]) -> Section:
+    ends = ("ij", "jk", "ki")
+    columns = [Column(f"p_{end}", f"P_{end}, target", ".2f") for end in ends]
+    columns += [Column(f"learned_{end}", f"P_{end}, learned", ".4f") for end in ends]
+    columns += [Column(f"best_{end}", f"P_{end}, Newton", ".4f") for end in ends]
+    paragraph = (
+        "Targets that go in a circle, or that no outputs can have for another reason, are no error: training ends "
+        "where the cross-entropy is least, as Newton's method finds it too. Equal targets all around leave ties."
+    )
+    return Section(
+        "circles", "Three targets in a circle", [paragraph], [Table("circles", "Circles", columns, rows)]
+    )
