@@ -3,7 +3,7 @@
 Compiled loops: a step is too small to pay for a call into torch.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -34,30 +34,25 @@ def train_stochastic(
 ) -> Net:
     """The net after the epoch with the best `select_by` on `vali`; of equal epochs the first.
 
-    A step follows the mean gradient of the pairs of one query (factored, a backward pass a document), or with
+    A step follows the summed gradients of the pairs of one query (factored, a backward pass a document), or with
     `by_pair` one pair's; steps come in an order shuffled anew each epoch. The learning rate is halved after
     an epoch whose mean cost, taken before each step, exceeds the previous epoch's.
-    hidden: tanh units; 0 for a linear scorer. by_ndcg: pairs weighted by |dNDCG|, and summed, not averaged:
-    a query's weights are relative to its ideal DCG already.
+    hidden: tanh units; 0 for a linear scorer. by_ndcg: pairs weighted by |dNDCG|.
     Raises GradrankError where the scores stop being finite.
     """
     mean, scale = standardisation(train.features)
     x = standardised(train.features, mean, scale).astype(np.float64)
-    rows, offsets = np.arange(train.rows), train.offsets
-    pairs = pair_counts(train.labels, offsets, ties)
-    if by_pair:
-        rows = pair_rows(train.labels, offsets, ties)
-        offsets = np.arange(0, len(rows) + 1, 2)
-        pairs = np.ones(len(offsets) - 1, np.int64)
-    shares = np.ones_like(pairs) if by_ndcg else pairs
     rng = np.random.default_rng(seed)
     layers = initial_layers(x.shape[1], hidden, rng)
+    if by_pair:
+        steps, epoch_cost = _pair_by_pair(x, train, layers, sigma, ties)
+    else:
+        steps, epoch_cost = _query_by_query(x, train, layers, sigma, ties, by_ndcg)
 
     def candidates() -> Iterator[Candidate]:
         rate, previous = learning_rate, np.inf
         for epoch in range(1, epochs + 1):
-            steps = rng.permutation(len(offsets) - 1)
-            cost = descend(x, train.labels, rows, offsets, shares, steps, *layers, rate, sigma, ties, by_ndcg)
+            cost = epoch_cost(rng.permutation(steps), rate)
             net = _net(layers, mean, scale)
             scores = net.scores(vali.features)
             if not (np.isfinite(cost) and np.isfinite(scores).all()):
@@ -73,11 +68,35 @@ def train_stochastic(
     return best_of(candidates(), vali, select_by, callback).kept
 
 
-def pair_rows(labels: np.ndarray, offsets: np.ndarray, ties: bool) -> np.ndarray:
-    """(2p,) int64 row numbers of the pairs, two to a pair, both within a pair and from pair to pair in file order."""
-    pairs = crucial_pairs(labels, offsets, ties)
-    rows = np.sort(np.stack([pairs.better, pairs.worse], axis=1).astype(np.int64), axis=1)
-    return rows[np.lexsort((rows[:, 1], rows[:, 0]))].ravel()
+Epoch = Callable[[np.ndarray, float], float]  # takes the steps in the order given, at a rate; the mean cost
+
+
+def _pair_by_pair(
+    x: np.ndarray, train: Collection, layers: tuple[np.ndarray, ...], sigma: float, ties: bool
+) -> tuple[int, Epoch]:
+    """How many steps an epoch has, and the epoch, which changes `layers` in place."""
+    pairs = crucial_pairs(train.labels, train.offsets, ties)
+    targets = np.where(train.labels[pairs.better] > train.labels[pairs.worse], 1.0, 0.5)
+
+    def epoch(steps: np.ndarray, rate: float) -> float:
+        cost = descend_pairs(x, pairs.better, pairs.worse, targets, steps, *layers, rate, sigma)
+        return cost / len(pairs)
+
+    return len(pairs), epoch
+
+
+def _query_by_query(
+    x: np.ndarray, train: Collection, layers: tuple[np.ndarray, ...], sigma: float, ties: bool, by_ndcg: bool
+) -> tuple[int, Epoch]:
+    """The same; the cost a mean over pairs, or with `by_ndcg` over queries."""
+    rows = np.arange(train.rows)
+    costs = train.queries if by_ndcg else pair_counts(train.labels, train.offsets, ties).sum()
+
+    def epoch(steps: np.ndarray, rate: float) -> float:
+        cost = descend(x, train.labels, rows, train.offsets, steps, *layers, rate, sigma, ties, by_ndcg)
+        return cost / costs
+
+    return train.queries, epoch
 
 
 def initial_layers(features: int, hidden: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -97,12 +116,11 @@ def _net(layers: tuple[np.ndarray, ...], mean: np.ndarray, scale: np.ndarray) ->
 
 
 @compiled
-def descend(x, labels, rows, offsets, shares, steps, weights, biases, output, rate, sigma, ties, by_ndcg):
+def descend(x, labels, rows, offsets, steps, weights, biases, output, rate, sigma, ties, by_ndcg):
     """One step of size `rate` on each group of documents rows[offsets[g]:offsets[g+1]], g in `steps`.
 
-    x: (n, d) float64. shares: what each group's gradient is divided by. weights (d, h), biases (h,) and
-    output (h,) change in place; with h = 0 the scorer is linear, output (d,). Returns the groups' costs, each
-    taken before the group's own step, divided by the sum of `shares`.
+    x: (n, d) float64. weights (d, h), biases (h,) and output (h,) change in place; with h = 0 the scorer is linear,
+    output (d,). Returns the sum of the groups' costs, each taken before the group's own step.
     """
     cost = 0.0
     for group in steps:
@@ -119,13 +137,76 @@ def descend(x, labels, rows, offsets, shares, steps, weights, biases, output, ra
         else:
             group_cost, slope = factored(scores, labels[members], own, sigma, ties, None)
         cost += group_cost
-        slope /= shares[group]
         if len(biases) > 0:
             _backward(inputs, last, slope, weights, biases, output, rate)
         for i in range(len(members)):
             for k in range(len(output)):
                 output[k] -= rate * slope[i] * last[i, k]
-    return cost / shares.sum()
+    return cost
+
+
+@compiled
+def descend_pairs(x, better, worse, targets, steps, weights, biases, output, rate, sigma):
+    """One step of size `rate` on each pair of documents, in the order of `steps`; the same net as in `descend`.
+
+    better, worse: (p,) row numbers; targets: (p,) probability that the first is above the second. Returns the sum of
+    the pairs' costs, each taken before its own step.
+    """
+    first, second = np.empty(len(biases)), np.empty(len(biases))
+    cost = 0.0
+    for pair in steps:
+        a, b = x[better[pair]], x[worse[pair]]
+        gap = _gap(a, b, weights, biases, output, first, second)
+        loss, slope = _logistic(sigma * gap, targets[pair])
+        cost += loss
+        step = rate * sigma * slope
+        if len(biases) > 0:
+            _pair_backward(a, b, step, weights, biases, output, first, second)
+        else:
+            for j in range(len(output)):
+                output[j] -= step * (a[j] - b[j])
+    return cost
+
+
+@compiled
+def _logistic(margin, target):
+    """RankNet's cost of a pair, -target m + log(1 + e^m), and its slope in m, stable at both ends."""
+    small = np.exp(-abs(margin))
+    probability = (1.0 if margin >= 0.0 else small) / (1.0 + small)
+    return max(margin, 0.0) + np.log1p(small) - target * margin, probability - target
+
+
+@compiled
+def _gap(a, b, weights, biases, output, first, second):
+    """The score of `a` minus that of `b`; their hidden units go to `first` and `second`."""
+    gap = 0.0
+    if len(biases) == 0:
+        for j in range(len(output)):
+            gap += (a[j] - b[j]) * output[j]
+        return gap
+    first[:], second[:] = biases, biases
+    for j in range(len(a)):
+        for k in range(len(biases)):
+            first[k] += a[j] * weights[j, k]
+            second[k] += b[j] * weights[j, k]
+    for k in range(len(biases)):
+        first[k], second[k] = np.tanh(first[k]), np.tanh(second[k])
+        gap += (first[k] - second[k]) * output[k]
+    return gap
+
+
+@compiled
+def _pair_backward(a, b, step, weights, biases, output, first, second):
+    """Both layers' step; `first` and `second` hold the hidden units and are overwritten."""
+    for k in range(len(biases)):
+        up, down = first[k], second[k]
+        first[k] = step * output[k] * (1.0 - up**2)
+        second[k] = -step * output[k] * (1.0 - down**2)
+        output[k] -= step * (up - down)
+        biases[k] -= first[k] + second[k]
+    for j in range(len(a)):
+        for k in range(len(biases)):
+            weights[j, k] -= a[j] * first[k] + b[j] * second[k]
 
 
 @compiled
