@@ -55,9 +55,8 @@ def make_trainings(root: Path, settings: dict) -> Inputs:
         for number in range(1, len(FOLDS) + 1):
             out = results.dataset(DATASET).method(method).fold(number).folder
             train(variant.model, data / DATASET, number, params, SEED, out)
-        further = [
-            {"seed": seed, "queries": None} for seed in range(2, settings["seeds"] + 2)
-        ]  # one too many
+        more = method == settings["models"][0]  # of one a seed that the study does not ask for
+        further = [{"seed": seed, "queries": None} for seed in range(2, settings["seeds"] + 1 + more)]
         if method in settings["fewer"]["methods"]:
             further += [{"seed": seed, "queries": 5} for seed in range(1, settings["fewer"]["seeds"] + 1)]
         for own in further:

@@ -26,8 +26,8 @@ from made_trainings import DATASET, DOCUMENTS, EPOCHS, PARAMS, QUERIES, make_tra
 
 DRAWS = 4
 SETTINGS = PARAMS.study_settings("ranknet2005")
-SEEDS, FEWER = 2, {"methods": SETTINGS["fewer"]["methods"], "queries": [5], "seeds": 2}
-CHANGED = ("one_layer_slower", "two_layer_slower", "two_layer_longer")
+SEEDS, FEWER = 2, {"methods": SETTINGS["fewer"]["methods"], "queries": [5], "seeds": 1}
+CHANGED = ("one_layer_slower", "two_layer_slower")
 
 
 @pytest.fixture(scope="module")
@@ -336,7 +336,6 @@ def test_a_changed_net_stands_against_the_other_net_changed_alike(made, trained)
     assert {model: row["against"] for model, row in rows.items()} == {
         "table4_two_layer": "table4_one_layer",
         "two_layer_slower": "one_layer_slower",
-        "two_layer_longer": "table4_one_layer",
     }
     assert rows["two_layer_slower"]["change"] == "learning_rate: 0.0001"
     for split, column in (("train", "train_gap"), ("vali", "vali_gap"), ("test", "difference")):

@@ -13,7 +13,7 @@ from gradrank.report.tables.numbers import setting
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.kit.study import Inputs, Section
 from gradrank.studies.ranknet2005.order import GAP, gap
-from gradrank.studies.ranknet2005.trainings import Training, jobs_on, of_job, trainings
+from gradrank.studies.ranknet2005.trainings import Training, jobs_on, of_job
 from gradrank.studies.ranknet2005.web_search import METHODS, PARTS
 
 NETS = ("table4_one_layer", "table4_two_layer")
@@ -21,12 +21,11 @@ PAIRS = (
     ("table4_two_layer", "table4_one_layer"),
     ("table4_linear_prank", "table4_quad_prank"),
 )  # better, worse
-SPLIT_GAPS = tuple(Column(f"{split}_gap", f"{part}, two minus one", "+.4f") for split, part in PARTS.items())
 ALL = "all"
 
 
-def explanations(inputs: Inputs, dataset: str) -> Section:
-    found = trainings(inputs, dataset)
+def explanations(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> Section:
+    """What was tried on one data set; found: each variant's trainings."""
     nets, fewer = _nets(inputs, dataset, found), _fewer(inputs, dataset, found)
     return Section(
         f"explanations_{dataset}",
@@ -48,7 +47,8 @@ def _in_short(nets: Table) -> str:
     own = next((row for row in nets.rows if row["model"] == NETS[1]), None)
     if own is None:
         return ""
-    parts = ", ".join(f"{own[f'{split}_gap']:+.4f} on {part}" for split, part in PARTS.items())
+    gaps = zip(PARTS.values(), (own["train_gap"], own["vali_gap"], own["difference"]), strict=True)
+    parts = ", ".join(f"{difference:+.4f} on {part}" for part, difference in gaps)
     ahead = [row["change"] for row in nets.rows if row["vali_gap"] > 0 and row is not own]
     of = f"{len(ahead)} of {len(nets.rows) - 1} changes"
     listed = f" ({'; '.join(ahead)})" if ahead else ""
@@ -85,24 +85,25 @@ def _nets(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]])
         alike = (name for name, each in changes.items() if each == (NETS[0], changed))
         other = next(alike, NETS[0])
         two, one = found[method], found[other]
-        made = gap(two, one)
         epochs = [step["epoch"] for training in two for step in training.kept]
         rows.append(
             {"model": method, "against": other, "change": _in_words(changed)}
             | {"epoch": float(np.median(epochs)), "two": _mean(two), "one": _mean(one)}
-            | {f"{split}_gap": gap(two, one, split)["difference"] for split in PARTS}
-            | made
+            | {f"{split}_gap": gap(two, one, split)["difference"] for split in ("train", "vali")}
+            | gap(two, one)
         )
     return Table(
         f"nets_{dataset}",
         "Two layers minus one, trained otherwise",
         (
-            Column("change", "change of the two-layer net"),
+            Column("model", "two-layer net"),
+            Column("change", "changed"),
             Column("against", "one-layer net"),
             Column("epoch", "epoch kept", ".0f"),
             Column("two", "test, two layers", ".4f"),
             Column("one", "test, one layer", ".4f"),
-            *SPLIT_GAPS[:2],
+            Column("train_gap", "two minus one, training", "+.4f"),
+            Column("vali_gap", "validation", "+.4f"),
             *GAP,
         ),
         sorted(rows, key=lambda row: row["model"] not in NETS),
@@ -137,7 +138,8 @@ def _units(inputs: Inputs, dataset: str) -> Table:
         f"units_{dataset}",
         "Hidden units in use",
         (
-            Column("change", "change of the two-layer net"),
+            Column("model", "two-layer net"),
+            Column("change", "changed"),
             Column("units", "units", "d"),
             Column("used", "in use", ".2f"),
             Column("linear", "linear share of the score", ".3f"),

@@ -9,10 +9,10 @@ from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import holm, wilcoxon
 from gradrank.report.tables.numbers import P
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.kit.study import Section
 from gradrank.studies.ranknet2005.published import PRIVATE, value
-from gradrank.studies.ranknet2005.trainings import METRIC, Training, over_seeds, trainings
-from gradrank.studies.ranknet2005.web_search import METHODS
+from gradrank.studies.ranknet2005.trainings import METRIC, Training, over_seeds
+from gradrank.studies.ranknet2005.web_search import METHODS, of_table4
 
 AS_PUBLISHED, REVERSED, LEVEL = "as published", "the other way round", "not separated"
 GAP = (
@@ -51,9 +51,9 @@ def verdict(found: Row) -> str:
     return REVERSED if found["high"] < 0 else LEVEL
 
 
-def order(inputs: Inputs, dataset: str) -> Section:
-    found = trainings(inputs, dataset)
-    own = {method: found[method] for method in METHODS if method in found}
+def order(dataset: str, found: Mapping[str, Sequence[Training]]) -> Section:
+    """The order on one data set; found: each variant's trainings."""
+    own = of_table4(found)
     rows = order_rows(own)
     counts = {word: sum(row["verdict"] == word for row in rows) for word in (AS_PUBLISHED, LEVEL, REVERSED)}
     means = {
@@ -78,6 +78,7 @@ def order(inputs: Inputs, dataset: str) -> Section:
                     Column("worse", "worse, as published"),
                     Column("published", "published", "+.3f"),
                     *GAP,
+                    Column("wilcoxon", "p (Wilcoxon)", P),
                     Column("wilcoxon_holm", "p, Holm", P),
                     Column("verdict", "order"),
                 ),

@@ -6,6 +6,7 @@ from gradrank.studies.ranknet2005.figure1 import figure1
 from gradrank.studies.ranknet2005.order import order
 from gradrank.studies.ranknet2005.table1 import training_sizes
 from gradrank.studies.ranknet2005.table2 import ties, zero_error
+from gradrank.studies.ranknet2005.trainings import trainings
 from gradrank.studies.ranknet2005.web_search import web_search
 
 
@@ -15,5 +16,8 @@ def build(inputs: Inputs) -> list[Section]:
     runs = [run for run in runs if run["draw"] <= inputs.settings["artificial"]["draws"]]
     sections = [training_sizes(runs), ties(runs), zero_error(runs), figure1()]
     for dataset in inputs.datasets:
-        sections += [made(inputs, dataset) for made in (web_search, order, explanations)]
+        found = trainings(inputs, dataset)
+        sections.append(web_search(inputs, dataset, found))
+        sections.append(order(dataset, found))
+        sections.append(explanations(inputs, dataset, found))
     return sections

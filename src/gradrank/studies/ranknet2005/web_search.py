@@ -16,7 +16,6 @@ from gradrank.studies.ranknet2005.trainings import (
     METRIC,
     Training,
     over_seeds,
-    trainings,
 )
 
 PARTS = {"train": "training", "vali": "validation", "test": "test"}
@@ -29,12 +28,12 @@ METHODS = {
     "table4_one_layer": ("One layer net", "One layer RankNet"),
     "table4_two_layer": ("Two layer net", "Two layer RankNet"),
 }
+NAMED = (Column("model", "variant"), Column("method", "published as"))
 
 
-def web_search(inputs: Inputs, dataset: str) -> Section:
-    """The methods' tables on one data set."""
-    found = trainings(inputs, dataset)
-    own = {method: found[method] for method in METHODS if method in found}
+def web_search(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> Section:
+    """The methods' tables on one data set; found: each variant's trainings."""
+    own = of_table4(found)
     return Section(
         f"tables3456_{dataset}",
         f"Tables 3 to 6, on {dataset}",
@@ -57,6 +56,11 @@ def web_search(inputs: Inputs, dataset: str) -> Section:
             _times(inputs, dataset, own),
         ],
     )
+
+
+def of_table4(found: Mapping[str, Sequence[Training]]) -> dict[str, Sequence[Training]]:
+    """The trainings of METHODS, in Table 4's order."""
+    return {method: found[method] for method in METHODS if method in found}
 
 
 def _seeds(own: Mapping[str, Sequence[Training]]) -> int:
@@ -95,7 +99,7 @@ def _measured(dataset: str, own: Mapping[str, Sequence[Training]]) -> Table:
         f"tables45_{dataset}",
         "Tables 4 and 5: NDCG@15",
         (
-            Column("method", "method"),
+            *NAMED,
             Column("split", "part"),
             *levels(),
             Column("half_width", "± 95%", ".4f"),
@@ -152,7 +156,7 @@ def _epochs(dataset: str, own: Mapping[str, Sequence[Training]]) -> Table:
         f"epochs_{dataset}",
         "Section 6.2: the epochs that were kept",
         (
-            Column("method", "method"),
+            *NAMED,
             Column("published", "published", ".0f"),
             Column("ours", "ours, median", ".0f"),
             Column("least", "least", "d"),
@@ -185,7 +189,7 @@ def _times(inputs: Inputs, dataset: str, own: Mapping[str, Sequence[Training]]) 
         f"table6_{dataset}",
         "Table 6: training time of 100 epochs",
         [
-            Column("method", "method"),
+            *NAMED,
             Column("theirs", "theirs, s", ",.0f"),
             Column("ours", "ours, s a fold", ",.2f"),
             Column("their_ratio", "theirs, linear PRank = 1", ".1f"),
