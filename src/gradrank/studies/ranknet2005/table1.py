@@ -22,7 +22,7 @@ WHERE = (Column("target", "target"), Column("net", "net"), Column("size", "train
 def training_sizes(runs: list[Run]) -> Section:
     main = _cells(runs, "table1", ["linear", "two_layer_5"])
     scaled = _cells(runs, "table1_by_variance", ["linear", "two_layer_5"])
-    swept, shares = _swept(runs), met(runs)
+    shares = met(runs)
     compared = [row for row in main if row["verdict"]]
     net = [row for row in compared if row["target"] == "net"]
     farthest = max(net, key=lambda row: abs(row["difference"]), default=None)
@@ -58,11 +58,19 @@ def training_sizes(runs: list[Run]) -> Section:
             scaled,
             "Not what the text says; the same draws otherwise.",
         ),
+        *_share_tables(runs, shares),
+    ]
+    figures = [_figure(target, [row for row in main if row["target"] == target]) for target in TARGETS]
+    return Section("table1", "Table 1: training sizes", paragraphs, [tables[0], *figures, *tables[1:]])
+
+
+def _share_tables(runs: list[Run], shares: list[Row]) -> list[Table]:
+    return [
         Table(
             "table1_linear_share",
             "Table 1, the polynomial's linear term with other shares of its variance",
             (Column("share", "linear share", ".3f"), WHERE[2], *OVER_DRAWS),
-            swept,
+            _swept(runs),
             "A linear net. The other two terms have half the rest each; in the text's target every share is a third.",
         ),
         Table(
@@ -80,8 +88,6 @@ def training_sizes(runs: list[Run]) -> Section:
             "Interpolated within each draw, whose other terms stay the same; the interval is that of one further draw.",
         ),
     ]
-    figures = [_figure(target, [row for row in main if row["target"] == target]) for target in TARGETS]
-    return Section("table1", "Table 1: training sizes", paragraphs, [tables[0], *figures, *tables[1:]])
 
 
 def _by_share(runs: list[Run], size: int) -> dict[float, list[float]]:
@@ -89,9 +95,8 @@ def _by_share(runs: list[Run], size: int) -> dict[float, list[float]]:
     names = {f"linear_share_{share}": share for share in LINEAR_SHARES} | {"table1": TEXT_SHARE}
     found: dict[float, list[float]] = {}
     for run in sorted(runs, key=lambda run: run["draw"]):
-        if (run["target"], run["net"], run["size"]) == ("poly", "linear", size) and run[
-            "experiment"
-        ] in names:
+        linear = (run["target"], run["net"], run["size"]) == ("poly", "linear", size)
+        if linear and run["experiment"] in names:
             found.setdefault(names[run["experiment"]], []).append(run["test"])
     return dict(sorted(found.items()))
 
