@@ -39,7 +39,7 @@ def training_sizes(runs: list[Run]) -> Section:
         "The polynomial as the text has it, the mean of three terms each of unit variance, is easier than the "
         "paper's: its linear term is a third of its variance, which a linear net learns.",
         *_share_in_words(shares),
-        "Terms divided by their variance instead of their standard deviation leave the linear term about a fifth: "
+        "Terms divided by their variance instead of their standard deviation leave the linear term about a fifth. "
         f"{counted(scaled)} We keep the text's target and judge ours by it.",
     ]
     tables = [

@@ -44,8 +44,8 @@ def ties(runs: list[Run]) -> Section:
             "The polynomial target and a net of ten hidden units; a pair of equal grades has target probability "
             "1/2. What the table asks is whether ties help, and the paired differences over draws answer it; the level "
             "is the target's (see Table 1).",
-            f"The text's target: {counted(rows)} Its terms divided by their variance, as in Table 1's experiment: "
-            f"{counted(scaled)}",
+            f"{counted(rows)} That is the text's target; the other tables have its terms divided by their variance, as "
+            f"in Table 1's experiment. {counted(scaled)}",
         ],
         [
             Table("table2", "Table 2", COLUMNS, rows, NOTE),
