@@ -15,7 +15,15 @@ SETTINGS = load(ROOT / "params.yaml").study_settings("ranknet2005")
 SIZES = (100, 500, 2500, 12500)
 # Burges et al. 2005, Table 4, the worst first.
 IN_THE_ORDER_OF_2005 = ("Quad PRank", "Linear PRank", "OAP-BPM", "RankProp", "One layer net", "Two layer net")
-OTHERWISE = {("Quad PRank", "Linear PRank"): REVERSED, ("One layer net", "Two layer net"): LEVEL}
+# The first falls from validation to test there, where its weights are nearly half as many as the documents (see the
+# page's table of fewer queries); the others stand in the paper's order here, by less than queries and seeds move them.
+OTHERWISE = {
+    ("Quad PRank", "Linear PRank"): REVERSED,
+    ("Quad PRank", "OAP-BPM"): LEVEL,
+    ("RankProp", "One layer net"): LEVEL,
+    ("RankProp", "Two layer net"): LEVEL,
+    ("One layer net", "Two layer net"): LEVEL,
+}
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +105,25 @@ def test_the_order_of_the_2005_paper(numbers, pair):
     (row,) = (row for row in numbers["order_mq2007"] if (row["worse"], row["better"]) == pair)
     assert row["published"] > 0
     assert row["verdict"] == OTHERWISE.get(pair, AS_PUBLISHED), "take it in, or out, with what explains it"
+
+
+def test_the_order_of_the_means_is_the_papers_but_for_the_two_pranks(numbers):
+    means = {row["method"]: row["ours"] for row in numbers["tables45_mq2007"] if row["split"] == "test"}
+    quad, linear, *rest = IN_THE_ORDER_OF_2005
+    assert sorted(means, key=means.__getitem__) == [linear, quad, *rest]
+
+
+def test_the_nets_training_ndcg_and_epochs_are_near_the_papers(numbers):
+    """Table 5: the second layer adds .021 on training queries; section 6.2: epochs 20 and 22."""
+    train = {row["model"]: row for row in numbers["tables45_mq2007"] if row["split"] == "training"}
+    two, one = train["table4_two_layer"], train["table4_one_layer"]
+    assert two["ours"] - one["ours"] == pytest.approx(two["published"] - one["published"], abs=0.015)
+    for row in numbers["epochs_mq2007"]:
+        if row["published"] is not None:
+            assert row["ours"] == pytest.approx(row["published"], abs=10)
+
+
+def test_hidden_units_are_in_use(numbers):
+    """A step a query along the mean of its pairs left the two-layer net as good as linear."""
+    (own,) = (row for row in numbers["units_mq2007"] if row["model"] == "table4_two_layer")
+    assert 4 < own["used"] < own["units"] == 10 and 0.8 < own["linear"] < 0.97
