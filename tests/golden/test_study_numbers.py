@@ -64,8 +64,8 @@ def test_hidden_units_help_as_much_as_in_the_paper(table1, target, size):
 def test_the_polynomials_linear_share_is_a_fifth_at_every_size(numbers):
     """Not the third that the text gives it, by which a linear net is some four points better than the paper's."""
     for row in numbers["table1_share_met"]:
-        assert 0.15 < row["low"] < row["share"] < row["high"] < 1 / 3
-        assert row["share"] == pytest.approx(0.2, abs=0.03)
+        assert 0.05 < row["low"] < row["share"] < row["high"] < 1 / 3
+        assert row["share"] == pytest.approx(0.2, abs=0.05)
     swept = numbers["table1_linear_share"]
     assert {row["verdict"] for row in swept if row["share"] == 0.2} == {CONSISTENT}
     assert {row["verdict"] for row in swept if row["share"] > 0.32} == {NOT_REPRODUCED}
@@ -127,3 +127,19 @@ def test_hidden_units_are_in_use(numbers):
     """A step a query along the mean of its pairs left the two-layer net as good as linear."""
     (own,) = (row for row in numbers["units_mq2007"] if row["model"] == "table4_two_layer")
     assert 4 < own["used"] < own["units"] == 10 and 0.8 < own["linear"] < 0.97
+
+
+def test_the_order_of_the_pranks_is_that_of_weights_and_documents(numbers):
+    """Quadratic PRank falls below the linear one where it has as many weights a document as the paper's, .42."""
+    rows = [row for row in numbers["fewer_mq2007"] if row["worse"] == "Quad PRank"]
+    for row in rows:
+        if row["weights"] > 0.2:
+            assert row["low"] > 0 and row["difference"] < 0.05
+    assert {row["weights"] > 0.42 for row in rows} == {True, False}
+    assert rows[-1]["queries"] == "all" and rows[-1]["high"] < 0
+
+
+def test_a_smaller_rate_sets_the_two_layer_net_above(numbers):
+    """By half of the paper's .011; at the paper's rate a step a query is too long for the second layer."""
+    (row,) = (row for row in numbers["nets_mq2007"] if row["model"] == "two_layer_slower")
+    assert 0 < row["low"] < row["difference"] < 0.011
