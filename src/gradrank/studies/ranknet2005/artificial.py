@@ -36,8 +36,7 @@ LINEAR_SHARES = (
     0.05,
     0.1,
     0.2,
-    0.3,
-)  # of the polynomial's variance; the text's three terms have a third each
+)  # of the polynomial's variance; in the text its three terms have a third each
 
 Layers = tuple[np.ndarray, ...]
 

@@ -33,8 +33,8 @@ def explanations(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Trai
         [
             "Where two methods do not stand as in Table 4, these experiments say what it depends on. A second layer "
             "can be lost in training or in the data: so both nets were trained with other steps, the two-layer net "
-            "longer and with other widths, and the table of hidden units says how much of what it learns is more than "
-            f"a linear form. {_in_short(nets)}",
+            "longer, and the table of hidden units says how much of what it learns is more than a linear form. "
+            f"{_in_short(nets)}",
             "Quadratic PRank has a weight a product of two features: of the paper's 569 (from memory of its text) "
             "162,165 for 384,314 training documents. Of few features the products are few, too: the same methods on "
             f"fewer training queries show what becomes of the order where weights are many. {_smallest(fewer)}",
