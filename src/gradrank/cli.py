@@ -288,12 +288,13 @@ def study_job(
     job: Annotated[str, typer.Argument(help="As in 'net-1': one of the jobs that the study declares.")],
     seed: Seed,
     out: Annotated[Path, typer.Option(help="JSON file to write.")],
+    data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
     settings: Annotated[
         str | None,
         typer.Option(help="What the job is told: JSON object, or @FILE; by default as params.yaml has it."),
     ] = None,
 ) -> None:
-    """Run one of the jobs of a study's own, such as experiments on data that it makes."""
+    """Run one of the jobs of a study's own, such as experiments on data that it makes or further trainings."""
     one_thread()
     from gradrank.pipeline.studies import get_study
     from gradrank.validation import read_params
@@ -305,7 +306,7 @@ def study_job(
     )
     if job not in told:
         raise GradrankError(unknown(f"job of {name}", job, told))
-    write_json(out, get_study(name, "experiments").run_job(told[job], seed))
+    write_json(out, get_study(name, "experiments").run_job(told[job], data, seed))
 
 
 @app.command()

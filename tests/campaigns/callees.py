@@ -42,10 +42,10 @@ PROGRAMS = {  # what runs the callers of a module
     "print(reciprocal_rank(scores, np.array([0, 3]), 0.0))",
     "gradrank.learning.losses.lambdarank": f"{GRADES}from gradrank.learning.losses.lambdarank import ndcg_swap\n"
     "print(ndcg_swap(scores, labels, np.array([0, 3])))",
-    "gradrank.learning.stochastic": f"{GRADES}from gradrank.learning.stochastic import descend\n"
+    "gradrank.learning.descent": f"{GRADES}from gradrank.learning.descent import descend\n"
     "output = np.zeros(2)\n"
     "for by_ndcg in (True, False):\n"
-    "    descend(np.array([[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]]), labels, np.arange(3), np.array([0, 3]), np.ones(1), \n"
+    "    descend(np.array([[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]]), labels, np.arange(3), np.array([0, 3]), \n"
     "        np.arange(1), np.zeros((2, 0)), np.zeros(0), output, 0.1, 1.0, False, by_ndcg)\n"
     "print(output)",
 }

@@ -1,6 +1,5 @@
 """The committed results keep to the numbers that this project promises (five-fold test means, `letor4`)."""
 
-from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -42,19 +41,6 @@ PUBLISHED = [
     ("ohsumed", "arsm", "ARSM-L2R", ARSM_PAPER, 0.012, None),
 ]
 RANKSVM_NDCG = ("ranksvm_ndcg", "ranksvm_ndcg_l2_dual", "ranksvm_ndcg_l1_dual", "ranksvm_ndcg_sparse")
-# Burges et al. 2005, Table 4, the worst first.
-IN_THE_ORDER_OF_2005 = (
-    "prank_quadratic",
-    "prank",
-    "oap_bpm",
-    "rankprop",
-    "ranknet_2005_linear",
-    "ranknet_2005_two_layer",
-)
-# The paper's quadratic PRank falls from .379 on validation to .327 on test, below the linear one; ours, on products of
-# 46 features, does not fall.
-OTHERWISE = ("prank_quadratic", "prank")
-LEVEL = ("ranknet_2005_linear", "ranknet_2005_two_layer")  # .011 apart there; here no test tells them apart
 
 
 def ours(dataset: str, model: str, metric: str) -> float:
@@ -91,18 +77,6 @@ def test_recreates_the_published_numbers(dataset, model, method, source, ndcg, a
 def test_the_forms_of_ranksvm_ndcg_differ_by_their_solvers_alone(metric):
     values = [ours("mq2007", model, metric) for model in RANKSVM_NDCG]
     assert max(values) - min(values) < 0.002
-
-
-@pytest.mark.parametrize("pair", list(combinations(IN_THE_ORDER_OF_2005, 2)), ids=" < ".join)
-def test_the_order_of_the_2005_paper(pair):
-    """All fifteen pairs of its six methods: but for two they are as in Table 4, and those two are what is said."""
-    worse, better = (ours("mq2007", model, "ndcg@10") for model in pair)
-    if pair == LEVEL:
-        assert abs(better - worse) < 0.002
-    elif pair == OTHERWISE:
-        assert better + 0.01 < worse, "no exception any more: take it out"
-    else:
-        assert worse < better
 
 
 @pytest.mark.parametrize("dataset", ["mq2007", "ohsumed", "synthetic_net", "synthetic_poly"])

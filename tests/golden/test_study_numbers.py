@@ -1,16 +1,29 @@
 """The committed studies keep to what this project promises of the publications that they re-create."""
 
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from gradrank.evaluation.verdict import CONSISTENT
+from gradrank.evaluation.verdict import CONSISTENT, NOT_REPRODUCED
 from gradrank.files import read_json
 from gradrank.pipeline.params import load
+from gradrank.studies.ranknet2005.order import AS_PUBLISHED, LEVEL, REVERSED
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = load(ROOT / "params.yaml").study_settings("ranknet2005")
 SIZES = (100, 500, 2500, 12500)
+# Burges et al. 2005, Table 4, the worst first.
+IN_THE_ORDER_OF_2005 = ("Quad PRank", "Linear PRank", "OAP-BPM", "RankProp", "One layer net", "Two layer net")
+# The first falls from validation to test there, where its weights are nearly half as many as the documents (see the
+# page's table of fewer queries); the others stand in the paper's order here, by less than queries and seeds move them.
+OTHERWISE = {
+    ("Quad PRank", "Linear PRank"): REVERSED,
+    ("Quad PRank", "OAP-BPM"): LEVEL,
+    ("RankProp", "One layer net"): LEVEL,
+    ("RankProp", "Two layer net"): LEVEL,
+    ("One layer net", "Two layer net"): LEVEL,
+}
 
 
 @pytest.fixture(scope="module")
@@ -41,22 +54,33 @@ def test_random_net_gives_the_papers_level(table1, net, size):
 
 
 @pytest.mark.parametrize("target", ["net", "poly"])
-def test_hidden_units_help_only_where_there_is_data_enough(table1, target):
-    gains = [
-        table1[target, "two_layer_5", size]["ours"] - table1[target, "linear", size]["ours"] for size in SIZES
-    ]
-    assert abs(gains[0]) < 1 and abs(gains[1]) < 1
-    if target == "net":
-        assert min(gains[2:]) > 5
+@pytest.mark.parametrize("size", SIZES)
+def test_hidden_units_help_as_much_as_in_the_paper(table1, target, size):
+    """By seven points of the random net with 2,500 vectors and more, else by less than one."""
+    two, one = (table1[target, net, size] for net in ("two_layer_5", "linear"))
+    assert two["ours"] - one["ours"] == pytest.approx(two["published"] - one["published"], abs=2)
 
 
-def test_a_linear_share_of_a_fifth_gives_the_papers_polynomial(numbers):
-    for row in numbers["table1_by_variance"]:
-        assert abs(row["difference"]) < 2.5 and row["verdict"] == CONSISTENT
+def test_the_polynomials_linear_share_is_a_fifth_at_every_size(numbers):
+    """Not the third that the text gives it, by which a linear net is some four points better than the paper's."""
+    for row in numbers["table1_share_met"]:
+        assert 0.05 < row["low"] < row["share"] < row["high"] < 1 / 3
+        assert row["share"] == pytest.approx(0.2, abs=0.05)
+    swept = numbers["table1_linear_share"]
+    assert {row["verdict"] for row in swept if row["share"] == 0.2} == {CONSISTENT}
+    assert {row["verdict"] for row in swept if row["share"] > 0.32} == {NOT_REPRODUCED}
 
 
-def test_ties_change_next_to_nothing(numbers):
-    for row in numbers["table2_difference"]:
+@pytest.mark.parametrize(("table", "within"), [("table1_by_variance", 2.5), ("table2_by_variance", 2.5)])
+def test_terms_divided_by_their_variance_give_the_papers_polynomial(numbers, table, within):
+    assert len(numbers[table]) == 8
+    for row in numbers[table]:
+        assert abs(row["difference"]) < within and row["verdict"] == CONSISTENT
+
+
+@pytest.mark.parametrize("table", ["table2_difference", "table2_by_variance_difference"])
+def test_ties_change_next_to_nothing(numbers, table):
+    for row in numbers[table]:
         assert abs(row["difference"]) < 0.5
 
 
@@ -72,17 +96,48 @@ def test_a_net_of_the_targets_shape_learns_1000_vectors(numbers):
         and cells["training pairs in error, %"]["most"] < 0.1
     )
     for what in ("least validation error, %", "test error there, %"):
-        assert cells[what]["verdict"] == CONSISTENT
+        assert cells[what]["verdict"] == CONSISTENT and abs(cells[what]["difference"]) < 2
 
 
-def test_shape_of_the_papers_comparison_on_mq2007(numbers):
-    """RankNet is ahead of RankProp, that of OAP-BPM, that of PRank; of the two nets neither is.
+@pytest.mark.parametrize("pair", list(combinations(IN_THE_ORDER_OF_2005, 2)), ids=" < ".join)
+def test_the_order_of_the_2005_paper(numbers, pair):
+    """All fifteen pairs of its six methods, over queries and seeds: as in Table 4 but for what is said here."""
+    (row,) = (row for row in numbers["order_mq2007"] if (row["worse"], row["better"]) == pair)
+    assert row["published"] > 0
+    assert row["verdict"] == OTHERWISE.get(pair, AS_PUBLISHED), "take it in, or out, with what explains it"
 
-    Quadratic PRank is the paper's last, below the linear one, and here between that and OAP-BPM, for which see
-    test_committed_results.
-    """
-    test = {row["model"]: row["ours"] for row in numbers["tables45_mq2007"] if row["split"] == "test"}
-    nets = [test["ranknet_2005_linear"], test["ranknet_2005_two_layer"]]
-    assert min(nets) > test["rankprop"] > test["oap_bpm"] > test["prank_quadratic"] > test["prank"]
-    (between,) = (row for row in numbers["nets_mq2007"] if row["second"] == "ranknet_2005_linear")
-    assert between["wilcoxon_holm"] > 0.05 and between["low"] <= 0 <= between["high"]
+
+def test_the_order_of_the_means_is_the_papers_but_for_the_two_pranks(numbers):
+    means = {row["method"]: row["ours"] for row in numbers["tables45_mq2007"] if row["split"] == "test"}
+    quad, linear, *rest = IN_THE_ORDER_OF_2005
+    assert sorted(means, key=means.__getitem__) == [linear, quad, *rest]
+
+
+def test_the_nets_training_ndcg_and_epochs_are_near_the_papers(numbers):
+    """Table 5: the second layer adds .021 on training queries; section 6.2: epochs 20 and 22."""
+    train = {row["model"]: row for row in numbers["tables45_mq2007"] if row["split"] == "training"}
+    two, one = train["table4_two_layer"], train["table4_one_layer"]
+    assert two["ours"] - one["ours"] == pytest.approx(two["published"] - one["published"], abs=0.015)
+    for row in numbers["epochs_mq2007"]:
+        if row["published"] is not None:
+            assert row["ours"] == pytest.approx(row["published"], abs=10)
+
+
+def test_hidden_units_are_in_use(numbers):
+    """A step a query along the mean of its pairs left the two-layer net as good as linear."""
+    (own,) = (row for row in numbers["units_mq2007"] if row["model"] == "table4_two_layer")
+    assert 4 < own["used"] < own["units"] == 10 and 0.8 < own["linear"] < 0.97
+
+
+def test_the_order_of_the_pranks_is_that_of_weights_and_documents(numbers):
+    """Quadratic PRank falls below the linear one where it has as many weights a document as the paper's, .42."""
+    rows = [row for row in numbers["fewer_mq2007"] if row["worse"] == "Quad PRank"]
+    many = [row for row in rows if row["weights"] > 0.42]
+    assert many and all(row["low"] > 0 and row["difference"] < 0.05 for row in many)
+    assert rows[-1]["queries"] == "all" and rows[-1]["high"] < 0
+
+
+def test_a_smaller_rate_sets_the_two_layer_net_above(numbers):
+    """By half of the paper's .011; at the paper's rate a step a query is too long for the second layer."""
+    (row,) = (row for row in numbers["nets_mq2007"] if row["model"] == "two_layer_slower")
+    assert 0 < row["low"] < row["difference"] < 0.011

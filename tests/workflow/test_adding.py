@@ -39,7 +39,7 @@ def jobs(settings):
 EXPERIMENTS = '''"""A job of its own."""
 
 
-def run_job(told, seed):
+def run_job(told, data, seed):
     return {"square": told["number"] ** 2, "seed": seed}
 '''
 PAGE = '''"""The page."""

@@ -17,9 +17,14 @@ def test_studies_are_targets_that_train_their_models_and_end_in_the_report(proje
         assert jobs["summary", "mq2007", None] == 0, "its data sets' other models are not its business"
 
 
-def test_each_draw_is_a_job(project):
-    settings = load(project.root / "params.yaml").study_settings("ranknet2005")
-    assert project.planned("ranknet2005")["study_job", None, None] == 2 * settings["artificial"]["draws"]
+def test_each_draw_and_each_further_training_is_a_job(project):
+    params = load(project.root / "params.yaml")
+    settings, fewer = params.study_settings("ranknet2005"), params.studies["ranknet2005"].fewer
+    trainings = len(settings["models"]) * (settings["seeds"] - 1)
+    trainings += len(fewer.methods) * len(fewer.queries) * fewer.seeds
+    planned = project.planned("ranknet2005")
+    assert planned["study_job", None, None] == 2 * settings["artificial"]["draws"] + trainings
+    assert planned["parse", "mq2007", None] == 1, "their collection"
 
 
 def test_plain_call_runs_the_reduced_form_without_any_download(rerun):

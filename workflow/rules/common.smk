@@ -19,6 +19,7 @@ from gradrank.pipeline.params import check
 from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
+from gradrank.learning.model import get_model
 from gradrank.pipeline.damage import remember
 from gradrank.pipeline.disk import check_space
 from gradrank.pipeline.slurm_jobs import (
@@ -300,6 +301,19 @@ def requested_studies():
 @cache
 def jobs_of(study):
     return params.study_jobs(study)
+
+
+def data_of_job(wildcards):
+    """The collection that a study's job reads, if it is told one."""
+    told = jobs_of(wildcards.study)[wildcards.job]
+    return [f"data/parquet/{told['dataset']}/collection.json"] if "dataset" in told else []
+
+
+def code_of_job(wildcards):
+    """The code of a study's jobs, and of the model that this one trains."""
+    told = jobs_of(wildcards.study)[wildcards.job]
+    trained = [get_model(told["model"]).__module__] if "model" in told else []
+    return code("study_job", module_of(wildcards.study, "experiments"), *trained)
 
 
 def measured_for(wildcards):

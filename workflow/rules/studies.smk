@@ -9,6 +9,8 @@ wildcard_constraints:
 
 
 rule study_job:
+    input:
+        data_of_job,
     output:
         "results/studies/{study}/jobs/{job}.json",
     log:
@@ -16,13 +18,14 @@ rule study_job:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=lambda wc: code("study_job", module_of(wc.study, "experiments")),
+        code=code_of_job,
         name=lambda wc: wc.study.partition("/")[0],
         settings=lambda wc: as_json(jobs_of(wc.study)[wc.job]),
         seed=params.seed,
     shell:
         """
         gradrank study-job {params.name} {wildcards.job} \
+            --data data/parquet \
             --settings {params.settings:q} \
             --seed {params.seed} \
             --out {output} \

@@ -1,21 +1,16 @@
-"""Stochastic gradient descent of the first RankNet papers: one or two layers, a rate that halves, no Adam.
+"""Stochastic gradient descent of the first RankNet papers: one or two layers, a rate that halves, no Adam."""
 
-Compiled loops: a step is too small to pay for a call into torch.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from gradrank.compiled import compiled
 from gradrank.data.collection import Collection
+from gradrank.data.pairs import Pairs, crucial_pairs, pair_counts
 from gradrank.errors import GradrankError
 from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.losses.lambdarank import ndcg_swap
-from gradrank.learning.losses.ranknet import factored, listed
+from gradrank.learning.descent import Listed, descend, descend_pairs
 from gradrank.learning.model import Callback
 from gradrank.learning.nets import Net, standardisation, standardised
-from gradrank.learning.step_groups import groups
 
 
 def train_stochastic(
@@ -34,26 +29,25 @@ def train_stochastic(
 ) -> Net:
     """The net after the epoch with the best `select_by` on `vali`; of equal epochs the first.
 
-    A step follows the mean gradient of the pairs of one query (factored, a backward pass a document), or with
+    A step follows the summed gradients of the pairs of one query (factored, a backward pass a document), or with
     `by_pair` one pair's; steps come in an order shuffled anew each epoch. The learning rate is halved after
     an epoch whose mean cost, taken before each step, exceeds the previous epoch's.
-    hidden: tanh units; 0 for a linear scorer. by_ndcg: pairs weighted by |dNDCG|, and summed, not averaged:
-    a query's weights are relative to its ideal DCG already.
+    hidden: tanh units; 0 for a linear scorer. by_ndcg: pairs weighted by |dNDCG|.
     Raises GradrankError where the scores stop being finite.
     """
     mean, scale = standardisation(train.features)
     x = standardised(train.features, mean, scale).astype(np.float64)
-    of = groups(train, ties, by_pair)
-    shares = np.ones_like(of.shares) if by_ndcg else of.shares
     rng = np.random.default_rng(seed)
     layers = initial_layers(x.shape[1], hidden, rng)
+    if by_pair:
+        steps, epoch_cost = _pair_by_pair(x, train, layers, sigma, ties)
+    else:
+        steps, epoch_cost = _query_by_query(x, train, layers, sigma, ties, by_ndcg)
 
     def candidates() -> Iterator[Candidate]:
         rate, previous = learning_rate, np.inf
         for epoch in range(1, epochs + 1):
-            steps = rng.permutation(len(of.offsets) - 1)
-            own = (x, train.labels, of.rows, of.offsets, shares, steps)
-            cost = descend(*own, *layers, rate, sigma, ties, by_ndcg, of.listed)
+            cost = epoch_cost(rng.permutation(steps), rate)
             net = _net(layers, mean, scale)
             scores = net.scores(vali.features)
             if not (np.isfinite(cost) and np.isfinite(scores).all()):
@@ -67,6 +61,52 @@ def train_stochastic(
             previous = cost
 
     return best_of(candidates(), vali, select_by, callback).kept
+
+
+Epoch = Callable[[np.ndarray, float], float]  # takes the steps in the order given, at a rate; the mean cost
+
+
+def _pair_by_pair(
+    x: np.ndarray, train: Collection, layers: tuple[np.ndarray, ...], sigma: float, ties: bool
+) -> tuple[int, Epoch]:
+    """How many steps an epoch has, and the epoch, which changes `layers` in place; weights lengthen steps."""
+    pairs = train.targets
+    if not isinstance(pairs, Pairs):
+        pairs = crucial_pairs(train.labels, train.offsets, ties)
+    target, weight = (np.ones(len(pairs)) if each is None else each for each in (pairs.target, pairs.weight))
+
+    def epoch(steps: np.ndarray, rate: float) -> float:
+        cost = descend_pairs(x, pairs.better, pairs.worse, target, weight, steps, *layers, rate, sigma)
+        return cost / weight.sum()
+
+    return len(pairs), epoch
+
+
+def _query_by_query(
+    x: np.ndarray, train: Collection, layers: tuple[np.ndarray, ...], sigma: float, ties: bool, by_ndcg: bool
+) -> tuple[int, Epoch]:
+    """The same; the cost a mean over pairs, or with `by_ndcg` over queries."""
+    rows, listed = np.arange(train.rows), None
+    if by_ndcg:
+        costs = train.queries
+    elif isinstance(train.targets, Pairs):
+        listed = _of_queries(train.targets, train)
+        costs = listed.weight.sum()
+    else:
+        costs = pair_counts(train.labels, train.offsets, ties).sum()
+
+    def epoch(steps: np.ndarray, rate: float) -> float:
+        own = (x, train.labels, rows, train.offsets, steps)
+        return descend(*own, *layers, rate, sigma, ties, by_ndcg, listed) / costs
+
+    return train.queries, epoch
+
+
+def _of_queries(pairs: Pairs, train: Collection) -> Listed:
+    """The pairs that a user gave, their documents counted within their queries."""
+    starts = np.searchsorted(pairs.query, np.arange(train.queries + 1))
+    better, worse = (end - train.offsets[pairs.query] for end in (pairs.better, pairs.worse))
+    return Listed(starts, better, worse, pairs.target, pairs.weight)
 
 
 def initial_layers(features: int, hidden: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -83,68 +123,3 @@ def _net(layers: tuple[np.ndarray, ...], mean: np.ndarray, scale: np.ndarray) ->
     if not len(biases):
         return Net([output[:, None]], [np.zeros(1)], mean, scale, "tanh")
     return Net([weights, output[:, None]], [biases, np.zeros(1)], mean, scale, "tanh")
-
-
-@compiled
-def descend(
-    x, labels, rows, offsets, shares, steps, weights, biases, output, rate, sigma, ties, by_ndcg, pairs=None
-):
-    """One step of size `rate` on each group of documents rows[offsets[g]:offsets[g+1]], g in `steps`.
-
-    x: (n, d) float64. shares: what each group's gradient is divided by. weights (d, h), biases (h,) and
-    output (h,) change in place; with h = 0 the scorer is linear, output (d,). Returns the groups' costs, each
-    taken before the group's own step, divided by the sum of `shares`. pairs: Listed; None: those of the grades.
-    """
-    cost = 0.0
-    for group in steps:
-        members = rows[offsets[group] : offsets[group + 1]]
-        inputs, own = x[members], np.array([0, len(members)])
-        last = _tanh_layer(inputs, weights, biases) if len(biases) > 0 else inputs
-        scores = np.zeros(len(members))
-        for i in range(len(members)):
-            for k in range(len(output)):
-                scores[i] += last[i, k] * output[k]
-        if pairs is not None:
-            a, b = pairs.starts[group], pairs.starts[group + 1]
-            group_cost, slope = listed(
-                scores, pairs.better[a:b], pairs.worse[a:b], pairs.target[a:b], pairs.weight[a:b], sigma
-            )
-        elif by_ndcg:
-            swap = ndcg_swap(scores, labels[members], own)
-            group_cost, slope = factored(scores, labels[members], own, sigma, ties, swap)
-        else:
-            group_cost, slope = factored(scores, labels[members], own, sigma, ties, None)
-        cost += group_cost
-        slope /= shares[group]
-        if len(biases) > 0:
-            _backward(inputs, last, slope, weights, biases, output, rate)
-        for i in range(len(members)):
-            for k in range(len(output)):
-                output[k] -= rate * slope[i] * last[i, k]
-    return cost / shares.sum()
-
-
-@compiled
-def _tanh_layer(inputs, weights, biases):
-    out = np.empty((len(inputs), len(biases)))
-    for i in range(len(inputs)):
-        out[i] = biases
-        for j in range(inputs.shape[1]):
-            for k in range(len(biases)):
-                out[i, k] += inputs[i, j] * weights[j, k]
-        for k in range(len(biases)):
-            out[i, k] = np.tanh(out[i, k])
-    return out
-
-
-@compiled
-def _backward(inputs, hidden, slope, weights, biases, output, rate):
-    """The first layer's step; `output` is still the one that made the scores."""
-    delta = np.empty(len(biases))
-    for i in range(len(inputs)):
-        for k in range(len(biases)):
-            delta[k] = rate * slope[i] * output[k] * (1.0 - hidden[i, k] ** 2)
-            biases[k] -= delta[k]
-        for j in range(inputs.shape[1]):
-            for k in range(len(biases)):
-                weights[j, k] -= inputs[i, j] * delta[k]

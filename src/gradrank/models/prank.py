@@ -9,7 +9,7 @@ By that equivalence the kernel machine is kept as one (d+1) x (d+1) matrix, not 
 which a real collection makes tens of thousands: exact, and a document costs O(d^2), not O(support * d).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -26,7 +26,9 @@ from gradrank.learning.training_part import with_grades_to_order
 class PRankParams(ModelParams):
     epochs: int = param(100, "Burges et al. 2005, Table 6: 100", ge=1)
     patience: int = param(
-        10, "epochs without a better one on validation after which training ends; the 2005 paper: 10", ge=1
+        10,
+        "epochs in a row with no change of the training error after which training ends; Burges et al. 2005: 10",
+        ge=1,
     )
     select_by: str = param(
         "map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION
@@ -56,7 +58,7 @@ class PRank(Model):
         cls, train: Collection, vali: Collection, params: PRankParams, seed: int, callback: Callback
     ) -> Self:
         epochs = cls._epochs(with_grades_to_order(train, cls.name), params, seed)
-        return best_of(epochs, vali, params.select_by, callback, params.patience).kept
+        return best_of(until_unchanged(epochs, params.patience), vali, params.select_by, callback).kept
 
     @classmethod
     def _epochs(cls, train: Collection, params: PRankParams, seed: int) -> Iterator[Candidate]:
@@ -126,6 +128,17 @@ class PRankKernel(PRank):
         scale[0] *= params.coef0
         scale[0, 0] *= params.coef0
         return scale
+
+
+def until_unchanged(epochs: Iterable[Candidate], patience: int) -> Iterator[Candidate]:
+    """`epochs`, up to one whose training error is that of the `patience` before it."""
+    last, unchanged = None, 0
+    for epoch in epochs:
+        unchanged = unchanged + 1 if epoch.loss == last else 0
+        last = epoch.loss
+        yield epoch
+        if unchanged == patience:
+            return
 
 
 def feature_unit(features: np.ndarray) -> np.ndarray:

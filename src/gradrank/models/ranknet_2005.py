@@ -1,10 +1,9 @@
 """RankNet with the training of its paper (Burges et al. 2005): plain gradient descent, a rate that halves.
 
-A step is taken a query at a time, along the mean gradient of the query's pairs, which is passed backward once
-a document (Burges, Ragno & Le 2006): the factored form, equal to adding up the pairs' gradients. The 2005
-paper's step a pair is `updates: pair`, ten times as slow. The rate means the same in both (a query
-of one pair is one pair), and a mean keeps queries of thousands of pairs, as OHSUMED's, from overshooting. Whether equal
-grades are pairs of target 1/2, as section 5 tries, is said of the stage that makes the pairs (`pairs.ties`).
+A step is taken a pair at a time, as there. `updates: query` takes one along the sum of a query's pair gradients, passed
+backward once a document (Burges, Ragno & Le 2006): to first order the same at the same rate, and five to ten times as
+fast; but where a query has thousands of pairs, as in OHSUMED, so long a step overshoots, which steps a pair do not.
+Whether equal grades are pairs of target 1/2, as section 5 tries, the pairs' stage says (`pairs.ties`).
 """
 
 from typing import Literal, Self
@@ -22,7 +21,8 @@ class RankNet2005Params(ModelParams):
     )
     epochs: int = param(100, "Burges et al. 2005, section 6; the best on validation is kept", ge=1)
     updates: Literal["query", "pair"] = param(
-        "query", "Burges, Ragno & Le 2006: a step a query; the 2005 paper: pair"
+        "pair",
+        "Burges et al. 2005: a step a pair; query: Burges, Ragno & Le 2006, along the sum of its pairs",
     )
     sigma: float = param(1.0, "scale of a score difference (Burges 2010, section 2); the 2005 paper: 1", gt=0)
     select_by: str = param(

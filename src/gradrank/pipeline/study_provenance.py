@@ -89,7 +89,8 @@ def study_code_files(name: str, names: Iterable[str], settings: Mapping[str, Any
     own = {stage: stage_files(stage, *modules) for stage in TUNING} if modules else {}
     stages |= own
     if hasattr(get_study(study), "jobs"):
-        stages["study_job"] = stage_files("study_job", f"gradrank.studies.{study}.experiments")
+        own_models = (models()[each].__module__ for each in sorted(names))
+        stages["study_job"] = stage_files("study_job", f"gradrank.studies.{study}.experiments", *own_models)
     stages["study"] = stage_files("study", f"gradrank.studies.{study}.page")
     return stages | {"workflow": rule_files("study", *own, *(("train", *MEASURING) if names else ()))}
 

@@ -67,7 +67,7 @@ def fit(train, vali, seed=0, **params):
 
 def test_the_model_is_the_mean_of_the_members():
     train, vali = collection(1), collection(2)
-    model, _ = fit(train, vali, members=5, tau=(0.5,), epochs=1, seed=3)
+    model, _ = fit(train, vali, members=5, tau=(0.5,), epochs=1, seed=3)  # a number alone: no choice
     shuffle, unit = np.random.default_rng(3), feature_unit(train.features)
     coins = shuffle.spawn(1)[0].random((train.rows, 5)) < 0.5
     rows = shuffle.permutation(train.rows)
@@ -80,7 +80,8 @@ def test_a_committee_that_sees_everything_is_prank():
     model, history = fit(train, vali, members=3, tau=(1.0,), epochs=30, patience=30, seed=5)
     alone: list[dict[str, float]] = []
     prank = PRank.fit(train, vali, PRank.Params(epochs=30, patience=30), 5, lambda step, **v: alone.append(v))
-    assert [row | {"tau": 1.0} for row in alone] == history and len(alone) == 30
+    told = [{"tau": 1.0, "members": 3, "epoch": epoch} for epoch in range(1, 31)]
+    assert [row | own for row, own in zip(alone, told, strict=True)] == history
     np.testing.assert_allclose(model.weights, prank.weights, rtol=1e-12)
 
 
@@ -94,6 +95,30 @@ def test_tau_and_the_epoch_are_those_with_the_best_validation_measure():
     for tau in (0.9, 0.2):  # each is searched until 3 epochs in a row are no better than its own best
         own = [value for value, of in zip(values, taus, strict=True) if of == tau]
         assert len(own) == np.argmax(own) + 1 + 3
+
+
+def test_the_number_of_perceptrons_is_chosen_on_validation():
+    """The first N of a committee are the committee of N: the same stream and the same coins."""
+    train, vali = collection(6), collection(7)
+    model, history = fit(train, vali, members=[2, 9, 4], tau=(0.5,), epochs=6, select_by="ndcg@5")
+    assert [(row["epoch"], row["members"]) for row in history] == [
+        (epoch, number) for epoch in range(1, 7) for number in (2, 9, 4)
+    ]
+    values = [row["vali_ndcg@5"] for row in history]
+    best = history[int(np.argmax(values))]
+    reached = measure("ndcg@5", model.score(vali.features, vali.offsets), vali.labels, vali.offsets)
+    assert reached == max(values) and len(set(values)) > 6
+    alone, own = fit(train, vali, members=9, tau=(0.5,), epochs=6, select_by="ndcg@5")
+    assert own == [row for row in history if row["members"] == 9]
+    if best["members"] == 9:
+        np.testing.assert_array_equal(alone.weights, model.weights)
+
+
+def test_patience_counts_epochs_not_numbers():
+    data = collection(9)
+    _, history = fit(data, collection(10), members=[3, 5], tau=(0.5,), patience=2, select_by="ndcg@5")
+    values = [row["vali_ndcg@5"] for row in history]
+    assert len(values) == np.argmax(values) + 1 + 2 * 2 < 200
 
 
 def test_steps_count_on_from_one_tau_to_the_next():

@@ -8,10 +8,11 @@ from hypothesis.extra.numpy import arrays
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.learning.best_of import Candidate
 from gradrank.learning.model import get_model
 from gradrank.learning.perceptron import form_scores, prank_epoch
 from gradrank.learning.selection import measure
-from gradrank.models.prank import PRank, PRankKernel, PRankQuadratic, feature_unit
+from gradrank.models.prank import PRank, PRankKernel, PRankQuadratic, feature_unit, until_unchanged
 
 MACHINES = [PRank, PRankQuadratic, PRankKernel]
 every_machine = pytest.mark.parametrize("cls", MACHINES)
@@ -182,17 +183,39 @@ def test_products_of_features_are_learned_by_the_quadratic_machines_alone():
 
 
 @every_machine
-def test_the_best_epoch_is_kept_and_training_ends_when_none_better_comes(cls):
+def test_the_best_epoch_is_kept_of_all_while_the_training_error_changes(cls):
     train, vali = collection(4, 30, 20), collection(5, 30, 20)
-    model, history = fit(cls, train, vali, patience=4, select_by="ndcg@5")
-    values = [row["vali_ndcg@5"] for row in history]
+    model, history = fit(cls, train, vali, patience=2, select_by="ndcg@5")
+    values, errors = [row["vali_ndcg@5"] for row in history], [row["train_loss"] for row in history]
     assert measure("ndcg@5", model.score(vali.features, vali.offsets), vali.labels, vali.offsets) == max(
         values
     )
-    assert len(values) == np.argmax(values) + 1 + 4 < 100
+    assert len(values) == 100 and len(values) - np.argmax(values) > 2
+    assert not any(a == b == c for a, b, c in zip(errors, errors[1:], errors[2:], strict=False))
     assert set(history[0]) == {"train_loss", "vali_map", "vali_ndcg@5", "vali_ndcg@10"}
-    _, longer = fit(cls, train, vali, patience=100, select_by="ndcg@5")
-    assert len(longer) == 100 and longer[: len(history)] == history
+
+
+@every_machine
+@pytest.mark.parametrize("patience", [1, 4])
+def test_training_ends_when_the_training_error_stays(cls, patience):
+    """Grades that a linear form separates are learnt without an error, which then stays none."""
+    rng = np.random.default_rng(2)
+    x = rng.uniform(-1, 1, (400, 3)).astype(np.float32)
+    value = x @ [2.0, -1.0, 0.5]
+    x, value = x[np.abs(value) > 0.3], value[np.abs(value) > 0.3]
+    count = len(x) // 20 * 20
+    data = Collection(
+        x[:count], (value[:count] > 0).astype(np.int32), np.arange(0, count + 1, 20), np.arange(count // 20)
+    )
+    errors = [row["train_loss"] for row in fit(cls, data, data, patience=patience)[1]]
+    assert errors[-1] == 0.0 and len(errors) < 100
+    assert errors[-patience - 1 :] == [0.0] * (patience + 1) and errors[-patience - 2] > 0
+
+
+def test_an_error_that_stays_ends_training_whatever_it_is():
+    losses = [0.5, 0.4, 0.4, 0.3, 0.3, 0.3, 0.3, 0.2]
+    kept = [epoch.kept for epoch in until_unchanged((Candidate(i, loss) for i, loss in enumerate(losses)), 2)]
+    assert kept == [0, 1, 2, 3, 4, 5]
 
 
 def test_scaling_a_feature_changes_nothing_and_a_constant_one_is_left_out():

@@ -8,12 +8,13 @@ import pytest
 from scipy.special import expit
 
 from gradrank.data.collection import Collection
-from gradrank.data.pairs import PairSource, crucial_pairs, pair_counts
+from gradrank.data.pairs import PairSource, crucial_pairs
 from gradrank.errors import GradrankError
+from gradrank.learning.descent import descend, descend_pairs
 from gradrank.learning.losses.lambdarank import ndcg_swap
+from gradrank.learning.losses.ranknet import pair_cost
 from gradrank.learning.selection import measure
-from gradrank.learning.step_groups import pair_rows
-from gradrank.learning.stochastic import descend, initial_layers
+from gradrank.learning.stochastic import initial_layers
 from gradrank.models.lambdarank_faithful import LambdaRankFaithful
 from gradrank.models.ranknet_2005 import RankNet2005Linear, RankNet2005TwoLayer
 
@@ -84,24 +85,34 @@ def test_a_step_is_the_sum_over_pairs(hidden, ties, by_ndcg):
 
     expected = pair_by_pair(x, part.labels, before, sigma, ties, weight)
     one, rows = np.array([0]), np.arange(len(x))
-    descend(x, part.labels, rows, part.offsets, np.array([1]), one, *after, rate, sigma, ties, by_ndcg)
+    descend(x, part.labels, rows, part.offsets, one, *after, rate, sigma, ties, by_ndcg)
     for old, new, gradient in zip(before, after, expected, strict=True):
         np.testing.assert_allclose((old - new) / rate, gradient, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("hidden", [0, 5])
 @pytest.mark.parametrize("ties", [False, True])
-def test_pairs_of_equal_and_unequal_grades(ties):
-    labels, offsets = np.array([1, 0, 1, 2, 2, 0], np.int32), np.array([0, 3, 5, 6])
-    expected = [
-        (i, j)
-        for a, b in pairwise(offsets)
-        for i in range(a, b)
-        for j in range(i + 1, b)
-        if ties or labels[i] != labels[j]
-    ]
-    assert pair_counts(labels, offsets, ties).tolist() == ([3, 1, 0] if ties else [2, 0, 0])
-    rows, _ = pair_rows(crucial_pairs(labels, offsets, ties))
-    assert rows.tolist() == [list(p) for p in expected]
+def test_a_step_a_pair_is_that_pairs_gradient_one_after_the_other(hidden, ties):
+    part = drawn(0, queries=2, documents=6)
+    x, sigma, rate = part.features.astype(np.float64), 1.3, 0.05
+    pairs = crucial_pairs(part.labels, part.offsets, ties)
+    targets = np.where(part.labels[pairs.better] > part.labels[pairs.worse], 1.0, 0.5)
+    assert set(targets) == ({0.5, 1.0} if ties else {1.0})
+    expected, found = layers_of(hidden), layers_of(hidden)
+    steps, cost = np.random.default_rng(1).permutation(len(pairs)), 0.0
+    for step in steps:
+        rows = np.array([pairs.better[step], pairs.worse[step]])
+        scores = forward(x[rows], *expected)
+        cost += pair_cost(scores[0] - scores[1], targets[step], sigma)
+        slopes = pair_by_pair(x[rows], part.labels[rows], expected, sigma, ties, lambda i, j: 1.0)
+        for layer, slope in zip(expected, slopes, strict=True):
+            layer -= rate * slope
+    summed = descend_pairs(
+        x, pairs.better, pairs.worse, targets, np.ones(len(pairs)), steps, *found, rate, sigma
+    )
+    assert summed == pytest.approx(cost)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
 
 
 def test_initial_weights_are_those_of_the_paper():
@@ -134,6 +145,27 @@ def test_both_forms_learn_and_keep_the_best_epoch(model, updates):
     assert measure("map", scores, vali.labels, vali.offsets) == max(seen) > 0.8  # by chance: .5
 
 
+def test_a_step_a_query_is_to_first_order_a_step_a_pair():
+    """Halving the rate halves the distance twice: what is left is of second order."""
+    train, vali = drawn(5), drawn(6)
+
+    def gap(rate):
+        nets = [
+            RankNet2005Linear.fit(
+                train,
+                vali,
+                RankNet2005Linear.Params(updates=updates, learning_rate=rate, epochs=1),
+                0,
+                silent,
+            ).net.weights[0]
+            for updates in ("query", "pair")
+        ]
+        assert np.abs(nets[0]).max() > 0.5 * rate
+        return np.abs(nets[0] - nets[1]).max()
+
+    assert gap(1e-4) / gap(5e-5) == pytest.approx(4.0, rel=0.1)
+
+
 def test_both_forms_agree_where_each_query_is_one_pair():
     train, vali = drawn(5, queries=60, documents=2), drawn(6)
     scores = [
@@ -142,7 +174,7 @@ def test_both_forms_agree_where_each_query_is_one_pair():
         )
         for updates in ("query", "pair")
     ]
-    np.testing.assert_array_equal(*scores)
+    np.testing.assert_allclose(*scores, rtol=1e-9, atol=1e-12)
 
 
 def test_ties_pull_scores_together():

@@ -1,8 +1,9 @@
 """Burges et al. 2005, the first RankNet paper: its artificial data, its figures, and its comparison on MQ2007."""
 
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gradrank.pipeline.studies import StudySettings
 
@@ -12,6 +13,7 @@ PUBLICATION = (
     "gradient descent. ICML 2005."
 )
 Size = Annotated[int, Field(ge=50, le=40_000, multiple_of=50)]  # training vectors, in files of 50
+Queries = Annotated[int, Field(ge=1)]
 
 
 class Artificial(BaseModel):
@@ -24,16 +26,58 @@ class Artificial(BaseModel):
     tie_sizes: tuple[Size, ...] = ()
 
 
+class Fewer(BaseModel):
+    """Some of the variants on so many training queries, drawn anew for each of the seeds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    methods: tuple[str, ...]
+    queries: tuple[Queries, ...]
+    seeds: int = Field(ge=1, le=100)
+
+
 class Settings(StudySettings):
+    """seeds: how often each variant is trained, the first time by the run itself."""
+
     artificial: Artificial
+    seeds: int = Field(1, ge=1, le=100)
+    fewer: Fewer | None = None
+
+    @model_validator(mode="after")
+    def _fewer_of_variants(self) -> Self:
+        for name in self.fewer.methods if self.fewer and self.variants else ():
+            if name not in self.variants:
+                raise ValueError(f"fewer.methods: {name!r} is none of this study's variants")
+        return self
 
 
 def jobs(settings: Settings) -> dict[str, Any]:
-    """A job a random target: `net-1`, `poly-1`, `net-2`, ..."""
+    """A job a random target: `net-1`, `poly-1`, ...; and one a further training: `mq2007-table4_prank-seed2`, ..."""
     own = settings.artificial
     sizes = {"sizes": list(own.sizes), "tie_sizes": list(own.tie_sizes)}
-    return {
+    targets = {
         f"{target}-{draw}": {"target": target, "draw": draw} | sizes
         for draw in range(1, own.draws + 1)
         for target in ("net", "poly")
     }
+    trainings = {
+        "-".join(str(told[key]) for key in ("dataset", "method")) + ending: told
+        for ending, told in _trainings(settings)
+    }
+    return targets | trainings
+
+
+def _trainings(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
+    """How the name of a training ends, and what it is told: also its model and parameters; queries: None for all."""
+    from gradrank.pipeline.variants import expand
+
+    variants = expand(settings.variants, "", [])
+    for dataset in settings.datasets:
+        for method, variant in variants.items():
+            told = {"dataset": dataset, "method": method, "model": variant.model, "params": variant.params}
+            for seed in range(2, settings.seeds + 1):
+                yield f"-seed{seed}", told | {"seed": seed, "queries": None}
+            if settings.fewer and variant.entry in settings.fewer.methods:
+                for queries in settings.fewer.queries:
+                    for seed in range(1, settings.fewer.seeds + 1):
+                        yield f"-queries{queries}-seed{seed}", told | {"seed": seed, "queries": queries}

@@ -1,145 +1,15 @@
-"""The experiments of the first RankNet paper on its artificial data (Burges et al. 2005, section 5).
+"""The study's jobs: a random target and all that is trained on it, or a method of Table 4 trained once more."""
 
-One job is one random target: 1000 files of 50 vectors, 800 to train on, 100 to validate and 100 to test. Nets
-are trained on the first vectors, as many as asked for. A step is taken a file at a time, along the sum of its
-pairs' gradients: to first order the paper's steps a pair at the same rate, and ten times as fast.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from gradrank.data.order import order
-from gradrank.data.pairs import pair_counts as training_pairs
-from gradrank.data.synthetic import Scaling, Target, draw
-from gradrank.errors import GradrankError
-from gradrank.evaluation.query_loops import pair_counts
-from gradrank.learning.seeds import job_seed
-from gradrank.learning.stochastic import descend, initial_layers
-
-FILES, FILE = 1000, 50
-PARTS = {"train": slice(0, 40_000), "vali": slice(40_000, 45_000), "test": slice(45_000, 50_000)}
-RATE, EPOCHS = 1e-3, 100  # section 5.1
-NETS = {"linear": 0, "two_layer_5": 5, "two_layer_10": 10}  # tanh units; the target net has ten
-ZERO_SIZE, ZERO_EPOCHS = 1000, 1000  # section 5.1: a net of the target's own shape learns 1000 vectors
-
-Layers = tuple[np.ndarray, ...]
+from gradrank.studies.ranknet2005.artificial import experiments
+from gradrank.studies.ranknet2005.trainings import train_again
 
 
-@dataclass(frozen=True)
-class Vectors:
-    """Files of 50 vectors, one after the other. x: (n, 50) float64; grades: (n,) int32."""
-
-    x: np.ndarray
-    grades: np.ndarray
-
-    @property
-    def offsets(self) -> np.ndarray:
-        return np.arange(0, len(self.grades) + 1, FILE)
-
-    def __getitem__(self, rows: slice) -> "Vectors":
-        return Vectors(self.x[rows], self.grades[rows])
-
-    def correct(self, layers: Layers) -> float:
-        """Percent of the pairs of unequal grade within a file that the net orders rightly; ties count half."""
-        scores = outputs(layers, self.x)
-        ranked = order(scores, self.offsets)
-        right, tied, pairs = pair_counts(scores[ranked], self.grades[ranked], self.offsets, 5)
-        return float(100 * (right.sum() + tied.sum() / 2) / pairs.sum())
-
-
-def outputs(layers: Layers, x: np.ndarray) -> np.ndarray:
-    """(n,) scores; `layers` as of gradrank.learning.stochastic.initial_layers."""
-    weights, biases, output = layers
-    return np.tanh(x @ weights + biases) @ output if len(biases) else x @ output
-
-
-def epochs(train: Vectors, hidden: int, ties: bool, seed: int, halve: bool) -> Iterator[Layers]:
-    """Train as in section 5.1: first layer zero, a rate that halves after an epoch whose mean cost rose.
-
-    Yields the net after each epoch, which the next one changes in place.
-    """
-    rng = np.random.default_rng(seed)
-    layers = initial_layers(train.x.shape[1], hidden, rng)
-    files = len(train.offsets) - 1
-    rows, sums = np.arange(len(train.x)), np.ones(files, np.int64)
-    rate, previous = RATE, np.inf
-    while True:
-        steps = rng.permutation(files)
-        cost = descend(
-            train.x, train.grades, rows, train.offsets, sums, steps, *layers, rate, 1.0, ties, False
-        )
-        yield layers
-        if halve and cost > previous:
-            rate /= 2.0
-        previous = cost
-
-
-def trained(
-    data: Vectors, size: int, hidden: int, ties: bool, seed: int, most: int = EPOCHS, halve: bool = True
-) -> dict[str, Any]:
-    """Percent correct on the test files at the least validation error, of epochs until no training error.
-
-    `pairs` are those trained on, `train` the percent correct after the last of `epochs`.
-    """
-    own, vali, test = data[:size], data[PARTS["vali"]], data[PARTS["test"]]
-    best: dict[str, Any] = {"vali": -1.0}
-    for epoch, layers in enumerate(epochs(own, hidden, ties, seed, halve), start=1):
-        correct = vali.correct(layers)
-        if correct > best["vali"]:
-            best = {"vali": correct, "test": test.correct(layers), "epoch": epoch}
-        right = own.correct(layers)
-        if right == 100.0 or epoch == most:
-            break
-    pairs = int(training_pairs(own.grades, own.offsets, ties).sum())
-    return best | {"train": right, "epochs": epoch, "pairs": pairs}
-
-
-def experiments(
-    target: Target, number: int, sizes: Sequence[int], tie_sizes: Sequence[int], seed: int
-) -> dict[str, Any]:
-    """Draw `number` of a target and all that is trained on it.
-
-    Table 1's nets at `sizes`, Table 2's at `tie_sizes` with and without ties (polynomial alone), the check that
-    1000 vectors are learnt with no error (net alone; at a constant rate, because steps of a whole file raise the
-    mean cost now and then and would halve it away), and for the polynomial the other scaling of its terms.
-    """
-    for size in (*sizes, *tie_sizes):
-        if size % FILE or not 0 < size <= PARTS["train"].stop:
-            raise GradrankError(
-                f"{size} training vectors: expected files of {FILE}, up to {PARTS['train'].stop}"
-            )
-    own = job_seed(seed, "artificial", target, number)
-    data = vectors(target, own)
-    runs = []
-
-    def run(experiment: str, data: Vectors, net: str, size: int, ties: bool = False, **more: Any) -> None:
-        made = trained(data, size, NETS[net], ties, own, **more)
-        runs.append({"experiment": experiment, "net": net, "size": size, "ties": ties} | made)
-
-    for net in NETS:
-        for size in sizes:
-            run("table1", data, net, size)
-    if target == "net":
-        run("zero_error", data, "two_layer_10", ZERO_SIZE, most=ZERO_EPOCHS, halve=False)
-    else:
-        for ties in (False, True):
-            for size in tie_sizes:
-                run("table2", data, "two_layer_10", size, ties)
-        other = vectors(target, own, "variance")
-        for net in ("linear", "two_layer_5"):
-            for size in sizes:
-                run("by_variance", other, net, size)
-    return {"target": target, "draw": number, "seed": own, "runs": runs}
-
-
-def run_job(told: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def run_job(told: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
     """One of the study's `jobs`."""
-    return experiments(told["target"], told["draw"], told["sizes"], told["tie_sizes"], seed)
-
-
-def vectors(target: Target, seed: int, scaling: Scaling = "deviation") -> Vectors:
-    features, grades = draw(target, FILES, FILE, seed, scaling)
-    return Vectors(features.astype(np.float64), grades)
+    if "target" in told:
+        return experiments(told["target"], told["draw"], told["sizes"], told["tie_sizes"], seed)
+    return train_again(told, data, seed)

@@ -37,7 +37,7 @@ def figure1() -> Section:
     return Section(
         "figure1",
         "Figure 1",
-        ["Both panels from their formulas: the paper's Eq. 3 and Eq. 4."],
+        ["Both panels from their formulas: the paper's Eq. 3 and Eq. 5."],
         [
             Figure(
                 left.id,

@@ -12,7 +12,7 @@ from gradrank.learning.losses.ranknet import pair_cost
 
 
 def combine(p_ij: np.ndarray | float, p_jk: np.ndarray | float) -> np.ndarray:
-    """P_ik = P_ij P_jk / (1 + 2 P_ij P_jk - P_ij - P_jk) (Eq. 4), element by element.
+    """P_ik = P_ij P_jk / (1 + 2 P_ij P_jk - P_ij - P_jk) (Eq. 5), element by element.
 
     NaN where one is 0 and the other 1: two certainties that say nothing about i and k.
     Raises GradrankError for what is no probability.

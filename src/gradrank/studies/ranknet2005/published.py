@@ -4,6 +4,8 @@ import csv
 from functools import cache
 from importlib.resources import files
 
+PRIVATE = "commercial search engine (private)"  # the target of Tables 3 to 6
+
 
 @cache
 def published() -> dict[tuple[str, str, str, int, str], tuple[str, str]]:

@@ -5,8 +5,10 @@ from itertools import combinations, islice
 import numpy as np
 import pytest
 
+from gradrank.data.synthetic import draw_weights
 from gradrank.errors import GradrankError
-from gradrank.studies.ranknet2005.experiments import (
+from gradrank.studies.ranknet2005.artificial import (
+    LINEAR_SHARES,
     PARTS,
     Vectors,
     epochs,
@@ -14,6 +16,7 @@ from gradrank.studies.ranknet2005.experiments import (
     outputs,
     trained,
     vectors,
+    with_linear_share,
 )
 
 SEED = 7
@@ -122,8 +125,26 @@ def test_experiments_of_a_draw_do_not_depend_on_the_others():
     assert [run for run in more if run["size"] == 50] == small
     kinds = {(run["experiment"], run["net"]) for run in small}
     assert kinds == {("table1", net) for net in ("linear", "two_layer_5", "two_layer_10")} | {
-        ("by_variance", net) for net in ("linear", "two_layer_5")
-    }
+        ("table1_by_variance", net) for net in ("linear", "two_layer_5")
+    } | {(f"linear_share_{share}", "linear") for share in LINEAR_SHARES}
+
+
+def test_both_scalings_of_the_polynomial_are_trained_with_and_without_ties():
+    runs = experiments("poly", 1, [], [50], SEED)["runs"]
+    kinds = [(run["experiment"], run["ties"]) for run in runs]
+    assert kinds == [(name, ties) for name in ("table2", "table2_by_variance") for ties in (False, True)]
+    assert {run["pairs"] for run in runs if run["ties"]} == {50 * 49 // 2}
+
+
+def test_a_third_is_the_texts_polynomial_and_a_share_is_one():
+    """The linear term's correlation with the values, squared, is its share; grades are the values' sixths."""
+    text, third = vectors("poly", SEED), with_linear_share(SEED, 1 / 3)
+    np.testing.assert_array_equal(text.x, third.x)
+    assert np.mean(text.grades != third.grades) < 1e-4, "but for rounding at the bins' edges"
+    term = text.x @ draw_weights("poly", SEED)["linear"]
+    for share in (0.1, 0.3, 0.5):  # less the twentieth that grades lose of the values
+        found = np.corrcoef(term, with_linear_share(SEED, share).grades)[0, 1] ** 2
+        assert found == pytest.approx(0.95 * share, abs=0.04)
 
 
 @pytest.mark.parametrize("size", [0, 75, 40_050])

@@ -1,0 +1,231 @@
+"""Why the order is not the paper's where it is not: changes of training, hidden units in use, fewer queries."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradrank.data.collection import Collection
+from gradrank.data.stored import describe
+from gradrank.learning.model import get_model
+from gradrank.learning.nets import Net, affine, standardised
+from gradrank.report.tables.numbers import setting
+from gradrank.report.tables.table import Column, Row, Table
+from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.ranknet2005.order import GAP, gap
+from gradrank.studies.ranknet2005.trainings import Training, jobs_on, of_job
+from gradrank.studies.ranknet2005.web_search import METHODS, PARTS
+
+NETS = ("table4_one_layer", "table4_two_layer")
+PAIRS = (
+    ("table4_two_layer", "table4_one_layer"),
+    ("table4_linear_prank", "table4_quad_prank"),
+)  # better, worse
+ALL = "all"
+
+
+def explanations(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> Section:
+    """What was tried on one data set; found: each variant's trainings."""
+    nets, fewer = _nets(inputs, dataset, found), _fewer(inputs, dataset, found)
+    return Section(
+        f"explanations_{dataset}",
+        f"What the order depends on, on {dataset}",
+        [
+            "Where two methods do not stand as in Table 4, these experiments say what it depends on. A second layer "
+            "can be lost in training or in the data: so both nets were trained with other steps, the two-layer net "
+            "longer, and the table of hidden units says how much of what it learns is more than a linear form. "
+            f"{_in_short(nets)}",
+            "Quadratic PRank has a weight a product of two features: of the paper's 569 (from memory of its text) "
+            "162,165 for 384,314 training documents. Of few features the products are few, too: the same methods on "
+            f"fewer training queries show what becomes of the order where weights are many. {_smallest(fewer)}",
+        ],
+        [table for table in (nets, _units(inputs, dataset), fewer) if table.rows],
+    )
+
+
+def _in_short(nets: Table) -> str:
+    """The differences of the nets of Table 4 by part, and which changes turn the one on validation."""
+    own = next((row for row in nets.rows if row["model"] == NETS[1]), None)
+    if own is None:
+        return ""
+    gaps = zip(PARTS.values(), (own["train_gap"], own["vali_gap"], own["difference"]), strict=True)
+    parts = ", ".join(f"{difference:+.4f} on {part}" for part, difference in gaps)
+    ahead = [row["change"] for row in nets.rows if row["vali_gap"] > 0 and row is not own]
+    of = f"{len(ahead)} of {len(nets.rows) - 1} changes"
+    listed = f" ({'; '.join(ahead)})" if ahead else ""
+    return f"Two layers minus one, as in Table 4: {parts} queries. With {of} it is above zero on validation{listed}."
+
+
+def _smallest(fewer: Table) -> str:
+    """Linear minus quadratic PRank, on all queries and on the fewest."""
+    own = [row for row in fewer.rows if row["worse"] == METHODS["table4_quad_prank"][0]]
+    if not own:
+        return ""
+    told = "; ".join(f"{row['difference']:+.4f} on {row['queries']}" for row in own)
+    return f"Linear minus quadratic, by training queries: {told}."
+
+
+def _change(inputs: Inputs, dataset: str, method: str) -> tuple[str, dict[str, Any]]:
+    """The method of Table 4 that a variant changes, and the parameters in which it differs."""
+    params = inputs.params(dataset, method)
+    for base in METHODS:
+        if base in inputs.models:
+            others = inputs.params(dataset, base)
+            if others["model"] == params["model"]:
+                return base, {key: each for key, each in params.items() if each != others[key]}
+    return method, {}
+
+
+def _nets(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> Table:
+    """Each form of the two-layer net against the one-layer net that is trained alike."""
+    rows = []
+    changes = {method: _change(inputs, dataset, method) for method in found}
+    for method, (base, changed) in changes.items():
+        if base != NETS[1]:
+            continue
+        alike = (name for name, each in changes.items() if each == (NETS[0], changed))
+        other = next(alike, NETS[0])
+        two, one = found[method], found[other]
+        epochs = [step["epoch"] for training in two for step in training.kept]
+        rows.append(
+            {"model": method, "against": other, "change": _in_words(changed)}
+            | {"epoch": float(np.median(epochs)), "two": _mean(two), "one": _mean(one)}
+            | {f"{split}_gap": gap(two, one, split)["difference"] for split in ("train", "vali")}
+            | gap(two, one)
+        )
+    return Table(
+        f"nets_{dataset}",
+        "Two layers minus one, trained otherwise",
+        (
+            Column("model", "two-layer net"),
+            Column("change", "changed"),
+            Column("against", "one-layer net"),
+            Column("epoch", "epoch kept", ".0f"),
+            Column("two", "test, two layers", ".4f"),
+            Column("one", "test, one layer", ".4f"),
+            Column("train_gap", "two minus one, training", "+.4f"),
+            Column("vali_gap", "validation", "+.4f"),
+            *GAP,
+        ),
+        sorted(rows, key=lambda row: row["model"] not in NETS),
+        "NDCG@15, mean over folds and seeds; the last four columns are test queries, as in the table of the order.",
+    )
+
+
+def _mean(trained: Sequence[Training]) -> float:
+    return float(np.mean([training.mean("test") for training in trained]))
+
+
+def _in_words(changed: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}: {setting(each)}" for key, each in changed.items()) or "none"
+
+
+def _units(inputs: Inputs, dataset: str) -> Table:
+    """What the hidden layers of the run's own two-layer nets do, on the documents they were validated on."""
+    rows = []
+    for method in inputs.models:
+        base, changed = _change(inputs, dataset, method)
+        if base == NETS[1]:
+            measured = np.mean(list(_of_folds(inputs, dataset, method)), axis=0)
+            rows.append(
+                {
+                    "model": method,
+                    "change": _in_words(changed),
+                    "units": inputs.params(dataset, method)["hidden"],
+                }
+                | {"used": measured[0], "linear": measured[1]}
+            )
+    return Table(
+        f"units_{dataset}",
+        "Hidden units in use",
+        (
+            Column("model", "two-layer net"),
+            Column("change", "changed"),
+            Column("units", "units", "d"),
+            Column("used", "in use", ".2f"),
+            Column("linear", "linear share of the score", ".3f"),
+        ),
+        sorted(rows, key=lambda row: row["model"] not in NETS),
+        "In use: (sum of c)^2 / sum of c^2, c a unit's output weight times its deviation over validation documents. "
+        "Linear share: of the score's variance, what a linear form of the features explains. Mean over folds.",
+    )
+
+
+def _of_folds(inputs: Inputs, dataset: str, method: str) -> Iterator[tuple[float, float]]:
+    folder, params = inputs.data / dataset, inputs.params(dataset, method)
+    for number, parts in enumerate(describe(folder)["folds"], start=1):
+        fold = inputs.method(dataset, method).fold(number)
+        net = get_model(params["model"]).load(fold.model_path).net
+        yield units_in_use(net, Collection.read(folder, parts["vali"]).features)
+
+
+def units_in_use(net: Net, features: np.ndarray) -> tuple[float, float]:
+    """How many tanh units the scores of (n, d) features rest on, and the linear share of the scores' variance."""
+    x = standardised(features, net.mean, net.scale)
+    hidden = np.tanh(affine(x, net.weights[0], net.biases[0])).astype(np.float64)
+    weight = np.abs(net.weights[1][:, 0]) * hidden.std(axis=0)
+    scores = hidden @ net.weights[1][:, 0]
+    inputs = np.column_stack([x.astype(np.float64), np.ones(len(x))])
+    rest = scores - inputs @ np.linalg.lstsq(inputs, scores, rcond=None)[0]
+    return float(weight.sum() ** 2 / (weight**2).sum()), float(1 - rest.var() / scores.var())
+
+
+def _fewer(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> Table:
+    jobs: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for job in jobs_on(inputs, dataset):
+        if job["queries"] is not None:
+            jobs.setdefault((job["method"], job["queries"]), []).append(job)
+    meta, rows = describe(inputs.data / dataset), []
+    for better, worse in PAIRS:
+        weights = _weights(inputs, dataset, meta["features"], (better, worse))
+        for queries in sorted({queries for method, queries in jobs if method == better}):
+            first, second = (jobs[method, queries] for method in (better, worse))
+            documents = float(np.mean([fold["documents"] for job in first for fold in job["folds"]]))
+            sides = [[of_job(job) for job in side] for side in (first, second)]
+            rows.append(_fewer_row(better, worse, f"{queries:,}", documents, weights, *sides))
+        if better in found and worse in found and jobs:
+            documents = float(np.mean([_documents(meta, fold["train"]) for fold in meta["folds"]]))
+            rows.append(_fewer_row(better, worse, ALL, documents, weights, found[better], found[worse]))
+    columns = (
+        Column("better", "better, as published"),
+        Column("worse", "worse, as published"),
+        Column("queries", "training queries"),
+        Column("documents", "documents", ",.0f"),
+        Column("weights", "weights a document", ".3f"),
+        Column("first", "test, better", ".4f"),
+        Column("second", "test, worse", ".4f"),
+        *GAP,
+    )
+    note = (
+        "Test NDCG@15, mean over folds and seeds, each seed with training queries of its own; better minus worse. "
+        "Weights are those of the two-layer net and of quadratic PRank; the paper's had .015 and .42 a document."
+    )
+    return Table(f"fewer_{dataset}", "On fewer training queries", columns, rows, note)
+
+
+def _weights(inputs: Inputs, dataset: str, features: int, pair: Sequence[str]) -> int:
+    """Of the larger of two machines: quadratic PRank, or a net of hidden units with a bias and an output weight."""
+    if "table4_quad_prank" in pair:
+        return features * (features + 3) // 2
+    return inputs.params(dataset, NETS[1])["hidden"] * (features + 2)
+
+
+def _documents(meta: Mapping[str, Any], parts: Sequence[int]) -> int:
+    return sum(meta["parts"][str(part)]["rows"] for part in parts)
+
+
+def _fewer_row(
+    better: str,
+    worse: str,
+    queries: str,
+    documents: float,
+    weights: int,
+    first: Sequence[Training],
+    second: Sequence[Training],
+) -> Row:
+    return (
+        {"better": METHODS[better][0], "worse": METHODS[worse][0], "queries": queries, "documents": documents}
+        | {"weights": weights / documents}
+        | {"first": _mean(first), "second": _mean(second)}
+        | gap(first, second)
+    )

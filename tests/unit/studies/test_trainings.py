@@ -1,0 +1,147 @@
+"""The further trainings of the 2005 study's methods: what a job finds, and that it is what the run's training is."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gradrank.data.collection import Collection
+from gradrank.errors import GradrankError
+from gradrank.evaluation.metrics import compute
+from gradrank.learning.model import get_model
+from gradrank.learning.seeds import job_seed
+from gradrank.studies.ranknet2005 import Settings, jobs
+from gradrank.studies.ranknet2005.trainings import (
+    METRIC,
+    kept_step,
+    of_job,
+    over_seeds,
+    some_queries,
+    train_again,
+)
+from made_trainings import FOLDS, make_collection
+
+LINEAR = {"model": "ranknet_2005_linear", "params": {"epochs": 4, "select_by": "ndcg@15", "updates": "query"}}
+TOLD = {"dataset": "toy", "method": "one", "seed": 2, "queries": None} | LINEAR
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parquet")
+    make_collection(folder / "toy")
+    return folder
+
+
+def test_a_job_finds_the_values_of_a_fit_with_its_seed(data):
+    found = train_again(TOLD, data, 7)
+    assert [found[key] for key in ("dataset", "method", "seed", "queries")] == ["toy", "one", 2, None]
+    cls, number = get_model(LINEAR["model"]), 3
+    parts = {split: Collection.read(data / "toy", own) for split, own in FOLDS[number - 1].items()}
+    history = []
+    seed = job_seed(7, "toy/seed2", cls.name, number)
+    fitted = cls.fit(
+        parts["train"],
+        parts["vali"],
+        cls.Params(**LINEAR["params"]),
+        seed,
+        lambda step, **v: history.append(v),
+    )
+    fold = found["folds"][number - 1]
+    for split, part in parts.items():
+        scores = fitted.score(part.features, part.offsets)
+        values = compute([METRIC], scores, part.labels, part.offsets, "standard")[METRIC]
+        assert fold[split]["qids"] == part.qids.tolist()
+        np.testing.assert_allclose(fold[split]["values"], values, atol=1e-6)
+    assert fold["kept"] == kept_step(history, "ndcg@15") and fold["documents"] == parts["train"].rows
+
+
+def test_seeds_differ_and_are_repeated_exactly(data):
+    first, again, other = (train_again(TOLD | {"seed": seed}, data, 7)["folds"] for seed in (2, 2, 3))
+    assert first == again != other
+
+
+def test_fewer_queries_are_drawn_anew_for_a_seed_and_alike_for_every_method(data):
+    found = {
+        (model, seed): train_again(
+            TOLD | {"model": model, "seed": seed, "queries": 4, "params": params}, data, 7
+        )
+        for model, params in (("prank", {"epochs": 2}), (LINEAR["model"], LINEAR["params"]))
+        for seed in (1, 2)
+    }
+    drawn = {key: [fold["train"]["qids"] for fold in job["folds"]] for key, job in found.items()}
+    assert drawn["prank", 1] == drawn[LINEAR["model"], 1] != drawn["prank", 2]
+    assert {len(qids) for own in drawn.values() for qids in own} == {4}
+
+
+def test_some_queries_keep_their_documents_and_the_order(data):
+    whole = Collection.read(data / "toy", [1, 2, 3])
+    some = some_queries(whole, 5, seed=3)
+    assert some.queries == 5 and np.all(np.diff(np.searchsorted(whole.qids, some.qids)) > 0)
+    for query, qid in enumerate(some.qids):
+        (place,) = np.flatnonzero(whole.qids == qid)
+        np.testing.assert_array_equal(
+            some.features[some.offsets[query] : some.offsets[query + 1]],
+            whole.features[whole.offsets[place] : whole.offsets[place + 1]],
+        )
+    assert some_queries(whole, 10**6, seed=3).rows == whole.rows
+
+
+def test_the_kept_step_is_the_first_of_the_best_and_knows_its_epoch():
+    steps = [{"vali_map": value} for value in (0.1, 0.3, 0.3, 0.2)]
+    assert kept_step(steps, "map") == {"vali_map": 0.3, "epoch": 2, "epochs": 4}
+    several = [
+        {"vali_map": value, "members": n, "epoch": epoch}
+        for (epoch, n), value in zip([(1, 10), (1, 30), (2, 10), (2, 30)], (0.1, 0.2, 0.4, 0.3), strict=True)
+    ]
+    assert kept_step(several, "map") == {"vali_map": 0.4, "members": 10, "epoch": 2, "epochs": 2}
+
+
+def test_over_seeds_is_each_querys_mean(data):
+    trained = [of_job(train_again(TOLD | {"seed": seed}, data, 7)) for seed in (2, 3)]
+    mean = over_seeds(trained, "test")
+    a, b = (each.values["test"].values[METRIC] for each in trained)
+    np.testing.assert_allclose(mean.values[METRIC], (a + b) / 2)
+    assert mean.mean(METRIC) == pytest.approx(np.mean([each.mean("test") for each in trained]))
+    assert sorted(set(mean.folds)) == [1, 2, 3, 4, 5]
+
+
+def test_a_job_reads_no_test_part_before_it_has_fitted(data, monkeypatch):
+    cls = get_model("prank")
+
+    def peeking(*arguments):
+        return pl.read_parquet(data / "toy/part5.parquet")
+
+    monkeypatch.setattr(cls, "fit", peeking)
+    with pytest.raises(GradrankError, match=r"prank: it opens .*part\d\.parquet"):
+        train_again(TOLD | {"model": "prank", "params": {}}, data, 7)
+
+
+def test_jobs_are_further_seeds_of_every_variant_and_fewer_queries_of_some():
+    variants = {
+        "a": {"model": "prank", "select_by": "ndcg@15"},
+        "b": {"model": "rankprop", "scorer": "linear"},
+    }
+    settings = Settings(
+        datasets=("x", "y"),
+        variants=variants,
+        artificial={"draws": 1, "sizes": [50]},
+        seeds=3,
+        fewer={"methods": ["b"], "queries": [10, 20], "seeds": 2},
+    )
+    found = jobs(settings)
+    named = {name for name in found if name.startswith("x-")}
+    assert named == {f"x-{own}-seed{seed}" for own in "ab" for seed in (2, 3)} | {
+        f"x-b-queries{queries}-seed{seed}" for queries in (10, 20) for seed in (1, 2)
+    }
+    assert len(found) == 2 + 2 * len(named)
+    told = found["y-b-queries20-seed1"]
+    assert told["model"] == "rankprop" and told["params"]["scorer"] == "linear"
+    assert (told["dataset"], told["queries"], told["seed"]) == ("y", 20, 1)
+
+
+def test_fewer_names_variants_alone():
+    with pytest.raises(ValueError, match=r"fewer\.methods: 'c' is none of this study's variants"):
+        Settings(
+            variants={"a": {"model": "prank"}},
+            artificial={"draws": 1, "sizes": [50]},
+            fewer={"methods": ["c"], "queries": [10], "seeds": 2},
+        )
