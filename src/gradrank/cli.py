@@ -286,8 +286,11 @@ def study_job(
         str | None,
         typer.Option(help="What the job is told: JSON object, or @FILE; by default as params.yaml has it."),
     ] = None,
+    data: Annotated[
+        Path, typer.Option(help="Folder of the Parquet collections, for a job that is told of a `dataset`.")
+    ] = Path("data/parquet"),
 ) -> None:
-    """Run one of the jobs of a study's own, such as experiments on data that it makes."""
+    """Run one of the jobs of a study's own: experiments on data that it makes, or on those of its `dataset`."""
     one_thread()
     from gradrank.pipeline.studies import get_study
     from gradrank.validation import read_params
@@ -299,7 +302,10 @@ def study_job(
     )
     if job not in told:
         raise GradrankError(unknown(f"job of {name}", job, told))
-    write_json(out, get_study(name, "experiments").run_job(told[job], seed))
+    own = told[job]
+    if "dataset" in own:
+        own = own | {"data": str(data / own["dataset"])}
+    write_json(out, get_study(name, "experiments").run_job(own, seed))
 
 
 @app.command()

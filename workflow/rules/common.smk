@@ -290,6 +290,12 @@ def jobs_of(study):
     return params.study_jobs(study)
 
 
+def read_by_job(wildcards):
+    """The collection that a study's own job reads: of the data set that it is told of, if it is."""
+    told = jobs_of(wildcards.study)[wildcards.job]
+    return [f"data/parquet/{told['dataset']}/collection.json"] if "dataset" in told else []
+
+
 def measured_for(wildcards):
     settings = params.study_settings(wildcards.study)
     return expand(

@@ -1,5 +1,5 @@
 # Needs: per_query.parquet of every data set and model of `studies.<name>` in params.yaml, and what jobs of the
-# study's own make. Makes: results/studies/<name>/: page.json, page.md, numbers.json and tables/, and of a study
+# study's own make; such a job the data set that it names, if any. Makes: results/studies/<name>/: page.json, page.md, numbers.json and tables/, and of a study
 # with a reduced form the same in results/studies/<name>/reduced/. Each study's name is a target, report included.
 
 
@@ -9,6 +9,8 @@ wildcard_constraints:
 
 
 rule study_job:
+    input:
+        read_by_job,
     output:
         "results/studies/{study}/jobs/{job}.json",
     log:
@@ -25,6 +27,7 @@ rule study_job:
         gradrank study-job {params.name} {wildcards.job} \
             --settings {params.settings:q} \
             --seed {params.seed} \
+            --data data/parquet \
             --out {output} \
             >{log} 2>&1
         """

@@ -4,7 +4,8 @@ A study is a folder of gradrank/studies. Its `__init__` has `TITLE` and `PUBLICA
 has settings or jobs of its own:
 
 - `Settings`: a StudySettings with further keys of `studies.<name>` in params.yaml;
-- `jobs(settings)`: what each of its jobs is told, as plain data by the job's name.
+- `jobs(settings)`: what each of its jobs is told, as plain data by the job's name. A job that names a `dataset` reads
+  it, and is told the stored collection's folder as `data` besides.
 
 `page.py` has `build(inputs)`, the sections of its page; `experiments.py` has `run_job(told, seed)`, what a job finds,
 as plain data. Every start of the workflow imports the `__init__`: nothing heavy belongs there. Nothing else names a
