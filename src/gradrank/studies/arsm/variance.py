@@ -56,7 +56,8 @@ def variance() -> Section:
         [
             f"One query of {len(GRADES)} documents, random outputs (standard normal), loss -NDCG@10, {DRAWS:,} draws "
             "an estimator, all from the same races. All are unbiased. AR augments the levels by their races, ARS swaps "
-            "two races and takes the difference of losses, ARSM averages ARS over all reference levels.",
+            "two races and takes the difference of losses, ARSM averages ARS over all reference levels. The mean loss "
+            "that REINFORCE may subtract is that of all draws, which a step of training does not know.",
             f"{draw}. But it takes C (C - 1) / 2 + 1 losses, one of ARS C, one of REINFORCE or AR a single one. "
             f"{equal}.",
             "A loss is not a loss, though: a swap moves only about one document in eight, so that ARSM's second and "
