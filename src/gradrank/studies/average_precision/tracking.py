@@ -86,6 +86,8 @@ def _correlation(a: np.ndarray, b: np.ndarray) -> float:
 def _judged(dataset: str, rows: list[Row]) -> str:
     """What the table says of the claim: is any rival nearer to AP than R-precision is?"""
     own, rivals = rows[0], rows[1:]
+    if not all(np.isfinite(own[over]) for over in OVER):
+        return f"{dataset}: too few methods, or queries, that differ."
     nearer = {over: [row["measure"] for row in rivals if row[over] > own[over]] for over in OVER}
     said = "; ".join(
         f"over {over} {own[over]:.3f}, "
