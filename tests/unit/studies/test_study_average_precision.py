@@ -46,7 +46,8 @@ def test_tracking_is_of_the_methods_and_of_the_queries(made):
         for each, kept in zip(values, relevant, strict=True)
         if np.ptp(each.values["map"][kept])
     ]
-    assert len(own) == len(values) and row["queries"] == pytest.approx(np.mean(own))
+    assert len(own) == len(values) - 1, "without noise AP is 1 throughout, and correlates with nothing"
+    assert row["queries"] == pytest.approx(np.mean(own))
     assert (
         sections["tracking"]
         .paragraphs[1]

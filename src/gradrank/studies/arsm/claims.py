@@ -15,10 +15,12 @@ TOP = ("ndcg@1", "ndcg@3")
 JUDGED = ("ndcg@1", "ndcg@3", "ndcg@10", "map")
 GRADES = 3  # levels as many as MQ2007 and OHSUMED have grades
 HOLDS, OPEN, CONTRADICTED = "holds", "not separated", "contradicted"
+MARGIN = 0.01  # first and last of the paper's five methods are .0105 apart at NDCG@10 on MQ2007
 RULE = (
     f"A claim of a higher value holds where the difference is positive and Wilcoxon's p, corrected by Holm for its "
-    f"table, below {LEVEL:g}; with the other sign it is contradicted; else the two are not separated, which of a claim "
-    "that nothing changes is what it says."
+    f"table, below {LEVEL:g}; with the other sign it is contradicted; else the two are not separated. A claim that "
+    f"something changes little holds where the difference's whole interval lies within {MARGIN:g} of 0, and is "
+    "contradicted where it does not and the two are separated."
 )
 
 
@@ -70,6 +72,9 @@ def _levels(inputs: Inputs) -> Table:
 
 def _combinations(inputs: Inputs) -> Table:
     rows = _varied(inputs, "combination", "level")
+    for row in rows:
+        inside = -MARGIN < row["low"] and row["high"] < MARGIN
+        row["claim"] = HOLDS if inside else OPEN if row["claim"] == OPEN else CONTRADICTED
     return _table("claims_combination", "Other combinations of p_c, against the expected level", VARIED, rows)
 
 

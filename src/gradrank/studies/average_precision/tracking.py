@@ -60,12 +60,14 @@ def _row(dataset: str, metric: str, methods: Mapping[str, QueryValues]) -> Row:
 
     means, aps = (np.array([values.mean(name) for values in methods.values()]) for name in (metric, AP))
     pairs = [_with_relevant(values, metric) for values in methods.values()]
+    correlations = np.array([_correlation(own, ap) for own, ap in pairs])
+    defined = correlations[np.isfinite(correlations)]
     return {
         "dataset": dataset,
         "measure": metric_label(metric),
         "tau": float(kendalltau(means, aps).statistic),
         "methods": _correlation(means, aps),
-        "queries": float(np.mean([_correlation(own, ap) for own, ap in pairs])),
+        "queries": float(defined.mean()) if len(defined) else np.nan,
         "distance": float(np.mean([np.abs(own - ap).mean() for own, ap in pairs])),
     }
 
