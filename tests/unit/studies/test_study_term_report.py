@@ -151,7 +151,7 @@ def test_the_net_that_is_trained_has_the_report_s_cost(target):
     net = PairNet([2, 3, 1], False, np.random.default_rng(0))
     first, second = np.ones((1, 2), np.float32), np.zeros((1, 2), np.float32)
     found = net.differentiate(first, second, np.array([target]))
-    o = float(np.maximum((first - second) @ net.weights[0], 0) @ net.weights[1])
+    o = float((np.maximum((first - second) @ net.weights[0], 0) @ net.weights[1])[0, 0])
     assert found == pytest.approx(report_cost(target, o), rel=1e-6)
 
 

@@ -73,7 +73,7 @@ def _levels(inputs: Inputs) -> Table:
 def _combinations(inputs: Inputs) -> Table:
     rows = _varied(inputs, "combination", "level")
     for row in rows:
-        inside = -MARGIN < row["low"] and row["high"] < MARGIN
+        inside = row["low"] > -MARGIN and row["high"] < MARGIN
         row["claim"] = HOLDS if inside else OPEN if row["claim"] == OPEN else CONTRADICTED
     return _table("claims_combination", "Other combinations of p_c, against the expected level", VARIED, rows)
 
