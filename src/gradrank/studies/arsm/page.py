@@ -1,11 +1,12 @@
 """The page: both tables, three recipes, the claims, levels and loss, the gradient's variance, and one baseline."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from gradrank.evaluation.per_query import QueryValues
 from gradrank.studies.arsm.claims import claims
 from gradrank.studies.arsm.ranksvm import ranksvm
 from gradrank.studies.arsm.recipes import recipes
-from gradrank.studies.arsm.tables import METRICS, convention_of, disagreements, official, paper
+from gradrank.studies.arsm.tables import METRICS, Measured, convention_of, disagreements, official, paper
 from gradrank.studies.arsm.variance import variance
 from gradrank.studies.kit.ablation import Ablation, means_table, tests_table
 from gradrank.studies.kit.paired_tests import significant
@@ -23,7 +24,7 @@ def build(inputs: Inputs) -> list[Section]:
         paper(measured),
         official(measured),
         disagreements(measured),
-        *(ranksvm(found, measured["ohsumed"]["ranksvm"]) for found in inputs.jobs()),
+        *(ranksvm(job, own["ranksvm"]) for own in _of(measured, "ohsumed") for job in inputs.jobs()),
         recipes(inputs),
         claims(inputs, measured),
         _ablation(
@@ -54,6 +55,11 @@ def build(inputs: Inputs) -> list[Section]:
         ),
         variance(),
     ]
+
+
+def _of(measured: Measured, dataset: str) -> list[Mapping[str, QueryValues]]:
+    """A data set's models, if it is one of the study's."""
+    return [measured[dataset]] if dataset in measured else []
 
 
 def _ablation(
