@@ -211,7 +211,8 @@ def test_ohsumed_s_ranksvm_solved_and_stopped(made):
     assert rows[2]["ndcg@3"] == pytest.approx(0.42)  # the mean over orders
     assert rows[0]["furthest"] == pytest.approx(0.4958 - 0.45)
     said = sections["ranksvm"].paragraphs[1]
-    assert "NDCG@3: 0.4500 to 0.4700 at the end, 0.4000 to 0.4400 stopped, 0.4207 published" in said
+    assert "NDCG@3, 0.4207 in LETOR: 0.4500 to 0.4700 at the end (LETOR's lies outside)" in said
+    assert "0.4000 to 0.4400 stopped (LETOR's lies inside)" in said
 
 
 def test_ranksvm_s_job_solves_and_stops(tmp_path):

@@ -86,11 +86,12 @@ def _concluded(found: Mapping[str, Sequence[Mapping[str, Any]]], published: Mapp
     """Whether the published value lies among the optima's, and among those of stopped solvers."""
     parts = []
     for metric in (SHOWN, "ndcg@10"):
-        solved, stopped = ([row[metric] for row in found[kind]] for kind in ("solved", "stopped"))
-        parts.append(
-            f"{metric_label(metric)}: {number(min(solved))} to {number(max(solved))} at the end, "
-            f"{number(min(stopped))} to {number(max(stopped))} stopped, {number(published[metric])} published"
-        )
+        value, ranges = published[metric], []
+        for kind, until in (("solved", "at the end"), ("stopped", "stopped")):
+            values = [row[metric] for row in found[kind]]
+            lies = "inside" if min(values) <= value <= max(values) else "outside"
+            ranges.append(f"{number(min(values))} to {number(max(values))} {until} (LETOR's lies {lies})")
+        parts.append(f"{metric_label(metric)}, {number(value)} in LETOR: {', '.join(ranges)}")
     near = {kind: min(_furthest(row, published) for row in found[kind]) for kind in ("solved", "stopped")}
     return (
         f"{'; '.join(parts)}. The nearest optimum differs from the whole row by up to {number(near['solved'])}, the "
