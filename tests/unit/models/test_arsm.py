@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
-from gradrank.evaluation.metrics import ndcg
+from gradrank.evaluation.metrics import ndcg_at
 from gradrank.learning.adam import Adam, Average
 from gradrank.learning.arsm_gradient import arsm_gradient, entropy_gradient, swapped_values
 from gradrank.learning.level_measure import expected_value, measure_of
@@ -238,7 +238,7 @@ def test_standard_discount_is_the_textbook_s_ndcg():
             histograms = np.bincount(levels, minlength=3), np.bincount(levels, measure.gain, minlength=3)
             value = measure.scale[0] * expected_value(*histograms, measure)
             assert value == pytest.approx(
-                ndcg(scores, labels, offsets, k=3, convention=convention)[0], rel=1e-12
+                ndcg_at(scores, labels, offsets, k=3, convention=convention)[0], rel=1e-12
             )
 
 
