@@ -1,6 +1,7 @@
-# Needs: per_query.parquet of every data set and model of `studies.<name>` in params.yaml, and what jobs of the
-# study's own make; such a job the data set that it names, if any. Makes: results/studies/<name>/: page.json, page.md, numbers.json and tables/, and of a study
-# with a reduced form the same in results/studies/<name>/reduced/. Each study's name is a target, report included.
+# Needs: per_query.parquet of every data set and model of `studies.<name>` in params.yaml, and what jobs of the study's
+# own make, each after the data set that it names, if any. Makes: results/studies/<name>/: page.json, page.md,
+# numbers.json and tables/, and of a study with a reduced form the same in results/studies/<name>/reduced/. Each study's
+# name is a target, report included.
 
 
 wildcard_constraints:
