@@ -6,7 +6,7 @@ from gradrank.pipeline.params import load
 
 
 def test_studies_are_targets_that_train_their_models_and_end_in_the_report(project):
-    for name in ("ranknet2005", "arsm", "term_report"):
+    for name in ("ranknet2005", "arsm", "term_report", "average_precision"):
         jobs = project.planned(name)
         settings = load(project.root / "params.yaml").study_settings(name)
         trained = {(dataset, model) for rule, dataset, model in jobs if rule == "train"}
@@ -25,6 +25,14 @@ def test_each_draw_and_each_further_training_is_a_job(project):
     planned = project.planned("ranknet2005")
     assert planned["study_job", None, None] == 2 * settings["artificial"]["draws"] + trainings
     assert planned["parse", "mq2007", None] == 1, "their collection"
+
+
+def test_a_job_that_names_a_data_set_waits_for_it(project):
+    assert project.planned("arsm")["study_job", None, None] == 1
+    params = load(project.root / "params.yaml")
+    assert params.study_jobs("arsm")["ranksvm-ohsumed"]["dataset"] == "ohsumed"
+    target = "results/studies/arsm/jobs/ranksvm-ohsumed.json"
+    assert {(rule, dataset) for rule, dataset, _ in project.planned(target)} >= {("parse", "ohsumed")}
 
 
 def test_plain_call_runs_the_reduced_form_without_any_download(rerun):

@@ -29,10 +29,11 @@ class Measure(NamedTuple):
         return self._replace(gain=self.gain[rows], scale=self.scale[queries])
 
 
-def measure_of(name: str, labels: np.ndarray, offsets: np.ndarray) -> Measure:
-    """`ndcg@K` under `letor4` (a shorter query: NDCG@n), `p@K` or `ap`; a grade of 1 or more is relevant.
+def measure_of(name: str, labels: np.ndarray, offsets: np.ndarray, discount: str = "letor4") -> Measure:
+    """`ndcg@K` (a shorter query: NDCG@n), `p@K` or `ap`; a grade of 1 or more is relevant.
 
-    labels: (n,) grades; offsets: (q+1,). Raises GradrankError for another name.
+    labels: (n,) grades; offsets: (q+1,). discount: of NDCG, `letor4`'s (1, then 1 / log2 rank from rank 2 on) or the
+    `standard` 1 / log2(1 + rank). Raises GradrankError for another name.
     """
     match = re.fullmatch(r"(ndcg|p)@([1-9]\d*)|ap", name)
     if match is None:
@@ -41,16 +42,17 @@ def measure_of(name: str, labels: np.ndarray, offsets: np.ndarray) -> Measure:
     cutoff = len(rank) if name == "ap" else int(match[2])
     relevant = (labels > 0).astype(np.float64)
     if name == "ap":
-        gain, discount = relevant, 1.0 / rank
+        gain, weights = relevant, 1.0 / rank
         best = np.add.reduceat(relevant, offsets[:-1])
     elif match[1] == "p":
-        gain, discount = relevant, (rank <= cutoff).astype(np.float64)
+        gain, weights = relevant, (rank <= cutoff).astype(np.float64)
         best = np.full(len(offsets) - 1, float(cutoff))
     else:
-        gain, discount = 2.0**labels - 1.0, (rank <= cutoff) / np.log2(np.maximum(rank, 2))
-        best = np.array([np.sort(gain[a:b])[::-1] @ discount[: b - a] for a, b in pairwise(offsets)])
+        place = np.maximum(rank, 2) if discount == "letor4" else rank + 1
+        gain, weights = 2.0**labels - 1.0, (rank <= cutoff) / np.log2(place)
+        best = np.array([np.sort(gain[a:b])[::-1] @ weights[: b - a] for a, b in pairwise(offsets)])
     scale = np.divide(1.0, best, out=np.zeros(len(best)), where=best > 0)
-    return Measure(gain, scale, np.r_[0.0, np.cumsum(discount)], cutoff, name == "ap")
+    return Measure(gain, scale, np.r_[0.0, np.cumsum(weights)], cutoff, name == "ap")
 
 
 @compiled

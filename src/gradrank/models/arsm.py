@@ -5,12 +5,14 @@ The measure needs no derivative: ARSM estimates the gradient of its expectation 
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
+from gradrank.files import read_json, write_json
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.net_ranker import NetRanker
@@ -18,13 +20,17 @@ from gradrank.learning.selection import CRITERION
 from gradrank.learning.torch_net import rows_of
 from gradrank.learning.training_part import with_grades_to_order
 
+if TYPE_CHECKING:
+    from gradrank.learning.nets import Net
+
 ROWS = 512  # scored at a time: what a hidden layer of 500 units gives for them stays in the processor's cache
 
 
 class ARSMParams(ModelParams):
     """The paper's model, its training made steadier; the paper's own recipe, as far as it is printed:
 
-    `learning_rate: 1e-4, entropy: 0, draws: 1, averaged: 0, least_steps: 1, epochs: 2000, patience: 2000`.
+    `learning_rate: 0.0001, discount: standard, entropy: 0, draws: 1, averaged: 0, least_steps: 1, epochs: 2000,
+    patience: 2000` (params.yaml has it as `arsm_paper`, of the study `arsm`).
     """
 
     levels: int = param(20, "C (the paper, experiments)", ge=2, le=255)
@@ -33,6 +39,11 @@ class ARSMParams(ModelParams):
         "ndcg@10",
         "the measure that is raised: ndcg@K, p@K or ap; the paper allows any",
         pattern=r"^(ap|(ndcg|p)@[1-9]\d*)$",
+    )
+    discount: Literal["letor4", "standard"] = param(
+        "letor4",
+        "of the NDCG that is raised: that of LETOR's evaluation, 1 / log2 r from rank 2 on; standard: 1 / log2(1 + r) "
+        "(the paper)",
     )
     entropy: float = param(
         0.3,
@@ -45,6 +56,11 @@ class ARSMParams(ModelParams):
         3,
         "of the levels a step, their gradients averaged (the paper: 1): less noise for a third more time",
         ge=1,
+    )
+    combination: Literal["level", "square", "upper_half", "likeliest"] = param(
+        "level",
+        "of a document's p_c to its score: the expected level, sum c p_c (the paper); sum c^2 p_c; the probability of "
+        "the upper half of the levels; or the likeliest level",
     )
     learning_rate: float = param(1e-3, "Kingma & Ba 2015, section 2: Adam's default (the paper: 1e-4)", gt=0)
     averaged: float = param(
@@ -66,10 +82,14 @@ class ARSMParams(ModelParams):
 
 @register("arsm")
 class ARSM(NetRanker):
-    """score = sum_c c p_c, the expected level; p = softmax(phi(x)) over levels c = 1..C."""
+    """score = sum_c c p_c, the expected level, or another `combination`; p = softmax(phi(x)) over levels c = 1..C."""
 
     Params = ARSMParams
     summary = "ARSM-L2R: a tanh net trained on NDCG itself by the ARSM gradient (Dadaneh et al. 2020)"
+
+    def __init__(self, net: "Net", combination: str = "level") -> None:
+        super().__init__(net)
+        self.combination = combination
 
     @classmethod
     def fit(
@@ -94,7 +114,7 @@ class ARSM(NetRanker):
 
         mean, scale = standardisation(train.features)
         features = standardised(train.features, mean, scale)
-        measure = measure_of(params.loss, train.labels, train.offsets)
+        measure = measure_of(params.loss, train.labels, train.offsets, params.discount)
         rng = np.random.default_rng(seed)
         net = TanhNet(features.shape[1], params.hidden, params.levels, rng)
         adam = Adam(net.parameters, params.learning_rate)
@@ -122,13 +142,26 @@ class ARSM(NetRanker):
                     f"learning_rate, now {params.learning_rate:g}"
                 )
             trained = Net(parameters[::2], parameters[1::2], mean, scale, "tanh")
-            yield Candidate(cls(trained), loss / (passes * train.queries))
+            yield Candidate(cls(trained, params.combination), loss / (passes * train.queries))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         blocks = range(0, max(len(features), 1), ROWS)  # a document's score depends on no other
-        return np.concatenate([self._expected_levels(features[start : start + ROWS]) for start in blocks])
+        return np.concatenate([self._combined(features[start : start + ROWS]) for start in blocks])
 
-    def _expected_levels(self, features: np.ndarray) -> np.ndarray:
+    def _combined(self, features: np.ndarray) -> np.ndarray:
         phi = self.net.outputs(features).astype(np.float64)
-        p = np.exp(phi - phi.max(axis=1, keepdims=True))
-        return (p * np.arange(1, p.shape[1] + 1)).sum(axis=1) / p.sum(axis=1)
+        if self.combination == "likeliest":
+            return phi.argmax(axis=1) + 1.0
+        p, level = np.exp(phi - phi.max(axis=1, keepdims=True)), np.arange(1, phi.shape[1] + 1)
+        worth = {"level": level, "square": level**2, "upper_half": level > len(level) / 2}[self.combination]
+        return (p * worth).sum(axis=1) / p.sum(axis=1)
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        write_json(folder / "scoring.json", {"combination": self.combination})
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        from gradrank.learning.nets import Net
+
+        return cls(Net.load(folder / "net.safetensors"), **read_json(folder / "scoring.json"))

@@ -22,6 +22,7 @@ def test_ranksvm_on_mq2007_has_both_sources():
         ("mq2007", "ranknet_kernel", "mean_ndcg", 0.5036, "letor4"),
         ("ohsumed", "arsm", "ndcg@10", 0.4460, "letor3"),
         ("OHSUMED", "listnet", "map", 0.4457, "letor3"),
+        ("ohsumed", "ranksvm", "ndcg@8", 0.4072, "letor3"),
     ],
 )
 def test_values(dataset, model, metric, value, convention):
@@ -95,8 +96,8 @@ def test_the_table_holds_what_the_publications_print():
         # Five folds and their mean of three parts; of ListNet only the test part, without MAP and MeanNDCG.
         **{(official, "MQ2007", name): 3 * 6 * (ndcg + precision) for name in LETOR4_ROWS},
         (official, "MQ2007", "ListNet"): 6 * (ndcg + precision - 2),
-        # NDCG@1, @3, @5, @10; P@1, @5, @10; MAP
-        **{("LETOR 3.0 baselines", "OHSUMED", name): 8 for name in LETOR3_ROWS},
+        # NDCG@1 to @10, P@1 to @10, MAP
+        **{("LETOR 3.0 baselines", "OHSUMED", name): 21 for name in LETOR3_ROWS},
         **{
             (chen, dataset, "RBF-Nystroem-RankSVM"): 6 * (ndcg + precision)
             for dataset in ("MQ2007", "OHSUMED")

@@ -6,17 +6,35 @@ from importlib.resources import files
 from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import t
+from typer.testing import CliRunner
 
+from gradrank.cli import app
+from gradrank.files import read_json, write_json
+from gradrank.studies.arsm.claims import CONTRADICTED, HOLDS, OPEN
+from gradrank.studies.arsm.experiments import METRICS
 from gradrank.studies.arsm.page import build
-from gradrank.studies.arsm.variance import GRADES, LEVELS, evaluations
+from gradrank.studies.arsm.variance import GRADES, LEVELS
 from gradrank.studies.kit.writing import study as write_study
+from made_collection import store
 from made_study import PARTS, QUERIES, make_study
 
 WORSE = "arsm_levels-levels=3"  # scores that are nearly all noise
 BETTER = "arsm_levels-levels=40"  # scores without any
 NOISE = {WORSE: 30.0, BETTER: 0.0, "ranksvm": 30.0, "listnet": 2.0, "adarank_map": 0.0, "arsm_bare": 30.0}
+NOISE |= {"arsm_paper": 2.0, "arsm_combination-combination=likeliest": 30.0}
+JOB = {  # NDCG@3 and @10 of LETOR 3.0's RankSVM are .4207 and .4140
+    "solved": [
+        {"exponent": -4} | dict.fromkeys(METRICS, 0.45),
+        {"exponent": 0} | dict.fromkeys(METRICS, 0.47),
+    ],
+    "stopped": [
+        {"exponent": 0, "order": order, "visits": 300} | dict.fromkeys(METRICS, value)
+        for order, value in enumerate((0.40, 0.44))
+    ],
+}
 METHODS = {
     "ranksvm": ("RankSVM", "RankSVM-Struct"),
     "listnet": ("ListNet",),
@@ -29,6 +47,7 @@ METHODS = {
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     inputs = make_study(tmp_path_factory.mktemp("arsm"), "arsm", NOISE)
+    write_json(inputs.folder / "jobs/ranksvm-ohsumed.json", JOB)
     sections = build(inputs)
     tables = {item.id: item for section in sections for item in section.content if not hasattr(item, "svg")}
     return inputs, {section.id: section for section in sections}, tables
@@ -135,26 +154,115 @@ def test_ablation_over_the_loss(made):
     assert ">p@10</text>" in figure.svg and "MAP from" in figure.alt
 
 
-def test_the_paper_s_own_update_beside_ours(made):
-    _, _, tables = made
-    rows = {(row["dataset"], row["update"], row["metric"]): row for row in tables["update"].rows}
-    assert len(rows) == 2 * 2 * 5
-    own, bare = (rows["mq2007", update, "NDCG@10"] for update in ("ours", "the paper's"))
-    assert own["published"] == bare["published"] == 0.4432
-    assert own["ours"] > bare["ours"]
-    (found,) = (
-        row for row in tables["update_tests"].rows if (row["dataset"], row["metric"]) == ("mq2007", "MAP")
+def test_the_paper_s_update_and_its_recipe_beside_ours(made):
+    _, sections, tables = made
+    rows = {(row["dataset"], row["recipe"], row["metric"]): row for row in tables["update"].rows}
+    assert len(rows) == 2 * 3 * 5
+    own, bare, paper = (
+        rows["mq2007", recipe, "NDCG@10"] for recipe in ("ours", "the paper's update", "the paper's recipe")
     )
-    assert found["low"] > 0
+    assert own["published"] == bare["published"] == paper["published"] == 0.4432
+    assert own["ours"] > paper["ours"] > bare["ours"] and own["others"] == 2
+    tests = {(row["dataset"], row["pair"], row["metric"]): row for row in tables["update_tests"].rows}
+    assert len(tests) == 2 * 3 * 2
+    assert tests["mq2007", "ours − the paper's update", "MAP"]["low"] > 0
+    assert tests["mq2007", "the paper's recipe − the paper's update", "MAP"]["low"] > 0
+    epochs = tables["epochs"].rows
+    assert [row["fold"] for row in epochs] == list("12345") * 2
+    assert {(row["epochs"], row["best"], row["value"], row["last"]) for row in epochs} == {(3, 2, 0.5, 0.4)}
+    assert "0 have their best epoch after the first 1,000" in sections["update"].paragraphs[2]
+
+
+def test_claims_are_judged_query_by_query(made):
+    _, sections, tables = made
+    top = {(row["dataset"], row["other"], row["metric"]): row for row in tables["claims_top"].rows}
+    assert len(top) == 2 * 4 * 2
+    assert top["mq2007", "ranksvm", "NDCG@3"]["claimed"] == pytest.approx(0.4112 - 0.4019)
+    assert top["ohsumed", "adarank_ndcg", "NDCG@3"]["claimed"] == pytest.approx(0.4642 - 0.4790)
+    levels = {(row["dataset"], row["value"], row["metric"]): row for row in tables["claims_levels"].rows}
+    assert set(levels) == set(
+        product(["mq2007", "ohsumed"], ["5", "10", "20", "40"], ["NDCG@1", "NDCG@3", "NDCG@10", "MAP"])
+    )
+    assert levels["ohsumed", "40", "MAP"]["claim"] == HOLDS, (
+        "no noise against scores that are nearly all noise"
+    )
+    combined = {
+        (row["dataset"], row["value"], row["metric"]): row for row in tables["claims_combination"].rows
+    }
+    assert combined["mq2007", "square", "MAP"]["claim"] == HOLDS, "the same scores"
+    assert combined["mq2007", "likeliest", "MAP"]["claim"] == CONTRADICTED
+    for row in (*top.values(), *levels.values()):
+        separated = row["wilcoxon_holm"] < 0.05
+        assert (row["claim"] == OPEN) == (not separated)
+        assert row["claim"] == OPEN or (row["claim"] == HOLDS) == (row["difference"] > 0)
+    said = sections["claims"].paragraphs[1]
+    assert f"Of the {sum(row['claimed'] > 0 for row in top.values())} differences that the paper has" in said
+
+
+def test_ohsumed_s_ranksvm_solved_and_stopped(made):
+    _, sections, tables = made
+    first, *rows = tables["ranksvm_ohsumed"].rows
+    assert [first[metric] for metric in METRICS] == [0.4958, 0.4207, 0.4164, 0.4140, 0.4334, 0.4864]
+    assert [(row["C"], row["until"]) for row in rows] == [
+        ("2^-4", "the end"),
+        ("2^0", "the end"),
+        ("2^0", "300 pairs"),
+    ]
+    assert rows[2]["ndcg@3"] == pytest.approx(0.42)  # the mean over orders
+    assert rows[0]["furthest"] == pytest.approx(0.4958 - 0.45)
+    said = sections["ranksvm"].paragraphs[1]
+    assert "NDCG@3, 0.4207 in LETOR: 0.4500 to 0.4700 at the end (LETOR's lies outside)" in said
+    assert "0.4000 to 0.4400 stopped (LETOR's lies inside)" in said
+
+
+def test_ranksvm_s_job_solves_and_stops(tmp_path):
+    """On two features, one of them the grade: at the end it ranks perfectly, whatever C; and the same twice."""
+    labels = np.tile([2, 1, 0], 4)
+    frames = {
+        part: pl.DataFrame(
+            {
+                "qid": np.full(12, part),
+                "label": labels,
+                "f1": labels,
+                "f2": np.random.default_rng(part).normal(size=12),
+            },
+            schema_overrides={"qid": pl.Int64, "label": pl.Int8, "f1": pl.Float32, "f2": pl.Float32},
+        )
+        for part in (1, 2)
+    }
+    folds = [{"train": [1], "vali": [1], "test": [2]}, {"train": [2], "vali": [2], "test": [1]}]
+    store(tmp_path / "tiny", frames, folds=folds, features=2)
+    told = {"dataset": "tiny", "exponents": [-4, 4], "stopped": [0], "visits": [1, 10_000], "orders": 2}
+    found = []
+    for out in (tmp_path / "one.json", tmp_path / "two.json"):
+        options = {"--settings": json.dumps(told), "--data": tmp_path, "--seed": 2005, "--out": out}
+        arguments = [str(each) for option in options.items() for each in option]
+        done = CliRunner().invoke(app, ["study-job", "arsm", "ranksvm-tiny", *arguments])
+        assert done.exit_code == 0, done.output
+        found.append(read_json(out))
+    assert [row["exponent"] for row in found[0]["solved"]] == [-4, 4]
+    stopped = [(row["order"], row["visits"]) for row in found[0]["stopped"]]
+    assert stopped == [(0, 1), (0, 10_000), (1, 1), (1, 10_000)]
+    for row in found[0]["solved"]:
+        assert row["map"] == row["ndcg@3"] == 1.0
+    assert found[0] == found[1]
 
 
 def test_variance_table(made):
-    rows = made[2]["variance"].rows
-    assert [row["levels"] for row in rows] == list(LEVELS)
-    assert [row["evaluations"] for row in rows] == [4, 11, 46, 191, 781] == [evaluations(C) for C in LEVELS]
-    for row in rows:
-        assert row["arsm"] < row["baseline"] < row["reinforce"]
-        assert row["equal"] == pytest.approx(row["reinforce"] / row["evaluations"])
+    _, _, tables = made
+    draw, equal = tables["variance_of_draw"].rows, tables["variance_equal"].rows
+    assert [row["levels"] for row in draw] == list(LEVELS)
+    assert [row["losses"] for row in draw] == [4, 11, 46, 191, 781]
+    for row in draw:
+        assert (
+            row["arsm"] < row["ars"] < row["ar"]
+            and row["arsm"] < row["baseline"] < row["reinforce"] < row["ar"]
+        )
+    for one, row in zip(draw, equal, strict=True):
+        assert row["equal_arsm"] == one["arsm"]
+        assert row["equal_ars"] == pytest.approx(one["ars"] * row["levels"] / row["losses"])
+        for name in ("reinforce", "baseline", "ar"):
+            assert row[f"equal_{name}"] == pytest.approx(one[name] / row["losses"])
     assert np.bincount(GRADES).tolist() == [14, 4, 2]
 
 

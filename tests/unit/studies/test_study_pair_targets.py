@@ -2,6 +2,7 @@
 
 import json
 from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ SIZES, DRAWS = [50, 250], 6
 
 @pytest.fixture(scope="module")
 def found():
-    return run_job({"draws": DRAWS, "sizes": SIZES}, 1)
+    return run_job({"draws": DRAWS, "sizes": SIZES}, Path(), 1)
 
 
 def skewed(seed, items=5):
@@ -92,5 +93,5 @@ def test_the_job_is_what_params_ask_for(found):
     whole, reduced = (PARAMS.studies[form] for form in ("pair_targets", "pair_targets/reduced"))
     assert jobs(whole)["targets"] == {"draws": whole.draws, "sizes": list(whole.sizes)}
     assert reduced.draws < whole.draws
-    assert run_job({"draws": 2, "sizes": SIZES}, 1)["draws"] == found["draws"][:2]
+    assert run_job({"draws": 2, "sizes": SIZES}, Path(), 1)["draws"] == found["draws"][:2]
     assert found["draws"][0] != found["draws"][1]

@@ -3,6 +3,9 @@
 min |w|^2/2 + C sum_p tau_p loss(w.(x_better - x_worse)), loss(o) = max(0, 1 - o) (`l1`) or its square (`l2`).
 """
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 
 from gradrank.compiled import compiled
@@ -55,6 +58,28 @@ def solve_dual(
     out = start.copy()
     out[apart] = alpha
     return w, out
+
+
+def visited(
+    features: np.ndarray,
+    better: np.ndarray,
+    worse: np.ndarray,
+    C: float,
+    visits: Sequence[int],
+    rng: np.random.Generator,
+) -> list[np.ndarray]:
+    """Weights (d,) of the plain hinge, tau = 1, before it is solved: after each number of `visits`, which ascend.
+
+    Every pair is visited once, in one random order from w = 0; a number above theirs ends with the last of them.
+    """
+    square = _squared_distances(features, better, worse)
+    apart = rng.permutation(np.flatnonzero(square > 0.0))
+    alpha, w, found = np.zeros(len(square)), np.zeros(features.shape[1]), []
+    none, limit = np.zeros(len(square)), np.full(len(square), C)
+    for before, until in pairwise([0, *visits]):
+        _sweep(features, better, worse, apart[before:until], square, none, limit, alpha, w)
+        found.append(w.copy())
+    return found
 
 
 @compiled

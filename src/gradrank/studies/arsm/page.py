@@ -1,15 +1,17 @@
-"""The page: both tables, the update, what levels and loss are worth, the gradient's variance."""
+"""The page: both tables, three recipes, the claims, levels and loss, the gradient's variance, and one baseline."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.studies.arsm.tables import METRICS, convention_of, disagreements, official, paper, update
+from gradrank.studies.arsm.claims import claims
+from gradrank.studies.arsm.ranksvm import ranksvm
+from gradrank.studies.arsm.recipes import recipes
+from gradrank.studies.arsm.tables import METRICS, Measured, convention_of, disagreements, official, paper
 from gradrank.studies.arsm.variance import variance
 from gradrank.studies.kit.ablation import Ablation, means_table, tests_table
 from gradrank.studies.kit.paired_tests import significant
 from gradrank.studies.kit.study import Figure, Inputs, Section
 
-BARE = "arsm_bare"  # the variant without what ours adds to the paper's update
 MODELS = ("ranksvm", "listnet", "adarank_map", "adarank_ndcg", "arsm")  # the rows of its tables
 
 
@@ -22,7 +24,9 @@ def build(inputs: Inputs) -> list[Section]:
         paper(measured),
         official(measured),
         disagreements(measured),
-        update({dataset: _updates(inputs, dataset, own["arsm"]) for dataset, own in measured.items()}),
+        *(ranksvm(job, own["ranksvm"]) for own in _of(measured, "ohsumed") for job in inputs.jobs()),
+        recipes(inputs),
+        claims(inputs, measured),
         _ablation(
             inputs,
             "levels",
@@ -30,6 +34,15 @@ def build(inputs: Inputs) -> list[Section]:
             ("ndcg@10", "map"),
             "How many levels",
             "The paper's tables are of C = 20 levels. Here C varies and nothing else does.",
+        ),
+        _ablation(
+            inputs,
+            "combination",
+            "combination of p_c",
+            ("ndcg@10", "map"),
+            "How levels become a score",
+            "The paper scores a document by its expected level, sum c p_c. Here also by sum c^2 p_c, by the "
+            "probability of the upper half of the levels, and by the likeliest level, which ties most documents.",
         ),
         _ablation(
             inputs,
@@ -44,8 +57,9 @@ def build(inputs: Inputs) -> list[Section]:
     ]
 
 
-def _updates(inputs: Inputs, dataset: str, ours: QueryValues) -> dict[str, QueryValues]:
-    return {"ours": ours, "the paper's": inputs.measure(dataset, BARE, METRICS, convention_of(dataset))}
+def _of(measured: Measured, dataset: str) -> list[Mapping[str, QueryValues]]:
+    """A data set's models, if it is one of the study's."""
+    return [measured[dataset]] if dataset in measured else []
 
 
 def _ablation(

@@ -156,47 +156,10 @@ def disagreements(measured: Measured) -> Section:
     )
 
 
-def update(measured: Measured) -> Section:
-    """ARSM as trained here and by the paper's update alone; measured: by data set, then by what it is called."""
-    rows = [
-        {"dataset": dataset, "update": name, "metric": metric_label(metric)}
-        | _beside(there, name, updates, metric)
-        for dataset, updates in measured.items()
-        for metric in METRICS
-        for there in lookup(dataset, "arsm", metric)
-        for name in updates
-    ]
-    tests = paired_tests(
-        [
-            Question({"dataset": dataset}, metric, *updates.values())
-            for dataset, updates in measured.items()
-            for metric in ("ndcg@10", "map")
-        ]
-    )
-    heads = [Column("dataset", "data set"), Column("update", "update"), Column("metric", "metric")]
-    return Section(
-        "update",
-        "Ours and the paper's update",
-        [
-            "Our ARSM adds to the paper's update: the entropy of the levels with a small weight, three draws a step, "
-            "and averaged weights (`gradrank models arsm`). Beside it the estimator alone, without these: one draw a "
-            "step, the last weights, the best epoch on validation. Both use ten times the paper's learning rate and "
-            "end when validation stands still, not after 2,000 epochs.",
-            f"Ours minus the paper's update, query by query: {significant(tests, 'dataset')}",
-        ],
-        [
-            Table("update", "ARSM-L2R with and without our additions", [*heads, *comparison()], rows),
-            Table(
-                "update_tests", "Ours minus the paper's update", [heads[0], heads[2], *COLUMNS], tests, NOTE
-            ),
-        ],
-    )
-
-
 def _means_table(id: str, title: str, dataset: str, models: Mapping[str, QueryValues], source: str) -> Table:
     """A row a published method and metric of one source, ours beside it."""
     rows = [
-        {"method": there.method, "metric": metric_label(metric)} | _beside(there, model, models, metric)
+        {"method": there.method, "metric": metric_label(metric)} | judged_beside(there, model, models, metric)
         for model in models
         for metric in METRICS
         for there in _published(dataset, model, metric, source)
@@ -208,7 +171,7 @@ def _published(dataset: str, model: str, metric: str, source: str) -> list[Publi
     return [there for there in lookup(dataset, model, metric) if there.source.startswith(source)]
 
 
-def _beside(there: Published, model: str, models: Mapping[str, QueryValues], metric: str) -> Row:
+def judged_beside(there: Published, model: str, models: Mapping[str, QueryValues], metric: str) -> Row:
     """One of these models beside a published number, and what the others would have got for it."""
     judged = {name: judge_values(there.value, there.folds, values, metric) for name, values in models.items()}
     return beside(there.value, judged.pop(model), judged.values())

@@ -6,6 +6,7 @@ targets themselves ask for, and can be held against Newton's method on the same 
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -189,6 +190,6 @@ def drawn(draw: int, sizes: Sequence[int], seed: int) -> dict[str, Any]:
     return {"consistent": consistent(rng), "inconsistent": inconsistent(rng), "noise": noise(sizes, rng)}
 
 
-def run_job(told: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def run_job(told: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
     """The study's job: `combined`, `circles` and `draws`."""
     return tables() | {"draws": [drawn(draw, told["sizes"], seed) for draw in range(1, told["draws"] + 1)]}

@@ -80,10 +80,11 @@ def _called(net: Net) -> str:
 
 
 def variation(inputs: Inputs) -> Section:
-    """Hidden units, layers, batch size and epochs, one at a time."""
+    """Hidden units, layers, batch size, epochs and their pairs, one at a time."""
     paragraphs = [
         "Each panel changes one thing and leaves the rest as reported: 64 and 32 hidden units, batches of 32 pairs, "
-        "10 epochs, of which the best on validation is kept."
+        "10 epochs, of which the best on validation is kept. An epoch is 50,000 of the pairs; in the report "
+        "it is the whole training set, which 1,000,000 is: all there are."
     ]
     content = []
     for dataset in inputs.datasets:
@@ -110,4 +111,5 @@ def _ablations(inputs: Inputs, dataset: str) -> list[Ablation]:
         Ablation(inputs, dataset, BASE, "hidden", "layers", metrics, only=deep),
         Ablation(inputs, dataset, BASE, "batch_pairs", "pairs a batch", metrics),
         Ablation(inputs, dataset, BASE, "epochs", "epochs", metrics),
+        Ablation(inputs, dataset, BASE, "pairs_per_epoch", "pairs an epoch", metrics),
     ]

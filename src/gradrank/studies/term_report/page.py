@@ -1,10 +1,12 @@
-"""The page: weights, the two numbers, nets."""
+"""The page: weights, the two numbers, targets, nets."""
 
 from gradrank.studies.kit.study import Inputs, Section
-from gradrank.studies.term_report.claims import claims
+from gradrank.studies.term_report.claims import DATASET, claims
 from gradrank.studies.term_report.nets import scoring, variation
+from gradrank.studies.term_report.targets import targets
 from gradrank.studies.term_report.weights import positions, weights
 
 
 def build(inputs: Inputs) -> list[Section]:
-    return [positions(), weights(inputs), claims(inputs), scoring(inputs), variation(inputs)]
+    claimed = [claims(inputs)] if DATASET in inputs.datasets else []
+    return [positions(), weights(inputs), *claimed, targets(), scoring(inputs), variation(inputs)]

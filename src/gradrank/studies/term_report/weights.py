@@ -10,7 +10,13 @@ from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_te
 from gradrank.studies.kit.study import Figure, Inputs, Section
 
 DOCUMENTS = 11  # one of them relevant
-PAIRS = (("ranksvm_ndcg", "ranksvm"), ("rankboost_ndcg", "rankboost"))  # weighted, plain
+PAIRS = (  # weighted, plain: RankSVM in its four forms
+    ("ranksvm_ndcg", "ranksvm"),
+    ("ranksvm_ndcg_l2_dual", "ranksvm_l2_dual"),
+    ("ranksvm_ndcg_l1_dual", "ranksvm_l1_dual"),
+    ("ranksvm_ndcg_sparse", "ranksvm_sparse"),
+    ("rankboost_ndcg", "rankboost"),
+)
 METRICS = ("ndcg@10", "ndcg@15", "map", "ndcg_beta")
 
 
@@ -89,8 +95,8 @@ def weights(inputs: Inputs) -> Section:
         "weights",
         "Do the weights help?",
         [
-            "Both methods with every pair alike and with pairs weighted by NDCG_beta, under `letor4`; everything "
-            "else, the search on the validation part included, is the same.",
+            "RankSVM in its four forms (`gradrank models`) and RankBoost with every pair alike and with pairs weighted "
+            "by NDCG_beta, under `letor4`; everything else, the search on the validation part included, is the same.",
             f"Query by query, {significant(tests, 'dataset', 'pair')}",
         ],
         [

@@ -1,0 +1,102 @@
+"""How AP spreads over the queries of one method, and whether methods or queries differ more."""
+
+import numpy as np
+
+from gradrank.report.plots.chart import Series, line_chart
+from gradrank.report.tables.table import Column, Row, Table
+from gradrank.studies.average_precision.tracking import AP, Measured
+from gradrank.studies.kit.study import Figure, Section
+
+QUANTILES = (5, 25, 50, 75, 95)
+WIDE = (0.1, 0.7)  # between which the book has one system's AP vary
+
+
+def spread(measured: Measured) -> Section:
+    rows = [
+        _row(dataset, method, _aps(values.values[AP]))
+        for dataset, methods in measured.items()
+        for method, values in methods.items()
+    ]
+    shares = [
+        _shares(dataset, np.array([values.values[AP] for values in methods.values()]))
+        for dataset, methods in measured.items()
+    ]
+    table = _table(rows)
+    title = "AP of the queries, from the lowest to the highest"
+    return Section(
+        "spread",
+        "The spread of AP over queries",
+        [
+            f"The claim: within one system AP varies widely over queries, say from {WIDE[0]:g} to {WIDE[1]:g}, and "
+            "systems agree more on one query than one system does with itself over queries. So a mean over few "
+            "queries says little, and only the same queries tell two methods apart. Queries without a relevant "
+            "document are left out.",
+            *map(_judged, shares),
+        ],
+        [
+            Figure("spread_figure", title, *_drawn(measured), table),
+            table,
+            Table("shares", "Standard deviation of AP", SHARES, shares),
+        ],
+    )
+
+
+def _aps(values: np.ndarray) -> np.ndarray:
+    """Of the queries with a relevant document: AP is 0 of no other."""
+    return values[values > 0]
+
+
+def _row(dataset: str, method: str, aps: np.ndarray) -> Row:
+    quantiles = dict(zip(map(str, QUANTILES), map(float, np.percentile(aps, QUANTILES)), strict=True))
+    inside = float(np.mean((aps >= WIDE[0]) & (aps <= WIDE[1])))
+    about = {"dataset": dataset, "method": method, "queries": len(aps)}
+    return about | quantiles | {"sd": float(aps.std(ddof=1)), "inside": inside}
+
+
+def _table(rows: list[Row]) -> Table:
+    heads = [Column("dataset", "data set"), Column("method"), Column("queries", "queries", "d")]
+    quantiles = [Column(str(each), f"{each}%", ".3f") for each in QUANTILES]
+    own = [Column("sd", "standard deviation", ".3f"), Column("inside", f"{WIDE[0]:g} to {WIDE[1]:g}", ".0%")]
+    return Table("spread", "Quantiles of AP over queries", [*heads, *quantiles, *own], rows)
+
+
+SHARES = (
+    Column("dataset", "data set"),
+    Column("methods", "methods", "d"),
+    Column("over_queries", "over queries, one method", ".3f"),
+    Column("over_methods", "over methods, one query", ".3f"),
+)
+
+
+def _shares(dataset: str, aps: np.ndarray) -> Row:
+    """Root mean variances of (methods, queries) AP over the queries of a method and over the methods of a query."""
+    aps = aps[:, (aps > 0).all(axis=0)]
+    return {
+        "dataset": dataset,
+        "methods": len(aps),
+        "over_queries": float(np.sqrt(aps.var(axis=1, ddof=1).mean())),
+        "over_methods": float(np.sqrt(aps.var(axis=0, ddof=1).mean())),
+    }
+
+
+def _judged(row: Row) -> str:
+    over_queries, over_methods = row["over_queries"], row["over_methods"]
+    holds = "holds" if over_queries > over_methods else "does not hold"
+    return (
+        f"{row['dataset']}: AP's standard deviation is {over_queries:.3f} over the queries of a method and "
+        f"{over_methods:.3f} over {row['methods']} methods of a query: the claim {holds}."
+    )
+
+
+def _drawn(measured: Measured) -> tuple[str, str]:
+    """The sorted AP of each data set's first method."""
+    series, parts = [], []
+    for dataset, methods in measured.items():
+        method, values = next(iter(methods.items()))
+        aps = np.sort(_aps(values.values[AP]))
+        series.append(Series(f"{dataset}, {method}", np.linspace(0, 100, len(aps)), aps))
+        parts.append(
+            f"{dataset}, {method}: from {aps[0]:.2f} over {np.median(aps):.2f} in the middle to {aps[-1]:.2f}"
+        )
+    alt = "; ".join(parts)
+    return line_chart(series, "% of the queries", "AP", alt), alt

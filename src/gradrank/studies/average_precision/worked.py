@@ -1,0 +1,61 @@
+"""The blog's worked example: three systems' AP, one of which no ranking has and one of which is rounded wrongly."""
+
+from fractions import Fraction
+from itertools import combinations
+
+from gradrank.report.tables.table import Column, Row, Table
+from gradrank.studies.kit.study import Section
+
+PRINTED = Fraction(8, 9)
+RELEVANT = 3
+RANKS = 30  # to which three relevant documents are placed in every way; deeper ones only come below
+# What gives 8/9: the ranks of the relevant documents and the three precisions that were averaged.
+SLIPS = {
+    "precision at rank 3 for that at rank 4": ((1, 2, 4), (Fraction(1), Fraction(1), Fraction(2, 3))),
+    "3/3 for 3/4": ((1, 3, 4), (Fraction(1), Fraction(2, 3), Fraction(1))),
+    "averaged over ranks 1 to 3, of which two are relevant": (
+        (1, 2),
+        (Fraction(1), Fraction(1), Fraction(2, 3)),
+    ),
+}
+
+
+def average_precision(ranks: tuple[int, ...]) -> Fraction:
+    """Of relevant documents at these ranks, ascending from 1: the mean of the precisions there."""
+    return sum((Fraction(found, rank) for found, rank in enumerate(ranks, 1)), Fraction(0)) / len(ranks)
+
+
+def worked() -> Section:
+    possible = sorted({average_precision(ranks) for ranks in combinations(range(1, RANKS + 1), RELEVANT)})
+    below, above = max(ap for ap in possible if ap < PRINTED), min(ap for ap in possible if ap > PRINTED)
+    third = average_precision((3, 4, 7))
+    rows: list[Row] = [
+        {"slip": slip, "ranks": ", ".join(map(str, ranks)), "sum": " + ".join(map(str, averaged))}
+        | {"printed": float(sum(averaged) / len(averaged)), "right": float(average_precision(ranks))}
+        for slip, (ranks, averaged) in SLIPS.items()
+    ]
+    return Section(
+        "worked",
+        "The worked example",
+        [
+            f"The blog's three systems have AP {PRINTED} (.89), 1 and .41. Three relevant documents at ranks 3, 4 and "
+            f"7 have (1/3 + 2/4 + 3/7) / 3 = {third} = {float(third):.4f}, which is .42. And {PRINTED} is "
+            f"{'an' if PRINTED in possible else 'no'} AP of three relevant documents: of all ways to place them the "
+            f"nearest are {below} = {float(below):.4f} and {above} = {float(above):.4f}. What gives {PRINTED} is one "
+            "of these slips; beside each stands the right value.",
+        ],
+        [
+            Table(
+                "worked",
+                f"What gives {PRINTED}, and the right value",
+                [
+                    Column("slip"),
+                    Column("ranks", "relevant at ranks"),
+                    Column("sum", "averaged"),
+                    Column("printed", "as printed", ".4f"),
+                    Column("right", "right", ".4f"),
+                ],
+                rows,
+            )
+        ],
+    )

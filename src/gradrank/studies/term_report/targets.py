@@ -1,0 +1,53 @@
+"""Two texts on one loss: the report's targets are 0 and 1, the blog's are -1, 0 and 1."""
+
+import math
+
+from gradrank.report.tables.table import Column, Table
+from gradrank.studies.kit.study import Section
+
+MARGIN = 0.5  # o = s_i - s_j at which both costs are shown; they are equal at any
+
+
+def report_cost(S: float, o: float) -> float:
+    """Cross-entropy of P = sig(o) with the target S in [0, 1]."""
+    p = 1 / (1 + math.exp(-o))
+    return -S * math.log(p) - (1 - S) * math.log(1 - p)
+
+
+def blog_cost(S: float, o: float) -> float:
+    """(1 - S) o / 2 + log(1 + e^-o), S in [-1, 1] (Burges 2010, section 2)."""
+    return (1 - S) * o / 2 + math.log1p(math.exp(-o))
+
+
+def targets() -> Section:
+    pairs = {"j above i": -1.0, "equal grades": 0.0, "i above j": 1.0}
+    rows = []
+    for pair, S in pairs.items():
+        target = (1 + S) / 2
+        costs = {"report_cost": report_cost(target, MARGIN), "blog_cost": blog_cost(S, MARGIN)}
+        rows.append({"pair": pair, "blog": S, "report": target} | costs)
+    return Section(
+        "targets",
+        "Which S is which",
+        [
+            "The report's S of a pair is 0 or 1 and is itself the target probability: cost "
+            "`-S log P - (1 - S) log(1 - P)`. In the blog S is -1, 0 or 1, and the target is `(1 + S) / 2`: cost "
+            "`(1 - S) o / 2 + log(1 + e^-o)`. They are one cost: the report's 1 is the blog's 1, its 0 the blog's -1, "
+            "and the blog's 0, a pair of equal grades, would be 1/2 in the report, which leaves such pairs out, as "
+            "`ranknet_report` does here.",
+        ],
+        [
+            Table(
+                "targets",
+                f"A pair's target and its cost at a difference of scores of {MARGIN:g}",
+                [
+                    Column("pair"),
+                    Column("blog", "S in the blog", "g"),
+                    Column("report", "S in the report", "g"),
+                    Column("blog_cost", "the blog's cost", ".6f"),
+                    Column("report_cost", "the report's cost", ".6f"),
+                ],
+                rows,
+            )
+        ],
+    )
