@@ -108,9 +108,11 @@ def of_provenance(dataset: str, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def params_of(dataset: str, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """A Side's parameters of one data set from `seed`, `dataset` (its settings), `models` and `evaluation`."""
+    """A Side's parameters of one data set from `seed`, `seeds` if there are several, `dataset` (its settings), `models`
+    and `evaluation`.
+    """
     return {
-        "": {"seed": values["seed"]},
+        "": {key: values[key] for key in ("seed", "seeds") if key in values},
         f"datasets.{dataset}": flat(values["dataset"]),
         "evaluation": flat(values["evaluation"]),
     } | {f"models.{name}": flat(variant["params"]) for name, variant in values["models"].items()}

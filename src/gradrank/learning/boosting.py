@@ -101,6 +101,11 @@ class BoostedTrees(Model):
         return outputs[0]
 
     @classmethod
+    def uses_seed(cls, params: BoostingParams) -> bool:
+        """Whether trees are sampled. LightGBM's bins are of a sample beyond 200,000 documents; that does not count."""
+        return params.feature_fraction < 1.0 or (params.bagging_freq > 0 and params.bagging_fraction < 1.0)
+
+    @classmethod
     def fit(
         cls, train: Collection, vali: Collection, params: BoostingParams, seed: int, callback: Callback
     ) -> Self:

@@ -6,6 +6,7 @@ import numpy as np
 
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
+from gradrank.evaluation.seeds import timings
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.kit.comparison import level, levels
 from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests
@@ -106,7 +107,7 @@ def _order(rows: Sequence[Row]) -> str:
 
 def _times(inputs: Inputs, dataset: str, models: Sequence[str]) -> Table:
     fastest = _theirs(METHODS["prank"][1])
-    costs = {model: Cost.of(inputs.method(dataset, model).timings()) for model in models}
+    costs = {model: Cost.of(timings(inputs.method(dataset, model))) for model in models}
     ours = {model: cost.mean_fit_seconds if cost else np.nan for model, cost in costs.items()}
     rows = []
     for model in sorted(models, key=ours.get):
