@@ -85,14 +85,13 @@ def _known(root: Results, names: list[str]) -> dict[str, Any]:
         if (own := root.dataset(dataset)).recorded:
             for part, value in of_provenance(dataset, own.provenance()).items():
                 known[part][dataset] = value
+        run: dict[str, Any] = {}
         for method in own.methods():
             for fold in method.folds()[:1]:
-                spec = fold.spec()
+                spec, seeds = fold.spec(), seeds_of(method)
                 params = known["params"].setdefault(dataset, {})
-                params[f"models.{method.name}"] = flat(spec["params"])
-                params.setdefault("", {})["seed"] = spec["seed"]
-                if seeds := seeds_of(method):
-                    params[""]["seeds"] = seeds
+                run |= {"seed": spec["seed"]} | ({"seeds": seeds} if seeds else {})
+                params |= {"": run, f"models.{method.name}": flat(spec["params"])}
                 known["data"].setdefault(dataset, {})["source"] = spec["data_sha256"]
                 known["versions"].setdefault(dataset, spec["versions"])
     return known

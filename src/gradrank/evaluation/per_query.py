@@ -53,13 +53,17 @@ class QueryValues:
         values = self.by_seed.get(metric, self.values[metric][None])
         return Runs(values[None, :, known].astype(np.float64), self.folds[known])
 
+    def several(self, metric: str) -> bool:
+        """Whether there are values of several seeds."""
+        return metric in self.by_seed and self.queries(metric) > 0
+
     def seed_means(self, metric: str) -> list[float]:
         """The mean of each of several seeds; none of a single one."""
-        return self.runs(metric).fold_means.mean(axis=2)[0].tolist() if metric in self.by_seed else []
+        return self.runs(metric).fold_means.mean(axis=2)[0].tolist() if self.several(metric) else []
 
     def spread(self, metric: str) -> float:
         """Standard deviation of the mean over seeds; nan of a single one."""
-        return self.runs(metric).spread if metric in self.by_seed else np.nan
+        return self.runs(metric).spread if self.several(metric) else np.nan
 
     def fold_means(self, metric: str) -> dict[int, tuple[float, int]]:
         """By fold: the mean over its test queries, and how many they are."""
@@ -87,8 +91,11 @@ class QueryValues:
         return float(np.mean(means)) if means else np.nan
 
     def half_width(self, metric: str) -> float:
-        """Half the 95% interval: 1.96 standard errors over all test queries, nan for fewer than two; with its seeds."""
-        if metric in self.by_seed:
+        """Half the 95% interval: of one seed 1.96 standard errors over all test queries; nan for fewer than two.
+
+        Of several seeds it holds these as well, and is nan where a fold has a single query.
+        """
+        if self.several(metric):
             return self.runs(metric).half_width
         values = self.values[metric][~np.isnan(self.values[metric])]
         return float(1.96 * np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan

@@ -66,8 +66,7 @@ def _seeds(main: list[Row]) -> list[str]:
     """What the brackets of the main table are, where there are some."""
     several = {row["seeds"] for row in main if row.get("seeds")}
     return [
-        f"In brackets: the standard deviation of the mean over {' or '.join(map(str, sorted(several)))} seeds. {SEEDS} "
-        "Without brackets: chance plays no part."
+        f"In brackets: the standard deviation of the mean over {' or '.join(map(str, sorted(several)))} seeds. {SEEDS}"
     ] * bool(several)
 
 

@@ -43,7 +43,7 @@ class Definition(NamedTuple):
 # After what is said of the interval, where methods were trained with several seeds.
 SEEDS = (
     "Of methods trained with several seeds the mean is over these as well, and so is the interval: Student's, over "
-    "queries within their folds, and seeds."
+    "queries within their folds, and seeds. Chance plays no part in the others, or they come from elsewhere."
 )
 MODEL_METRIC = (Column("convention"), Column("model"), Column("metric"))
 DEFINITIONS = {

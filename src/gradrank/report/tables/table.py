@@ -108,7 +108,7 @@ class Table:
             )
         frame = about.with_columns(cs.float().fill_nan(None))
         unknown = [each.key for each in self.columns if each.only_known and frame[each.key].is_null().all()]
-        object.__setattr__(self, "columns", [each for each in self.columns if each.key not in unknown])
+        object.__setattr__(self, "columns", tuple(each for each in self.columns if each.key not in unknown))
         object.__setattr__(self, "frame", frame.drop(unknown))
 
     @property
