@@ -212,8 +212,8 @@ def place(fold, seed):
 @cache
 def fold_and_seed(behind):
     """What `place` was made of, from what follows `fold` in it: "1", "1/seed2"."""
-    number, _, seed = behind.partition("/seed")
-    return int(number), int(seed or params.seeds[0])
+    number, _, further = behind.partition("/")
+    return int(number), int(further.removeprefix("seed") or params.seeds[0])
 
 
 def group_of_seed(wildcards):
@@ -221,7 +221,8 @@ def group_of_seed(wildcards):
     name = f"{wildcards.dataset}.{wildcards.model}"
     if len(seeds_of(wildcards.model)) == 1:
         return name
-    return f"{name}.{f'seed{fold_and_seed(wildcards.fold)[1]}' if 'fold' in wildcards.keys() else 'evaluation'}"
+    trains = "fold" in wildcards.keys()
+    return f"{name}.seed{fold_and_seed(wildcards.fold)[1]}" if trains else f"{name}.evaluation"
 
 
 # Of a model: its folds and their evaluation, one submission instead of six.
