@@ -230,6 +230,9 @@ def evaluate_folds(
     params: Annotated[str, typer.Option(help="The model's parameters in force: JSON object, or @FILE.")],
     seed: Seed,
     metrics: Annotated[str, typer.Option(help="As in 'ndcg@10,map'.")],
+    further_seeds: Annotated[
+        str, typer.Option(help="As in '1,2': those whose folds are FOLDER/fold<k>/seed1 and seed2.")
+    ] = "",
     conventions: Annotated[str, typer.Option(help="As in 'letor4,standard'.")] = "letor4",
 ) -> None:
     """Measure a model's folds a query: FOLDER/per_query.parquet. Scores of other parameters are refused."""
@@ -237,7 +240,8 @@ def evaluate_folds(
     from gradrank.validation import read_params
 
     spec = {"model": model, "dataset": folder.parent.name, "params": read_params(params), "seed": seed}
-    run(folder, data, spec, conventions.split(","), metrics.split(","))
+    further = [int(each) for each in further_seeds.split(",") if each]
+    run(folder, data, spec, conventions.split(","), metrics.split(","), further)
 
 
 @app.command()

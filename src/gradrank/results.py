@@ -9,8 +9,9 @@
     <dataset>/<method>/                 per_query.parquet
     <dataset>/<method>/fold<k>/         model/, scores.parquet, history.parquet, timing.json, spec.json
 
-Trained with several seeds, a method has its fold's files in fold<k>/seed<s>/. A path is a name, whether anything
-lies there or not; a reader raises FileNotFoundError where nothing does, and GradrankError for damaged JSON.
+Trained with several seeds, a method has the first one's files in fold<k>/, as of one alone, and each further one's in
+fold<k>/seed<s>/. A path is a name, whether anything lies there or not; a reader raises FileNotFoundError where nothing
+does, and GradrankError for damaged JSON.
 """
 
 import re
@@ -85,7 +86,7 @@ class Fold(Folder):
 
     @property
     def seed(self) -> int | None:
-        """s of fold<k>/seed<s>/; None of fold<k>/."""
+        """s of fold<k>/seed<s>/; None of fold<k>/, which is of the first seed."""
         return int(found[1]) if (found := _SEED.fullmatch(self.name)) else None
 
     @property
@@ -164,15 +165,11 @@ class Method(Folder):
         return Fold(folder if seed is None else folder / f"seed{seed}")
 
     def folds(self) -> list[Fold]:
-        """The finished ones, by number and seed."""
+        """The finished ones, by number and seed: of seeds that are no longer asked for as well."""
         folders = [path for path in self.folder.glob("fold*") if _FOLD.fullmatch(path.name)]
         folders += [path for folder in folders for path in folder.glob("seed*") if _SEED.fullmatch(path.name)]
         found = [fold for fold in map(Fold, folders) if fold.finished]
         return sorted(found, key=lambda fold: (fold.number, -1 if fold.seed is None else fold.seed))
-
-    def timings(self) -> list[dict[str, float]]:
-        """timing.json of each finished fold that has one."""
-        return [fold.timing() for fold in self.folds() if fold.timing_path.is_file()]
 
 
 class DataSet(Recorded):

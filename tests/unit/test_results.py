@@ -11,6 +11,7 @@ import pytest
 import gradrank
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
+from gradrank.evaluation.seeds import folds_by_seed, timings
 from gradrank.files import sha256, write_json
 from gradrank.pipeline.datasets import check_datasets
 from gradrank.results import SNAPSHOT, STUDIES, Below, Fold, Folder, Method, Results
@@ -136,12 +137,26 @@ def test_data_sets_and_methods_are_those_of_which_something_is_here(tmp_path):
 
 def test_cost_is_of_all_jobs_whose_times_are_here(tmp_path):
     method = Results(tmp_path).dataset("toy").method("m")
-    assert Cost.of(method.timings()) is None
+    assert Cost.of(timings(method)) is None
     finish(method.fold(1), seconds=3.0, fit_seconds=1.0, peak_memory_mb=300)
     finish(method.fold(2), seconds=5.0, fit_seconds=4.0, peak_memory_mb=200)
     finish(method.fold(3))
-    cost = Cost.of(method.timings())
+    cost = Cost.of(timings(method))
     assert cost == Cost(2, 5.0, 4.0, 8.0, 300) and cost.mean_fit_seconds == 2.5
+
+
+def test_folds_of_seeds_that_are_no_longer_asked_for_do_not_count(tmp_path):
+    method = Results(tmp_path).dataset("toy").method("m")
+    for seed in (None, 5, 9):
+        for number in (1, 2):
+            finish(method.fold(number, seed), seconds=1.0, fit_seconds=1.0, peak_memory_mb=1)
+    assert folds_by_seed(method) == {None: [method.fold(1), method.fold(2)]}, "nothing is measured"
+    rows = pl.DataFrame({"fold": [1, 2, 1, 2], "seed": [7, 7, 5, 5]})
+    rows.write_parquet(method.per_query_path)
+    assert folds_by_seed(method) == {seed: [method.fold(1, seed), method.fold(2, seed)] for seed in (None, 5)}
+    assert len(timings(method)) == 4
+    rows.drop("seed").write_parquet(method.per_query_path)
+    assert list(folds_by_seed(method)) == [None]
 
 
 def test_size_and_speed_are_of_the_jobs_that_measured_them():

@@ -128,6 +128,7 @@ STUDIES = [name for name in params.studies if "/" not in name]  # their reduced 
 
 
 METHOD = r"[\w.@+=-]+"  # not the names: Snakemake would search thousands of them for every file of a job
+FOLD = r"\d+(/seed\d+)?"  # of what is trained, a further seed's lies inside the fold
 TRAINED = f"(?!(?:{'|'.join(IMPORTED)})/){METHOD}" if IMPORTED else METHOD
 
 
@@ -190,20 +191,51 @@ def needs_of_model(model):
 
 
 def needs_of(wildcards):
-    """What a model declares that it needs: the pairs file, other models' scores of the same fold."""
+    """What a model declares that it needs: the pairs file, other models' scores of the same fold and seed."""
     needs_pairs, members = needs_of_model(wildcards.model)
     pairs = [f"data/pairs/{wildcards.dataset}/pairs.json"] if needs_pairs else []
+    number, seed = fold_and_seed(wildcards.fold)
+    own = [(member, seed if seed in seeds_of(member) else params.seeds[0]) for member in members]
     return pairs + [
-        f"results/{wildcards.dataset}/{member}/fold{wildcards.fold}/scores.parquet" for member in members
+        f"results/{wildcards.dataset}/{member}/{place(number, seed)}/scores.parquet" for member, seed in own
     ]
+
+
+seeds_of = cache(params.seeds_of)
+
+
+@cache
+def place(fold, seed):
+    """The folder of a fold: of a further seed one inside that of the first."""
+    return f"fold{fold}" if seed == params.seeds[0] else f"fold{fold}/seed{seed}"
+
+
+@cache
+def fold_and_seed(behind):
+    """What `place` was made of, from what follows `fold` in it: "1", "1/seed2"."""
+    number, _, further = behind.partition("/")
+    return int(number), int(further.removeprefix("seed") or params.seeds[0])
+
+
+def group_of_seed(wildcards):
+    """One job on a cluster where there are several seeds: the folds of one of them, or the evaluation of all."""
+    name = f"{wildcards.dataset}.{wildcards.model}"
+    if len(seeds_of(wildcards.model)) == 1:
+        return name
+    trains = "fold" in wildcards.keys()
+    return f"{name}.seed{fold_and_seed(wildcards.fold)[1]}" if trains else f"{name}.evaluation"
+
+
+# Of a model: its folds and their evaluation, one submission instead of six.
+GROUP = "{dataset}.{model}" if len(params.seeds) == 1 else group_of_seed
 
 
 @cache
 def training_options(model, dataset):
-    """How a training job is called, but for its data and fold."""
+    """How a training job is called, but for its data, fold and seed."""
     needs_pairs, members = needs_of_model(model)
     pairs = f" --pairs data/pairs/{dataset}" if needs_pairs else ""
-    return f"{model_options(model)} --seed {params.seed}{pairs}{f' --members results/{dataset}' if members else ''}"
+    return f"{model_options(model)}{pairs}{f' --members results/{dataset}' if members else ''}"
 
 
 def scores_from(model):
@@ -217,11 +249,19 @@ def training_code(model):
 
 
 def scores_of(wildcards):
-    """The scores of every fold of a rule's data set and model."""
+    """The scores of every fold and seed of a rule's data set and model."""
     return [
-        f"results/{wildcards.dataset}/{wildcards.model}/fold{fold}/scores.parquet"
+        f"results/{wildcards.dataset}/{wildcards.model}/{place(fold, seed)}/scores.parquet"
+        for seed in seeds_of(wildcards.model)
         for fold in folds(wildcards.dataset)
     ]
+
+
+@cache
+def further_seeds(model):
+    """An option, where there are some."""
+    further = ",".join(map(str, seeds_of(model)[1:]))
+    return f"--further-seeds {further}" if further else ""
 
 
 @cache
@@ -254,7 +294,9 @@ def recorded(datasets, studies):
         for dataset in settings.get("datasets", ()):
             made_of.setdefault(dataset, set()).update(settings["models"])
     gone = (
-        path for dataset in made_of for path in gaps(Results(), dataset, made_of[dataset], folds(dataset))
+        path
+        for dataset, names in made_of.items()
+        for path in gaps(Results(), dataset, {name: seeds_of(name) for name in names}, folds(dataset))
     )
     return [*records(datasets, studies), *gone]
 

@@ -10,14 +10,15 @@ rule evaluate_folds:
     log:
         "logs/evaluate_folds/{dataset}/{model}.log",
     group:
-        "{dataset}.{model}"
+        GROUP
     conda:
         "../envs/gradrank.yaml"
     params:
         code=code("evaluate_folds"),
         folder="results/{dataset}/{model}",
         model=lambda wc: model_options(wc.model),
-        seed=params.seed,
+        seed=params.seeds[0],
+        further_seeds=lambda wc: further_seeds(wc.model),
         conventions=",".join(params.evaluation.conventions),
         metrics=",".join(params.evaluation.metrics),
     shell:
@@ -26,6 +27,7 @@ rule evaluate_folds:
             {params.model} \
             --data "$(dirname {input.data})" \
             --seed {params.seed} \
+            {params.further_seeds} \
             --conventions {params.conventions} \
             --metrics {params.metrics} \
             >{log} 2>&1

@@ -23,7 +23,7 @@ rule import_scores:
     params:
         code=code("import_scores"),
         scores=lambda wc: scores_from(wc.model),
-        seed=params.seed,
+        seed=params.seeds[0],
     shell:
         """
         gradrank import-scores {params.scores:q} \

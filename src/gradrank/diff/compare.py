@@ -3,6 +3,9 @@
 A difference is B minus A, of means over folds, with the bootstrap's interval over queries. The family of Holm's
 correction is every method, of all data sets, that moved at all under one metric: equal values on every query are no
 test. Better or worse: the corrected Wilcoxon test gives p < LEVEL and the interval lies on that side of 0.
+
+Where a side has several seeds, a query's value is their mean and the interval holds them too; a difference no larger
+than what other seeds of both would make is within seeds, whatever the queries say.
 """
 
 from collections.abc import Iterator
@@ -13,6 +16,7 @@ import numpy as np
 
 from gradrank.data.catalogue import catalogue
 from gradrank.diff.changes import Changes, changes
+from gradrank.diff.seeds import in_one_precision, seed_noise, widened
 from gradrank.diff.side import Method, Side
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
@@ -20,7 +24,7 @@ from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import LEVEL, holm, paired_test, win_tie_loss
 from gradrank.report.tables.measured import PAIRED_METRICS
 
-Verdict = Literal["better", "worse", "no evidence", "unchanged", "untested"]
+Verdict = Literal["better", "worse", "within seeds", "no evidence", "unchanged", "untested"]
 MOST_MOVED = 10
 
 
@@ -29,7 +33,7 @@ class MeanDifference:
     """One metric of one method: the means of A and B (None: undefined), B minus A and its 95% interval.
 
     queries, wins (of B), ties, losses, and p: plain, and corrected by Holm. All nan or 0 where only the means
-    are known.
+    are known. seed_noise: as of `gradrank.diff.seeds`.
     """
 
     dataset: str
@@ -49,6 +53,7 @@ class MeanDifference:
     wilcoxon: float = np.nan
     t_holm: float = np.nan
     wilcoxon_holm: float = np.nan
+    seed_noise: float = np.nan
 
     @property
     def moved(self) -> bool:
@@ -202,24 +207,14 @@ def _rows(dataset: str, model: str, one: Method, two: Method) -> Iterator[MeanDi
 
 def _tested(row: MeanDifference, one: QueryValues, two: QueryValues) -> MeanDifference:
     """Everything but the correction and what follows from it."""
-    a, b = _in_one_precision(one.values[row.metric], two.values[row.metric])
+    a, b = in_one_precision(one, two, row.metric)
     wins, ties, losses = win_tie_loss(b, a)
     if wins + losses == 0:
         counts = {"queries": ties, "ties": ties}
         none = {"low": 0.0, "high": 0.0, "t": 1.0, "wilcoxon": 1.0, "t_holm": 1.0, "wilcoxon_holm": 1.0}
         return replace(row, difference=0.0, verdict="unchanged", **counts, **none)
-    test = paired_test(b, a, one.folds)
-    return replace(row, verdict="no evidence", **test._asdict())
-
-
-def _in_one_precision(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(q,) float64 each; where one is float32, as git keeps it, both to the six decimals that it is sure of.
-
-    Differences that are equal stay equal, which the signed ranks depend on.
-    """
-    if np.float32 not in (a.dtype, b.dtype):
-        return a, b
-    return np.round(a.astype(np.float64), 6), np.round(b.astype(np.float64), 6)
+    noise = seed_noise(one, two, row.metric)
+    return replace(row, seed_noise=noise, **widened(paired_test(b, a, one.folds), noise)._asdict())
 
 
 def _corrected(rows: list[MeanDifference]) -> list[MeanDifference]:
@@ -234,6 +229,8 @@ def _corrected(rows: list[MeanDifference]) -> list[MeanDifference]:
 
 
 def _verdict(row: MeanDifference, p: float) -> Verdict:
+    if abs(row.difference) <= row.seed_noise:
+        return "within seeds"
     if p < LEVEL and row.low > 0:
         return "better"
     return "worse" if p < LEVEL and row.high < 0 else "no evidence"
@@ -244,7 +241,7 @@ def _moved(dataset: str, model: str, one: Method, two: Method) -> Moved | None:
     if one.values is None or two.values is None:
         return None
     metric = headline([metric for metric in one.values.values if metric in two.values.values])[0]
-    a, b = _in_one_precision(one.values.values[metric], two.values.values[metric])
+    a, b = in_one_precision(one.values, two.values, metric)
     gaps = np.round(np.nan_to_num(b - a), 12)
     if not gaps.any():
         return None

@@ -16,6 +16,7 @@ from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import join_test_queries
 from gradrank.evaluation.primary import primary_convention
+from gradrank.evaluation.seeds import seeds_of, timings
 from gradrank.results import PER_QUERY, SUMMARY, DataSet, Method, Results
 from gradrank.validation import flat
 
@@ -42,7 +43,7 @@ def read_folder(path: Path) -> Side:
     frames = [pl.read_parquet(each.queries_path) for each in datasets if each.queries_path.is_file()]
     values = all_measured(frames, frame, known["conventions"])
     values = {dataset: own for dataset, own in values.items() if dataset in names}
-    costs = {(method.dataset, method.name): Cost.of(method.timings()) for method in methods}
+    costs = {(method.dataset, method.name): Cost.of(timings(method)) for method in methods}
     cure = "run `dvc pull`, or the workflow, in its checkout"
     return Side(
         name=str(path),
@@ -84,11 +85,13 @@ def _known(root: Results, names: list[str]) -> dict[str, Any]:
         if (own := root.dataset(dataset)).recorded:
             for part, value in of_provenance(dataset, own.provenance()).items():
                 known[part][dataset] = value
+        run: dict[str, Any] = {}
         for method in own.methods():
             for fold in method.folds()[:1]:
-                spec = fold.spec()
+                spec, seeds = fold.spec(), seeds_of(method)
                 params = known["params"].setdefault(dataset, {})
-                params |= {"": {"seed": spec["seed"]}, f"models.{method.name}": flat(spec["params"])}
+                run |= {"seed": spec["seed"]} | ({"seeds": seeds} if seeds else {})
+                params |= {"": run, f"models.{method.name}": flat(spec["params"])}
                 known["data"].setdefault(dataset, {})["source"] = spec["data_sha256"]
                 known["versions"].setdefault(dataset, spec["versions"])
     return known

@@ -43,7 +43,7 @@ def _dataset(comparison: Comparison, dataset: str) -> Markup:
         "diff_dataset.html",
         dataset=dataset,
         convention=comparison.a.conventions[dataset],
-        method=wording.METHOD,
+        method=wording.method(comparison),
         plots=[(metric, differences(rows)) for metric, rows in wording.moved(comparison, dataset).items()],
         rows=[row for row in comparison.rows if row.dataset == dataset and row.moved],
         level=list(wording.level(comparison, dataset)),

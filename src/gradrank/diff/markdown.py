@@ -14,7 +14,7 @@ def page(comparison: Comparison) -> str:
     a, b = comparison.a, comparison.b
     parts = [
         f"## `{a.name}` → `{b.name}`",
-        f"A: {wording.source(a)}. B: {wording.source(b)}. {wording.METHOD}",
+        f"A: {wording.source(a)}. B: {wording.source(b)}. {wording.method(comparison)}",
     ]
     parts += [f"> {notice}" for notice in comparison.notices]
     parts += [f"**Not compared**: {dataset}: {reason}" for dataset, reason in comparison.refused.items()]

@@ -16,7 +16,8 @@ def read_run(run_id: str) -> Side:
     values = measured(pl.concat([each.values for each in found], how="diagonal"), conventions)
     params: dict[str, dict[str, Any]] = {}
     for each in found:
-        params.setdefault(each.dataset, {}).update(_params(each))
+        own = params.setdefault(each.dataset, {"": {}})
+        own |= _params(each) | {"": own[""] | _seeds(each)}
     return Side(
         name=run_id,
         kind="MLflow run",
@@ -28,10 +29,15 @@ def read_run(run_id: str) -> Side:
     )
 
 
+def _seeds(method: TrackedMethod) -> dict[str, Any]:
+    """`seed`, and `seeds` of a method that has several, as far as they were recorded."""
+    known = {"seed": method.seed, "seeds": method.seeds}
+    return {key: value for key, value in known.items() if value is not None}
+
+
 def _params(method: TrackedMethod) -> dict[str, dict[str, Any]]:
     """By section of params.yaml."""
     return {
-        "": {} if method.seed is None else {"seed": method.seed},
         f"datasets.{method.dataset}": method.data,
         f"models.{method.model}": method.params,
     }

@@ -108,9 +108,11 @@ def of_provenance(dataset: str, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def params_of(dataset: str, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """A Side's parameters of one data set from `seed`, `dataset` (its settings), `pairs`, `models` and `evaluation`."""
+    """A Side's parameters of one data set from `seed`, `seeds` if there are several, `dataset` (its settings), `pairs`,
+    `models` and `evaluation`.
+    """
     return {
-        "": {"seed": values["seed"]},
+        "": {key: values[key] for key in ("seed", "seeds") if key in values},
         f"datasets.{dataset}": flat(values["dataset"]),
         "pairs": flat(values.get("pairs", {})),
         "evaluation": flat(values["evaluation"]),

@@ -29,7 +29,7 @@ from gradrank.evaluation.primary import primary_convention
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import named
 from gradrank.pipeline.committed import Committed
-from gradrank.pipeline.provenance import code_files
+from gradrank.pipeline.provenance import code_files, models_in_force
 from gradrank.results import SUMMARY, Results
 from gradrank.validation import flat
 
@@ -114,15 +114,16 @@ def _params(
     from gradrank.pipeline.params import check
 
     try:
-        checked = check(study).model_dump(mode="json")
+        params = check(study)
     except GradrankError as error:
         fault = str(error).splitlines()[-1].strip()
         notice = (
             f"the present code refuses its params.yaml ({fault}): compared as written, with present defaults"
         )
         return {}, dict.fromkeys(datasets, _unchecked(study)), [notice]
+    checked = params.model_dump(mode="json")
     variants = {name: variant["model"] for name, variant in checked["models"].items()}
-    own = {key: checked[key] for key in ("seed", "models", "evaluation")}
+    own = models_in_force(params, checked["models"])
     settings = {dataset: checked["datasets"].get(dataset) or {} for dataset in datasets}
     return (
         variants,

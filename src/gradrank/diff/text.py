@@ -10,7 +10,7 @@ from gradrank.diff.compare import Comparison
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.tables.numbers import MINUS
 
-STYLES = {"better": "bold green", "worse": "bold red", "untested": "yellow"}
+STYLES = {"better": "bold green", "worse": "bold red", "within seeds": "yellow", "untested": "yellow"}
 MOST_CHANGES = 20  # of one kind
 
 
@@ -29,7 +29,7 @@ def show(comparison: Comparison, console: Console) -> None:
     for dataset in comparison.datasets():
         _dataset(comparison, dataset, console)
     _costs(comparison, console)
-    console.print(Text(f"\n{wording.METHOD}", "dim"))
+    console.print(Text(f"\n{wording.method(comparison)}", "dim"))
 
 
 def _changes(changed: wording.Changed, console: Console) -> None:

@@ -10,12 +10,17 @@ from gradrank.diff.side import Side
 from gradrank.report.tables.numbers import NONE, P, number, seconds
 from gradrank.report.tables.table import Column, Table
 
-MARKS = {"better": "▲", "worse": "▼", "no evidence": "", "unchanged": "", "untested": ""}
+MARKS = {"better": "▲", "worse": "▼", "within seeds": "", "no evidence": "", "unchanged": "", "untested": ""}
 TITLES = {"params": "Parameters", "data": "Data", "code": "Code", "versions": "Packages"}
 METHOD = (
     "Means over folds, B minus A, of the same queries, with the 95% bootstrap interval over queries. Better or worse: "
     "a Wilcoxon signed-rank test, Holm-corrected over every method of the diff that moved, gives p < .05, and the "
     "interval excludes 0."
+)
+
+SEEDS = (
+    " Of methods with several seeds, values are means over these, and intervals hold them; within seeds: no larger a "
+    "difference than what other seeds of both sides would make, in 95 cases of 100."
 )
 
 # By what is known of a method's metrics.
@@ -36,6 +41,12 @@ class Changed(NamedTuple):
     title: str
     rows: list[tuple[str, str, str]] | None
     note: str
+
+
+def method(comparison: Comparison) -> str:
+    """How it was compared."""
+    seeds = any(row.seed_noise == row.seed_noise for row in comparison.rows)
+    return METHOD + (SEEDS if seeds else "")
 
 
 def moved(comparison: Comparison, dataset: str) -> dict[str, list[MeanDifference]]:

@@ -1,6 +1,6 @@
 """Evaluation from scores alone, of a score file or of a model's folds: a new metric retrains nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,12 @@ from gradrank.evaluation.elsewhere import SPLITS
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.score_files import read_ranking
+from gradrank.evaluation.seeds import SEED
 from gradrank.files import atomic
 from gradrank.results import Fold, Method
 from gradrank.validation import flat
 
+TYPES = {"fold": pl.Int8, SEED: pl.Int32}  # of the columns that are no text
 LETOR_TABLES = (
     {f"P@{k}": f"p@{k}" for k in range(1, 11)} | {"MAP": "map"},
     {f"NDCG@{k}": f"ndcg@{k}" for k in range(1, 11)} | {"MeanNDCG": "mean_ndcg"},
@@ -61,12 +63,14 @@ def evaluate_folds(
     spec: Mapping[str, Any],
     conventions: Sequence[str],
     metrics: Sequence[str],
+    further_seeds: Sequence[int] = (),
 ) -> None:
     """Write `folder`/per_query.parquet from the scores in `folder`/fold<k>/ of the stored collection `data`.
 
-    Columns `convention`, `fold`, `split` (train, vali, test), `qid`, one a metric (null where undefined).
-    spec: `model`, `dataset`, `params` and `seed` in force. Raises GradrankError where a fold's spec.json says
-    that it was trained with others or on other data, and for malformed scores.
+    Columns `convention`, `fold`, `split` (train, vali, test), `qid`, one a metric (null where undefined); `seed` after
+    the fold, where there are several. spec: `model`, `dataset`, `params` and `seed` in force; further_seeds: those
+    whose folds are `folder`/fold<k>/seed<s>/. Raises GradrankError where a fold's spec.json says that it was trained
+    with others or on other data, and for malformed scores.
     """
     method, data = Method(Path(folder)), Path(data)
     meta = describe(data)
@@ -75,20 +79,36 @@ def evaluate_folds(
     # ERR's highest grade is the collection's, whichever grades a part happens to hold.
     chosen = [replace(each, max_grade=highest) if each.max_grade is None else each for each in chosen]
     tables = []
-    for number, parts in enumerate(meta["folds"], start=1):
-        fold = method.fold(number)
-        _check(fold, dict(spec) | {"fold": number, "data_sha256": meta["source_sha256"]})
-        for split in fold.spec().get("splits", SPLITS):
-            judgements, scores, ranked = read_ranking(
-                fold.scores_path, read_judgements(data, parts[split]), split
-            )
-            for convention in chosen:
-                table = _table(judgements, scores, convention, metrics, ranked)
-                tables.append(_labelled(table, convention.name, number, split))
+    for seed in (None, *further_seeds):
+        for number, parts in enumerate(meta["folds"], start=1):
+            fold = method.fold(number, seed)
+            wanted = dict(spec) | {"fold": number, "data_sha256": meta["source_sha256"]}
+            wanted |= {} if seed is None else {SEED: seed}
+            _check(fold, wanted)
+            about = {name: wanted[name] for name in ("fold", *([SEED] if further_seeds else []))}
+            for split in fold.spec().get("splits", SPLITS):
+                judgements = read_judgements(data, parts[split])
+                tables += _measured(fold, split, judgements, chosen, metrics, about)
     order = {convention.name: i for i, convention in enumerate(chosen)}
     joined = pl.concat(tables).sort(pl.col("convention").replace_strict(order), maintain_order=True)
     with atomic(method.per_query_path) as partial:
         joined.write_parquet(partial)
+
+
+def _measured(
+    fold: Fold,
+    split: str,
+    judgements: Judgements,
+    conventions: Sequence[Convention],
+    metrics: Sequence[str],
+    about: Mapping[str, int],
+) -> Iterator[pl.DataFrame]:
+    """A part's values under each convention, with columns that say what they are of in front."""
+    judgements, scores, ranked = read_ranking(fold.scores_path, judgements, split)
+    for convention in conventions:
+        labels = {"convention": convention.name} | dict(about) | {"split": split}
+        columns = [pl.lit(value, dtype=TYPES.get(name)).alias(name) for name, value in labels.items()]
+        yield _table(judgements, scores, convention, metrics, ranked).select(*columns, pl.all())
 
 
 def _table(
@@ -101,15 +121,6 @@ def _table(
     labels, offsets, ids = judgements.labels, judgements.offsets, judgements.docids
     values = compute(metrics, scores, labels, offsets, convention, ids, None if ranked.all() else ranked)
     return pl.DataFrame({"qid": judgements.qids} | values).with_columns(pl.col(metrics).fill_nan(None))
-
-
-def _labelled(table: pl.DataFrame, convention: str, fold: int, split: str) -> pl.DataFrame:
-    return table.select(
-        pl.lit(convention).alias("convention"),
-        pl.lit(fold, dtype=pl.Int8).alias("fold"),
-        pl.lit(split).alias("split"),
-        pl.all(),
-    )
 
 
 def _check(fold: Fold, wanted: Mapping[str, Any]) -> None:

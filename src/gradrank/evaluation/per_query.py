@@ -4,16 +4,21 @@ The mean of a method is LETOR's: the mean over folds of the mean over that fold'
 interval is 1.96 standard errors over the test queries of all folds together. The interval says how far the
 mean may move with other queries, not how methods compare: methods share their queries, so only paired tests
 separate them.
+
+Of a method trained with several seeds, a query's value is the mean over seeds, and the interval holds both samples:
+queries within their folds, and seeds (`gradrank.evaluation.variance`).
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradrank.errors import GradrankError
+from gradrank.evaluation.seeds import SEED
+from gradrank.evaluation.variance import Runs
 from gradrank.files import atomic
 from gradrank.results import PER_QUERY, DataSet, Method, Results
 
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 COMPACT = ("ndcg@10", "map")
-KEYS = ("dataset", "model", "convention", "split", "fold", "qid")  # the columns that are no metric
+KEYS = ("dataset", "model", "convention", "split", "fold", SEED, "qid")  # the columns that are no metric
 
 
 @dataclass(frozen=True)
@@ -29,11 +34,36 @@ class QueryValues:
     """Values on the test queries under one convention; nan where the convention drops a query.
 
     folds, qids: (q,). values: (q,) float64 a metric. Rows are sorted by fold, then by place in the file.
+    by_seed: (S, q) a metric, where there are several seeds; `values` are then their means.
     """
 
     folds: np.ndarray
     qids: np.ndarray
     values: dict[str, np.ndarray]
+    by_seed: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def seeds(self) -> int:
+        """How many."""
+        return len(next(iter(self.by_seed.values()), [0]))
+
+    def runs(self, metric: str) -> Runs:
+        """The values that are there, (1, S, q): one tuner's, whose choice is given."""
+        known = ~np.isnan(self.values[metric])
+        values = self.by_seed.get(metric, self.values[metric][None])
+        return Runs(values[None, :, known].astype(np.float64), self.folds[known])
+
+    def several(self, metric: str) -> bool:
+        """Whether there are values of several seeds."""
+        return metric in self.by_seed and self.queries(metric) > 0
+
+    def seed_means(self, metric: str) -> list[float]:
+        """The mean of each of several seeds; none of a single one."""
+        return self.runs(metric).fold_means.mean(axis=2)[0].tolist() if self.several(metric) else []
+
+    def spread(self, metric: str) -> float:
+        """Standard deviation of the mean over seeds; nan of a single one."""
+        return self.runs(metric).spread if self.several(metric) else np.nan
 
     def fold_means(self, metric: str) -> dict[int, tuple[float, int]]:
         """By fold: the mean over its test queries, and how many they are."""
@@ -48,7 +78,8 @@ class QueryValues:
         """The queries of one fold."""
         own = self.folds == fold
         values = {metric: each[own] for metric, each in self.values.items()}
-        return QueryValues(self.folds[own], self.qids[own], values)
+        by_seed = {metric: each[:, own] for metric, each in self.by_seed.items()}
+        return QueryValues(self.folds[own], self.qids[own], values, by_seed)
 
     def queries(self, metric: str) -> int:
         """How many have a value."""
@@ -60,7 +91,12 @@ class QueryValues:
         return float(np.mean(means)) if means else np.nan
 
     def half_width(self, metric: str) -> float:
-        """Half the 95% interval: 1.96 standard errors over all test queries; nan for fewer than two."""
+        """Half the 95% interval: of one seed 1.96 standard errors over all test queries; nan for fewer than two.
+
+        Of several seeds it holds these as well, and is nan where a fold has a single query.
+        """
+        if self.several(metric):
+            return self.runs(metric).half_width
         values = self.values[metric][~np.isnan(self.values[metric])]
         return float(1.96 * np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
@@ -81,7 +117,7 @@ def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[
     present = table.collect_schema().names()
     measured = [name for name in present if name not in KEYS]
     wanted = measured if metrics is None else [metric for metric in metrics if metric in measured]
-    columns = ["convention", "fold", "qid", *wanted]
+    columns = ["convention", "fold", *({SEED} & set(present)), "qid", *wanted]
     frame = table.filter(pl.col("split") == "test").select(columns).collect()
     if frame.is_empty() or not wanted:
         raise GradrankError(
@@ -94,10 +130,24 @@ def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[
 
 
 def query_values(rows: "pl.DataFrame", metrics: Sequence[str]) -> QueryValues:
-    """The rows of one method under one convention (columns `fold`, `qid`, one a metric) as arrays."""
+    """The rows of one method under one convention (columns `fold`, `qid`, one a metric, may be `seed`) as arrays."""
     rows = rows.sort("fold", maintain_order=True)
-    values = {metric: rows[metric].fill_null(np.nan).to_numpy() for metric in metrics}
-    return QueryValues(rows["fold"].to_numpy(), rows["qid"].to_numpy(), values)
+    ordered = [rows]
+    if SEED in rows.columns:
+        ordered = rows.sort(SEED, maintain_order=True).partition_by(SEED, maintain_order=True)
+    values = [{metric: each[metric].fill_null(np.nan).to_numpy() for metric in metrics} for each in ordered]
+    return of_seeds(ordered[0]["fold"].to_numpy(), ordered[0]["qid"].to_numpy(), values)
+
+
+def of_seeds(folds: np.ndarray, qids: np.ndarray, seeds: Sequence[Mapping[str, np.ndarray]]) -> QueryValues:
+    """The values of one seed, or of several over the same queries in the same order; each (q,) a metric."""
+    if len(seeds) == 1:
+        return QueryValues(folds, qids, dict(seeds[0]))
+    by_seed = {metric: np.stack([each[metric] for each in seeds]) for metric in seeds[0]}
+    values = {
+        metric: each.mean(axis=0, dtype=np.float64).astype(each.dtype) for metric, each in by_seed.items()
+    }
+    return QueryValues(folds, qids, values, by_seed)
 
 
 def write_all_test_queries(results: Results, out: Path) -> None:
@@ -152,7 +202,19 @@ def join_test_queries(methods: Iterable[Method]) -> "pl.DataFrame":
 def _labelled(methods: Iterable[Method]) -> "list[pl.DataFrame]":
     import polars as pl
 
-    return [labelled(pl.read_parquet(each.per_query_path), each.dataset, each.name) for each in methods]
+    tables = [labelled(pl.read_parquet(each.per_query_path), each.dataset, each.name) for each in methods]
+    several = any(SEED in table.columns for table in tables)
+    return [_with_seed(table) for table in tables] if several else tables
+
+
+def _with_seed(table: "pl.DataFrame") -> "pl.DataFrame":
+    """With a column `seed`, null where there is one seed alone, at its place among the others."""
+    import polars as pl
+
+    if SEED not in table.columns:
+        table = table.with_columns(pl.lit(None, pl.Int32).alias(SEED))
+    keys = [name for name in KEYS if name in table.columns]
+    return table.select(*keys, pl.exclude(*keys))
 
 
 def labelled(table: "pl.DataFrame", dataset: str, model: str) -> "pl.DataFrame":

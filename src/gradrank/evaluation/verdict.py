@@ -57,15 +57,11 @@ def judge_values(
     folds: Mapping[int, float],
     values: QueryValues,
     metric: str,
-    seeds: Sequence[float] = (),
 ) -> Judged:
-    """Our mean over folds beside a published one; seeds: that of ours by seed, where it was trained with several.
-
-    folds: the published values fold by fold, none where they were not published.
-    """
+    """Our mean over folds beside a published one; folds: that fold by fold, none where it was not published so."""
     means = {fold: mean for fold, (mean, _) in values.fold_means(metric).items()}
     ours = float(np.mean(list(means.values()))) if means else math.nan
-    wide = Band(values.half_width(metric), QUERIES, seed_reach(seeds))
+    wide = Band(values.half_width(metric), QUERIES, seed_reach(values.seed_means(metric)))
     paired = Band(paired_half_width(means, folds), FOLDS, wide.seeds)
     return judge(published, ours, paired if paired.half_width < wide.half_width else wide)
 

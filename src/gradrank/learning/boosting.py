@@ -89,6 +89,11 @@ class BoostedTrees(Model):
         self.boosters = [lightgbm().Booster(model_str=text) for text in self.texts]
 
     @classmethod
+    def uses_seed(cls, params: BoostingParams) -> bool:
+        """Whether trees are sampled. LightGBM's bins are of a sample beyond 200,000 documents; that does not count."""
+        return params.feature_fraction < 1.0 or (params.bagging_freq > 0 and params.bagging_fraction < 1.0)
+
+    @classmethod
     def objectives(
         cls, labels: np.ndarray, params: BoostingParams
     ) -> list[tuple[np.ndarray, dict[str, Any]]]:

@@ -12,13 +12,13 @@ import numpy as np
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.model import models
-from gradrank.results import DataSet, Fold
+from gradrank.results import DataSet, Fold, Method
 
 
 def trained_members(
     members: Sequence[str], folder: Path | None, spec: dict[str, Any], data: Path
 ) -> dict[str, Fold]:
-    """Each member's fold, folder/<member>/fold<k>.
+    """Each member's fold, folder/<member>/fold<k>, of the job's seed where the member has several.
 
     folder: results/<dataset>. spec: of the job that is made of them; data: its Parquet collection. Raises
     GradrankError for a member that is not trained or was trained on another fold or other data.
@@ -28,7 +28,9 @@ def trained_members(
             f"{spec['model']}: it is made of the scores of {', '.join(members)}; say where they are: "
             f"--members results/{spec['dataset']}"
         )
-    found = {member: DataSet(folder).method(member).fold(spec["fold"]) for member in members}
+    found = {
+        member: _of_seed(DataSet(folder).method(member), spec["fold"], spec["seed"]) for member in members
+    }
     for member, fold in found.items():
         model = member.partition("-")[0]  # of a sweep's variant, the entry
         job = f"--model {model} --data {data} --fold {spec['fold']} --seed {spec['seed']}"
@@ -47,6 +49,15 @@ def trained_members(
                     f"{fold.folder}: its {key} is {own[key]!r}, expected {wanted!r}; train it again: {command}"
                 )
     return found
+
+
+def _of_seed(method: Method, number: int, seed: int) -> Fold:
+    """The fold trained with `seed`; where none belongs to the first seed's fold<k>/, that: it is the only one."""
+    first, further = method.fold(number), method.fold(number, seed)
+    if not (first.finished and further.finished) or first.spec()["seed"] == seed:
+        return first
+    same = all(first.spec()[key] == further.spec()[key] for key in ("model", "params", "data_sha256"))
+    return further if same else first
 
 
 def with_member_scores(collection: Collection, split: str, members: dict[str, Fold]) -> Collection:

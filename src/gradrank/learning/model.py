@@ -72,6 +72,11 @@ class Model(ABC):
         return ()
 
     @classmethod
+    def uses_seed(cls, params: ModelParams) -> bool:
+        """Whether chance plays a part in `fit`. What says no is trained once, however many seeds there are."""
+        return True
+
+    @classmethod
     @abstractmethod
     def fit(
         cls, train: Collection, vali: Collection, params: ModelParams, seed: int, callback: Callback

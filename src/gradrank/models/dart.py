@@ -34,6 +34,11 @@ class DART(LedTrees, LambdaMART):
     }
 
     @classmethod
+    def uses_seed(cls, params: DARTParams) -> bool:
+        """By what is dropped as well."""
+        return params.drop_rate > 0.0 or super().uses_seed(params)
+
+    @classmethod
     def objectives(cls, labels: np.ndarray, params: DARTParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
         ((target, settings),) = super().objectives(labels, params)
         dropping = params.model_dump(include={"drop_rate", "max_drop", "skip_drop"})

@@ -57,6 +57,11 @@ class Fusion(Model):
         return params.models
 
     @classmethod
+    def uses_seed(cls, params: FusionParams) -> bool:
+        """No: its members' chance is theirs."""
+        return False
+
+    @classmethod
     def fit(
         cls, train: Collection, vali: Collection, params: FusionParams, seed: int, callback: Callback
     ) -> Self:

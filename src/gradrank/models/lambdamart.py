@@ -78,6 +78,11 @@ class XENDCG(BoostedTrees):
     ranks_queries = True
 
     @classmethod
+    def uses_seed(cls, params: XENDCGParams) -> bool:
+        """The objective draws a gamma a document and round."""
+        return True
+
+    @classmethod
     def objectives(cls, labels: np.ndarray, params: XENDCGParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
         return [(labels, {"objective": "rank_xendcg"})] * params.members
 

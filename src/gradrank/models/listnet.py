@@ -42,6 +42,10 @@ class ListNet(NetRanker):
     published: ClassVar = {"l2": 3e-4}  # the paper has none
 
     @classmethod
+    def uses_seed(cls, params: ListNetParams) -> bool:
+        return False
+
+    @classmethod
     def fit(
         cls, train: Collection, vali: Collection, params: ListNetParams, seed: int, callback: Callback
     ) -> Self:

@@ -29,6 +29,10 @@ class LossTrees(LedTrees):
     """Trees that follow `forces`. Queries may be of any length."""
 
     @classmethod
+    def uses_seed(cls, params: LossTreesParams) -> bool:
+        return params.draws > 0 or super().uses_seed(params)
+
+    @classmethod
     def objectives(
         cls, labels: np.ndarray, params: BoostingParams
     ) -> list[tuple[np.ndarray, dict[str, Any]]]:

@@ -92,6 +92,10 @@ class RankBoost(AdditiveRanker):
     }
 
     @classmethod
+    def uses_seed(cls, params: RankBoostParams) -> bool:
+        return False
+
+    @classmethod
     def fit(
         cls, train: Collection, vali: Collection, params: RankBoostParams, seed: int, callback: Callback
     ) -> Self:

@@ -40,6 +40,10 @@ class RankNetLinear(NetRanker):
     published: ClassVar = {"l2": 1e-4}  # the paper has none
 
     @classmethod
+    def uses_seed(cls, params: RankNetLinearParams) -> bool:
+        return False
+
+    @classmethod
     def fit(
         cls, train: Collection, vali: Collection, params: RankNetLinearParams, seed: int, callback: Callback
     ) -> Self:

@@ -58,6 +58,10 @@ class RankSVM(Model):
         self.weights, self.C = weights, C
 
     @classmethod
+    def uses_seed(cls, params: RankSVMParams) -> bool:
+        return cls.form.endswith("dual")
+
+    @classmethod
     def fit(
         cls, train: Collection, vali: Collection, params: RankSVMParams, seed: int, callback: Callback
     ) -> Self:

@@ -32,6 +32,10 @@ class Regression(Model):
         self.weights, self.l2 = weights, l2
 
     @classmethod
+    def uses_seed(cls, params: RegressionParams) -> bool:
+        return False
+
+    @classmethod
     def fit(
         cls, train: Collection, vali: Collection, params: RegressionParams, seed: int, callback: Callback
     ) -> Self:

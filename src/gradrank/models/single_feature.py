@@ -25,6 +25,10 @@ class SingleFeature(Model):
         self.feature, self.sign = feature, sign
 
     @classmethod
+    def uses_seed(cls, params: SingleFeatureParams) -> bool:
+        return False
+
+    @classmethod
     def fit(
         cls, train: Collection, vali: Collection, params: SingleFeatureParams, seed: int, callback: Callback
     ) -> Self:

@@ -57,6 +57,10 @@ class XGBoostNDCG(Model):
         self.booster = booster
 
     @classmethod
+    def uses_seed(cls, params: XGBoostParams) -> bool:
+        return params.subsample < 1.0
+
+    @classmethod
     def fit(
         cls, train: Collection, vali: Collection, params: XGBoostParams, seed: int, callback: Callback
     ) -> Self:

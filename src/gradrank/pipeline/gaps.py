@@ -4,7 +4,7 @@ Snakemake makes a file again that a target needs, not one that only an existing 
 results its tables would pass for complete.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gradrank.errors import GradrankError
@@ -27,11 +27,21 @@ def forget_damaged(results: Results) -> list[str]:
     return found
 
 
-def gaps(results: Results, dataset: str, methods: Iterable[str], folds: Iterable[int]) -> list[str]:
-    """What to ask for of a data set's methods: of those that were begun, or stand in its summary, what is not here."""
+def gaps(
+    results: Results, dataset: str, methods: Mapping[str, Sequence[int]], folds: Iterable[int]
+) -> list[str]:
+    """What to ask for of a data set's methods: of those that were begun, or stand in its summary, what is not here.
+
+    methods: by name their seeds, that of fold<k>/ itself first.
+    """
     own = results.dataset(dataset)
     begun = [each for each in map(own.method, sorted(methods)) if own.summarised or each.begun]
-    specs = [fold.spec_path for each in begun for fold in map(each.fold, folds) if not fold.finished]
+    places = (
+        (each, fold, seed) for each in begun for seed in (None, *methods[each.name][1:]) for fold in folds
+    )
+    specs = [
+        each.fold(fold, seed).spec_path for each, fold, seed in places if not each.fold(fold, seed).finished
+    ]
     return [str(path) for path in specs + [each.per_query_path for each in begun if not each.evaluated]]
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradrank.evaluation.costs import Cost
+from gradrank.evaluation.per_query import read_test_queries
+from gradrank.evaluation.seeds import timings
 from gradrank.results import Fold, Method
 from gradrank.validation import flat
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 COST = "cost"  # the group of a method's whole cost
 DATA = "data."  # begins the name of a parameter of the data set
-SEED, CONVENTION = "seed", "convention"  # parameters that are no model's
+SEED, SEEDS, CONVENTION = "seed", "seeds", "convention"  # parameters that are no model's
 _VALUE_LENGTH, _METRICS_A_CALL, _PARAMS_A_CALL = 6000, 1000, 100  # MLflow's limits
 
 
@@ -38,17 +40,36 @@ def texts(values: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def means(method: Method, convention: str, timestamp: int) -> Iterator["Metric"]:
-    """Means and fold means under their names in MLflow."""
+def means(method: Method, convention: str, timestamp: int, seed: int | None = None) -> Iterator["Metric"]:
+    """Means and fold means under their names in MLflow; of one seed, or of all there are."""
     import polars as pl
 
     per_query = pl.read_parquet(method.per_query_path)
+    if seed is not None:
+        per_query = per_query.filter(pl.col(SEED) == seed)
     rows = per_query.filter(pl.col("convention") == convention).drop("convention", "qid")
+    rows = rows.drop(SEED, strict=False)
     # Polars' mean skips nulls: queries that the convention leaves out.
     table = rows.group_by("split", "fold").mean().sort("split", "fold")
     for (split,), folds in table.group_by("split", maintain_order=True):
         yield from _curves(f"{split}_by_fold", folds.drop("split"), timestamp)
         yield from _curves(split, folds.select(pl.lit(0), pl.exclude("split", "fold").mean()), timestamp)
+
+
+def over_seeds(method: Method, convention: str, timestamp: int) -> Iterator["Metric"]:
+    """The whole cost of several seeds, and the standard deviation of each metric's test mean over them."""
+    import polars as pl
+
+    values = read_test_queries(method.per_query_path)[convention]
+    deviations = pl.DataFrame({"step": 0} | {metric: values.spread(metric) for metric in values.values})
+    yield from _curves("test_seed_deviation", deviations.fill_nan(None), timestamp)
+    yield from _cost(timings(method), timestamp)
+
+
+def _cost(times: Sequence[Mapping[str, float]], timestamp: int) -> Iterator["Metric"]:
+    import polars as pl
+
+    yield from _curves(COST, pl.DataFrame({"step": 0} | asdict(Cost.of(times))), timestamp)
 
 
 def training(folds: Sequence[Fold], timestamp: int) -> Iterator["Metric"]:
@@ -58,8 +79,7 @@ def training(folds: Sequence[Fold], timestamp: int) -> Iterator["Metric"]:
     times = [(fold.number, fold.timing()) for fold in folds]
     costs = pl.DataFrame([{"fold": number} | timing for number, timing in times])
     yield from _curves("cost_by_fold", costs, timestamp)
-    whole = Cost.of([timing for _, timing in times])
-    yield from _curves(COST, pl.DataFrame({"step": 0} | asdict(whole)), timestamp)
+    yield from _cost([timing for _, timing in times], timestamp)
     for fold in folds:
         yield from _curves(f"fold{fold.number}", fold.history(), timestamp)
 

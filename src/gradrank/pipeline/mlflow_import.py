@@ -1,8 +1,8 @@
 """Import finished results into MLflow: one process, after the fact, as often as wanted.
 
 What a user sees in `mlflow ui`: a parent run a data set, with figures and tables, below it a run a model; a sweep's
-variants lie below a run of their own, a study's own variants below the study's, seeds below their model's. The data set
-is an input of each. A model's run holds
+variants lie below a run of their own, a study's own variants below the study's, seeds below their model's, where there
+are several. The data set is an input of each. A model's run holds
 
 - parameters: the model's, flattened (`hidden`, `grid.C`), `seed`, `convention`, the data's (`data.queries`);
 - `test/ndcg_at_10`: the mean over folds of their means (MLflow forbids `@`); so `vali/...`, `train/...`;
@@ -15,27 +15,36 @@ is an input of each. A model's run holds
 - tags, among them `current`: "true" on the version that the results folder held at the last import; `code.train` and
   `code.evaluate_folds`, digests of the code; `processor`, the instruction set that trained it.
 
+Of several seeds the model's run holds the means over them, `seeds`, the whole cost and `test_seed_deviation/...`, and
+each seed's its own values, costs, curves and trained models.
+
 A run is found again by its content (tag `key`): what was imported before is left alone, changed results make
 a new run beside the old, and a run that a killed import left unfinished is completed. Every write can be
 repeated: metrics are stamped with their run's own start time, so MLflow recognises them as the same.
 """
 
+import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradrank import __version__
-from gradrank.errors import GradrankError
 from gradrank.evaluation.elsewhere import IMPORTED
 from gradrank.evaluation.primary import primary_convention
-from gradrank.files import sha256
 from gradrank.git import revision
 from gradrank.pipeline.code_closure import code
 from gradrank.pipeline.code_closure import digest as digest_of
-from gradrank.pipeline.mlflow_content import log_models, log_numbers, means, parameters, training
+from gradrank.pipeline.mlflow_content import (
+    SEED,
+    SEEDS,
+    log_models,
+    log_numbers,
+    means,
+    over_seeds,
+    parameters,
+    training,
+)
 from gradrank.pipeline.mlflow_parents import (
     PARENT,
     dataset_input,
@@ -47,9 +56,10 @@ from gradrank.pipeline.mlflow_parents import (
     study_run,
     sweep_run,
 )
+from gradrank.pipeline.mlflow_result import Result, read_result
 from gradrank.pipeline.mlflow_store import DEFAULT_URI, exclusive, open_store
 from gradrank.pipeline.provenance import making_files
-from gradrank.results import PER_QUERY, SPEC, Fold, Method, Results
+from gradrank.results import Fold, Results
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -65,32 +75,6 @@ class Tracked(NamedTuple):
     model: str
     run_id: str
     new: bool
-
-
-@dataclass(frozen=True)
-class Result:
-    """A method as it lies in results/. specs: of fold 1, 2, ..., of each seed where there are several."""
-
-    method: Method
-    convention: str
-    specs: tuple[dict[str, Any], ...]
-
-    @cached_property
-    def spec_sha256(self) -> str:
-        return digest(self.specs)
-
-    @cached_property
-    def key(self) -> str:
-        """Equal for equal results of one name: how each fold was trained and what each query got."""
-        measured = sha256(self.method.per_query_path)
-        return digest([self.method.name, self.spec_sha256, measured, self.convention])
-
-    def by_seed(self) -> dict[int | None, list[Fold]]:
-        """The folds of each seed; None: of the one there is."""
-        found: dict[int | None, list[Fold]] = {}
-        for fold in self.method.folds():
-            found.setdefault(fold.seed, []).append(fold)
-        return found
 
 
 def track(
@@ -115,7 +99,7 @@ def track(
         for each in ((dataset, model) for dataset in settings["datasets"] for model in settings["models"]):
             asked[each] = name if each[1] in settings["own"] else asked.get(each)
     found = {
-        each: _read(root.dataset(each[0]).method(each[1]), primary_convention(params, each[0]))
+        each: read_result(root.dataset(each[0]).method(each[1]), primary_convention(params, each[0]))
         for each in asked
     }
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
@@ -129,27 +113,6 @@ def track(
         for run in above.values():
             client.set_terminated(run.info.run_id)
     return tracked
-
-
-def _read(method: Method, convention: str) -> Result:
-    """Raises GradrankError unless every fold is there, trained like the others and evaluated."""
-    import polars as pl
-
-    folder, model, dataset = method.folder, method.name, method.dataset
-    if not method.evaluated:
-        raise GradrankError(f"{folder}: no {PER_QUERY}; train and evaluate {model} on {dataset} first")
-    if convention not in pl.read_parquet(method.per_query_path, columns=["convention"])["convention"]:
-        raise GradrankError(f"{folder}: not evaluated under convention {convention!r}; evaluate it again")
-    folds = method.folds()
-    specs = [fold.spec() for fold in folds]
-    for seed in dict.fromkeys(fold.seed for fold in folds) or [None]:
-        numbers = [fold.number for fold in folds if fold.seed == seed]
-        if not numbers or numbers != list(range(1, len(numbers) + 1)):
-            raise GradrankError(f"{folder}: has folds {numbers}; train the missing ones first")
-    for name in ("params", "data_sha256", "features", *(["seed"] if len(folds) == len(numbers) else [])):
-        if any(spec[name] != specs[0][name] for spec in specs):
-            raise GradrankError(f"{folder}: its folds differ in {name!r} ({SPEC}); train them again")
-    return Result(method, convention, tuple(specs))
 
 
 def _import(
@@ -219,19 +182,37 @@ def _log(client: "MlflowClient", run: "Run", result: Result, data: dict[str, Any
     """Everything of one result; the run is terminated last, which marks it as complete."""
     convention, start = result.convention, run.info.start_time
     client.log_artifact(run.info.run_id, str(result.method.per_query_path))
-    described = parameters(result.specs[0], convention, data)
-    log_numbers(client, run, described, means(result.method, convention, start))
-    for seed, folds in result.by_seed().items():
-        own = run if seed is None else _seed_run(client, run, result, seed)
-        if seed is not None:
-            given = dataset_input(result.method.dataset, result.specs[0], data)
-            client.log_inputs(own.info.run_id, datasets=[given])
-        described = parameters(folds[0].spec(), convention, data)
-        log_numbers(client, own, described, training(folds, own.info.start_time))
-        if folds[0].spec()["model"] != IMPORTED:
-            log_models(client, own, folds, partial)
-        client.set_terminated(own.info.run_id)
+    log_numbers(
+        client, run, parameters(result.specs[0], convention, data), means(result.method, convention, start)
+    )
+    if len(result.folds) == 1:
+        _log_training(client, run, result.folds[0], partial)
+    else:
+        _log_seeds(client, run, result, data, partial)
     client.set_terminated(run.info.run_id)
+
+
+def _log_training(client: "MlflowClient", run: "Run", folds: list[Fold], partial: Path) -> None:
+    log_numbers(client, run, {}, training(folds, run.info.start_time))
+    if folds[0].spec()["model"] != IMPORTED:
+        log_models(client, run, folds, partial)
+
+
+def _log_seeds(
+    client: "MlflowClient", run: "Run", result: Result, data: dict[str, Any], partial: Path
+) -> None:
+    seeds = {folds[0].spec()[SEED]: folds for folds in result.folds}
+    method, convention = result.method, result.convention
+    log_numbers(
+        client, run, {SEEDS: json.dumps([*seeds])}, over_seeds(method, convention, run.info.start_time)
+    )
+    for seed, folds in seeds.items():
+        spec, own = folds[0].spec(), _seed_run(client, run, result, seed)
+        client.log_inputs(own.info.run_id, datasets=[dataset_input(method.dataset, spec, data)])
+        values = means(method, convention, own.info.start_time, seed)
+        log_numbers(client, own, parameters(spec, convention, data), values)
+        _log_training(client, own, folds, partial)
+        client.set_terminated(own.info.run_id)
 
 
 def _seed_run(client: "MlflowClient", above: "Run", result: Result, seed: int) -> "Run":

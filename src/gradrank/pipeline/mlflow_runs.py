@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import labelled
-from gradrank.pipeline.mlflow_content import CONVENTION, COST, DATA, SEED
+from gradrank.pipeline.mlflow_content import CONVENTION, COST, DATA, SEED, SEEDS
 from gradrank.pipeline.mlflow_import import FINISHED
 from gradrank.pipeline.mlflow_store import DEFAULT_URI, open_store
 from gradrank.results import PER_QUERY
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class TrackedMethod:
     """One method on one data set, as MLflow holds it.
 
-    params: the model's, by dotted key. data: the data set's settings. seed: None where it was not recorded.
+    params: the model's, by dotted key. data: the data set's settings. seed: None where it was not recorded; seeds:
+    all of several.
     cost: None where no times were; nan what an older import did not record. values: rows as of
     `per_query.labelled`.
     """
@@ -39,6 +40,7 @@ class TrackedMethod:
     params: dict[str, Any]
     data: dict[str, Any]
     seed: int | None
+    seeds: list[int] | None
     cost: Cost | None
     values: "pl.DataFrame"
 
@@ -114,7 +116,7 @@ def _values(client: "MlflowClient", run: "Run", folder: Path) -> "pl.DataFrame":
 def _method(run: "Run", values: "pl.DataFrame") -> TrackedMethod:
     tags = run.data.tags
     params = {key: _value(text) for key, text in run.data.params.items() if key != CONVENTION}
-    seed = params.pop(SEED, None)
+    seed, seeds = params.pop(SEED, None), params.pop(SEEDS, None)
     data = {key.removeprefix(DATA): params.pop(key) for key in list(params) if key.startswith(DATA)}
     return TrackedMethod(
         dataset=tags["dataset"],
@@ -125,6 +127,7 @@ def _method(run: "Run", values: "pl.DataFrame") -> TrackedMethod:
         params=params,
         data=data,
         seed=seed,
+        seeds=seeds,
         cost=_cost(run.data.metrics),
         values=values,
     )

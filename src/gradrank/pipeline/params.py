@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError, unknown
@@ -19,11 +20,21 @@ from gradrank.pipeline.variants import Variant, expand, with_swept_members
 from gradrank.validation import validate
 
 
+def _different(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(seeds)) < len(seeds):
+        raise PydanticCustomError("seeds", "a seed stands in it twice")
+    return seeds
+
+
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
+
+
 class RunParams(Section):
-    """What plain `snakemake` builds."""
+    """What plain `snakemake` builds; seeds: what models, the studies' too, are trained with; None: `seed` alone."""
 
     datasets: tuple[str, ...] = Field(min_length=1)
     models: Literal["all"] | tuple[str, ...] = "all"
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_different)] | None = None
 
 
 class PairsParams(Section):
@@ -43,7 +54,7 @@ class EvaluationParams(Section):
 class Params(Section):
     """The whole of params.yaml, resolved: defaults filled in and names checked."""
 
-    seed: int = Field(ge=0, lt=2**31)
+    seed: Seed
     run: RunParams
     studies: dict[str, StudySettings] = Field(
         default_factory=dict
@@ -106,6 +117,24 @@ class Params(Section):
             return ()
         cls = self.model(name)
         return cls.members(cls.Params(**self.models[name].params))
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """What models are trained with; the first one's folds lie in fold<k>/ itself."""
+        return self.run.seeds or (self.seed,)
+
+    def seeds_of(self, name: str) -> tuple[int, ...]:
+        """All of them, or the first alone where chance plays no part in `name`, nor in what it is made of."""
+        return self.seeds if len(self.seeds) > 1 and self._uses_seed(name) else self.seeds[:1]
+
+    def _uses_seed(self, name: str) -> bool:
+        made_of = [name]
+        for each in made_of:
+            made_of += (member for member in self.members(each) if member not in made_of)
+        trained = [
+            (self.model(each), self.models[each].params) for each in made_of if not self.imported(each)
+        ]
+        return any(cls.uses_seed(cls.Params(**params)) for cls, params in trained)
 
     def convention(self, dataset: str) -> str:
         """The primary one of a data set."""

@@ -2,7 +2,8 @@
 
 It describes results/<dataset>/ when the workflow last found it complete:
 
-- params: what params.yaml said of it, resolved: `seed`, `dataset` (its settings), `pairs`, `models`, `evaluation`;
+- params: what params.yaml said of it, resolved: `seed`, `seeds` where models are trained with others than this one,
+  `dataset` (its settings), `pairs`, `models`, `evaluation`;
 - data: `source_sha256` (of the text), `given_sha256` (of a user's own pairs, if any) and the SHA-256 of the Parquet
   files, by path;
 - code: a digest a stage, and the SHA-256 of every file that one of them depends on;
@@ -24,16 +25,17 @@ from pathlib import Path
 from typing import Any
 
 from gradrank.errors import GradrankError
-from gradrank.evaluation.elsewhere import IMPORTED, ORIGIN
+from gradrank.evaluation.elsewhere import IMPORTED
+from gradrank.evaluation.seeds import SEED, measured_folds
 from gradrank.files import sha256, write_json
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import WORKFLOW, named, stage_files
 from gradrank.pipeline.data_record import data_record
+from gradrank.pipeline.unexplained import DATA_STAGES, unexplained
 from gradrank.processor import refusal
-from gradrank.results import MEMBERS, MODEL, PER_QUERY, TIMING, DataSet, Fold, Method, Results
+from gradrank.results import TIMING, DataSet, Fold, Method, Results
 
 Hashes = dict[str, str]  # SHA-256 by path
-DATA_STAGES = ("fetch", "generate", "parse", "pairs")
 MEASURING = (*DATA_STAGES, "evaluate_folds")
 NAMED = 10  # files that a refusal names; of a model there may be hundreds
 
@@ -47,7 +49,7 @@ def provenance(dataset: str, params: Mapping[str, Any], results: Path, data: Pat
     own = Results(results).dataset(dataset)
     new = _describe(own, params, data)
     if own.recorded:
-        changed = _unexplained(own.provenance(), new)
+        changed = unexplained(own.provenance(), new)
         refuse(
             [str(own.folder / path) if path in new["results"] else path for path in changed],
             own.provenance_path,
@@ -78,9 +80,12 @@ def in_force(params: Any, dataset: str, names: Iterable[str]) -> dict[str, Any]:
 
 
 def models_in_force(params: Any, names: Iterable[str]) -> dict[str, Any]:
-    """The same of what is trained and measured on any data set: `seed`, `pairs`, `models` and `evaluation`."""
+    """The same of what is trained and measured on any data set: `seed`, `seeds`, `pairs`, `models`, `evaluation`."""
+    names = list(names)
+    others = {params.seeds_of(name) for name in names} - {(params.seed,)}
     return {
         "seed": params.seed,
+        **({"seeds": list(params.seeds)} if others else {}),
         "pairs": params.pairs.model_dump(mode="json"),
         "models": {name: params.models[name].model_dump(include={"model", "params"}) for name in names},
         "evaluation": params.evaluation.model_dump(mode="json"),
@@ -142,15 +147,21 @@ def code_digests(stages: Mapping[str, list[str]]) -> dict[str, Hashes]:
 def result_files(own: DataSet, names: Iterable[str]) -> list[Path]:
     """Every file of a data set's results that equal parameters, code and data make equal."""
     found = [own.summary_path, own.summary_page_path, own.queries_path, *own.tables_path.glob("*")]
-    found += [path for name in names for path in own.method(name).folder.rglob("*")]
+    for method in map(own.method, names):
+        measured = {fold.folder for fold in measured_folds(method)}
+        inside = ((path, Fold.holding(path)) for path in method.folder.rglob("*"))
+        found += [path for path, fold in inside if fold is None or fold.folder in measured]
     return sorted(
         path for path in found if path.is_file() and path.name != TIMING and not path.name.startswith(".")
     )
 
 
 def read_specs(methods: Iterable[Method]) -> Iterator[tuple[Fold, dict[str, Any]]]:
-    """Every fold of these methods and its spec.json. Raises GradrankError for one of another instruction set."""
-    for fold in (fold for method in methods for fold in method.folds()):
+    """Every fold that these methods were measured with, and its spec.json.
+
+    Raises GradrankError for one of another instruction set.
+    """
+    for fold in (fold for method in methods for fold in measured_folds(method)):
         spec = fold.spec()
         if reason := refusal(spec.get("processor")):
             raise GradrankError(
@@ -190,64 +201,10 @@ def _describe(own: DataSet, params: Mapping[str, Any], data: Path) -> dict[str, 
 
 
 def _check_trained_with(params: Mapping[str, Any], fold: Fold, spec: dict[str, Any]) -> None:
-    wanted = params["models"][fold.method.name] | {"seed": params["seed"]}
+    first = params.get("seeds", [params[SEED]])[0]
+    wanted = params["models"][fold.method.name] | {SEED: first if fold.seed is None else fold.seed}
     if differing := [key for key in wanted if spec[key] != wanted[key]]:
         raise GradrankError(
             f"{fold.spec_path}: was trained with other values of {', '.join(differing)} than are in force; "
             f"delete {fold.folder} and {fold.method.per_query_path}, then the same command trains it again"
         )
-
-
-def _unexplained(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Files that differ from the last record though all that they are made of is as it was."""
-    then, now = _made_of(old), _made_of(new)
-    return [
-        path
-        for step in sorted(now.keys() & then.keys())
-        if then[step][0] == now[step][0]
-        for path, digest in now[step][1].items()
-        if then[step][1].get(path, digest) != digest
-    ]
-
-
-def _made_of(entry: dict[str, Any]) -> dict[str, tuple[list[Any], dict[str, str]]]:
-    """What decides the files that each step wrote, and these files: parsing, each model's training and measuring."""
-    params, data, stages = entry["params"], entry["data"], entry["code"]["stages"]
-    parsing = [
-        params["seed"],
-        params["dataset"],
-        data["source_sha256"],
-        [params.get("pairs"), data.get("given_sha256")],
-        [stages[stage] for stage in DATA_STAGES],
-        entry["versions"].get("polars"),  # which writes the files; what trains is named in its spec.json
-    ]
-    steps = {"parse": (parsing, data["files"])}
-    trained, measured, summaries = _by_step(entry["results"])
-    for name, variant in params["models"].items():
-        own = trained.get(name, {})
-        made_with = [entry.get("processors"), entry["versions"]]
-        causes = [params["seed"], variant, data, stages[f"train {variant['model']}"], made_with]
-        if any(f"/{MODEL}/{MEMBERS}/" in path for path in own):  # made of other models' scores
-            causes.append({other: files for other, files in trained.items() if other != name})
-        # Scores from elsewhere are their owner's to change.
-        causes.append([digest for path, digest in own.items() if path.endswith(f"/{MODEL}/{ORIGIN}")])
-        steps[f"train {name}"] = causes, own
-        measuring = [params["evaluation"], data, stages["evaluate_folds"], own]
-        steps[f"evaluate {name}"] = measuring, measured.get(name, {})
-    steps["summary"] = [params, data, stages, trained, measured], summaries
-    return steps
-
-
-def _by_step(results: dict[str, str]) -> tuple[dict[str, Hashes], dict[str, Hashes], Hashes]:
-    """Files of a data set's results that training wrote, by method; measuring, by method; and the summary."""
-    trained: dict[str, Hashes] = {}
-    measured: dict[str, Hashes] = {}
-    summaries: Hashes = {}
-    for path, digest in results.items():
-        if fold := Fold.holding(path):
-            trained.setdefault(fold.method.name, {})[path] = digest
-        elif Path(path).name == PER_QUERY:
-            measured[Path(path).parent.name] = {path: digest}
-        else:
-            summaries[path] = digest
-    return trained, measured, summaries

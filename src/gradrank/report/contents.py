@@ -16,6 +16,7 @@ from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.primary import primary_convention
+from gradrank.evaluation.seeds import measured_folds, timings
 from gradrank.files import read_json
 from gradrank.git import revision
 from gradrank.report.tables.summary_tables import means, read_tables, warnings
@@ -28,11 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fold:
-    """What one training job left; `history` holds its columns, `step` among them, empty without any step."""
+    """What one training job left; `history` holds its columns, `step` among them, empty without any step.
+
+    further: whether it is of another seed than the first.
+    """
 
     number: int
     history: dict[str, list[float | None]]
     spec: dict[str, Any]
+    further: bool = False
 
 
 @dataclass(frozen=True)
@@ -184,7 +189,7 @@ def _read_dataset(
     if left := [model for model in others if model not in summary and model not in on_pages]:
         notices.append(f"Evaluated, but not part of this summary: {', '.join(left)}.")
     meta = data / own.name / COLLECTION
-    costs = {model: Cost.of(own.method(model).timings()) for model in summary} if tables else {}
+    costs = {model: Cost.of(timings(own.method(model))) for model in summary} if tables else {}
     return DataSet(
         name=own.name,
         title=title,
@@ -216,12 +221,13 @@ def _read_queries(own: results.DataSet, summary: dict[str, Any], convention: str
 
 
 def _read_folds(method: results.Method) -> list[Fold]:
-    """The finished folds, in numerical order."""
+    """The finished folds of every seed, in numerical order."""
     return [
         Fold(
             number=fold.number,
             history=fold.history().to_dict(as_series=False) if fold.history_path.is_file() else {},
             spec=fold.spec(),
+            further=fold.seed is not None,
         )
-        for fold in method.folds()
+        for fold in measured_folds(method)
     ]

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from diff_sides import FOLDS, QIDS, side, values
 from gradrank.diff.compare import MOST_MOVED, compare
 from gradrank.diff.regression import Limit, limit, regressions
 from gradrank.diff.side import Method
 from gradrank.errors import GradrankError
-from gradrank.evaluation.per_query import QueryValues
+from gradrank.evaluation.per_query import QueryValues, of_seeds
 from gradrank.evaluation.statistics import holm
 
 NOISE = np.random.default_rng(9).normal(0, 0.02, len(FOLDS))
@@ -240,3 +241,57 @@ def test_a_malformed_limit_is_refused(text):
 
 def test_limit():
     assert limit("ndcg@10:0.005") == ("ndcg@10", 0.005)
+
+
+def seeds_of(found: QueryValues, *shifts: float) -> QueryValues:
+    """`found` as the mean of seeds that lie so far from it on every query."""
+    each = [{metric: own + shift for metric, own in found.values.items()} for shift in shifts]
+    return of_seeds(found.folds, found.qids, each)
+
+
+def test_a_change_within_the_seeds_noise_is_said_to_be_whatever_the_queries_say():
+    gain = 0.01 + 0.1 * NOISE  # on nearly every query, and less than what seeds differ by
+    a, b = values(1), values(1, ndcg=gain, map=gain)
+    alone = rows(compare(side("a", {"d": {"m": a}}), side("b", {"d": {"m": b}})))["m"]
+    assert alone.verdict == "better" and np.isnan(alone.seed_noise)
+
+    # A fold's mean has the variance .0002 over two seeds .02 apart, that over three folds a third; two means, 2 seeds.
+    apart = (-0.01, 0.01)
+    noise = t.ppf(0.975, 6) * np.sqrt(2 * (0.0002 / 3 / 2))
+    found = rows(
+        compare(side("a", {"d": {"m": seeds_of(a, *apart)}}), side("b", {"d": {"m": seeds_of(b, *apart)}}))
+    )["m"]
+    assert found.seed_noise == pytest.approx(noise) and abs(found.difference) < noise
+    assert found.difference == pytest.approx(alone.difference) and found.wilcoxon == pytest.approx(
+        alone.wilcoxon
+    )
+    assert found.verdict == "within seeds"
+    down, up = found.difference - found.low, found.high - found.difference
+    assert down == pytest.approx(np.hypot(alone.difference - alone.low, noise))
+    assert up == pytest.approx(np.hypot(alone.high - alone.difference, noise))
+
+    narrow = (-0.0001, 0.0001)
+    steady = compare(
+        side("a", {"d": {"m": seeds_of(a, *narrow)}}), side("b", {"d": {"m": seeds_of(b, *narrow)}})
+    )
+    assert rows(steady)["m"].verdict == "better"
+
+
+def test_a_side_of_one_seed_is_taken_to_vary_as_the_other():
+    a, b = values(1), seeds_of(values(1, ndcg=0.01 + 0.1 * NOISE), -0.01, 0.01)
+    one, other = side("a", {"d": {"m": a}}), side("b", {"d": {"m": b}})
+    forth, back = rows(compare(one, other))["m"], rows(compare(other, one))["m"]
+    seed = 0.0002 / 3
+    freedom = (seed + seed / 2) ** 2 / (seed**2 / 3 + (seed / 2) ** 2 / 3)
+    assert forth.seed_noise == back.seed_noise == pytest.approx(t.ppf(0.975, freedom) * np.sqrt(1.5 * seed))
+    assert forth.verdict == back.verdict == "within seeds"
+
+
+def test_seeds_as_git_keeps_them_are_those_of_the_run():
+    """float32, to six decimals a seed; the mean of three has more."""
+    rng = np.random.default_rng(3)
+    seeds = [{"ndcg@10": rng.random(len(FOLDS))} for _ in range(3)]
+    kept = [{"ndcg@10": np.round(each["ndcg@10"], 6).astype(np.float32)} for each in seeds]
+    a, b = (of_seeds(FOLDS, QIDS, each) for each in (seeds, kept))
+    (row,) = compare(side("a", {"d": {"m": a}}), side("b", {"d": {"m": b}})).rows
+    assert row.verdict == "unchanged"

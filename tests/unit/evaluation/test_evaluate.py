@@ -11,6 +11,7 @@ from gradrank.evaluation.evaluate import evaluate_file, evaluate_folds, letor_re
 from gradrank.evaluation.export import export_model, export_scores, export_trec
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.score_files import read_scores
 from gradrank.files import sha256
 from made_collection import store
@@ -219,6 +220,35 @@ def test_folds_are_evaluated_split_by_split(study):
         assert rows["qid"].to_list() == judgements.qids.tolist()
         for metric in metrics:
             np.testing.assert_array_equal(rows[metric].to_numpy(), want[metric])
+
+
+def test_every_seed_is_evaluated_as_it_would_be_alone(study):
+    folder, data = study
+    evaluate_folds(folder, data, SPEC, ["letor4", "trec"], ["map"])
+    alone = pl.read_parquet(folder / "per_query.parquet")
+    for fold in ("fold1", "fold2"):  # another seed, whose scores are the opposite
+        (folder / fold / "seed8").mkdir()
+        table = pl.read_parquet(folder / fold / "scores.parquet").with_columns(-pl.col("score"))
+        table.write_parquet(folder / fold / "seed8/scores.parquet")
+        spec = json.loads((folder / fold / "spec.json").read_text())
+        spec |= {"seed": 8, "files": {"scores.parquet": sha256(folder / fold / "seed8/scores.parquet")}}
+        (folder / fold / "seed8/spec.json").write_text(json.dumps(spec))
+    evaluate_folds(folder, data, SPEC, ["letor4", "trec"], ["map"], [8])
+    got = pl.read_parquet(folder / "per_query.parquet")
+    assert got.columns == ["convention", "fold", "seed", "split", "qid", "map"]
+    assert got.filter(seed=SPEC["seed"]).drop("seed").equals(alone)
+    assert len(got.filter(seed=8)) == len(alone) and not got.filter(seed=8).drop("seed").equals(alone)
+
+    values = read_test_queries(folder / "per_query.parquet")["letor4"]
+    one, other = (got.filter(seed=seed, convention="letor4", split="test")["map"] for seed in (3, 8))
+    np.testing.assert_allclose(values.values["map"], (one + other).to_numpy() / 2, rtol=1e-15)
+    assert (
+        values.seeds == 2
+        and list(values.qids) == got.filter(seed=8, convention="letor4", split="test")["qid"].to_list()
+    )
+    with pytest.raises(GradrankError, match="seed is 8 in it, 9 now"):
+        (folder / "fold1/seed8").rename(folder / "fold1/seed9")
+        evaluate_folds(folder, data, SPEC, ["letor4"], ["map"], [9])
 
 
 def test_evaluation_twice_gives_the_same_bytes(study):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from gradrank.evaluation.per_query import QueryValues
+from gradrank.evaluation.per_query import QueryValues, of_seeds
 from gradrank.evaluation.verdict import (
     CONSISTENT,
     DRAWS,
@@ -115,7 +115,11 @@ def test_folds_that_disagree_wildly_are_judged_by_queries():
 def test_seeds_of_ours_widen_what_is_reproduced():
     ours = ranked([0.45] * 5)
     assert judge_values(0.4515, {}, ours, "map").verdict == CONSISTENT
-    assert judge_values(0.4515, {}, ours, "map", [0.449, 0.45, 0.451]).verdict == REPRODUCED
+    seeds = [{"map": ours.values["map"] + shift} for shift in (-0.001, 0.0, 0.001)]
+    several = of_seeds(ours.folds, ours.qids, seeds)
+    assert several.mean("map") == pytest.approx(ours.mean("map"))
+    assert several.seed_means("map") == pytest.approx([0.449, 0.45, 0.451])
+    assert judge_values(0.4515, {}, several, "map").verdict == REPRODUCED
 
 
 def test_power_counts_who_else_would_have_had_the_verdict():

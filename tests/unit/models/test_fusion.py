@@ -295,6 +295,27 @@ def test_a_member_of_another_job_is_refused(study, tmp_path, key, value):
         fuse(tmp_path / "study", "other")
 
 
+def test_members_are_of_the_jobs_own_seed_where_they_have_several(study, tmp_path):
+    """One member has two seeds, chance plays no part in the other; a seed's folder of old parameters is none."""
+    shutil.copytree(study, tmp_path / "study")
+    results = tmp_path / "study/results"
+    further = results / MEMBERS[0] / "fold2/seed7"
+    shutil.copytree(results / MEMBERS[0] / "fold2", tmp_path / "own")
+    shutil.copytree(tmp_path / "own", further)
+    first = results / MEMBERS[0] / "fold2/spec.json"
+    write_json(first, read_json(first) | {"seed": 3})  # so the first seed is another than the job's
+
+    def read() -> str:
+        fuse(tmp_path / "study", "again")
+        return read_json(results / "again/fold2/model/members/1/spec.json")["seed"]
+
+    assert read() == 7
+    write_json(further / "spec.json", read_json(further / "spec.json") | {"params": {"old": 1}})
+    assert read() == 3
+    shutil.rmtree(further)
+    assert read() == 3
+
+
 def test_scores_of_another_length_are_refused(study, tmp_path):
     shutil.copytree(study, tmp_path / "study")
     path = tmp_path / "study/results/ranksvm/fold2/scores.parquet"

@@ -180,14 +180,23 @@ def tree(uri: str) -> dict[str, str | None]:
     return {run.info.run_name: names.get(run.data.tags.get("mlflow.parentRunId")) for run in all_runs(uri)}
 
 
+def with_further_seed(method: Path, seed: int) -> None:
+    """As if `method`, whose folds have seed 7, had been trained and measured with `seed` too."""
+    for fold in sorted(method.glob("fold*")):
+        shutil.copytree(fold, fold / f"seed{seed}")
+        spec = json.loads((fold / "spec.json").read_text())
+        write_json(fold / f"seed{seed}/spec.json", spec | {"seed": seed})
+        shutil.copytree(fold / f"seed{seed}", fold / "seed99")  # no longer asked for
+    first = pl.read_parquet(method / "per_query.parquet")
+    other = first.with_columns(pl.col("ndcg@10") + 0.5, pl.col("map"))
+    seeds = [table.with_columns(seed=pl.lit(number)) for number, table in ((7, first), (seed, other))]
+    pl.concat(seeds).write_parquet(method / "per_query.parquet")
+
+
 def test_variants_studies_and_seeds_lie_below_their_own_runs(tmp_path, monkeypatch):
     names = ["plain", "trees-leaves=7", "trees-leaves=15", "own-loss=ap", "seeded"]
     results, uri = make_results(tmp_path / "results", models=names), f"sqlite:///{tmp_path}/mlflow.db"
-    for fold in (results / "toy/seeded").glob("fold*"):
-        shutil.copytree(fold, fold / "seed2")
-        (fold / "seed1").mkdir()
-        for path in [path for path in fold.iterdir() if not path.name.startswith("seed")]:
-            path.rename(fold / "seed1" / path.name)
+    with_further_seed(results / "toy/seeded", 2)
     page = results / "studies/arsm"
     (page / "tables").mkdir(parents=True)
     for path in (page / "numbers.json", page / "page.md", page / "tables/one.csv"):
@@ -208,7 +217,7 @@ def test_variants_studies_and_seeds_lie_below_their_own_runs(tmp_path, monkeypat
         "own": "arsm",
         "own-loss=ap": "own",
         "seeded": "toy",
-        "seeded seed 1": "seeded",
+        "seeded seed 7": "seeded",
         "seeded seed 2": "seeded",
     }
     runs = {run.info.run_name: run for run in all_runs(uri)}
@@ -223,7 +232,13 @@ def test_variants_studies_and_seeds_lie_below_their_own_runs(tmp_path, monkeypat
         "tables/one.csv",
     ]
     assert "fold2/data/fold/spec.json" in found["seeded seed 2"] and found["seeded"] == ["per_query.parquet"]
-    assert runs["seeded seed 1"].data.metrics["cost/seconds"] == 1.5 * FOLDS
+    whole, first, other = (runs[name].data.metrics for name in ("seeded", "seeded seed 7", "seeded seed 2"))
+    assert first["cost/seconds"] == 1.5 * FOLDS and whole["cost/seconds"] == 2 * 1.5 * FOLDS
+    assert other["test/ndcg_at_10"] == pytest.approx(first["test/ndcg_at_10"] + 0.5)
+    assert whole["test/ndcg_at_10"] == pytest.approx(first["test/ndcg_at_10"] + 0.25)
+    assert whole["test_seed_deviation/ndcg_at_10"] == pytest.approx(0.5 / 2**0.5)
+    assert whole["test_seed_deviation/map"] == 0 and "test/seed" not in whole
+    assert runs["seeded"].data.params["seeds"] == "[7, 2]" and "seeds" not in runs["plain"].data.params
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     below = {
         name: [each.model for each in read_tracked(runs[name].info.run_id)]

@@ -8,6 +8,7 @@ import yaml
 from gradrank.errors import GradrankError
 from gradrank.learning.model import models
 from gradrank.pipeline.params import check, load
+from gradrank.pipeline.provenance import models_in_force
 
 SHIPPED = Path(__file__).parents[3] / "params.yaml"
 
@@ -34,6 +35,12 @@ def raw(**changes):
         ({"run": {"datasets": ["mq207"]}}, "unknown data set 'mq207' (did you mean 'mq2007'?)"),
         ({"run": {"datasets": ["mq2007"], "models": ["lamdamart"]}}, "(did you mean 'lambdamart'?)"),
         ({"run": {"datasets": []}}, "run.datasets: "),
+        ({"run": {"datasets": ["mq2007"], "seeds": []}}, "run.seeds: Tuple should have at least 1 item"),
+        (
+            {"run": {"datasets": ["mq2007"], "seeds": [1, -2]}},
+            "run.seeds.1: Input should be greater than or equal to 0",
+        ),
+        ({"run": {"datasets": ["mq2007"], "seeds": [1, 2, 1]}}, "run.seeds: a seed stands in it twice"),
         ({"study": {"datasets": ["mq2007"]}}, "`study` is now called `run`; rename the key"),
         ({"datasets": {}}, "datasets.synthetic_net: missing"),
         ({"datasets": 3}, "datasets: expected a mapping"),
@@ -142,3 +149,29 @@ def test_shipped_file_resolves_every_model():
     assert params.model_names() == sorted(params.model_names())
     for variant in params.models.values():
         assert set(variant.params) == set(models()[variant.model].Params.model_fields)
+
+
+def test_only_what_chance_plays_a_part_in_has_several_seeds():
+    models = {
+        "lambdamart": {"bagging_fraction": 1.0},
+        "sampled": {"model": "lambdamart", "bagging_fraction": 0.5},
+        "plain_pair": {"model": "fusion", "models": ["ranksvm", "lambdamart"]},
+        "mixed_pair": {"model": "fusion", "models": ["ranksvm", "sampled"]},
+        "pair_of_pairs": {"model": "fusion", "models": ["plain_pair", "mixed_pair"]},
+        "theirs": {"scores": "runs/fold{fold}.txt"},
+    }
+    several = check(raw(models=models, run={"datasets": ["mq2007"], "models": [*models], "seeds": [7, 3]}))
+    alone = dict.fromkeys(["lambdamart", "plain_pair", "theirs", "ranksvm", "regression"], (7,))
+    both = dict.fromkeys(["sampled", "mixed_pair", "pair_of_pairs", "ranknet_two_layer"], (7, 3))
+    assert {name: several.seeds_of(name) for name in alone | both} == alone | both
+    one = check(raw(models=models, seed=5))
+    assert one.seeds == (5,) and {one.seeds_of(name) for name in both} == {(5,)}
+
+
+def test_a_record_names_seeds_only_where_they_are_not_the_one():
+    def recorded(seed: int, **run) -> dict:
+        params = check(raw(seed=seed, run={"datasets": ["mq2007"]} | run))
+        return models_in_force(params, ["ranksvm", "lambdarank"])
+
+    assert recorded(5, seeds=[5]) == recorded(5) and "seeds" not in recorded(5)
+    assert recorded(5, seeds=[5, 6])["seeds"] == [5, 6] and recorded(5, seeds=[6])["seeds"] == [6]

@@ -6,17 +6,20 @@ import shutil
 import statistics
 from math import sqrt
 
+import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import t
 
 from gradrank.errors import GradrankError
-from gradrank.evaluation.per_query import read_test_queries, write_all_test_queries
+from gradrank.evaluation.per_query import read_compact, read_test_queries, write_all_test_queries
 from gradrank.evaluation.published import lookup
+from gradrank.evaluation.statistics import paired_test
 from gradrank.report.tables.numbers import best
 from gradrank.report.tables.summary import summary
-from gradrank.report.tables.summary_tables import DEFINITIONS, read_tables
+from gradrank.report.tables.summary_tables import DEFINITIONS, SEEDS, read_tables
 from gradrank.report.tables.table import Column
-from gradrank.results import Results
+from gradrank.results import DataSet, Results
 from made_collection import store
 from made_results import CONVENTIONS, METRICS, make_results
 from rendered import Document, rendered
@@ -369,3 +372,72 @@ def test_a_constant_score_and_what_the_file_s_order_moves(short):
     shutil.rmtree(data)
     moved = Document(rendered(data.parents[2])).table("moved")
     assert [row[0]["text"] for row in moved[1:]].count("lambdamart") == 1
+
+
+@pytest.fixture
+def seeded(summarised, tmp_path):
+    """A copy with two seeds of lambdamart: NDCG@10 of the second is higher by .02 on fold 1, by .04 on the others."""
+    folder = shutil.copytree(summarised, tmp_path / "results" / summarised.name)
+    path = folder / "lambdamart" / "per_query.parquet"
+    first = pl.read_parquet(path)
+    gain = pl.when(pl.col("fold") == 1).then(0.02).otherwise(0.04)
+    seeds = {7: first, 9: first.with_columns(pl.col("ndcg@10") + gain)}
+    tables = (each.with_columns(seed=pl.lit(seed, pl.Int32)) for seed, each in seeds.items())
+    pl.concat(tables).write_parquet(path)
+    return folder
+
+
+def test_two_seeds_are_shown_as_their_mean_with_its_spread(seeded):
+    one = {row["model"]: row for row in read_tables(seeded / "tables")["main"] if row["metric"] == "ndcg@10"}
+    assert "seeds" not in one["lambdamart"] and "(" not in page_row(seeded, "lambdamart")
+    before = queries_by_fold(seeded, "lambdamart")
+    summary(seeded, MODELS, "letor4")
+    rows = [row for row in table(seeded, "main") if row["convention"] == "letor4"]
+    main = {row["model"]: row for row in rows if row["metric"] == "ndcg@10"}
+    gain = (0.02 + 4 * 0.04) / 5  # of the second seed's mean over folds
+    own, other = main["lambdamart"], main["ranksvm"]
+    first = [values[: len(values) // 2] for values in before.values()]
+    assert float(own["mean"]) == pytest.approx(statistics.fmean(map(statistics.fmean, first)) + gain / 2)
+    assert (own["seeds"], float(own["seed_deviation"])) == ("2", pytest.approx(gain / sqrt(2)))
+    assert (other["seeds"], other["seed_deviation"]) == ("", "")
+
+    # Both samples, each within folds: a fold's two seeds have half their squared gap as variance.
+    means = [[value + (0.01 if fold == 0 else 0.02) for value in values] for fold, values in enumerate(first)]
+    query = sum(statistics.variance(values) / len(values) for values in means) / 25
+    seed = statistics.fmean([0.02**2 / 2, *[0.04**2 / 2] * 4]) / 5 / 2  # of the mean of two
+    freedom = (query + seed) ** 2 / (query**2 / (45 - 5) + seed**2 / 5)
+    assert float(own["half_width"]) == pytest.approx(t.ppf(0.975, freedom) * sqrt(query + seed))
+    shown = f"{float(own['half_width']):.4f} ({gain / sqrt(2):.4f})"
+    assert shown in page_row(seeded, "lambdamart") and "(" not in page_row(seeded, "ranksvm")
+    page = (seeded / "summary.md").read_text()
+    assert "the standard deviation of the mean over 2 seeds" in page
+    assert SEEDS in (seeded / "tables/main.tex").read_text()
+    text = rendered(seeded.parents[1])
+    assert f"±{shown}" in text and "In brackets: the standard deviation of the mean over 2 seeds" in text
+
+
+def page_row(folder, model):
+    """A method's line of the main table, which comes first."""
+    lines = (folder / "summary.md").read_text().splitlines()
+    return next(line for line in lines if line.startswith(f"| `{model}` |"))
+
+
+def test_git_keeps_the_values_of_each_seed_and_tests_are_of_their_means(seeded):
+    summary(seeded, MODELS, "letor4")
+    kept = read_compact(DataSet(seeded))
+    whole = read_test_queries(seeded / "lambdamart/per_query.parquet")["letor4"]
+    assert kept["lambdamart"].seeds == 2 and kept["ranksvm"].seeds == 1
+    np.testing.assert_allclose(kept["lambdamart"].by_seed["map"], whole.by_seed["map"], atol=5e-7)
+    assert pl.read_parquet(seeded / "queries.parquet").filter(model="ranksvm")["seed"].null_count() == 45
+    other = read_test_queries(seeded / "ranksvm/per_query.parquet")["letor4"]
+    (row,) = [
+        row
+        for row in table(seeded, "pairwise")
+        if row["convention"] == "letor4" and row["metric"] == "ndcg@10"
+    ]
+    wanted = paired_test(whole.values["ndcg@10"], other.values["ndcg@10"], whole.folds)
+    assert (row["model_a"], int(row["queries"])) == ("lambdamart", 45)
+    assert float(row["wilcoxon"]) == pytest.approx(wanted.wilcoxon)
+    joined = seeded.parent / "all.parquet"
+    write_all_test_queries(Results(seeded.parent), joined)
+    assert len(pl.read_parquet(joined).filter(model="lambdamart", convention="letor4")) == 2 * 45

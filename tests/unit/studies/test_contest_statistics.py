@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
+from gradrank.evaluation.variance import Runs, half_width, query_term
 from gradrank.studies.contest.agreement import agreement, kendall_tau
 from gradrank.studies.contest.budget import best_of_weights, crossings, expected_best
 from gradrank.studies.contest.claims import (
@@ -16,7 +17,6 @@ from gradrank.studies.contest.claims import (
     listed,
     usual_chance,
 )
-from gradrank.studies.contest.variance import Runs, half_width, query_term
 
 FOLDS, QUERIES = 5, 30  # of a fold
 FOLD_OF = np.repeat(np.arange(FOLDS), QUERIES)

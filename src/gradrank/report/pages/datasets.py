@@ -72,11 +72,15 @@ def _values(dataset: DataSet) -> dict[str, Any]:
         "ranks": mean_ranks(dataset),
         "sweeps": sweeps(dataset, dataset.convention),
         "costs": costs(dataset),
+        "seeds": max((row.get("seeds") or 1 for row in dataset.tables.get("main", [])), default=1),
     }
 
 
 def main_table(dataset: DataSet, primary: str) -> dict[str, dict[str, list[tuple[str, str, bool]]]]:
-    """By convention (the primary first) and model (the best first): (mean, half width, best?) as printed, a metric."""
+    """By convention (the primary first) and model (the best first): (mean, half width, best?) as printed, a metric.
+
+    With several seeds the mean's standard deviation over them follows the half width in brackets.
+    """
     rows = dataset.tables.get("main") or [
         {"convention": primary, "model": model, "metric": metric, "mean": mean, "half_width": None}
         for model, means in dataset.summary.items()
@@ -107,7 +111,9 @@ def _mean(cells: dict, convention: str, model: str, metric: str) -> float | None
 def _cell(row: Row | None, is_best: bool) -> tuple[str, str, bool]:
     if row is None:
         return number(None), number(None), False
-    return number(row["mean"]), number(row["half_width"]), is_best
+    deviation = row.get("seed_deviation")
+    seeds = "" if missing(deviation) else f" ({number(deviation)})"
+    return number(row["mean"]), number(row["half_width"]) + seeds, is_best
 
 
 def published_table(rows: list[Row]) -> dict[str, Any]:

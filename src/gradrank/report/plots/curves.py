@@ -30,12 +30,13 @@ class Curves:
 
 
 def learning_curves(model: str, folds: list[Fold]) -> Curves | None:
-    """The panel of one method; None where no fold kept more than one step.
+    """The panel of one method, of its first seed; None where no fold kept more than one step.
 
     Above, the validation measure with each fold's best step as a dot; below, where there is one, the training
     loss. The mean ends with the shortest fold: beyond, it would be one of other folds.
     """
-    lines = {fold.number: fold.history for fold in folds if len(fold.history.get("step", [])) > 0}
+    first = [fold for fold in folds if not fold.further]
+    lines = {fold.number: fold.history for fold in first if len(fold.history.get("step", [])) > 0}
     if max((len(history["step"]) for history in lines.values()), default=0) < 2:
         return None
     names = [name for name in next(iter(lines.values())) if name != "step"]

@@ -34,6 +34,11 @@ class Measured:
     short: tuple[Row, ...] = ()
     constant: Mapping[str, QueryValues] = field(default_factory=dict)
 
+    @property
+    def seeds(self) -> int:
+        """The most that a method was trained with."""
+        return max(own[self.primary].seeds for own in self.values.values())
+
     def of_primary(self, metric: str) -> dict[str, np.ndarray]:
         """(q,) values by method."""
         return {model: own[self.primary].values[metric] for model, own in self.values.items()}
@@ -92,6 +97,15 @@ class OneMean(NamedTuple):
     @property
     def queries(self) -> int:
         return self.values.queries(self.metric)
+
+    @property
+    def seeds(self) -> int | None:
+        """How many, where they are several."""
+        return self.values.seeds if self.values.seeds > 1 else None
+
+    @property
+    def seed_deviation(self) -> float:
+        return self.values.spread(self.metric)
 
 
 class Beside(NamedTuple):

@@ -8,7 +8,7 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.measured import best_mean
 from gradrank.report.tables.numbers import best, missing, shown
-from gradrank.report.tables.summary_tables import warnings
+from gradrank.report.tables.summary_tables import SEEDS, warnings
 from gradrank.report.tables.table import Row, Table, pipe_table
 from gradrank.report.tables.verdicts import MARKS, counted, explained
 
@@ -25,6 +25,7 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str
         *(f"> **Warning.** {each}" for each in said),
         f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
         "all), ± half the 95% interval (1.96 standard errors over all test queries). Best in bold.",
+        *_seeds(main),
         _main_table(main, [row for row in ties if row["model"] == CONSTANT]),
         *_level_with_best(main, tables["pairwise"].frame["metric"].unique(maintain_order=True)),
     ]
@@ -39,20 +40,34 @@ def _main_table(main: list[Row], constant: list[Row]) -> str:
     """Every method, then a constant score in file order and in expectation over all orders."""
     metrics = list(dict.fromkeys(row["metric"] for row in main))
     models = list(dict.fromkeys(row["model"] for row in main))
-    cells = {(row["model"], row["metric"]): (row["mean"], row["half_width"]) for row in main}
+    cells = {(row["model"], row["metric"]): (row["mean"], _around(row)) for row in main}
     bold = {metric: best({model: cells[model, metric][0] for model in models}) for metric in metrics}
     rows = []
     for model in models:
         row = [f"`{model}`"]
         for metric in metrics:
-            mean, half_width = (shown(value, ".4f") for value in cells[model, metric])
-            row.append(f"**{mean}** ± {half_width}" if model in bold[metric] else f"{mean} ± {half_width}")
+            mean, around = shown(cells[model, metric][0], ".4f"), cells[model, metric][1]
+            row.append(f"**{mean}** ± {around}" if model in bold[metric] else f"{mean} ± {around}")
         rows.append(row)
     score = {row["metric"]: row for row in constant}
     for key, name in {"mean": "file order", "expected": "expected"}.items() if score else ():
         cells = (shown(score[metric][key] if metric in score else None, ".4f") for metric in metrics)
         rows.append([f"*{CONSTANT} score, {name}*", *cells])
     return pipe_table(["method", *map(metric_label, metrics)], rows)
+
+
+def _around(row: Row) -> str:
+    """`0.0123`; with several seeds `0.0123 (0.0021)`."""
+    half_width, deviation = shown(row["half_width"], ".4f"), row.get("seed_deviation")
+    return half_width if missing(deviation) else f"{half_width} ({deviation:.4f})"
+
+
+def _seeds(main: list[Row]) -> list[str]:
+    """What the brackets of the main table are, where there are some."""
+    several = {row["seeds"] for row in main if row.get("seeds")}
+    return [
+        f"In brackets: the standard deviation of the mean over {' or '.join(map(str, sorted(several)))} seeds. {SEEDS}"
+    ] * bool(several)
 
 
 def _moved(rows: list[Row]) -> list[str]:

@@ -1,9 +1,10 @@
 """The tables of results/<dataset>/tables/: a Column a line, which says what it holds, and what each row is about.
 
 main: a mean with half its 95% interval for each convention, method and metric, and p of the paired test against the
-best where that was made. folds: the same means fold by
-fold. published: each published number beside ours. pairwise: paired tests of every two methods. ranks: mean
-ranks over queries. pr_curve: precision at eleven levels of recall. short_lists: queries that have 0 for their length.
+best where that was made; where methods have several seeds, how many, and the mean's standard deviation over them.
+folds: the same means fold by fold. published: each published number beside ours. pairwise: paired tests of every two
+methods. ranks: mean ranks over queries. pr_curve: precision at eleven levels of recall. short_lists: queries that have
+0 for their length.
 file_order: values in file order and in expectation over the orders of equal scores, of a constant score as well.
 """
 
@@ -40,6 +41,11 @@ class Definition(NamedTuple):
     parts: str = "convention"
 
 
+# After what is said of the interval, where methods were trained with several seeds.
+SEEDS = (
+    "Of methods trained with several seeds the mean is over these as well, and so is the interval: Student's, over "
+    "queries within their folds, and seeds. Chance plays no part in the others, or they come from elsewhere."
+)
 MODEL_METRIC = (Column("convention"), Column("model"), Column("metric"))
 DEFINITIONS = {
     "main": Definition(
@@ -51,6 +57,8 @@ DEFINITIONS = {
             Column("half_width", form=".4f"),
             Column("queries", form="d"),
             Column("p_best", form=P),
+            Column("seeds", form="d", only_known=True),
+            Column("seed_deviation", form=".4f", only_known=True),
         ),
         Wide(
             ("convention", "model"),
@@ -186,7 +194,7 @@ def summary_tables(measured: Measured) -> dict[str, Table]:
             title=each.title.format(measured.dataset),
             columns=each.columns,
             about=each.about(measured),
-            note=each.note,
+            note=f"{each.note} {SEEDS}" if name == "main" and measured.seeds > 1 else each.note,
             wide=each.wide,
             parts=each.parts,
         )

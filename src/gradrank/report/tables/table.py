@@ -23,13 +23,15 @@ class Column:
     """`key` names it in CSV, `title` for readers; without one the key does.
 
     form: how a value is printed, and with it the column's type: text (TEXT, VERDICT), whole numbers (`d`, `,d`) or
-    floats (`.4f`, P). of: the value, from what a row is about; None: that has it under `key`.
+    floats (`.4f`, P). of: the value, from what a row is about; None: that has it under `key`. only_known: left out of a
+    table that has a value of it in no row.
     """
 
     key: str
     title: str = ""
     form: str = TEXT
     of: Callable[[Any], Any] | None = field(default=None, repr=False)
+    only_known: bool = False
 
     @property
     def head(self) -> str:
@@ -104,7 +106,10 @@ class Table:
             about = pl.DataFrame(
                 [pl.Series(each.key, [each.value(row) for row in every], each.dtype) for each in self.columns]
             )
-        object.__setattr__(self, "frame", about.with_columns(cs.float().fill_nan(None)))
+        frame = about.with_columns(cs.float().fill_nan(None))
+        unknown = [each.key for each in self.columns if each.only_known and frame[each.key].is_null().all()]
+        object.__setattr__(self, "columns", tuple(each for each in self.columns if each.key not in unknown))
+        object.__setattr__(self, "frame", frame.drop(unknown))
 
     @property
     def rows(self) -> list[Row]:

@@ -25,7 +25,8 @@ CONVENTION = "letor3"
 def run_job(told: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
     """Test values, means over folds: `solved`, a row a C, and `stopped`, a row a C, number of visits and order.
 
-    told: `dataset`, a collection of the folder `data`; `exponents` and `stopped` of 2 in C; `visits`, ascending; `orders`, how many.
+    told: `dataset`, a collection of the folder `data`; `exponents` and `stopped` of 2 in C; `visits`, ascending;
+    `orders`, how many.
     """
     collection = data / told["dataset"]
     folds = [

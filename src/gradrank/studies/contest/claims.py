@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from gradrank.evaluation.statistics import LEVEL, holm
-from gradrank.studies.contest.variance import Runs, Term, freedom, half_width, query_term, standard_error
+from gradrank.evaluation.variance import Runs, Term, freedom, half_width, query_term, standard_error
 
 MOSTLY = 0.75  # P(A > B) of a claim
 NOT_SEPARATED = "not separated"

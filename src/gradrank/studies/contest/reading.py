@@ -10,7 +10,7 @@ import numpy as np
 from gradrank.data.stored import describe
 from gradrank.evaluation.conventions import in_expectation
 from gradrank.evaluation.file_order import constant_score
-from gradrank.studies.contest.variance import Runs
+from gradrank.evaluation.variance import Runs
 from gradrank.studies.kit.study import Inputs
 from gradrank.tuning.folders import Contest, Tuned, TunedFold
 from gradrank.tuning.refits import runs

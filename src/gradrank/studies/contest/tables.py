@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.variance import Runs
 from gradrank.report.tables.numbers import P
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.contest.budget import Crossing
 from gradrank.studies.contest.claims import Pair
 from gradrank.studies.contest.reading import HEADLINE, Entry, Tried, in_words
-from gradrank.studies.contest.variance import Runs
 from gradrank.tuning.folders import Contest
 from gradrank.tuning.values import METRICS
 

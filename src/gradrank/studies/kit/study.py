@@ -14,7 +14,8 @@ import numpy as np
 
 from gradrank.data.stored import describe
 from gradrank.evaluation.conventions import Convention
-from gradrank.evaluation.per_query import QueryValues
+from gradrank.evaluation.per_query import QueryValues, of_seeds
+from gradrank.evaluation.seeds import seeds_of
 from gradrank.report.tables.table import Table
 from gradrank.results import Method, Results, StudyFolder
 
@@ -76,7 +77,7 @@ class Inputs:
         convention: str | Convention,
         split: str = "test",
     ) -> QueryValues:
-        """Any metric under any convention, from the stored scores of every fold; nothing is retrained.
+        """Any metric under any convention, from the stored scores of every fold and seed; nothing is retrained.
 
         split: `train`, `vali` or `test`. Raises GradrankError where a fold is missing or its scores do not fit.
         """
@@ -84,19 +85,27 @@ class Inputs:
         from gradrank.evaluation.metrics import compute
         from gradrank.evaluation.score_files import read_scores
 
-        collection = self.data / dataset
-        found: dict[str, list] = {metric: [] for metric in metrics}
-        folds, qids = [], []
-        for number, parts in enumerate(describe(collection)["folds"], start=1):
-            judged = read_judgements(collection, parts[split])
-            scores = read_scores(self.method(dataset, model).fold(number).scores_path, judged, split)
-            values = compute(metrics, scores, judged.labels, judged.offsets, convention, ids=judged.docids)
-            for metric in metrics:
-                found[metric].append(values[metric])
-            folds.append(np.full(len(judged.qids), number))
-            qids.append(judged.qids)
-        joined = {metric: np.concatenate(values) for metric, values in found.items()}
-        return QueryValues(np.concatenate(folds), np.concatenate(qids), joined)
+        collection, method = self.data / dataset, self.method(dataset, model)
+        parts = [read_judgements(collection, own[split]) for own in describe(collection)["folds"]]
+
+        def measured(seed: int | None) -> dict[str, np.ndarray]:
+            paths = [method.fold(number, seed).scores_path for number in range(1, len(parts) + 1)]
+            values = [
+                compute(
+                    metrics,
+                    read_scores(path, judged, split),
+                    judged.labels,
+                    judged.offsets,
+                    convention,
+                    ids=judged.docids,
+                )
+                for path, judged in zip(paths, parts, strict=True)
+            ]
+            return {metric: np.concatenate([own[metric] for own in values]) for metric in metrics}
+
+        folds = np.repeat(np.arange(1, len(parts) + 1), [len(judged.qids) for judged in parts])
+        qids = np.concatenate([judged.qids for judged in parts])
+        return of_seeds(folds, qids, [measured(seed) for seed in (None, *seeds_of(method)[1:])])
 
     def method(self, dataset: str, model: str) -> Method:
         return Results(self.results).dataset(dataset).method(model)

@@ -7,6 +7,7 @@ import numpy as np
 from gradrank.data.stored import describe
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
+from gradrank.evaluation.seeds import timings
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.kit.comparison import level, levels
 from gradrank.studies.kit.study import Inputs, Section
@@ -173,7 +174,7 @@ def _times(inputs: Inputs, dataset: str, own: Mapping[str, Sequence[Training]]) 
     """Table 6: what 100 epochs take, whatever validation says of them."""
     ours = {}
     for method, (first, *_) in own.items():
-        cost = Cost.of(inputs.method(dataset, method).timings())
+        cost = Cost.of(timings(inputs.method(dataset, method)))
         epochs = np.mean([step["epochs"] for step in first.kept])
         ours[method] = 100 * cost.mean_fit_seconds / epochs if cost else np.nan
     linear = "table4_linear_prank"

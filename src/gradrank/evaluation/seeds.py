@@ -1,0 +1,39 @@
+"""Which trained folds a method's values are of: those of every seed that it was measured with.
+
+Folds of seeds that are no longer asked for may lie beside them.
+"""
+
+from gradrank.results import Fold, Method
+
+SEED = "seed"  # the column of per_query.parquet, where a method was measured with several
+
+
+def seeds_of(method: Method) -> list[int]:
+    """The seeds, the one of fold<k>/ first, where they are several; else none."""
+    import polars as pl
+
+    if not method.evaluated:
+        return []
+    table = pl.scan_parquet(method.per_query_path)
+    if SEED not in table.collect_schema().names():
+        return []
+    return table.select(pl.col(SEED).unique(maintain_order=True)).collect()[SEED].to_list()
+
+
+def measured_folds(method: Method) -> list[Fold]:
+    """The finished ones, by number and seed."""
+    further = seeds_of(method)[1:]
+    return [fold for fold in method.folds() if fold.seed is None or fold.seed in further]
+
+
+def folds_by_seed(method: Method) -> dict[int | None, list[Fold]]:
+    """The same by seed, the first one's, which lie in fold<k>/ itself, under None."""
+    found: dict[int | None, list[Fold]] = {}
+    for fold in measured_folds(method):
+        found.setdefault(fold.seed, []).append(fold)
+    return found
+
+
+def timings(method: Method) -> list[dict[str, float]]:
+    """timing.json of each of them that has one."""
+    return [fold.timing() for fold in measured_folds(method) if fold.timing_path.is_file()]
