@@ -26,6 +26,17 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker(pytest.mark.xdist_group(group))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slurm's tests first: most of their time they wait, and everything else goes on beside them."""
+    items.sort(key=lambda item: "test_slurm.py" not in item.nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """A process more than there are processors, for the same reason."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory) -> Callable[[str, Callable[[Path], object]], Path]:
     """`shared(name, make)`: a folder that `make` filled, once for all of pytest-xdist's processes."""
