@@ -6,20 +6,18 @@ from gradrank.pipeline.params import load
 
 
 def test_studies_are_targets_that_train_their_models_and_end_in_the_report(project):
-    for name in ("ranknet2005", "arsm", "term_report"):
-        jobs = project.planned(name)
-        settings = load(project.root / "params.yaml").study_settings(name)
+    params = load(project.root / "params.yaml")
+    planned = {name: project.planned(name) for name in ("ranknet2005", "arsm", "term_report")}
+    for name, jobs in planned.items():
+        settings = params.study_settings(name)
         trained = {(dataset, model) for rule, dataset, model in jobs if rule == "train"}
         assert trained == {
             (dataset, model) for dataset in settings["datasets"] for model in settings["models"]
         }
         assert [jobs[rule, None, None] for rule in ("study", "study_provenance", "report")] == [1, 1, 1]
         assert jobs["summary", "mq2007", None] == 0, "its data sets' other models are not its business"
-
-
-def test_each_draw_is_a_job(project):
-    settings = load(project.root / "params.yaml").study_settings("ranknet2005")
-    assert project.planned("ranknet2005")["study_job", None, None] == 2 * settings["artificial"]["draws"]
+    draws = params.study_settings("ranknet2005")["artificial"]["draws"]
+    assert planned["ranknet2005"]["study_job", None, None] == 2 * draws, "each draw is a job"
 
 
 def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
