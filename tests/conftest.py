@@ -26,6 +26,17 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker(pytest.mark.xdist_group(group))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slurm's tests first: most of their time they wait, and everything else goes on beside them."""
+    items.sort(key=lambda item: "test_slurm.py" not in item.nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """A process more than there are processors, for the same reason."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory) -> Callable[[str, Callable[[Path], object]], Path]:
     """`shared(name, make)`: a folder that `make` filled, once for all of pytest-xdist's processes."""
@@ -97,3 +108,44 @@ def mq2007(mirror, shared) -> Path:
 def ohsumed(mirror, shared) -> Path:
     """OHSUMED as a stored collection, and the text under ../raw/ohsumed; not to be changed."""
     return _parsed("ohsumed", mirror, shared)
+
+
+@pytest.fixture(scope="session")
+def on_test_part(shared) -> Callable[[str, Path, int], dict[str, float]]:
+    """`on_test_part(model, stored, fold)`: NDCG@10 and MAP (letor4) of a model trained as a study trains it.
+
+    With its defaults and seed 2005, once for all tests.
+    """
+    from gradrank.data.collection import Collection
+    from gradrank.data.stored import describe
+    from gradrank.files import read_json, write_json
+    from gradrank.learning.model import get_model
+    from gradrank.learning.seeds import job_seed
+    from gradrank.learning.selection import measure
+
+    def measured(model: str, stored: Path, fold: int) -> dict[str, float]:
+        meta, cls = describe(stored), get_model(model)
+
+        def make(folder: Path) -> None:
+            parts = meta["folds"][fold - 1]
+            train, vali, test = (Collection.read(stored, parts[split]) for split in ("train", "vali", "test"))
+            seed = job_seed(2005, meta["dataset"], model, fold)
+            fitted = cls.fit(train, vali, cls.Params(), seed, lambda step, **values: None)
+            scores = fitted.score(test.features, test.offsets)
+            found = {name: measure(name, scores, test.labels, test.offsets) for name in ("ndcg@10", "map")}
+            write_json(folder / "found.json", found)
+
+        return read_json(shared(f"{meta['dataset']} {model} fold{fold}", make) / "found.json")
+
+    return measured
+
+
+@pytest.fixture(scope="session")
+def five_fold(on_test_part) -> Callable[[str, Path], tuple[float, float]]:
+    """`five_fold(model, stored)`: the means over the five test parts of NDCG@10 and MAP."""
+
+    def means(model: str, stored: Path) -> tuple[float, float]:
+        found = [on_test_part(model, stored, fold) for fold in range(1, 6)]
+        return sum(each["ndcg@10"] for each in found) / 5, sum(each["map"] for each in found) / 5
+
+    return means

@@ -63,6 +63,11 @@ def main() -> int:
             compiled.PACKAGE, campaign.folder / "gradrank", ignore=shutil.ignore_patterns("__pycache__")
         )
     )
+    # What this code has been compiled to stays so; what is edited is compiled anew.
+    kept = campaign.folder / "cache" / f"gradrank-{compiled.digest()}"
+    kept.mkdir(parents=True)
+    for path in compiled.folder().glob("*.code"):
+        shutil.copy2(path, kept)
     calls = sorted({(caller, module, name) for (caller, _), (module, name) in calls_across_files()})
     campaign.draw.shuffle(calls)
     for caller, module, name in calls[: campaign.number]:

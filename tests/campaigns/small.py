@@ -21,15 +21,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/workflow")]
 
+from conftest import CAMPAIGN_RUN as RUN  # noqa: E402
 from conftest import Project  # noqa: E402
 
-DATASET = "synthetic_net"
-RUN = {
-    "run": {"datasets": [DATASET], "models": ["single_feature", "ranksvm"]},
-    "datasets": {DATASET: {"queries": 10, "documents": 10}},
-    "models": {"ranksvm": {"C": [0.01, 1.0]}},
-    "studies": {"ranknet2005": {"reduced": None}, "pair_targets": {"reduced": None}},
-}
+(DATASET,) = RUN["run"]["datasets"]
 
 
 class Campaign:
@@ -70,7 +65,7 @@ class Campaign:
         root.mkdir(parents=True, exist_ok=True)
         made = Project.copy(root)
         made.params(**RUN)
-        made.snakemake("--cores", "2")
+        made.snakemake("--cores", "2", cold=True)
         return made
 
     def copy(self, project: Project) -> Project:

@@ -14,7 +14,6 @@ from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.published import by_fold
 from gradrank.learning.model import get_model
 from gradrank.learning.seeds import job_seed
-from gradrank.learning.selection import measure
 from gradrank.pipeline.params import load
 from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC
 
@@ -28,22 +27,6 @@ METHODS = {
 WITHIN = 0.012
 # Burges et al. 2005, Table 4, test.
 TABLE_4 = {"table4_one_layer": 0.477, "table4_oap_bpm": 0.454, "table4_linear_prank": 0.412}
-
-
-@pytest.fixture(scope="module")
-def fold1(mq2007: Path):
-    """NDCG@10 and MAP on the test part of a model trained with its defaults and seed 2005."""
-    meta = describe(mq2007)
-    parts = meta["folds"][0]
-    train, vali, test = (Collection.read(mq2007, parts[split]) for split in ("train", "vali", "test"))
-
-    def trained(model: str) -> dict[str, float]:
-        cls, seed = get_model(model), job_seed(2005, meta["dataset"], model, 1)
-        fitted = cls.fit(train, vali, cls.Params(), seed, lambda step, **values: None)
-        scores = fitted.score(test.features, test.offsets)
-        return {name: measure(name, scores, test.labels, test.offsets) for name in ("ndcg@10", "map")}
-
-    return trained
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +48,8 @@ def table4(mq2007: Path):
 
 
 @pytest.mark.parametrize("model", METHODS)
-def test_the_official_values_of_the_fold(fold1, model):
-    found = fold1(model)
-    for metric, value in found.items():
+def test_the_official_values_of_the_fold(mq2007, on_test_part, model):
+    for metric, value in on_test_part(model, mq2007, 1).items():
         if official := by_fold("mq2007", METHODS[model], metric):
             assert value == pytest.approx(official[1], abs=WITHIN)
 

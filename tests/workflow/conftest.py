@@ -7,16 +7,19 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import warm
 import yaml
 
 # A test run in the background ignores Ctrl-C, and so would every run that it starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[2]
+COLD = {"GRADRANK_CPU", "PYTHONPATH"}  # what is read as Python starts, or as numpy is imported
 SMALL_RUN = {
     "run": {
         "datasets": ["synthetic_net", "synthetic_poly"],
@@ -27,6 +30,12 @@ SMALL_RUN = {
         "synthetic_poly": {"queries": 10, "documents": 10},
     },
     "models": {"lambdamart": {"rounds": 5}},
+    "studies": {"ranknet2005": {"reduced": None}, "pair_targets": {"reduced": None}},
+}
+CAMPAIGN_RUN = {
+    "run": {"datasets": ["synthetic_net"], "models": ["single_feature", "ranksvm"]},
+    "datasets": {"synthetic_net": {"queries": 10, "documents": 10}},
+    "models": {"ranksvm": {"C": [0.01, 1.0]}},
     "studies": {"ranknet2005": {"reduced": None}, "pair_targets": {"reduced": None}},
 }
 
@@ -58,11 +67,16 @@ class Project:
     def env(self) -> dict[str, str]:
         return os.environ | {"PYTHONPATH": str(self.root / "src")} | self.environment
 
-    def snakemake(self, *arguments: str, ok: bool = True) -> str:
-        """Run Snakemake here; its whole output. The test fails unless it succeeds (with ok=False: fails)."""
-        done = subprocess.run(
-            self.command(*arguments), cwd=self.root, env=self.env(), text=True, capture_output=True
-        )
+    def snakemake(self, *arguments: str, ok: bool = True, cold: bool = False) -> str:
+        """Run Snakemake here; its whole output. The test fails unless it succeeds (with ok=False: fails).
+
+        cold: in processes of its own from their start on, as a user has it, and as `start` has it.
+        """
+        if cold or COLD & self.environment.keys():
+            command = self.command(*arguments)
+            done = subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True)
+        else:
+            done = warm.run("snakemake", arguments, self.root, self.env() | warm.jobs())
         output = done.stdout + done.stderr
         assert (done.returncode == 0) == ok, output
         return output
@@ -79,14 +93,21 @@ class Project:
             **(unheard | popen),
         )
 
+    def ask(self, *arguments: str) -> subprocess.CompletedProcess:
+        """A command of this checkout, `gradrank ...`, that has ended."""
+        return warm.run("gradrank", arguments, self.root, self.env())
+
     def gradrank(self, *arguments: str) -> str:
         """What a command of this checkout prints, whatever it thinks of it."""
-        command = [sys.executable, "-m", "gradrank", *arguments]
-        return subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True).stdout
+        return self.ask(*arguments).stdout
 
     def planned(self, *targets: str) -> Counter:
         """What a call would run, by a dry run: {(rule, data set, model): jobs}."""
-        output = self.snakemake("--cores", "2", "--dry-run", *targets)
+        return self.listed(self.snakemake("--cores", "2", "--dry-run", *targets))
+
+    @staticmethod
+    def listed(output: str) -> Counter:
+        """The jobs that a dry run's output names."""
         jobs = Counter()
         for block in re.split(r"\n *(?=(?:local)?rule \w+:)", output)[1:]:  # a group's jobs are indented
             rule = re.match(r"(?:local)?rule (\w+):", block).group(1)
@@ -94,7 +115,7 @@ class Project:
             jobs[rule, found.get("dataset"), found.get("model")] += 1
         return jobs
 
-    def results(self) -> dict[str, bytes]:
+    def results(self, below: str = "results") -> dict[str, bytes]:
         """Everything that must not differ between two runs: summaries, scores and models, by path."""
         kept = (
             "summary.json",
@@ -106,7 +127,7 @@ class Project:
         )
         return {
             str(path.relative_to(self.root)): path.read_bytes()
-            for path in sorted((self.root / "results").rglob("*"))
+            for path in sorted((self.root / below).rglob("*"))
             if path.is_file() and (path.name in kept or "model" in path.parts)
         }
 
@@ -119,13 +140,41 @@ def _merge(old: dict, new: dict) -> dict:
     return merged
 
 
-@pytest.fixture
-def project(tmp_path) -> Project:
-    """A fresh checkout with a small run."""
-    (tmp_path / "my checkout").mkdir()
-    fresh = Project.copy(tmp_path / "my checkout")
-    fresh.params(**SMALL_RUN)
+# As `gradrank track` makes a store, which takes as long as ten jobs.
+MAKE_STORE = (
+    "import sys, pathlib, gradrank.pipeline.mlflow_store as own; own._create(pathlib.Path(sys.argv[1]))"
+)
+
+
+@pytest.fixture(scope="session")
+def store(shared) -> Path:
+    """An MLflow store that has its tables and no run; not to be changed."""
+
+    def make(folder: Path) -> None:
+        command = [sys.executable, "-c", MAKE_STORE, str(folder / "mlflow.db")]
+        subprocess.run(command, env=os.environ | {"DO_NOT_TRACK": "true"}, check=True)
+
+    return shared("store", make) / "mlflow.db"
+
+
+@pytest.fixture(scope="session")
+def checkout(store) -> Callable[..., Project]:
+    """`checkout(root, run)`: a fresh checkout with a small run, in that folder, and with a store."""
+
+    def fresh(root: Path, run: dict = SMALL_RUN) -> Project:
+        root.mkdir(parents=True)
+        project = Project.copy(root)
+        project.params(**run)
+        shutil.copy(store, root)
+        return project
+
     return fresh
+
+
+@pytest.fixture
+def project(checkout, tmp_path) -> Project:
+    """A fresh checkout with a small run."""
+    return checkout(tmp_path / "my checkout")
 
 
 @pytest.fixture(scope="session")
@@ -137,7 +186,7 @@ def finished(shared) -> Project:
 def _finish(root: Path) -> None:
     done = Project.copy(root)
     done.params(**SMALL_RUN)
-    done.snakemake("--cores", "2")
+    done.snakemake("--cores", "2", cold=True)
 
 
 @pytest.fixture

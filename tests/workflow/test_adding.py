@@ -68,7 +68,7 @@ def test_a_model_is_one_file(rerun):
     )
     rerun.params(run={"models": ["lambdamart", "mine", "ranknet_linear", "single_feature"]})
     assert retrained(rerun.planned()) == {"mine"}
-    rerun.snakemake("--cores", "2")
+    rerun.snakemake("--cores", "2", "synthetic_net")
     assert ">mine<" in shown(rerun)
 
 
@@ -80,7 +80,7 @@ def test_a_metric_and_a_convention_are_a_definition_each(rerun):
     conventions.write_text(before + CONVENTION + end + after)
     rerun.params(evaluation={"metrics": ["ndcg@10", "map", "misses@3"], "conventions": ["letor4", "mine"]})
     assert not retrained(rerun.planned())
-    rerun.snakemake("--cores", "2")
+    rerun.snakemake("--cores", "2", "synthetic_net")
     assert "Misses@3" in shown(rerun) and "A query without relevant documents scores .5." in shown(rerun)
 
 
@@ -89,6 +89,7 @@ def test_a_data_set_is_one_entry_of_the_catalogue(rerun, tmp_path, monkeypatch):
     catalogue.write_text(f"{catalogue.read_text()}\n{yaml.safe_dump(DATA_SET)}")
     shutil.copytree(rerun.root / "data/raw/synthetic_net", tmp_path / "mirror/mine")
     monkeypatch.setenv("GRADRANK_MIRROR", str(tmp_path / "mirror"))
+    rerun.params(run={"models": ["single_feature"]})
     rerun.snakemake("--cores", "2", "mine")
     assert "A collection of mine" in shown(rerun)
 

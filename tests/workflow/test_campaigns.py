@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from conftest import CAMPAIGN_RUN
+
 CAMPAIGNS = Path(__file__).parents[1] / "campaigns"
 ALONE = {
     "lines": 2000,
@@ -20,6 +22,16 @@ ALONE = {
 ON_A_RUN = {"damage": 1, "failing_writes": 2, "kills": 1, "together": 1}
 FOR_PEOPLE = {"kills_slurm", "retrain"}  # which take a cluster, or hours
 HELPERS = {"small", "traps"}
+# Each script's --help, in one process.
+USAGES = """
+import runpy, sys
+for path in sys.argv[1:]:
+    sys.argv = [path, "--help"]
+    try:
+        runpy.run_path(path, run_name="__main__")
+    except SystemExit as end:
+        print("exit code", end.code)
+"""
 
 
 def sample(name: str, trials: int, *more: str) -> None:
@@ -34,8 +46,10 @@ def test_a_sample_by_itself(name):
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory) -> str:
-    return str(tmp_path_factory.mktemp("campaigns") / "run")
+def run(checkout, tmp_path_factory) -> str:
+    made = checkout(tmp_path_factory.mktemp("campaigns") / "run", CAMPAIGN_RUN)
+    made.snakemake("--cores", "2")
+    return str(made.root)
 
 
 @pytest.mark.parametrize("name", ON_A_RUN)
@@ -46,6 +60,9 @@ def test_a_sample_on_a_finished_run(name, run):
 def test_every_campaign_is_sampled_and_says_how_it_is_called():
     scripts = [path for path in sorted(CAMPAIGNS.glob("*.py")) if path.stem not in HELPERS]
     assert {path.stem for path in scripts} == {*ALONE, *ON_A_RUN} | FOR_PEOPLE
+    command = [sys.executable, "-c", USAGES, *map(str, scripts)]
+    usages = subprocess.run(command, cwd=CAMPAIGNS, text=True, capture_output=True)
+    assert usages.returncode == 0, usages.stderr
     for path in scripts:
-        usage = subprocess.run([sys.executable, str(path), "--help"], text=True, capture_output=True)
-        assert usage.returncode == 0 and f"python tests/campaigns/{path.name}" in usage.stdout, usage.stderr
+        assert f"python tests/campaigns/{path.name}" in usages.stdout
+    assert usages.stdout.count("exit code 0\n") == len(scripts)

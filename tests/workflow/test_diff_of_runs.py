@@ -1,15 +1,12 @@
 """`gradrank diff` on what the real workflow leaves: a changed parameter, and MLflow's record of the same study."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 
 def diff(project, a, b) -> dict:
-    command = [sys.executable, "-m", "gradrank", "diff", str(a), str(b), "--json"]
-    done = subprocess.run(command, cwd=project.root, env=project.env(), text=True, capture_output=True)
+    done = project.ask("diff", str(a), str(b), "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+import warm
 import yaml
 
 from conftest import ROOT, Project
@@ -33,9 +34,8 @@ class Repository(Project):
     """A checkout under Git and DVC, with an environment of its own."""
 
     def env(self) -> dict[str, str]:
-        return super().env() | {
-            "PATH": f"{BINARIES}{os.pathsep}{os.environ['PATH']}"
-        }  # the queue calls `dvc`
+        path = f"{BINARIES}{os.pathsep}{os.environ['PATH']}"  # the queue calls `dvc`
+        return super().env() | warm.jobs() | {"PATH": path}
 
     def run(self, *command: str) -> str:
         done = subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True)
@@ -71,11 +71,12 @@ class Repository(Project):
 
 
 @pytest.fixture(scope="module")
-def reproduced(tmp_path_factory) -> Repository:
+def reproduced(store, tmp_path_factory) -> Repository:
     """A repository after its first `dvc repro`, committed, with a remote; not to be changed."""
     root = tmp_path_factory.mktemp("dvc") / "my checkout"
     root.mkdir()
     Project.copy(root).params(**RUN)
+    shutil.copy(store, root)
     repository = Repository(root)
     repository.give_environment()
     for name in (".gitignore", ".dvcignore", "workflow/dvc-run.sh"):
@@ -111,7 +112,7 @@ def from_scratch(tmp_path_factory) -> dict:
     project = Project.copy(root)
     project.params(**RUN)
     project.params(models={"lambdamart": {"learning_rate": 0.5}})
-    project.snakemake("--cores", "2")
+    project.snakemake("--cores", "2", SUMMARY)
     return json.loads((root / SUMMARY).read_text())
 
 
@@ -206,8 +207,9 @@ def test_an_experiment_in_one_copy_has_the_numbers_of_a_run_from_scratch(reposit
 
 def test_killed_experiment_is_completed_by_the_same_command(repository, from_scratch):
     command = [str(BINARIES / "dvc"), "exp", "run", "--set-param", f"{RATE}=0.5"]
+    cold = {name: value for name, value in repository.env().items() if name not in warm.jobs()}
     run = subprocess.Popen(
-        command, cwd=repository.root, env=repository.env(), stdout=subprocess.DEVNULL, start_new_session=True
+        command, cwd=repository.root, env=cold, stdout=subprocess.DEVNULL, start_new_session=True
     )
     spec, before = repository.root / "results/synthetic_net/lambdamart", time.time()
     while not any(path.stat().st_mtime > before for path in spec.glob("fold*/spec.json")):

@@ -1,10 +1,12 @@
 """A user's own data: three lines in params.yaml, whatever the layout."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from conftest import Project
 from gradrank.data.layout import ROTATION
 from gradrank.data.synthetic import generate
 
@@ -50,52 +52,66 @@ def table(parts: list[str], folder: Path) -> Path:
     return folder / "all.csv"
 
 
-DECLARED = {table: {"query": "who asked", "label": "clicks", "ignore": ["url"]}}
+# The name of each layout's data set, what params.yaml says of it beside its path, and its folds.
+LAYOUTS = {
+    "five_folds": (five_folds, {}, 5),
+    "one_fold": (one_fold, {}, 1),
+    "svmlight_file": (svmlight_file, {}, 5),
+    "table": (table, {"query": "who asked", "label": "clicks", "ignore": ["url"]}, 5),
+}
 
 
-@pytest.mark.parametrize(
-    ("layout", "folds"), [(five_folds, 5), (one_fold, 1), (svmlight_file, 5), (table, 5)]
-)
-def test_own_data_run_through_the_whole_chain(project, tmp_path, layout, folds):
-    generate("net", 10, 8, 3, tmp_path / "text")
-    parts = [(tmp_path / f"text/S{part}.txt").read_text() for part in range(1, 6)]
-    path = layout(parts, tmp_path / "my own data")
-    settings = {"path": str(path)} | DECLARED.get(layout, {})
-    project.params(datasets={"my_data": settings}, run={"models": ["single_feature"]})
-    project.snakemake("--cores", "2", "my_data")
-    meta = json.loads((project.root / "data/parquet/my_data/collection.json").read_text())
-    assert len(meta["folds"]) == folds
-    assert meta["queries"] == (6 if layout is one_fold else 10)
-    summary = json.loads((project.root / "results/my_data/summary.json").read_text())
+@pytest.fixture(scope="module")
+def made(checkout, tmp_path_factory) -> tuple[Project, str]:
+    """A checkout with the results of one model on own data of every layout, and what that run said."""
+    base = tmp_path_factory.mktemp("own")
+    generate("net", 10, 8, 3, base / "text")
+    parts = [(base / f"text/S{part}.txt").read_text() for part in range(1, 6)]
+    datasets = {
+        name: {"path": str(write(parts, base / f"my own {name}"))} | declared
+        for name, (write, declared, _) in LAYOUTS.items()
+    }
+    project = checkout(base / "my checkout")
+    project.params(datasets=datasets, run={"models": ["single_feature"]})
+    return project, project.snakemake("--cores", "2", *LAYOUTS)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_own_data_run_through_the_whole_chain(made, name):
+    project, _ = made
+    meta = json.loads((project.root / f"data/parquet/{name}/collection.json").read_text())
+    assert len(meta["folds"]) == LAYOUTS[name][-1]
+    assert meta["queries"] == (6 if name == "one_fold" else 10)
+    summary = json.loads((project.root / f"results/{name}/summary.json").read_text())
     assert 0 < summary["single_feature"]["map"] <= 1
-    assert "my_data" in (project.root / "results/report.html").read_text()
-    assert "Nothing to be done" in project.snakemake("--cores", "2", "my_data")
+    assert name in (project.root / "results/report.html").read_text()
 
 
-def test_zeros_of_short_lists_are_warned_of_until_the_data_set_names_its_convention(project, tmp_path):
-    generate("net", 10, 8, 3, tmp_path / "text")
-    parts = [(tmp_path / f"text/S{part}.txt").read_text() for part in range(1, 6)]
-    path = one_fold(parts, tmp_path / "my own data")
-    project.params(datasets={"my_data": {"path": str(path)}}, run={"models": ["single_feature"]})
-    page, summary = (project.root / "results/my_data" / name for name in ("summary.md", "summary.json"))
-    output = project.snakemake("--cores", "2", "my_data")
+def test_a_second_run_on_own_data_does_nothing(made):
+    assert "Nothing to be done" in made[0].snakemake("--cores", "2", *LAYOUTS)
+
+
+def test_zeros_of_short_lists_are_warned_of_until_the_data_set_names_its_convention(made, tmp_path):
+    project, output = Project(shutil.copytree(made[0].root, tmp_path / "my checkout")), made[1]
+    page, summary = (project.root / "results/one_fold" / name for name in ("summary.md", "summary.json"))
     assert json.loads(summary.read_text())["single_feature"]["ndcg@10"] == 0
     said = "under `letor4` a query with fewer than k documents has 0"
-    assert said in output and said in page.read_text()
+    own = output[output.index("\none_fold: NDCG@10 under letor4") :].lstrip().partition("\n\n")[0]
+    assert said in own and said in page.read_text()
     assert 'class="notice warning"' in (project.root / "results/report.html").read_text()
 
-    project.params(datasets={"my_data": {"convention": "standard"}})
-    jobs = project.planned("my_data")
-    assert {rule for rule, *_ in jobs} == {"summary", "provenance", "report", "track", "my_data"}
-    output = project.snakemake("--cores", "2", "my_data")
-    assert "my_data: NDCG@10 under standard" in output and "WARNING" not in output
+    project.params(datasets={"one_fold": {"convention": "standard"}})
+    jobs = project.planned("one_fold")
+    assert {rule for rule, *_ in jobs} == {"summary", "provenance", "report", "track", "one_fold"}
+    output = project.snakemake("--cores", "2", "one_fold")
+    assert "one_fold: NDCG@10 under standard" in output and "WARNING" not in output
     assert json.loads(summary.read_text())["single_feature"]["ndcg@10"] > 0
     assert "under the `standard` convention" in page.read_text() and "Warning" not in page.read_text()
-    record = json.loads((project.root / "results/my_data/provenance.json").read_text())
+    record = json.loads((project.root / "results/one_fold/provenance.json").read_text())
     assert record["params"]["evaluation"]["convention"] == "standard"
-    assert "DIFFERS  my_data" not in project.gradrank("verify")
+    assert "DIFFERS  one_fold" not in project.gradrank("verify")
     sides = json.loads(project.gradrank("diff", "results", "results", "--json"))
-    assert sides["a"]["conventions"]["my_data"] == "standard"
+    assert sides["a"]["conventions"]["one_fold"] == "standard"
 
 
 def test_a_convention_that_is_not_measured_is_refused(project, tmp_path):
@@ -123,8 +139,8 @@ def test_damaged_line_is_named_and_nothing_is_trained(project, tmp_path):
     assert not (project.root / "results/my_data").exists()
 
 
-def test_a_part_that_is_damaged_or_gone_is_made_again_and_nothing_is_trained_again(project, tmp_path):
-    project.snakemake("--cores", "2", "synthetic_net")
+def test_a_part_that_is_damaged_or_gone_is_made_again_and_nothing_is_trained_again(rerun):
+    project = rerun
     before, part = project.results(), project.root / "data/parquet/synthetic_net/part3.parquet"
     specs = {path: path.stat().st_mtime_ns for path in project.root.glob("results/*/*/fold*/spec.json")}
     content = part.read_bytes()

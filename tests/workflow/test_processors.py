@@ -60,11 +60,11 @@ def test_results_made_natively_are_refused_where_pinned_ones_are_expected(rerun)
     shutil.rmtree(method / "fold1")
     (method / "per_query.parquet").unlink()
     rerun.environment["GRADRANK_CPU"] = "native"
-    rerun.snakemake("--cores", "2", "synthetic_net", "--forcerun", "provenance")
+    call = ("--cores", "2", "results/synthetic_net/provenance.json", "--forcerun", "provenance")
+    rerun.snakemake(*call)
     del rerun.environment["GRADRANK_CPU"]
-    command = [sys.executable, "-m", "gradrank", "verify"]
-    done = subprocess.run(command, cwd=rerun.root, env=rerun.env(), text=True, capture_output=True)
+    done = rerun.ask("verify")
     assert done.returncode == 1
     assert "DIFFERS  synthetic_net: instruction set: made with native" in done.stdout
-    refused = rerun.snakemake("--cores", "2", "synthetic_net", "--forcerun", "provenance", ok=False)
+    refused = rerun.snakemake(*call, ok=False)
     assert "single_feature/fold1/spec.json: made with native, here it is x86-64-v3; delete" in refused

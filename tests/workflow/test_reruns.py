@@ -40,10 +40,9 @@ def test_hyper_parameter_reruns_its_model_alone(rerun):
 def test_model_source_reruns_its_model_alone(rerun):
     source = rerun.root / "src/gradrank/models/lambdamart.py"
     source.write_text(source.read_text() + "# edited\n")
-    assert rerun.planned() == retraining("lambdamart")
-    assert re.search(
-        r"Params have changed.* before: 'code=\w+' now: 'code=\w+'", rerun.snakemake("--dry-run")
-    )
+    output = rerun.snakemake("--cores", "2", "--dry-run")
+    assert rerun.listed(output) == retraining("lambdamart")
+    assert re.search(r"Params have changed.* before: 'code=\w+' now: 'code=\w+'", output)
     assert "src/gradrank/models/lambdamart.py: changed, concerns train lambdamart" in rerun.gradrank("verify")
 
 
@@ -89,6 +88,6 @@ def test_real_data_sets_are_targets_with_five_folds(project):
 
 def test_stages_are_targets(project):
     assert {rule for rule, _, _ in project.planned("data")} == {"data", "generate", "parse", "pairs"}
-    assert ("report", None, None) in project.planned("report")
-    assert ("track", None, None) not in project.planned("report")
+    jobs = project.planned("report")
+    assert ("report", None, None) in jobs and ("track", None, None) not in jobs
     assert ("report", None, None) in project.planned("track"), "MLflow keeps its figures"

@@ -6,32 +6,29 @@ from gradrank.pipeline.params import load
 
 
 def test_studies_are_targets_that_train_their_models_and_end_in_the_report(project):
-    for name in ("ranknet2005", "arsm", "term_report", "average_precision"):
-        jobs = project.planned(name)
-        settings = load(project.root / "params.yaml").study_settings(name)
+    params = load(project.root / "params.yaml")
+    planned = {
+        name: project.planned(name) for name in ("ranknet2005", "arsm", "term_report", "average_precision")
+    }
+    for name, jobs in planned.items():
+        settings = params.study_settings(name)
         trained = {(dataset, model) for rule, dataset, model in jobs if rule == "train"}
         assert trained == {
             (dataset, model) for dataset in settings["datasets"] for model in settings["models"]
         }
         assert [jobs[rule, None, None] for rule in ("study", "study_provenance", "report")] == [1, 1, 1]
         assert jobs["summary", "mq2007", None] == 0, "its data sets' other models are not its business"
-
-
-def test_each_draw_and_each_further_training_is_a_job(project):
-    params = load(project.root / "params.yaml")
     settings, fewer = params.study_settings("ranknet2005"), params.studies["ranknet2005"].fewer
     trainings = len(settings["models"]) * (settings["seeds"] - 1)
     trainings += len(fewer.methods) * len(fewer.queries) * fewer.seeds
-    planned = project.planned("ranknet2005")
-    assert planned["study_job", None, None] == 2 * settings["artificial"]["draws"] + trainings
-    assert planned["parse", "mq2007", None] == 1, "their collection"
-
-
-def test_a_job_that_names_a_data_set_waits_for_it(project):
-    assert project.planned("arsm")["study_job", None, None] == 1
-    params = load(project.root / "params.yaml")
-    assert params.study_jobs("arsm")["ranksvm-ohsumed"]["dataset"] == "ohsumed"
+    jobs = planned["ranknet2005"]["study_job", None, None]
+    assert jobs == 2 * settings["artificial"]["draws"] + trainings, (
+        "each draw and each further training is a job"
+    )
+    assert planned["ranknet2005"]["parse", "mq2007", None] == 1, "their collection"
+    assert planned["arsm"]["study_job", None, None] == 1
     target = "results/studies/arsm/jobs/ranksvm-ohsumed.json"
+    assert params.study_jobs("arsm")["ranksvm-ohsumed"]["dataset"] == "ohsumed"
     assert {(rule, dataset) for rule, dataset, _ in project.planned(target)} >= {("parse", "ohsumed")}
 
 

@@ -1,8 +1,6 @@
 """The track job on a finished study: a server that is down fails this job alone."""
 
 import socket
-import subprocess
-import sys
 
 
 def test_server_down_fails_the_track_job_alone(rerun):
@@ -21,7 +19,6 @@ def test_server_down_fails_the_track_job_alone(rerun):
     rerun.environment = {}
     # Everything else is finished, kept and consistent.
     assert (rerun.root / "results/synthetic_net/summary.json").read_bytes() != before
-    verify = [sys.executable, "-m", "gradrank", "verify"]
-    checked = subprocess.run(verify, cwd=rerun.root, env=rerun.env(), text=True, capture_output=True)
+    checked = rerun.ask("verify")
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert rerun.planned() == {("track", None, None): 1, ("all", None, None): 1}
