@@ -6,6 +6,7 @@ compiled code, which it sees nothing of: lines.py and hostile.py try them.
 """
 
 import os
+import signal
 import sys
 import time
 
@@ -33,13 +34,16 @@ def main() -> int:
         campaign.counts["files"] += 1
         params.judge(campaign, path, "bytes_changed", None, text)
         if time.monotonic() > until:
-            code = campaign.end()
-            sys.stdout.flush()
-            os._exit(code)  # the fuzzer has no end of its own
+            end()
 
-    atheris.Setup(
-        [sys.argv[0], str(known), f"-seed={campaign.seed + 1}", "-max_len=9000", "-verbosity=0"], once
-    )
+    def end(*_: object) -> None:
+        code = campaign.end()
+        sys.stdout.flush()
+        os._exit(code)  # the fuzzer has no end of its own
+
+    signal.signal(signal.SIGTERM, end)
+    options = (f"-seed={campaign.seed + 1}", "-max_len=9000", "-verbosity=0", f"-artifact_prefix={known}/")
+    atheris.Setup([sys.argv[0], str(known), *options], once)
     atheris.Fuzz()
     return 0
 
