@@ -21,6 +21,7 @@ DATA, PAIRS, RESULTS = f"data/parquet/{DATASET}", f"data/pairs/{DATASET}", f"res
 MEASURES = ("--seed", "2005", "--conventions", "letor4,letor3,standard,lightgbm,ranklib")
 REASON = re.compile(r"space|input/output|i/o", re.IGNORECASE)
 NAMED = re.compile(r"gradrank: error: .*((data|results|mirror|.snakemake)/|mlflow.db)")
+TIMED = ("results/tracked.json", "data/raw/mq2007/fetched.json", "results/tuned/seconds.parquet")
 # What is removed first so that nobody takes for whole what is being replaced; the same command makes it again.
 GOES_FIRST = ("spec.json", "collection.json", "pairs.json")
 
@@ -111,8 +112,8 @@ def prepared(campaign: Campaign, finished: Project, name: str) -> Project:
 
 
 def left_out(place: str) -> bool:
-    """What holds the numbers of MLflow's runs, or times."""
-    return place in ("results/tracked.json", "data/raw/mq2007/fetched.json", "results/tuned/seconds.parquet")
+    """What holds the numbers of MLflow's runs, or times; and trials that the next call goes on from."""
+    return place in TIMED or ".unfinished." in place
 
 
 def undisturbed(
