@@ -38,6 +38,11 @@ for name, text in texts.items():
 GRADES = "import numpy as np\nscores, labels = np.array([3.0, 1.0, 2.0]), np.array([0, 2, 1], np.int32)\n"
 PROGRAMS = {  # what runs the callers of a module
     "gradrank.data.scan": LETOR,
+    "gradrank.learning.arsm_gradient": f"{GRADES}from gradrank.learning.arsm_gradient import arsm_gradient\n"
+    "from gradrank.learning.level_measure import measure_of\n"
+    "offsets, rng = np.array([0, 3]), np.random.default_rng(1)\n"
+    "print(*arsm_gradient(rng.normal(size=(3, 4)), rng.exponential(size=(3, 4)), offsets, \n"
+    "    measure_of('ndcg@10', labels, offsets)))",
     "gradrank.learning.fusing": f"{GRADES}from gradrank.learning.fusing import reciprocal_rank\n"
     "print(reciprocal_rank(scores, np.array([0, 3]), 0.0))",
     "gradrank.learning.losses.lambdarank": f"{GRADES}from gradrank.learning.losses.lambdarank import ndcg_swap\n"

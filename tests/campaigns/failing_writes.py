@@ -21,6 +21,7 @@ DATA, PAIRS, RESULTS = f"data/parquet/{DATASET}", f"data/pairs/{DATASET}", f"res
 MEASURES = ("--seed", "2005", "--conventions", "letor4,letor3,standard,lightgbm,ranklib")
 REASON = re.compile(r"space|input/output|i/o", re.IGNORECASE)
 NAMED = re.compile(r"gradrank: error: .*((data|results|mirror|.snakemake)/|mlflow.db)")
+TIMED = ("results/tracked.json", "data/raw/mq2007/fetched.json", "results/tuned/seconds.parquet")
 # What is removed first so that nobody takes for whole what is being replaced; the same command makes it again.
 GOES_FIRST = ("spec.json", "collection.json", "pairs.json")
 
@@ -48,6 +49,7 @@ def commands(project: Project) -> dict[str, list[str]]:
         "pairs": ["pairs", "--data", DATA, "--out", PAIRS],
         "train": ["train", "--model", "ranksvm", *given, *fold, "--pairs", PAIRS, "--out", f"{main}/fold1"],
         "train lambdamart": ["train", "--model", "lambdamart", *trees],
+        "tune": ["tune", "--model", "regression", *fold, "--trials", "3", "--out", "results/tuned"],
         "evaluate-folds": ["evaluate-folds", main, "--model", "ranksvm", *given, "--data", DATA, *MEASURES, *metrics],
         "summary": ["summary", RESULTS, "--models", "ranksvm,single_feature", "--convention", "letor4", "--data", DATA],
         "provenance": ["provenance", DATASET, "--params", json.dumps(record["params"]), "--results", "results"],
@@ -72,15 +74,18 @@ def main() -> int:
     subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", library, SOURCE, "-ldl"], check=True)
     finished = campaign.finished()
     known = commands(finished)
-    known = {name: known[name] for name in campaign.draw.sample(sorted(known), len(known))}
-    clean: dict[str, tuple[int, dict[str, bytes]]] = {}
-    for trial in range(campaign.number):
-        name = list(known)[trial % len(known)]
-        if name not in clean:
-            clean[name] = undisturbed(campaign, finished, library, name, known[name])
+    tried = campaign.draw.sample(sorted(known), min(len(known), campaign.number))
+    clean = {name: undisturbed(campaign, finished, library, name, known[name]) for name in tried}
+    trials = [
+        (name, number, error)
+        for name, (calls, _) in clean.items()
+        for number in range(1, calls + 1)
+        for error in (errno.ENOSPC, errno.EIO)
+    ]
+    campaign.counts["that could fail"] = len(trials)
+    campaign.draw.shuffle(trials)
+    for name, number, error in trials[: campaign.number]:
         calls, expected = clean[name]
-        number = campaign.draw.randrange(1, calls + 1)
-        error = campaign.draw.choice((errno.ENOSPC, errno.EIO))
         copy = prepared(campaign, finished, name)
         before = state(copy)
         code, told, what = failing(campaign, copy, library, known[name], number, error)
@@ -107,8 +112,8 @@ def prepared(campaign: Campaign, finished: Project, name: str) -> Project:
 
 
 def left_out(place: str) -> bool:
-    """What holds the numbers of MLflow's runs, or times."""
-    return place in ("results/tracked.json", "data/raw/mq2007/fetched.json")
+    """What holds the numbers of MLflow's runs, or times; and trials that the next call goes on from."""
+    return place in TIMED or ".unfinished." in place
 
 
 def undisturbed(

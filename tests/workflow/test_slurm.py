@@ -6,12 +6,14 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from slurm_cluster import NODES, Cluster, missing
 from slurm_runs import MODELS, SLURM, STALL, Disturbed, Rerun, succeeded
 
 from conftest import Project
+from gradrank.pipeline.snapshot import record
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -186,6 +188,25 @@ def test_killed_snakemake_started_again_runs_no_job_twice_at_once(cluster, finis
     (_, ended), *later = cluster.accounted(run.project.root, "Start", "End")
     assert bool(later) == (again == SLURM)
     assert all(started >= ended for started, _ in later)
+    assert run.project.results() == finished.results()
+
+
+def test_job_that_ended_unheard_of_is_no_result_without_a_record(cluster, finished, rerun_of):
+    run = rerun_of("single_feature")
+    made = [*run.targets, *(f"results/synthetic_net/single_feature/fold{fold}/model" for fold in range(1, 6))]
+    records = [run.project.root / record(Path(path)) for path in made]
+    for path in records:
+        path.unlink()
+    happening = run.fault("single_feature-fold4", STALL)
+    snakemake = run.start()
+    cluster.wait_for(happening.exists, "training")
+    snakemake.send_signal(signal.SIGSTOP)
+    run.go_on()
+    cluster.wait_for(lambda: not cluster.jobs(), "the job to end")
+    snakemake.kill()
+    snakemake.communicate()
+    succeeded(run.start())
+    assert all(path.is_file() for path in records)
     assert run.project.results() == finished.results()
 
 

@@ -25,6 +25,7 @@ from gradrank.pipeline.disk import check_space
 from gradrank.pipeline.slurm_jobs import (
     cancel_left_over,
     cancel_whole_run,
+    leave_marks,
     see_cancelled_jobs,
     submitted_before,
 )
@@ -82,6 +83,10 @@ def say_if_full():
 onerror:
     say_if_full()
     remember()
+
+
+if not workflow.is_main_process:
+    leave_marks()
 
 
 # Not at a dry run, and before any job starts. A cancelled job takes what its group had made with it, which this run

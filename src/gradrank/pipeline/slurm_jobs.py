@@ -79,6 +79,17 @@ def cancel_whole_run() -> None:
     plugin.Executor.cancel_jobs = cancel_jobs
 
 
+def leave_marks() -> None:
+    """Let the Snakemake of a cluster's job, for the rest of its process, leave each file marked as unfinished.
+
+    It would take the marks away when the job ends, and the run's Snakemake records how the files were made only when it
+    hears of that: killed between the two, it left files that passed for finished, and of which nothing is known.
+    """
+    from snakemake.persistence.file import FilePersistence
+
+    FilePersistence._unmark_incomplete = lambda self, key: None
+
+
 def _left_over() -> list[str]:
     """Ids of this user's jobs that are pending, running or ending, of runs of Snakemake in this folder."""
     if not shutil.which("squeue"):
