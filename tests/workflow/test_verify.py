@@ -136,6 +136,13 @@ def test_hand_edited_score_is_not_taken_over_and_the_next_call_mends_it(finished
     verify(rerun, ok=True)
 
 
+def test_a_file_asked_for_by_its_path_brings_what_it_was_made_of(finished, rerun):
+    edited_score(rerun.root)
+    shutil.rmtree(rerun.root / NET / "lambdamart/fold1")
+    rerun.snakemake("--cores", "2", f"{NET}/summary.json")
+    assert rerun.results() == finished.results()
+
+
 def test_hand_edited_score_is_found_beside_a_change_of_another_model(rerun):
     edited_score(rerun.root)
     rerun.params(models={"lambdamart": {"rounds": 6}})

@@ -298,12 +298,21 @@ def recorded(datasets, studies):
     for settings in map(params.study_settings, studies):
         for dataset in settings.get("datasets", ()):
             made_of.setdefault(dataset, set()).update(settings["models"])
-    gone = (
-        path
-        for dataset, names in made_of.items()
-        for path in gaps(Results(), dataset, {name: seeds_of(name) for name in names}, folds(dataset))
-    )
+    gone = chain.from_iterable(gone_of(dataset, names) for dataset, names in made_of.items())
     return [*records(datasets, studies), *gone]
+
+
+def gone_of(dataset, names):
+    """What methods once had on a data set and have no more."""
+    return gaps(Results(), dataset, {name: seeds_of(name) for name in names}, folds(dataset))
+
+
+def gone_below(files):
+    """The same of files that are asked for by their paths: a data set's, of all its methods, or a method's."""
+    for path in map(Path, files):
+        root, dataset, *own = (*path.parts, "")
+        if root == "results" and dataset in DATASETS and len(own) in (2, 3):
+            yield from gone_of(dataset, MODELS if len(own) == 2 else {own[0]} & set(MODELS))
 
 
 def records(datasets, studies):
@@ -393,6 +402,8 @@ def before_planning():
         raise WorkflowError(str(error)) from None
     if holds_folder:
         mending.begin(workflow, concerned())
+    if not mending.files:
+        workflow.dag_settings.targets = targets().union(gone_below(targets()))
 
 
 if workflow.is_main_process:
