@@ -22,8 +22,8 @@ def test_killed_in_training_then_the_same_command_completes(finished, project):
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     assert not (project.root / "results/report.html").exists()
-    left = project.root / f"data/parquet/synthetic_net/.part1.parquet.{run.pid}.partial"
-    left.touch()  # of a job that has nothing more to do
+    left = project.root / f"results/.report.html.{run.pid}.partial"
+    left.touch()
     project.snakemake("--cores", "2")
     assert project.results() == finished.results()
     assert not [path for place in ("data", "results") for path in (project.root / place).rglob(".*.partial")]
