@@ -31,7 +31,7 @@ from gradrank.pipeline.slurm_jobs import (
 )
 from gradrank.pipeline.code_closure import code, digest, stage_files
 from gradrank.pipeline.gaps import forget_damaged, gaps
-from gradrank.pipeline.folder_lock import clear_stale_locks
+from gradrank.pipeline.folder_lock import clear_partials, clear_stale_locks
 from gradrank.pipeline.mending import Mending, before_execution
 from gradrank.results import Results
 from gradrank.pipeline.targets import answer_unknown_targets
@@ -116,6 +116,7 @@ onstart:
         if cancelled:
             print("Cancelled Slurm jobs of an earlier run in this folder:", *cancelled, file=sys.stderr)
             begin_again()
+        clear_partials()
 
 
 def begin_again():

@@ -7,11 +7,14 @@ whoever does not, that a run is alive.
 
 import fcntl
 import os
+import re
+import shutil
 import socket
 import time
 from pathlib import Path
 from typing import TextIO
 
+PARTIAL = re.compile(r"\..+\.(\d+)\.partial")  # as files.atomic calls what a process is writing
 _held: list[TextIO] = []  # open for the life of the process
 
 
@@ -32,6 +35,29 @@ def clear_stale_locks(state: Path = Path(".snakemake")) -> bool:
     _held.append(lock)
     for stale in state.glob("locks/*.lock"):
         stale.unlink()
+    return True
+
+
+def clear_partials() -> None:
+    """Remove what killed processes of this folder's runs were writing, not what a live one is.
+
+    To be called by a run that holds the folder alone, when no other machine works for it any more. A folder that is
+    a link may be another run's as well.
+    """
+    own = (Path(place) for place in ("data", "results") if not Path(place).is_symlink())
+    for path in [path for place in own for path in place.rglob(".*.partial")]:
+        writer = PARTIAL.fullmatch(path.name)
+        if writer and not _alive(int(writer[1])):
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # another user's
+        return True
     return True
 
 

@@ -1,9 +1,10 @@
+import os
 import subprocess
 import sys
 
 from snakemake import exceptions
 
-from gradrank.pipeline.folder_lock import clear_stale_locks
+from gradrank.pipeline.folder_lock import clear_partials, clear_stale_locks
 
 HOLDER = "from gradrank.pipeline.folder_lock import *; print(clear_stale_locks(), flush=True); input()"
 
@@ -29,3 +30,25 @@ def test_live_run_keeps_its_locks_and_a_killed_one_loses_them(tmp_path, monkeypa
     holder.wait()
     assert clear_stale_locks(state)
     assert not (state / "locks/0.output.lock").exists()
+
+
+def test_what_a_dead_process_was_writing_goes_and_what_a_live_one_writes_stays(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    dead = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], stdout=subprocess.PIPE, check=True
+    )
+    killed, live = (f".part1.parquet.{number}.partial" for number in (int(dead.stdout), os.getpid()))
+    for place in ("data/parquet/x", "results/x/model", "elsewhere"):
+        (tmp_path / place).mkdir(parents=True)
+        for name in (killed, live, "part1.parquet", ".partial", ".a.partial"):
+            (tmp_path / place / name).touch()
+    fold = tmp_path / "results/x/model" / killed.replace("part1.parquet", "fold1")
+    fold.mkdir()
+    (fold / "scores.parquet").touch()
+    clear_partials()
+    gone = {"data/parquet/x", "results/x/model"}
+    for place in (*gone, "elsewhere"):
+        left = {path.name for path in (tmp_path / place).iterdir()}
+        assert left == {live, "part1.parquet", ".partial", ".a.partial"} | (
+            {killed} if place not in gone else set()
+        )
