@@ -29,8 +29,9 @@ rule long:
 
 rule made:
     output: "made.txt"
-    shell: "cp -r .snakemake seen; echo 1 >{{output}}"
-"""
+    shell: "for wait in $(seq 100); do find .snakemake/incomplete -type f | grep -q . && break; sleep .1; done; "
+        "cp -r .snakemake seen; echo 1 >{{output}}"
+"""  # a job may begin before Snakemake has marked its file
 
 
 @pytest.fixture(scope="module")
