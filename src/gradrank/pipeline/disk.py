@@ -20,7 +20,9 @@ FAILS = re.compile(r"input/output error|\(os error 5\)|disk i/o error", re.IGNOR
 UNSAID = re.compile(
     r"cannot write binary data|transport error", re.IGNORECASE
 )  # LightGBM's; Polars' of page headers
-PARTIAL = re.compile(r"\.([^/]+?)(\.\d+)?\.partial$")  # as files.atomic calls what is to become a file
+PARTIAL = re.compile(
+    r"\.([^/]+?)(?:\.(\d+))?\.partial$"
+)  # as files.atomic calls what is to become a file, by whom
 LEAST = 1 << 20  # bytes: a run that has less left writes no score file and no log any more
 AGAIN = "then run the same command again: what was finished is kept"
 ADVICE = f"free some space there, {AGAIN}"

@@ -7,14 +7,14 @@ whoever does not, that a run is alive.
 
 import fcntl
 import os
-import re
 import shutil
 import socket
 import time
 from pathlib import Path
 from typing import TextIO
 
-PARTIAL = re.compile(r"\..+\.(\d+)\.partial")  # as files.atomic calls what a process is writing
+from gradrank.pipeline.disk import PARTIAL
+
 _held: list[TextIO] = []  # open for the life of the process
 
 
@@ -47,7 +47,7 @@ def clear_partials() -> None:
     own = (Path(place) for place in ("data", "results") if not Path(place).is_symlink())
     for path in [path for place in own for path in place.rglob(".*.partial")]:
         writer = PARTIAL.fullmatch(path.name)
-        if writer and not _alive(int(writer[1])):
+        if writer and writer[2] and not _alive(int(writer[2])):
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
