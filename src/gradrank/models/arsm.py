@@ -6,7 +6,7 @@ The measure needs no derivative: ARSM estimates the gradient of its expectation 
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
+from gradrank.learning.space import Choice, LogUniform
 from gradrank.learning.torch_net import rows_of
 from gradrank.learning.training_part import with_grades_to_order
 
@@ -86,6 +87,23 @@ class ARSM(NetRanker):
 
     Params = ARSMParams
     summary = "ARSM-L2R: a tanh net trained on NDCG itself by the ARSM gradient (Dadaneh et al. 2020)"
+    space: ClassVar = {
+        "learning_rate": LogUniform(1e-4, 1e-2, "from the paper's to ten times Adam's default"),
+        "entropy": Choice((0.0, 0.1, 0.3, 1.0), "none as in the paper, and what does not drown the measure"),
+        "levels": Choice((5, 10, 20, 40), "around the paper's 20; the paper: more levels than grades help"),
+        "hidden": Choice((100, 500), "the paper's, and a fifth"),
+        "combination": Choice(("level", "square", "upper_half"), "the paper's, and others of the same p_c"),
+    }
+    # The paper's, but for its 2,000 epochs, which are a budget that no other method here is given.
+    published: ClassVar = {
+        "learning_rate": 1e-4,
+        "discount": "standard",
+        "entropy": 0.0,
+        "draws": 1,
+        "averaged": 0.0,
+        "least_steps": 1,
+        "epochs": 300,
+    }
 
     def __init__(self, net: "Net", combination: str = "level") -> None:
         super().__init__(net)

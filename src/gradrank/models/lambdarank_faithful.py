@@ -1,11 +1,12 @@
 """LambdaRank trained as in its paper (Burges, Ragno & Le 2006): a step a query, tanh units, no Adam."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 from gradrank.data.collection import Collection
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
+from gradrank.learning.space import Choice, LogUniform
 from gradrank.learning.training_part import with_grades_to_order
 
 
@@ -33,6 +34,10 @@ class LambdaRankFaithfulParams(ModelParams):
 class LambdaRankFaithful(NetRanker):
     Params = LambdaRankFaithfulParams
     summary = "LambdaRank by plain gradient descent, a step a query (Burges, Ragno & Le 2006)"
+    space: ClassVar = {
+        "hidden": Choice((0, 10, 30), "the paper's two nets, and a wider one"),
+        "learning_rate": LogUniform(1e-5, 0.1, "two decades about the paper's on either side"),
+    }
 
     @classmethod
     def fit(

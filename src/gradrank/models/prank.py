@@ -11,7 +11,7 @@ which a real collection makes tens of thousands: exact, and a document costs O(d
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from gradrank.files import atomic
 from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, Model, ModelParams, param, register
 from gradrank.learning.selection import CRITERION
+from gradrank.learning.space import LogUniform
 from gradrank.learning.training_part import with_grades_to_order
 
 
@@ -121,6 +122,7 @@ class PRankQuadratic(PRank):
 class PRankKernel(PRank):
     Params = PRankKernelParams
     summary = "PRank with a polynomial kernel of degree 2 (Crammer & Singer 2002)"
+    space: ClassVar = {"coef0": LogUniform(0.01, 100.0, "two decades about the paper's on either side")}
 
     @staticmethod
     def squared_scale(features: int, params: PRankKernelParams) -> np.ndarray:

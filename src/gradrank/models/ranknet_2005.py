@@ -6,13 +6,19 @@ fast; but where a query has thousands of pairs, as in OHSUMED, so long a step ov
 Whether equal grades are pairs of target 1/2, as section 5 tries, the pairs' stage says (`pairs.ties`).
 """
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import ClassVar, Literal, Self
 
 from gradrank.data.collection import Collection
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
+from gradrank.learning.space import Choice, Dimension, LogUniform
 from gradrank.learning.training_part import with_pairs_to_order
+
+RATE: Mapping[str, Dimension] = {
+    "learning_rate": LogUniform(1e-5, 0.1, "two decades about the paper's on either side")
+}
 
 
 class RankNet2005Params(ModelParams):
@@ -39,6 +45,7 @@ class RankNet2005Linear(NetRanker):
     Params = RankNet2005Params
     summary = "Linear RankNet, trained as in its paper (Burges et al. 2005)"
     needs_pairs = True
+    space: ClassVar = RATE
 
     @classmethod
     def fit(
@@ -59,3 +66,6 @@ class RankNet2005Linear(NetRanker):
 class RankNet2005TwoLayer(RankNet2005Linear):
     Params = RankNet2005TwoLayerParams
     summary = "Two-layer RankNet of 10 tanh units, trained as in its paper (Burges et al. 2005)"
+    space: ClassVar = RATE | {
+        "hidden": Choice((5, 10, 20, 40), "half the paper's units to four times as many")
+    }

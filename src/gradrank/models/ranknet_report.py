@@ -8,10 +8,10 @@ A document's score is the sum of its row in the query's n x n matrix of P, so it
 document, (g(x) - g(-x)) / 2 on standardised x. Row sums of a siamese net sort documents as f does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import PositiveInt
@@ -23,10 +23,18 @@ from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, ModelParams, param, register
 from gradrank.learning.net_ranker import NetRanker
 from gradrank.learning.selection import CRITERION
+from gradrank.learning.space import Choice, Dimension, LogUniform
 from gradrank.learning.training_part import with_pairs_to_order
 
 if TYPE_CHECKING:
     from gradrank.learning.nets import Net
+
+
+SPACE: Mapping[str, Dimension] = {
+    "learning_rate": LogUniform(1e-4, 1e-2, "a decade about Adam's default on either side"),
+    "hidden": Choice(((32, 16), (64, 32), (128, 64)), "the report's layers, half and twice as wide"),
+    "scoring": Choice(("row_sums", "plain"), "the report's, and the net's own output"),
+}
 
 
 class RankNetReportParams(ModelParams):
@@ -64,6 +72,7 @@ class RankNetReport(NetRanker):
     Params = RankNetReportParams
     summary = "RankNet of the term report: 64-32 ReLU net on pair differences, sorted by row sums"
     needs_pairs = True
+    space: ClassVar = SPACE
 
     def __init__(self, net: "Net", reading: str, scoring: str = "row_sums") -> None:
         super().__init__(net)
@@ -137,3 +146,4 @@ class RankNetReport(NetRanker):
 class RankNetReportL2(RankNetReport):
     Params = RankNetReportL2Params
     summary = "RankNet of the term report, with L2: 64-32 ReLU net on pair differences, sorted by row sums"
+    space: ClassVar = SPACE | {"l2": LogUniform(1e-5, 0.1, "from next to none to ten times the report's")}

@@ -12,6 +12,7 @@ from gradrank.learning.best_of import Candidate, best_of
 from gradrank.learning.model import Callback, param, register
 from gradrank.learning.net_params import ScorerParams
 from gradrank.learning.net_ranker import NetRanker
+from gradrank.learning.neural import LIBRARY, NET
 from gradrank.learning.selection import CRITERION
 from gradrank.learning.torch_net import untrained
 from gradrank.learning.training_part import with_grades_to_order
@@ -66,6 +67,8 @@ def rank_targets(scores: np.ndarray, labels: np.ndarray, lists: np.ndarray) -> n
 @register("rankprop")
 class RankProp(NetRanker):
     Params = RankPropParams
+    space = NET
+    published = LIBRARY
     summary = (
         "RankProp: a net regressed on ranks that it orders itself among equal grades (Caruana et al. 1996)"
     )
