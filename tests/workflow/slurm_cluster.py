@@ -236,6 +236,14 @@ class Cluster:
         self.slurm("scontrol", "update", f"nodename={name}", "state=resume", check=False)
         self.wait_for(lambda: self.node_states()[name] in ("idle", "mix", "alloc"), f"{name} to be up")
 
+    def clear(self) -> None:
+        """All nodes are up, and no job is left."""
+        if self.jobs():
+            self.slurm("scancel", "--user=root")
+        for node in NODES:
+            self.bring_up(node)
+        self.wait_for(lambda: not self.jobs(), "the jobs to end", seconds=60)
+
     def stop(self) -> None:
         """End the daemons and every process of their jobs, whatever state they are in."""
         with suppress(AssertionError, OSError, subprocess.TimeoutExpired, TimeoutError):

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from slurm_cluster import NODES, Cluster
+from slurm_cluster import Cluster
 
 from conftest import SMALL_RUN, Project
 
@@ -43,6 +43,7 @@ class Rerun:
         self.faults = root / "faults"
         self.faults.mkdir()
         (self.faults / "sitecustomize.py").write_text(SITECUSTOMIZE)
+        self.started = []
         self.project = Project(root, cluster.env | {"PYTHONPATH": f"{self.faults}:{root / 'src'}"})
         self.targets = [f"results/synthetic_net/{model}/per_query.parquet" for model in models]
         for model in models:
@@ -59,7 +60,14 @@ class Rerun:
         (self.faults / "go on").touch()
 
     def start(self, *options: str) -> subprocess.Popen:
-        return self.project.start(*self.targets, *SLURM, *options, stdout=subprocess.PIPE)
+        self.started.append(self.project.start(*self.targets, *SLURM, *options, stdout=subprocess.PIPE))
+        return self.started[-1]
+
+    def stop(self) -> None:
+        """Every Snakemake of this run has ended; its jobs may go on."""
+        for snakemake in self.started:
+            snakemake.kill()
+            snakemake.wait()
 
 
 def succeeded(run: subprocess.Popen) -> str:
@@ -90,8 +98,6 @@ class Disturbed:
         run.go_on()
         succeeded(snakemake)
         self.drained = cluster.node_states()[self.nodes["drained"]]
-        for node in NODES:
-            cluster.bring_up(node)
 
     def starts(self, fault: str) -> list[tuple[str, ...]]:
         """How each start of the job on the node of this fault ended, and where."""

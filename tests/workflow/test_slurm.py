@@ -44,17 +44,28 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def rerun_of(cluster, finished, tmp_path_factory) -> Iterator[Callable[..., Rerun]]:
-    runs = []
+def runs() -> list[Rerun]:
+    """Those that the present test made."""
+    return []
 
+
+@pytest.fixture(scope="module")
+def rerun_of(cluster, finished, runs, tmp_path_factory) -> Callable[..., Rerun]:
     def make(*models: str, **fold: str) -> Rerun:
         root = tmp_path_factory.mktemp("on slurm") / "my checkout"
         runs.append(Rerun(finished, cluster, root, *models, **fold))
         return runs[-1]
 
-    yield make
-    for run in runs:  # whatever a failed test left waiting
-        run.go_on()
+    return make
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(cluster, runs: list[Rerun]) -> Iterator[None]:
+    """A test that fails half-way leaves its own run undone, and no job, to the next test's run."""
+    yield
+    while runs:
+        runs.pop().stop()
+    cluster.clear()
 
 
 def waits(run: subprocess.Popen, seconds: float) -> None:
@@ -95,7 +106,9 @@ def test_cancelled_job_and_those_over_memory_and_time_start_again(cluster, finis
         if model == "lambdamart":
             cluster.slurm("scancel", job)
         else:
-            cluster.slurm("scontrol", "update", f"jobid={job}", "EndTime=now")
+            cluster.slurm(
+                "scontrol", "update", f"jobid={job}", "EndTime=now+10"
+            )  # one that has passed is refused
     output = succeeded(snakemake)
     for model, cause in CAUSES.items():  # the message names the group, and shows its log
         assert f"Error in group synthetic_net.{model}\n" in output
