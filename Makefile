@@ -4,8 +4,11 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 READY := .venv/.ready
 
 .PHONY: reproduce test lint format bench readme lock versions
+# DVC's cache takes what has the bytes that dvc.lock names; without --force nothing else.
 reproduce: $(READY)
 	.venv/bin/snakemake --cores $(CORES)
+	@.venv/bin/dvc commit --quiet dvc.yaml </dev/null 2>/dev/null || \
+		echo "Not all of it is what dvc.lock names: .venv/bin/dvc status dvc.yaml says what is not."
 	@echo "The report: $(CURDIR)/results/report.html"
 
 # Groups of tests go to a process as tests/conftest.py says, the long ones first.

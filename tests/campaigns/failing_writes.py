@@ -8,6 +8,7 @@ what failed and where, without a traceback; and once more without a failure it m
 
 import errno
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 from small import DATASET, Campaign, Project, command, state, unlike
 
 SOURCE = Path(__file__).with_name("failing.c")
+CONTEST = {"datasets": [DATASET], "methods": ["regression"], "trials": 2, "tuners": 1, "seeds": 1}
 DATA, PAIRS, RESULTS = f"data/parquet/{DATASET}", f"data/pairs/{DATASET}", f"results/{DATASET}"
 MEASURES = ("--seed", "2005", "--conventions", "letor4,letor3,standard,lightgbm,ranklib")
 REASON = re.compile(r"space|input/output|i/o", re.IGNORECASE)
@@ -62,6 +64,33 @@ def commands(project: Project) -> dict[str, list[str]]:
         "restore": ["restore"],
         "predict": ["predict", "--model", f"{main}/fold1", *ranked],
         "export": ["export", main, "--data", DATA, "--out", "results/exported"],
+    } | contest_commands(project)  # fmt: skip
+
+
+def contest_commands(project: Project) -> dict[str, list[str]]:
+    """What a contest's workflow calls from `tune` on, and a study's."""
+    folder = "results/studies/contest"
+    tuned = f"{folder}/tuning/{DATASET}/regression"
+    record = json.loads((project.root / folder / "provenance.json").read_text())
+    (method,) = CONTEST["methods"]
+    told, seeds, own = ["--convention", "letor4"], ["--seeds", "1"], ["--contest", folder]
+    settings = ["--settings", json.dumps(record["params"]["settings"])]
+    targets = [
+        "--settings",
+        '{"draws": 1, "sizes": [20]}',
+        "--out",
+        "results/studies/pair_targets/jobs/targets.json",
+    ]
+    return {
+        "select": ["select", f"{tuned}/fold1"],
+        "freeze": ["freeze", "results/frozen/fold1", *(f"{tuned}/fold{fold}" for fold in range(1, 6))],
+        "choices": ["choices", "--datasets", DATASET, "--methods", method, *own],
+        "refit": ["refit", f"{tuned}/fold1", "--data", DATA, "--fold", "1", *seeds, "--seed", "2005", *own],
+        "evaluate-refits": ["evaluate-refits", method, "--data", DATA, *seeds, *told, *own],
+        "score-trials": ["score-trials", method, "--data", DATA, *told, *own],
+        "study": ["study", "contest", *settings, "--data", "data/parquet", "--out", folder],
+        "study-job": ["study-job", "pair_targets", "targets", "--data", "data/parquet", "--seed", "1", *targets],
+        "study-provenance": ["study-provenance", "contest", "--params", json.dumps(record["params"])],
     }  # fmt: skip
 
 
@@ -72,10 +101,13 @@ def main() -> int:
         print("no C compiler (cc) here: nothing tried")
         return 0
     subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", library, SOURCE, "-ldl"], check=True)
+    os.environ["LD_PRELOAD"] = str(library)  # of the process that all commands are forked off
     finished = campaign.finished()
+    finished.params(studies={"contest": CONTEST})
+    finished.snakemake("--cores", "2", "contest")
     known = commands(finished)
     tried = campaign.draw.sample(sorted(known), min(len(known), campaign.number))
-    clean = {name: undisturbed(campaign, finished, library, name, known[name]) for name in tried}
+    clean = {name: undisturbed(campaign, finished, name, known[name]) for name in tried}
     trials = [
         (name, number, error)
         for name, (calls, _) in clean.items()
@@ -88,7 +120,7 @@ def main() -> int:
         calls, expected = clean[name]
         copy = prepared(campaign, finished, name)
         before = state(copy)
-        code, told, what = failing(campaign, copy, library, known[name], number, error)
+        code, told, what = failing(campaign, copy, known[name], number, error)
         campaign.counts[name] += 1
         label = f"{name}: {errno.errorcode[error]} at {what} {number} of {calls}"
         judge(campaign, label, before, state(copy), expected, code, told)
@@ -117,17 +149,17 @@ def left_out(place: str) -> bool:
 
 
 def undisturbed(
-    campaign: Campaign, finished: Project, library: Path, name: str, arguments: list[str]
+    campaign: Campaign, finished: Project, name: str, arguments: list[str]
 ) -> tuple[int, dict[str, bytes]]:
     """How many calls the command makes that could fail, and what it leaves."""
     copy = prepared(campaign, finished, name)
-    code, told, _ = failing(campaign, copy, library, arguments, 10**9, errno.EIO)
+    code, told, _ = failing(campaign, copy, arguments, 10**9, errno.EIO)
     assert code == 0, told
     return (campaign.folder / "count").stat().st_size, state(copy, left_out)
 
 
 def failing(
-    campaign: Campaign, copy: Project, library: Path, arguments: list[str], number: int, error: int
+    campaign: Campaign, copy: Project, arguments: list[str], number: int, error: int
 ) -> tuple[int, str, str]:
     """Run a command whose call of that number fails; what kind of call it was."""
     count, what = campaign.folder / "count", campaign.folder / "count.what"
@@ -135,7 +167,7 @@ def failing(
     what.unlink(missing_ok=True)
     settings = {"IN": copy.root, "COUNT": count, "AT": number, "WITH": error}
     named = {f"GRADRANK_FAIL_{key}": str(value) for key, value in settings.items()}
-    code, told = command(copy, *arguments, LD_PRELOAD=str(library), PYTHONDONTWRITEBYTECODE="1", **named)
+    code, told = command(copy, *arguments, PYTHONDONTWRITEBYTECODE="1", **named)
     return code, told, what.read_text() if what.exists() else "nothing"
 
 
@@ -158,7 +190,7 @@ def judge(
         path for path in before if path not in after and not path.endswith(GOES_FIRST) and not described
     ]:
         campaign.fault(f"{label}: lost: {', '.join(lost[:5])}")
-    if "Traceback" in told or code < 0:
+    if "Traceback" in told or code >= 128:
         campaign.fault(f"{label}: exit {code}: {told[-900:]!r}")
     elif code == 0 and (missing := [path for path in expected if after.get(path) != expected[path]]):
         campaign.fault(f"{label}: exit 0 without {', '.join(missing[:5])}")

@@ -10,7 +10,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,6 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/workflow")]
+
+import warm  # noqa: E402
 
 from conftest import CAMPAIGN_RUN as RUN  # noqa: E402
 from conftest import Project  # noqa: E402
@@ -78,16 +79,8 @@ class Campaign:
 
 def command(project: Project, *arguments: str, **environment: str) -> tuple[int, str]:
     """Exit code and output of `gradrank ...`, or with the first argument "snakemake" of the run."""
-    module, *rest = arguments if arguments[0] == "snakemake" else ("gradrank", *arguments)
-    done = subprocess.run(
-        [sys.executable, "-m", module, *rest],
-        cwd=project.root,
-        env=project.env() | environment,
-        text=True,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-    )
+    program, *rest = arguments if arguments[0] == "snakemake" else ("gradrank", *arguments)
+    done = warm.run(program, rest, project.root, project.env() | warm.jobs() | environment)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -141,6 +141,17 @@ def test_a_second_repro_does_nothing_and_a_value_reruns_its_model_alone(reproduc
     assert only_told(repository)
 
 
+def test_a_run_that_dvc_did_not_make_is_taken_over_where_its_bytes_are_the_locks(repository):
+    shutil.rmtree(repository.root / ".dvc/cache")
+    assert "not in cache" in repository.dvc("status", "dvc.yaml")
+    repository.dvc("commit", "dvc.yaml")  # as `make reproduce` ends
+    assert "Data and pipelines are up to date" in repository.dvc("status", "dvc.yaml")
+    path = repository.root / "results/methods.csv"
+    path.write_text(path.read_text().replace(".", ".1", 1))
+    with pytest.raises(AssertionError, match="unable to commit changed stage: 'run'"):
+        repository.dvc("commit", "dvc.yaml")
+
+
 def test_pulled_after_a_wipe_nothing_is_done_again(reproduced, repository):
     repository.dvc("push")
     for name in ("data", "results", ".dvc/cache"):

@@ -56,7 +56,7 @@ def run(
 
 def _text(stream: IO[bytes]) -> str:
     stream.seek(0)
-    return stream.read().decode()
+    return stream.read().decode(errors="replace")
 
 
 @cache
