@@ -122,7 +122,7 @@ def test_a_damaged_part_is_refused_by_name_with_the_remedy(stored, tmp_path, kin
     with pytest.raises(
         GradrankError, match=r"part3\.parquet: not the file that .* delete it, then the same command"
     ):
-        Collection.read(stored, [1, 2, 3], tmp_path / "p")
+        assert Collection.read(stored, [1, 2, 3], tmp_path / "p").pairs
     assert Collection.read(stored, [1, 2], tmp_path / "p").pairs
 
 
@@ -130,7 +130,7 @@ def test_pairs_of_other_rows_are_refused(stored, tmp_path):
     write_pairs(stored, tmp_path / "p")
     frame = pl.read_parquet(stored / "part1.parquet").with_columns(label=pl.lit(1, pl.Int16))
     other = store(tmp_path / "other", {1: frame})
-    with pytest.raises(GradrankError, match=r"part1\.parquet: pairs of other rows than those of .*other"):
+    with pytest.raises(GradrankError, match=r"pairs of other rows in part 1 than those of .*other"):
         Collection.read(other, [1], tmp_path / "p")
 
 
