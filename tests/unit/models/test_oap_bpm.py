@@ -146,7 +146,7 @@ def test_the_mean_ranks_noisy_data_better_than_one_prank():
 
 
 def test_mq2007_ranks_oap_bpm_no_lower_than_prank(mq2007):
-    """The 2005 paper's Table 4 has it .042 NDCG@15 higher; here they are close, and PRank's MAP moves by .01 with its seed.
+    """The 2005 paper's Table 4 has it .042 NDCG@15 higher; here they are close. A seed moves PRank by .01.
 
     Means over three seeds of the average precision on the five test parts; the study has the paper's own measure.
     """
