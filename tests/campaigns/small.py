@@ -10,6 +10,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -79,8 +80,14 @@ class Campaign:
 
 def command(project: Project, *arguments: str, **environment: str) -> tuple[int, str]:
     """Exit code and output of `gradrank ...`, or with the first argument "snakemake" of the run."""
-    program, *rest = arguments if arguments[0] == "snakemake" else ("gradrank", *arguments)
-    done = warm.run(program, rest, project.root, project.env() | warm.jobs() | environment)
+    env = project.env() | environment
+    if arguments[0] == "snakemake":  # of which campaigns kill processes, or look for those that live
+        called = [sys.executable, "-m", *arguments]
+        done = subprocess.run(
+            called, cwd=project.root, env=env, text=True, errors="replace", capture_output=True
+        )
+    else:
+        done = warm.run("gradrank", arguments, project.root, env)
     return done.returncode, done.stdout + done.stderr
 
 

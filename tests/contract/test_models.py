@@ -144,7 +144,8 @@ def test_another_seed_gives_other_scores_where_the_model_says_so(cls):
         part.features[:] = np.round(part.features, 1)
     train, vali, test = parts
     one, other = (score(fit(cls, train, vali, seed=seed), test) for seed in (1, 2))
-    assert np.array_equal(one, other) != cls.uses_seed(quick(cls))
+    differs = not np.array_equal(one, other)
+    assert differs == cls.uses_seed(quick(cls)), f"uses_seed(params) of {cls.__name__} should say {differs}"
 
 
 @every_model
