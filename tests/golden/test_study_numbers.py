@@ -16,7 +16,8 @@ SIZES = (100, 500, 2500, 12500)
 # Burges et al. 2005, Table 4, the worst first.
 IN_THE_ORDER_OF_2005 = ("Quad PRank", "Linear PRank", "OAP-BPM", "RankProp", "One layer net", "Two layer net")
 # The first falls from validation to test there, where its weights are nearly half as many as the documents (see the
-# page's table of fewer queries); the others stand in the paper's order here, by less than queries and seeds move them.
+# page's table of fewer queries). The others are level: queries and seeds move them by more than what lies between them,
+# and what the second layer adds is lost in training or in the data (the page's table of other trainings).
 OTHERWISE = {
     ("Quad PRank", "Linear PRank"): REVERSED,
     ("Quad PRank", "OAP-BPM"): LEVEL,
@@ -107,10 +108,11 @@ def test_the_order_of_the_2005_paper(numbers, pair):
     assert row["verdict"] == OTHERWISE.get(pair, AS_PUBLISHED), "take it in, or out, with what explains it"
 
 
-def test_the_order_of_the_means_is_the_papers_but_for_the_two_pranks(numbers):
+def test_the_order_of_the_means_is_the_papers_but_for_the_two_pranks_and_two_level_nets(numbers):
     means = {row["method"]: row["ours"] for row in numbers["tables45_mq2007"] if row["split"] == "test"}
-    quad, linear, *rest = IN_THE_ORDER_OF_2005
-    assert sorted(means, key=means.__getitem__) == [linear, quad, *rest]
+    quad, linear, *others, one, two = IN_THE_ORDER_OF_2005
+    assert sorted(means, key=means.__getitem__)[:4] == [linear, quad, *others]
+    assert means[two] - means[one] == pytest.approx(0.0, abs=0.002)
 
 
 def test_the_nets_training_ndcg_and_epochs_are_near_the_papers(numbers):
@@ -130,14 +132,20 @@ def test_hidden_units_are_in_use(numbers):
 
 
 def test_the_order_of_the_pranks_is_that_of_weights_and_documents(numbers):
-    """Quadratic PRank falls below the linear one where it has as many weights a document as the paper's, .42."""
+    """Quadratic PRank falls below the linear one where its weights a document come near the paper's, .42.
+
+    By less than 30 or 100 queries and three seeds can tell for certain, but with every seed; with all queries, above.
+    """
     rows = [row for row in numbers["fewer_mq2007"] if row["worse"] == "Quad PRank"]
-    many = [row for row in rows if row["weights"] > 0.42]
-    assert many and all(row["low"] > 0 and row["difference"] < 0.05 for row in many)
+    many = [row for row in rows if row["weights"] > 0.2]
+    assert len(many) == 2 and all(0.005 < row["difference"] < 0.02 for row in many)
+    assert {row["seeds"] for row in many} == {"3 of 3"} and all(row["low"] > -0.002 for row in many)
     assert rows[-1]["queries"] == "all" and rows[-1]["high"] < 0
 
 
-def test_a_smaller_rate_sets_the_two_layer_net_above(numbers):
-    """By half of the paper's .011; at the paper's rate a step a query is too long for the second layer."""
-    (row,) = (row for row in numbers["nets_mq2007"] if row["model"] == "two_layer_slower")
-    assert 0 < row["low"] < row["difference"] < 0.011
+def test_shorter_steps_set_the_two_layer_net_above(numbers):
+    """On validation by .002 to .004, on test by less; a step a query at the paper's rate is too long for two layers."""
+    rows = {row["model"]: row for row in numbers["nets_mq2007"]}
+    assert -0.006 < rows["table4_two_layer"]["vali_gap"] < -0.001
+    for shorter in ("two_layer_slower", "two_layer_by_pair"):
+        assert 0.001 < rows[shorter]["vali_gap"] < 0.006 and 0 < rows[shorter]["difference"] < 0.011
