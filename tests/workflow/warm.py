@@ -16,6 +16,7 @@ from typing import IO
 from warm_call import call
 
 HERE = Path(__file__).parent
+TRAINS = ("train", "tune", "refit", "study-job")
 # What a training job has imported is in its specification: of these, all of them.
 TRAINING = ("numpy", "polars", "pydantic", "typer")
 REST = (
@@ -32,7 +33,7 @@ REST = (
 FUNCTION = """
 gradrank() {{
     case "$1" in
-        train | tune | refit | study-job) {python} {training} gradrank "$@" ;;
+        {trains}) {python} {training} gradrank "$@" ;;
         *) {python} {rest} gradrank "$@" ;;
     esac
 }}
@@ -50,7 +51,8 @@ def run(
     """`snakemake ...` or `gradrank ...` in that folder: its exit code, and what it printed as text."""
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
         descriptors = (0, printed.fileno(), errors.fileno())
-        code = call(str(_folder() / "rest"), program, arguments, str(folder), environment, descriptors)
+        place = _folder() / ("training" if program == "gradrank" and arguments[0] in TRAINS else "rest")
+        code = call(str(place), program, arguments, str(folder), environment, descriptors)
         return subprocess.CompletedProcess([program, *arguments], code, _text(printed), _text(errors))
 
 
@@ -65,7 +67,7 @@ def _folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="warm-"))
     sockets = {"training": folder / "training", "rest": folder / "rest"}
     python = shlex.join([sys.executable, "-I", "-S", str(HERE / "warm_call.py")])
-    (folder / "functions").write_text(FUNCTION.format(python=python, **sockets))
+    (folder / "functions").write_text(FUNCTION.format(python=python, trains=" | ".join(TRAINS), **sockets))
     for name, modules in {"training": TRAINING, "rest": REST}.items():
         command = [sys.executable, str(HERE / "warm_server.py"), str(sockets[name]), *modules]
         _kept.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
