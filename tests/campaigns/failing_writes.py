@@ -102,9 +102,7 @@ def main() -> int:
         return 0
     subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", library, SOURCE, "-ldl"], check=True)
     os.environ["LD_PRELOAD"] = str(library)  # of the process that all commands are forked off
-    finished = campaign.finished()
-    finished.params(studies={"contest": CONTEST})
-    finished.snakemake("--cores", "2", "contest")
+    finished = with_contest(campaign)
     known = commands(finished)
     tried = campaign.draw.sample(sorted(known), min(len(known), campaign.number))
     clean = {name: undisturbed(campaign, finished, name, known[name]) for name in tried}
@@ -128,6 +126,16 @@ def main() -> int:
         if code != 0 or (different := unlike(expected, state(copy, left_out))):
             campaign.fault(f"{label}: once more: exit {code}, {different if code == 0 else told[-500:]!r}")
     return campaign.end()
+
+
+def with_contest(campaign: Campaign) -> Project:
+    """The finished run and a small contest, in a checkout of their own: the run is not to be changed."""
+    root = campaign.folder / "finished with a contest"
+    shutil.copytree(campaign.finished().root, root, symlinks=True)
+    project = Project(root)
+    project.params(studies={"contest": CONTEST})
+    project.snakemake("--cores", "2", "contest")
+    return project
 
 
 def prepared(campaign: Campaign, finished: Project, name: str) -> Project:

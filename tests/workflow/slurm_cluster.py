@@ -238,17 +238,19 @@ class Cluster:
 
     def clear(self) -> None:
         """All nodes are up, and no job is left."""
-        if self.jobs():
-            self.slurm("scancel", "--user=root")
         for node in NODES:
             self.bring_up(node)
-        self.wait_for(lambda: not self.jobs(), "the jobs to end", seconds=60)
+        self.cancel(seconds=60)
+
+    def cancel(self, seconds: float) -> None:
+        """End all jobs, which may take so long."""
+        self.slurm("scancel", "--user=root")
+        self.wait_for(lambda: not self.jobs(), "the jobs to end", seconds)
 
     def stop(self) -> None:
         """End the daemons and every process of their jobs, whatever state they are in."""
         with suppress(AssertionError, OSError, subprocess.TimeoutExpired, TimeoutError):
-            self.slurm("scancel", "--user=root")
-            self.wait_for(lambda: not self.jobs(), "the jobs to end", seconds=10)
+            self.cancel(seconds=10)
         self.daemons.stop()
         self._kill_processes()
 

@@ -106,9 +106,8 @@ def test_cancelled_job_and_those_over_memory_and_time_start_again(cluster, finis
         if model == "lambdamart":
             cluster.slurm("scancel", job)
         else:
-            cluster.slurm(
-                "scontrol", "update", f"jobid={job}", "EndTime=now+10"
-            )  # one that has passed is refused
+            # An end that has passed by the time the controller hears of it is refused.
+            cluster.slurm("scontrol", "update", f"jobid={job}", "EndTime=now+10")
     output = succeeded(snakemake)
     for model, cause in CAUSES.items():  # the message names the group, and shows its log
         assert f"Error in group synthetic_net.{model}\n" in output
