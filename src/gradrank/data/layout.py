@@ -202,7 +202,7 @@ def _one_fold(folder: Path) -> Layout | None:
         return None
     if vali is not None:
         return Layout("one_fold", {1: train, 2: vali, 3: test}, {}, ONE_FOLD, [])
-    _check_queries(train, 2)
+    _check_queries(train, len(HELD_OUT))
     note = f"no validation file beside {train}: a quarter of its queries, drawn with the seed, is held out as one"
     return Layout("one_fold", {1: train, 2: train, 3: test}, {}, ONE_FOLD, HELD_OUT, note=note)
 

@@ -149,8 +149,8 @@ def _parts(layout: Layout, sources: Mapping[Path, Source | Table], seed: int) ->
     for file, source in sources.items():
         own = [part for part, path in layout.sources.items() if path == file]
         count, slots = len(source.qids), np.array(layout.slots if len(own) > 1 else own)
-        if count < len(own):
-            raise GradrankError(f"{file}: {count} queries; {len(own)} parts need at least {len(own)}")
+        if count < len(slots):
+            raise GradrankError(f"{file}: {count} queries; {len(own)} parts need at least {len(slots)}")
         shares = np.array_split(np.random.default_rng(seed).permutation(count), len(slots))
         parts |= {
             part: Part(source, np.sort(np.concatenate([shares[k] for k in np.flatnonzero(slots == part)])))

@@ -386,6 +386,24 @@ def test_four_queries_cannot_be_divided(tmp_path):
         written(tmp_path, DENSE[: DENSE.rindex("2 qid:5")])
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "refusal"),
+    [
+        (
+            "train.txt",
+            "0 qid:1 1:1\n0 qid:2 1:2\n0 qid:3 1:3\n",
+            r"dividing a file into two takes at least 4",
+        ),
+        ("train.csv", "label,qid,f1\n0,1,1\n0,2,2\n0,3,3\n", r"2 parts need at least 4"),
+    ],
+)
+def test_three_training_queries_cannot_spare_a_quarter_to_validate_on(tmp_path, name, text, refusal):
+    (tmp_path / name).write_text(text)
+    (tmp_path / name.replace("train", "test")).write_text(text)
+    with pytest.raises(GradrankError, match=rf"{name}: 3 queries; {refusal}"):
+        parse(tmp_path, tmp_path / "out", 0, "mine")
+
+
 def test_metadata_of_a_five_fold_collection(tmp_path):
     texts = [f"{part % 3} qid:{part} 1:1\n0 qid:{part} 1:2\n" for part in range(1, 6)]
     five_parts(tmp_path, texts)
