@@ -25,10 +25,10 @@ class Criterion:
         """labels: (n,) grades; offsets: (q+1,). Raises GradrankError for another criterion."""
         self.cutoff = None if name == "map" else _cutoff(name)
         self.labels, self.offsets, self.sizes = labels, offsets, np.diff(offsets)
-        self.queries, self.longest = len(self.sizes), int(max(self.sizes, default=0))
+        self.queries = len(self.sizes)
         self.query = np.repeat(np.arange(self.queries), self.sizes)
-        self.start = offsets[:-1][self.query]
-        self.place = np.arange(len(labels)) - self.start
+        self.short_query = self.query.astype(np.min_scalar_type(self.queries))
+        self.place = np.arange(len(labels)) - offsets[:-1][self.query]
         if self.cutoff is None:
             self.relevant = self._summed(self.query, labels > 0)
             self.earlier = np.cumsum(self.relevant) - self.relevant  # relevant documents of queries before
@@ -55,7 +55,8 @@ class Criterion:
         return self._values(scores, in_expectation=False)
 
     def _values(self, scores: np.ndarray, in_expectation: bool) -> np.ndarray:
-        rows, groups = self._ranked(checked(scores, len(self.labels), "scores to be judged"))
+        scores = checked(scores, len(self.labels), "scores to be judged")
+        rows, groups = self._ranked(scores, in_file_order=not in_expectation)
         ranked = self.labels[rows]
         if not in_expectation or len(groups) == len(ranked):
             gained = self._precisions(ranked) if self.cutoff is None else self._gained(self._gain(ranked))
@@ -65,16 +66,22 @@ class Criterion:
             gained = self._gained(_over_groups(self._gain(ranked), groups))
         return np.divide(gained, self.best, out=np.zeros(self.queries), where=self.best > 0)
 
-    def _ranked(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(n,) row numbers by descending score within each query, ties in file order; where each run of ties begins.
+    def _ranked(self, scores: np.ndarray, in_file_order: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """(n,) row numbers by descending score within each query; where each run of equal scores begins.
 
-        One number stands for query, score and place in the file: to sort these is the fastest, and no two are alike.
+        All rows are sorted by score, then by query with a radix sort, which keeps that order: NumPy's fastest two.
+        Equal scores come in any order, or in the file's.
         """
-        _, level = np.unique(-scores.astype(np.float64), return_inverse=True)
-        keys = (self.query * len(scores) + level) * self.longest + self.place
-        keys.sort()
-        levels, places = np.divmod(keys, max(self.longest, 1))
-        return places + self.start, np.flatnonzero(np.diff(levels, prepend=-1))
+        falling = np.negative(scores, dtype=np.float64)
+        rows = np.argsort(falling)
+        rows = rows[np.argsort(self.short_query[rows], kind="stable")]
+        ranked, begins = falling[rows], self.place == 0
+        begins[1:] |= ranked[1:] != ranked[:-1]
+        groups = np.flatnonzero(begins)
+        if in_file_order and len(groups) < len(rows):
+            before = (np.cumsum(begins) - 1) * len(rows)
+            rows = np.sort(before + rows) - before
+        return rows, groups
 
     def _precisions(self, ranked: np.ndarray) -> np.ndarray:
         """(q,) sum over relevant (grade >= 1) ranks i of P@i."""
