@@ -1,8 +1,9 @@
 """`python tests/campaigns/retrain.py RUN OUT DATASET [MODEL ...] [--folds 1 2]`: train again what a run has trained.
 
 RUN is a checkout with a finished run. Every fold is trained in this one process, into OUT, and its files are compared
-with the run's by their hashes: no difference is to be found, whatever the processor. Under another one:
-`qemu-x86_64 -cpu Haswell .venv/bin/python tests/campaigns/retrain.py ...`, which takes ten to fifty times as long.
+with the run's by their hashes: no difference is to be found, whatever the processor. Under another one, which takes ten
+to fifty times as long: `qemu-x86_64 -E MALLOC_MMAP_MAX_=0 -cpu Haswell .venv/bin/python tests/campaigns/retrain.py ...`
+(the setting: see tests/workflow/test_processors.py).
 What OUT holds already is not trained again, so that a campaign goes on where it was stopped.
 """
 
