@@ -13,7 +13,7 @@ reproduce: $(READY)
 
 # Groups of tests go to a process as tests/conftest.py says, the long ones first.
 test: $(READY)
-	.venv/bin/pytest -n auto --dist loadgroup --no-loadscope-reorder
+	.venv/bin/pytest -n auto --no-loadscope-reorder
 
 lint: $(READY)
 	.venv/bin/ruff check .

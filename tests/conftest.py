@@ -2,9 +2,11 @@
 
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -16,14 +18,20 @@ settings.register_profile("compiling", deadline=None)
 settings.load_profile("compiling")
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """What goes to one process of pytest-xdist: a file's tests, which share what they make; the contract, a model."""
-    if not getattr(item.config.option, "loadgroup", False):
-        return
-    group = item.nodeid.partition("::")[0]
-    if group.startswith("tests/contract/") and hasattr(item, "callspec") and "cls" in item.callspec.params:
-        group += f" {item.callspec.params['cls'].name}"
-    item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """What goes to one process of pytest-xdist: a file's tests, which share what they make; the contract's, a model's."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    from gradrank.learning.model import models
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file, _, rest = nodeid.partition("::")
+            model = [piece for piece in re.split(r"[\[\]-]", rest) if piece in models()]
+            return " ".join([file, *model[:1]]) if file.startswith("tests/contract/") else file
+
+    return Groups(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
