@@ -20,7 +20,7 @@ settings.load_profile("compiling")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """What goes to one process of pytest-xdist: a file's tests, which share what they make; the contract's, a model's."""
+    """What goes to one process of pytest-xdist: a file's tests, which share what they make; the contract, a model."""
     from xdist.scheduler import LoadScopeScheduling
 
     from gradrank.learning.model import models
