@@ -20,16 +20,22 @@ settings.load_profile("compiling")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """What goes to one process of pytest-xdist: a file's tests, which share what they make; the contract, a model."""
+    """What goes to one process of pytest-xdist: a file's tests, which share what they make; the contract, a model.
+
+    pytest-xdist's own marks of groups do nothing with pytest 9.2, which no longer reads the names they are added to.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     from gradrank.learning.model import models
 
+    names = models().keys()
+
     class Groups(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file, _, rest = nodeid.partition("::")
-            model = [piece for piece in re.split(r"[\[\]-]", rest) if piece in models()]
-            return " ".join([file, *model[:1]]) if file.startswith("tests/contract/") else file
+            file, _, test = nodeid.partition("::")
+            if not file.startswith("tests/contract/"):
+                return file
+            return " ".join([file, *(piece for piece in re.split(r"[\[\]-]", test) if piece in names)])
 
     return Groups(config, log)
 
