@@ -38,6 +38,7 @@ for name, text in texts.items():
 GRADES = "import numpy as np\nscores, labels = np.array([3.0, 1.0, 2.0]), np.array([0, 2, 1], np.int32)\n"
 PROGRAMS = {  # what runs the callers of a module
     "gradrank.data.scan": LETOR,
+    "gradrank.data.usual_form": LETOR,
     "gradrank.learning.arsm_gradient": f"{GRADES}from gradrank.learning.arsm_gradient import arsm_gradient\n"
     "from gradrank.learning.level_measure import measure_of\n"
     "offsets, rng = np.array([0, 3]), np.random.default_rng(1)\n"
@@ -47,11 +48,12 @@ PROGRAMS = {  # what runs the callers of a module
     "print(reciprocal_rank(scores, np.array([0, 3]), 0.0))",
     "gradrank.learning.losses.lambdarank": f"{GRADES}from gradrank.learning.losses.lambdarank import ndcg_swap\n"
     "print(ndcg_swap(scores, labels, np.array([0, 3])))",
-    "gradrank.learning.descent": f"{GRADES}from gradrank.learning.descent import descend\n"
-    "output = np.zeros(2)\n"
-    "for by_ndcg in (True, False):\n"
+    "gradrank.learning.descent": f"{GRADES}from gradrank.learning.descent import Listed, descend\n"
+    "output, one = np.zeros(2), np.ones(1)\n"
+    "pairs = Listed(np.array([0, 1]), np.array([1]), np.array([0]), one, one)\n"
+    "for by_ndcg, own in ((True, None), (False, None), (False, pairs)):\n"
     "    descend(np.array([[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]]), labels, np.arange(3), np.array([0, 3]), \n"
-    "        np.arange(1), np.zeros((2, 0)), np.zeros(0), output, 0.1, 1.0, False, by_ndcg)\n"
+    "        np.arange(1), np.zeros((2, 0)), np.zeros(0), output, 0.1, 1.0, False, by_ndcg, own)\n"
     "print(output)",
 }
 LOSSES = "gradrank.learning.losses."
@@ -74,6 +76,9 @@ def main() -> int:
     for path in compiled.folder().glob("*.code"):
         shutil.copy2(path, kept)
     calls = sorted({(caller, module, name) for (caller, _), (module, name) in calls_across_files()})
+    for caller in sorted({caller for caller, _, _ in calls} - PROGRAMS.keys()):
+        if not caller.startswith(LOSSES):
+            campaign.fault(f"{caller}: no program here runs it")
     campaign.draw.shuffle(calls)
     for caller, module, name in calls[: campaign.number]:
         campaign.counts["callees"] += 1

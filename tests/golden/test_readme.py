@@ -5,25 +5,44 @@ from pathlib import Path
 import pytest
 
 from gradrank.errors import GradrankError
-from gradrank.evaluation.per_query import read_compact
+from gradrank.files import read_json
 from gradrank.report.tables.readme import result_table, with_table
-from gradrank.results import DataSet
 
 ROOT = Path(__file__).parents[2]
-OWN = DataSet(ROOT / "results/mq2007")
+NUMBERS = ROOT / "results/studies/contest/numbers.json"
 
 
-def test_readme_shows_the_committed_results():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = result_table(OWN.summary(), read_compact(OWN), "mq2007")
-    assert with_table(text, table) == text, "run `make readme`"
+@pytest.fixture
+def text() -> str:
+    return (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_a_changed_number_is_noticed():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    summary = OWN.summary()
-    summary["ranksvm"]["ndcg@10"] += 0.0001
-    assert with_table(text, result_table(summary, read_compact(OWN), "mq2007")) != text
+def test_readme_shows_the_committed_contest(text):
+    assert with_table(text, result_table(read_json(NUMBERS), "mq2007")) == text, "run `make readme`"
+
+
+def test_a_changed_number_is_noticed(text):
+    numbers = read_json(NUMBERS)
+    numbers["results_mq2007"][0]["ndcg@10"] += 0.0001
+    assert with_table(text, result_table(numbers, "mq2007")) != text
+
+
+def test_bold_are_those_that_the_first_is_not_better_than():
+    values = {"ndcg@10": 0.5, "map": 0.5, "mean_ndcg": 0.5, "p@10": 0.5}
+    values |= {f"{name} half": 0.01 for name in tuple(values)}
+    named = ("one", "near", "below", "constant score, file order")
+    verdicts = {("one", "near"): "not separated", ("one", "below"): "better", ("near", "below"): "better"}
+    numbers = {
+        "results_tiny": [{"method": name} | values for name in named],
+        "pairs_tiny": [{"first": a, "second": b, "verdict": verdict} for (a, b), verdict in verdicts.items()],
+    }
+    lines = result_table(numbers, "tiny").splitlines()[2:]
+    assert [line.split(" | ")[1] for line in lines] == [
+        "**0.5000** ± 0.0100",
+        "**0.5000** ± 0.0100",
+        "0.5000 ± 0.0100",
+        "0.5000 ± 0.0100",
+    ]
 
 
 def test_readme_without_markers_is_refused():

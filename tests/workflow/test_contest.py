@@ -53,6 +53,12 @@ def test_the_reduced_form_runs_and_stays(rerun):
     assert 'id="study-contest"' in (rerun.root / "results/report.html").read_text()
     assert "Nothing to be done" in rerun.snakemake("--cores", "2")
     assert "ok       contest/reduced: results: 3 files" in rerun.gradrank("verify")
+    record = json.loads((folder / "provenance.json").read_text())
+    assert sorted(record["read"]) == sorted(
+        f"studies/contest/reduced/tuning/synthetic_net/{method}/per_query.parquet" for method in METHODS
+    )
+    assert "python" in record["versions"], "of what trained the choices anew, too"
+    assert not [number for number in record["versions"].values() if "+" in number], "a build is no version"
 
     names = ("trials.parquet", "choices.json", "per_query.parquet", "trials_test.parquet", "numbers.json")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.name in names}

@@ -158,7 +158,7 @@ rule evaluate_refits:
     params:
         code=code("evaluate_refits"),
         seeds=lambda wc: params.studies[wc.contest].seeds,
-        convention=lambda wc: params.studies[wc.contest].convention,
+        convention=lambda wc: params.convention(wc.dataset),
     shell:
         """
         gradrank evaluate-refits {wildcards.method} \
@@ -184,7 +184,7 @@ rule score_trials:
         "../envs/gradrank.yaml"
     params:
         code=code_of_method("score_trials"),
-        convention=lambda wc: params.studies[wc.contest].convention,
+        convention=lambda wc: params.convention(wc.dataset),
     shell:
         """
         gradrank score-trials {wildcards.method} \

@@ -81,10 +81,13 @@ class Params(Section):
 
     def study_settings(self, form: str) -> dict[str, Any]:
         """All that `studies.<study>` says, its models with sweeps expanded; what `gradrank study` is told."""
-        values = self.studies[form].model_dump(
-            mode="json", exclude={"variants", "reduced"}, exclude_none=True
-        )
-        return values | {"models": self.study_models(form)}
+        own = self.studies[form]
+        values = own.model_dump(mode="json", exclude={"variants", "reduced"}, exclude_none=True)
+        values |= {"models": self.study_models(form)}
+        if "methods" in values:  # measured by the data sets' own conventions; a publication has its own
+            names = [*values["datasets"], *values.get("frozen", ())]
+            values |= {"conventions": {name: self.convention(name) for name in names}}
+        return values
 
     def tracked_settings(self, form: str) -> dict[str, Any]:
         """The same for `gradrank track`; `own` are the models that no one else trains."""

@@ -2,7 +2,8 @@
 
 - params: what params.yaml said of it, resolved: `seed`, `settings`, and `models` and `evaluation` of what it reads;
 - code: as in `gradrank.pipeline.provenance`: of these models, of the study's own jobs and of the page;
-- read: the SHA-256 of per_query.parquet of every method that the page is about, by path within results/;
+- read: the SHA-256 of per_query.parquet of every method that the page is about, by path within results/; of a contest
+  those that lie with its choices;
 - versions, processors: of what trained these methods and of what wrote the page;
 - results: the SHA-256 of numbers.json and page.md, and of a contest's choices.json.
 
@@ -11,6 +12,7 @@ It holds no times and no places, as that of a data set.
 
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ from gradrank.pipeline.studies import get_study
 from gradrank.processor import form
 from gradrank.results import Method, Results, StudyFolder
 from gradrank.tuning.folders import Contest
+from gradrank.tuning.refits import runs
+from gradrank.tuning.selection import read_choice
 
 TUNING = (
     "tune",
@@ -54,15 +58,17 @@ def study_provenance(name: str, params: Mapping[str, Any], results: Path) -> Non
     """
     root = Results(results)
     study, methods = root.study(name), list(_methods(root, params["settings"]))
+    contest = Contest(study.folder)
+    tuned = list(_tuned(params["settings"]))
+    read = [method.per_query_path for method in methods]
+    read += [contest.tuned(*each).per_query_path for each in tuned]
+    trained = (spec for each in tuned for spec in _specs_of_runs(contest, *each, params["settings"]["seeds"]))
     own = {"versions": dict(_versions()), "processor": form()}
     new = {
         "params": params,
         "code": code_digests(study_code_files(name, registered(params), params["settings"])),
-        "read": {
-            str(method.per_query_path.relative_to(root.folder)): sha256(method.per_query_path)
-            for method in methods
-        },
-        **trained_with([own, *(spec for _, spec in read_specs(methods))]),
+        "read": {str(path.relative_to(root.folder)): sha256(path) for path in read},
+        **trained_with([own, *(spec for _, spec in read_specs(methods)), *trained]),
         "results": {path.name: sha256(path) for path in study_files(study)},
     }
     if study.recorded:
@@ -107,10 +113,23 @@ def _methods(root: Results, settings: Mapping[str, Any]) -> Iterator[Method]:
             yield root.dataset(dataset).method(model)
 
 
+def _tuned(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(data set, method) of a contest."""
+    return product([*settings.get("datasets", ()), *settings.get("frozen", ())], settings.get("methods", ()))
+
+
+def _specs_of_runs(contest: Contest, dataset: str, method: str, seeds: int) -> Iterator[dict[str, Any]]:
+    """What trained a contest's choices anew."""
+    for fold in contest.tuned(dataset, method).chosen_folds():
+        for tuner, seed in runs(read_choice(fold), seeds):
+            own = contest.run(tuner, seed).dataset(dataset).method(method)
+            yield own.fold(int(fold.name.removeprefix("fold"))).spec()
+
+
 def _versions() -> Iterator[tuple[str, str]]:
     yield "gradrank", __version__
     for name in COMPUTING:
         try:
-            yield name, version(name)
+            yield name, version(name).partition("+")[0]  # a build is not a version
         except PackageNotFoundError:
             continue

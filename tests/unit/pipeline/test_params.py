@@ -175,3 +175,11 @@ def test_a_record_names_seeds_only_where_they_are_not_the_one():
 
     assert recorded(5, seeds=[5]) == recorded(5) and "seeds" not in recorded(5)
     assert recorded(5, seeds=[5, 6])["seeds"] == [5, 6] and recorded(5, seeds=[6])["seeds"] == [6]
+
+
+def test_a_contest_is_told_each_data_set_s_own_convention(tmp_path):
+    contest = {"datasets": ["mq2007"], "methods": ["mart"], "frozen": ["mine"]}
+    changes = {"studies": {"contest": contest}}
+    changes["datasets"] = raw()["datasets"] | {"mine": {"path": str(tmp_path), "convention": "standard"}}
+    found = check(raw(**changes)).study_settings("contest")
+    assert found["conventions"] == {"mq2007": "letor4", "mine": "standard"}

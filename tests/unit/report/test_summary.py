@@ -191,7 +191,10 @@ def test_power_is_what_the_other_method_would_have_got(tmp_path):
 
 def test_markdown_names_the_convention_and_prints_every_mean(folder):
     text = (folder / "summary.md").read_text()
-    assert text.splitlines()[0] == "# mq2007: test results under the `letor4` convention"
+    assert (
+        text.splitlines()[0]
+        == "# mq2007: one setting for all folds, test results under the `letor4` convention"
+    )
     for means in json.loads((folder / "summary.json").read_text()).values():
         assert all(f"{mean:.4f}" in text for mean in means.values())
     assert "0.4439 (" in text and "0.4383 (" in text

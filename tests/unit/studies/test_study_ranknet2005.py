@@ -36,6 +36,10 @@ def made(tmp_path_factory):
     own = {"artificial": {"draws": DRAWS}, "seeds": SEEDS, "fewer": FEWER, "models": [*METHODS, *CHANGED]}
     inputs = make_trainings(tmp_path_factory.mktemp("ranknet2005"), SETTINGS | own)
     make_runs(inputs.folder / "jobs")
+    # So little is now and then trained in less than the least time that is recorded, 1 ms.
+    for path in inputs.results.rglob("timing.json"):
+        timing = json.loads(path.read_text())
+        path.write_text(json.dumps(timing | {"fit_seconds": timing["fit_seconds"] + 0.001}))
     sections = build(inputs)
     tables = {item.id: item for section in sections for item in section.content if isinstance(item, Table)}
     return inputs, {section.id: section for section in sections}, tables

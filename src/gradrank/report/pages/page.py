@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.tables.numbers import TEXT, VERDICT, microseconds, number, p_value, seconds, size
-from gradrank.report.tables.summary_tables import SEEDS
+from gradrank.report.tables.summary_tables import SEEDS, SETTINGS
 from gradrank.report.tables.verdicts import MARKS, MEANINGS, POWER
 
 FOLDER = Path(__file__).parent
@@ -65,6 +65,6 @@ def _environment() -> Environment:
         css_class=lambda words: words.replace(" ", "-"),
     )
     environment.globals.update(TEXT=TEXT, VERDICT=VERDICT, MARKS=MARKS, MEANINGS=MEANINGS, POWER=POWER)
-    environment.globals["SEEDS"] = SEEDS
+    environment.globals.update(SEEDS=SEEDS, SETTINGS=SETTINGS)
     environment.globals["asset"] = lambda name: Markup((FOLDER / name).read_text(encoding="utf-8"))
     return environment

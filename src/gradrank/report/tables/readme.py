@@ -1,51 +1,55 @@
-"""The README's result table, made from results/mq2007/: `python -m gradrank.report.tables.readme`.
+"""The README's result table, made from results/studies/contest/numbers.json: `python -m gradrank.report.tables.readme`.
 
 The table lies between two markers; a test fails where README and results disagree.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import QueryValues, read_compact
 from gradrank.evaluation.published import lookup
-from gradrank.evaluation.verdict import judge_values
-from gradrank.files import atomic
-from gradrank.report.tables.numbers import best
+from gradrank.evaluation.verdict import QUERIES, Band, judge
+from gradrank.files import atomic, read_json
 from gradrank.report.tables.table import pipe_table
 from gradrank.report.tables.verdicts import MARKS
 from gradrank.results import Results
 
 BEGIN, END = "<!-- results: made by `make readme` -->", "<!-- /results -->"
-BEST = 12
+DATASET = "mq2007"
 JUDGED = "ndcg@10"
-METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "mean_ndcg", "map", "p@10")
+METRICS = (JUDGED, "map", "mean_ndcg", "p@10")
 
 
-def result_table(
-    summary: Mapping[str, Mapping[str, float]], values: Mapping[str, QueryValues], dataset: str
-) -> str:
-    """The BEST methods by NDCG@10 and those with a published one; best values in bold.
+def result_table(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
+    """Every method of the contest on a data set, by NDCG@10; in bold those that are not separated from the first.
 
-    values: each method's, NDCG@10 among them, by which the published numbers in the last column get their verdicts.
+    numbers: of the contest's page. The last column has the published NDCG@10 and whether it lies in our interval.
     """
-    bold = {metric: best({model: values[metric] for model, values in summary.items()}) for metric in METRICS}
+    found = numbers[f"results_{dataset}"]
+    below = {
+        pair["second"]
+        for pair in numbers[f"pairs_{dataset}"]
+        if pair["first"] == found[0]["method"] and pair["verdict"] == "better"
+    }
+    methods = {name for pair in numbers[f"pairs_{dataset}"] for name in (pair["first"], pair["second"])}
     rows = []
-    for place, model in enumerate(sorted(summary, key=lambda name: -summary[name][JUDGED])):
-        published = {
-            f"{there.value:.4f} {MARKS[judge_values(there.value, there.folds, values[model], JUDGED).verdict]}": None
-            for there in lookup(dataset, model, JUDGED)
-        }
-        if place >= BEST and not published:
-            continue
-        cells = [f"{summary[model][metric]:.4f}" for metric in METRICS]
-        cells = [
-            f"**{cell}**" if model in bold[metric] else cell
-            for metric, cell in zip(METRICS, cells, strict=True)
-        ]
-        rows.append([f"`{model}`", *cells, ", ".join(published)])
+    for row in found:
+        own = row["method"] in methods  # the others are rankings without any order
+        cells = [f"{row[metric]:.4f} ± {row[f'{metric} half']:.4f}" for metric in METRICS]
+        if own and row["method"] not in below:
+            cells[0] = f"**{row[JUDGED]:.4f}** ± {row[f'{JUDGED} half']:.4f}"
+        published = _published(dataset, row) if own else ""
+        rows.append([f"`{row['method']}`" if own else f"*{row['method']}*", *cells, published])
     return pipe_table(["method", *map(metric_label, METRICS), "published NDCG@10"], rows)
+
+
+def _published(dataset: str, row: Mapping[str, Any]) -> str:
+    """`0.4439 ≈, 0.4383 ≈`."""
+    band = Band(row[f"{JUDGED} half"], QUERIES)
+    values = dict.fromkeys(there.value for there in lookup(dataset, row["method"], JUDGED))
+    return ", ".join(f"{value:.4f} {MARKS[judge(value, row[JUDGED], band).verdict]}" for value in values)
 
 
 def with_table(text: str, table: str) -> str:
@@ -58,8 +62,7 @@ def with_table(text: str, table: str) -> str:
 
 
 def main(readme: Path = Path("README.md"), results: Path = Path("results")) -> None:
-    own = Results(results).dataset("mq2007")
-    table = result_table(own.summary(), read_compact(own), own.name)
+    table = result_table(read_json(Results(results).study("contest").numbers_path), DATASET)
     text = with_table(readme.read_text(encoding="utf-8"), table)
     with atomic(readme) as partial:
         partial.write_text(text, encoding="utf-8")

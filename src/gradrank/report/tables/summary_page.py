@@ -8,7 +8,7 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.measured import best_mean
 from gradrank.report.tables.numbers import best, missing, shown
-from gradrank.report.tables.summary_tables import SEEDS, warnings
+from gradrank.report.tables.summary_tables import SEEDS, SETTINGS, warnings
 from gradrank.report.tables.table import Row, Table, pipe_table
 from gradrank.report.tables.verdicts import MARKS, counted, explained
 
@@ -21,10 +21,11 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str
     ties = tables["file_order"].rows
     said = warnings({name: table.rows for name, table in tables.items()}, dataset, convention)
     parts = [
-        f"# {dataset}: test results under the `{convention}` convention",
+        f"# {dataset}: one setting for all folds, test results under the `{convention}` convention",
         *(f"> **Warning.** {each}" for each in said),
         f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
         "all), ± half the 95% interval (1.96 standard errors over all test queries). Best in bold.",
+        SETTINGS,
         *_seeds(main),
         _main_table(main, [row for row in ties if row["model"] == CONSTANT]),
         *_level_with_best(main, tables["pairwise"].frame["metric"].unique(maintain_order=True)),

@@ -46,6 +46,13 @@ SEEDS = (
     "Of methods trained with several seeds the mean is over these as well, and so is the interval: Student's, over "
     "queries within their folds, and seeds. Chance plays no part in the others, or they come from elsewhere."
 )
+# What the settings behind these numbers have seen.
+SETTINGS = (
+    "One setting of each method for all folds: its publication's or its library's, what params.yaml says, or one "
+    "chosen by the mean validation value over MQ2007's folds, whose validation parts are together its test parts "
+    "(`gradrank models NAME` has each one's source). Settings chosen on each fold's own validation part: `snakemake "
+    "contest`."
+)
 MODEL_METRIC = (Column("convention"), Column("model"), Column("metric"))
 DEFINITIONS = {
     "main": Definition(

@@ -27,16 +27,6 @@ class Settings(StudySettings):
     tuners: Annotated[int, Field(ge=1, le=100)] = 2
     methods: tuple[str, ...] = Field(min_length=1)
     frozen: tuple[str, ...] = ()
-    convention: str = "letor4"
-
-    @field_validator("convention")
-    @classmethod
-    def _is_known(cls, name: str) -> str:
-        from gradrank.evaluation.conventions import CONVENTIONS
-
-        if name not in CONVENTIONS:
-            raise ValueError(unknown("convention", name, CONVENTIONS))
-        return name
 
     @field_validator("methods")
     @classmethod

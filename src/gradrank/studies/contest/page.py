@@ -54,7 +54,7 @@ def _results(inputs: Inputs, dataset: str, own: Sequence[Entry], frozen: bool) -
     return Section(
         f"results_{dataset}",
         f"{dataset}: results",
-        [f"{tuned} Convention: `{settings['convention']}`."],
+        [f"{tuned} Convention: `{settings['conventions'][dataset]}`."],
         content,
     )
 
@@ -181,8 +181,10 @@ def _ends(found: Mapping[str, np.ndarray]) -> str:
 def _crossed(found: Sequence[Crossing]) -> str:
     if not found:
         return "No two curves change their order between one trial and all."
-    said = [f"{each.behind} passes {each.ahead} (from {each.budget})" for each in found]
-    return f"The order of two methods depends on the budget where their curves cross: {listed(said)}."
+    return (
+        f"Which of two methods is the better one depends on the budget in {len(found)} pairs, whose curves cross: the "
+        "table names them and the number of trials."
+    )
 
 
 def _agreement(found: Mapping[str, Sequence[Entry]], frozen: Sequence[str]) -> Section:

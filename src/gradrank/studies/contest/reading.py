@@ -1,5 +1,6 @@
 """What a contest has found, read back: a method's runs, its choices, and its trials with their test values."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +12,12 @@ from gradrank.data.stored import describe
 from gradrank.evaluation.conventions import in_expectation
 from gradrank.evaluation.file_order import constant_score
 from gradrank.evaluation.variance import Runs
+from gradrank.learning.model import get_model
 from gradrank.studies.kit.study import Inputs
 from gradrank.tuning.folders import Contest, Tuned, TunedFold
 from gradrank.tuning.refits import runs
 from gradrank.tuning.selection import Choice, Chosen, for_all_folds, read_choice, read_trials
+from gradrank.tuning.spaces import members_parameter, space_of
 from gradrank.tuning.values import METRICS
 
 if TYPE_CHECKING:
@@ -25,7 +28,10 @@ HEADLINE = METRICS[0]
 
 @dataclass(frozen=True)
 class Entry:
-    """A method on one data set. values: (T, S, q) a metric; folds: (q,) of the test queries; tuned: by fold."""
+    """A method on one data set. values: (T, S, q) a metric; folds: (q,) of the test queries; tuned: by fold.
+
+    Of a method without a space T is 1: its tuners have nothing to choose, and all that their runs differ by are seeds.
+    """
 
     method: str
     dataset: str
@@ -125,9 +131,11 @@ def _entry(tuned: Tuned, dataset: str, method: str, folds: int) -> Entry:
     import polars as pl
 
     table = pl.read_parquet(tuned.per_query_path).sort("tuner", "seed", "fold", maintain_order=True)
-    tuners, seeds = table["tuner"].n_unique(), table["seed"].n_unique()
-    values = {name: table[name].to_numpy().reshape(tuners, seeds, -1) for name in METRICS}
-    fold_of = table["fold"].to_numpy().reshape(tuners, seeds, -1)[0, 0]
+    cls, runs_of = get_model(method), (table["tuner"].n_unique(), table["seed"].n_unique())
+    chosen = space_of(cls) or members_parameter(cls)  # a tuner's members are those that it has chosen
+    shape = (*(runs_of if chosen else (1, math.prod(runs_of))), -1)
+    values = {name: table[name].to_numpy().reshape(shape) for name in METRICS}
+    fold_of = table["fold"].to_numpy().reshape(shape)[0, 0]
     return _known(Entry(method, dataset, values, fold_of, tuned.folds(folds)))
 
 
@@ -148,7 +156,7 @@ def tried(inputs: Inputs, entry: Entry) -> Tried:
 
 def constant(inputs: Inputs, dataset: str) -> dict[str, dict[str, Runs]]:
     """Every document alike, a metric each: in the file's order, and in expectation over all orders."""
-    own = inputs.settings["convention"]
+    own = inputs.settings["conventions"][dataset]
     named = {own: "constant score, file order"}
     if other := in_expectation(own):
         named[other] = "constant score, expected"

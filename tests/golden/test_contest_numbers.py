@@ -1,0 +1,85 @@
+"""The committed contest: its page has the frozen choices, and its claims follow from its numbers."""
+
+from pathlib import Path
+
+import pytest
+
+from gradrank.evaluation.published import lookup
+from gradrank.files import read_json
+from gradrank.pipeline.params import load
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = load(ROOT / "params.yaml").study_settings("contest")
+FOLDS = range(1, 6)
+DATASETS = ("mq2007", "ohsumed")
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return read_json(ROOT / "results/studies/contest/numbers.json")
+
+
+@pytest.fixture(scope="module")
+def choices():
+    return read_json(ROOT / "results/studies/contest/choices.json")
+
+
+def means(numbers, dataset):
+    """The rows of the methods, by name; the others are rankings without any order."""
+    rows = {row["method"]: row for row in numbers[f"results_{dataset}"]}
+    return {method: rows[method] for method in SETTINGS["methods"]}
+
+
+def test_it_has_the_size_of_the_shipped_parameters():
+    assert tuple(SETTINGS["datasets"]) == DATASETS and len(SETTINGS["methods"]) >= 16
+    assert (SETTINGS["trials"], SETTINGS["tuners"], SETTINGS["seeds"]) == (16, 2, 3)
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_every_method_s_choices_on_the_page_are_the_frozen_ones(numbers, choices, dataset):
+    shown = {(row["method"], row["fold"], row["tuner"]): row for row in numbers[f"chosen_{dataset}"]}
+    assert len(shown) == len(numbers[f"chosen_{dataset}"])
+    for method in SETTINGS["methods"]:
+        for fold in FOLDS:
+            frozen = choices[f"{dataset}/{method}/fold{fold}"]
+            for tuner in [name for name in frozen if name != "sha256"]:
+                row = shown.pop((method, fold, int(tuner.removeprefix("tuner"))))
+                assert frozen["sha256"].startswith(row["sha256"]) and row["trial"] == frozen[tuner]["trial"]
+                assert row["trial"] < SETTINGS["trials"]
+    assert not shown
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_claims_follow_from_holm_and_single_runs(numbers, dataset):
+    pairs = sorted(numbers[f"pairs_{dataset}"], key=lambda row: row["p"])
+    count = len(SETTINGS["methods"])
+    assert len(pairs) == count * (count - 1) // 2
+    corrected = 0.0
+    for place, row in enumerate(pairs):
+        corrected = min(1.0, max(corrected, row["p"] * (len(pairs) - place)))
+        assert row["corrected"] == pytest.approx(corrected, abs=len(pairs) * 1e-6)
+        better = row["corrected"] < 0.05 and row["probability"] > 0.75
+        assert row["verdict"] == ("better" if better else "not separated")
+    rows = means(numbers, dataset)
+    for row in pairs:
+        gap = rows[row["first"]]["ndcg@10"] - rows[row["second"]]["ndcg@10"]
+        assert row["difference"] == pytest.approx(gap, abs=2e-6) and gap >= 0
+        assert row["low"] <= row["difference"] <= row["high"]
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_shares_of_the_variance_are_shares(numbers, dataset):
+    for row in numbers[f"variances_{dataset}"]:
+        parts = [row[name] for name in ("queries", "seeds", "tuning")]
+        assert sum(parts) == pytest.approx(1, abs=1e-5) and min(parts) >= 0
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_published_values_lie_in_the_intervals(numbers, dataset):
+    outside = {
+        (method, there.value)
+        for method, row in means(numbers, dataset).items()
+        for there in lookup(dataset, method, "ndcg@10")
+        if abs(there.value - row["ndcg@10"]) > row["ndcg@10 half"]
+    }
+    assert outside == set()
