@@ -6,6 +6,8 @@ import signal
 import time
 from collections import Counter
 
+import psutil
+
 NET = "results/synthetic_net"
 
 
@@ -22,8 +24,10 @@ def test_killed_in_training_then_the_same_command_completes(finished, project):
     while len(list(project.root.glob("results/*/*/fold*/spec.json"))) < 3:
         assert run.poll() is None and time.monotonic() < deadline, "the run ended before it could be killed"
         time.sleep(0.02)
+    jobs = psutil.Process(run.pid).children(recursive=True)
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
+    psutil.wait_procs(jobs, timeout=3)  # in vain where nobody hears of orphans' ends
     assert not (project.root / "results/report.html").exists()
     left = project.root / f"results/.report.html.{run.pid}.partial"
     left.touch()

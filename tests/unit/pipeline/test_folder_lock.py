@@ -34,21 +34,30 @@ def test_live_run_keeps_its_locks_and_a_killed_one_loses_them(tmp_path, monkeypa
 
 def test_what_a_dead_process_was_writing_goes_and_what_a_live_one_writes_stays(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    dead = subprocess.run(
-        [sys.executable, "-c", "import os; print(os.getpid())"], stdout=subprocess.PIPE, check=True
+    gone, dead = (subprocess.Popen(["sleep", "60"]) for _ in range(2))
+    gone.kill()
+    gone.wait()
+    dead.kill()
+    os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has asked after it
+    killed, unheard, live = (
+        f".part1.parquet.{number}.partial" for number in (gone.pid, dead.pid, os.getpid())
     )
-    killed, live = (f".part1.parquet.{number}.partial" for number in (int(dead.stdout), os.getpid()))
     for place in ("data/parquet/x", "results/x/model", "elsewhere"):
         (tmp_path / place).mkdir(parents=True)
-        for name in (killed, live, "part1.parquet", ".partial", ".a.partial"):
+        for name in (killed, unheard, live, "part1.parquet", ".partial", ".a.partial"):
             (tmp_path / place / name).touch()
     fold = tmp_path / "results/x/model" / killed.replace("part1.parquet", "fold1")
     fold.mkdir()
     (fold / "scores.parquet").touch()
     clear_partials()
-    gone = {"data/parquet/x", "results/x/model"}
-    for place in (*gone, "elsewhere"):
-        left = {path.name for path in (tmp_path / place).iterdir()}
-        assert left == {live, "part1.parquet", ".partial", ".a.partial"} | (
-            {killed} if place not in gone else set()
-        )
+    dead.wait()
+    kept = {live, "part1.parquet", ".partial", ".a.partial"}
+    left = {
+        place: {path.name for path in (tmp_path / place).iterdir()}
+        for place in ("data/parquet/x", "results/x/model", "elsewhere")
+    }
+    assert left == {
+        "data/parquet/x": kept,
+        "results/x/model": kept,
+        "elsewhere": {*kept, killed, unheard},
+    }
