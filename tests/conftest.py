@@ -4,6 +4,7 @@ import fcntl
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,10 @@ import pytest
 from hypothesis import settings
 
 import gradrank  # noqa: F401  # isort: split  # before numpy, which every test imports: it sets the instruction set
+
+# Whatever the environment says, bytecode is kept: processes of checkouts start by the hundred.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The first call after any change of compiled code compiles.
 settings.register_profile("compiling", deadline=None)

@@ -67,7 +67,7 @@ class Campaign:
         root.mkdir(parents=True, exist_ok=True)
         made = Project.copy(root)
         made.params(**RUN)
-        made.snakemake("--cores", "2", cold=True)
+        made.snakemake("--cores", "2")
         return made
 
     def copy(self, project: Project) -> Project:

@@ -67,12 +67,14 @@ class Project:
     def env(self) -> dict[str, str]:
         return os.environ | {"PYTHONPATH": str(self.root / "src")} | self.environment
 
-    def snakemake(self, *arguments: str, ok: bool = True, cold: bool = False) -> str:
-        """Run Snakemake here; its whole output. The test fails unless it succeeds (with ok=False: fails).
+    @property
+    def warm(self) -> bool:
+        """Whether its processes are forked off others, and not new from their start on, as a user has it."""
+        return not COLD & self.environment.keys()
 
-        cold: in processes of its own from their start on, as a user has it, and as `start` has it.
-        """
-        if cold or COLD & self.environment.keys():
+    def snakemake(self, *arguments: str, ok: bool = True) -> str:
+        """Run Snakemake here; its whole output. The test fails unless it succeeds (with ok=False: fails)."""
+        if not self.warm:
             command = self.command(*arguments)
             done = subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True)
         else:
@@ -87,7 +89,7 @@ class Project:
         return subprocess.Popen(
             self.command(*arguments),
             cwd=self.root,
-            env=self.env(),
+            env=self.env() | (warm.jobs() if self.warm else {}),
             text=True,
             start_new_session=True,
             **(unheard | popen),
@@ -186,7 +188,7 @@ def finished(shared) -> Project:
 def _finish(root: Path) -> None:
     done = Project.copy(root)
     done.params(**SMALL_RUN)
-    done.snakemake("--cores", "2", cold=True)
+    done.snakemake("--cores", "2")
 
 
 @pytest.fixture

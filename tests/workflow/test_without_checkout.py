@@ -28,8 +28,9 @@ class Installed(Project):
     def env(self) -> dict[str, str]:
         return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
-    def snakemake(self, *arguments: str, ok: bool = True, cold: bool = True) -> str:
-        return super().snakemake(*arguments, ok=ok, cold=cold)
+    @property
+    def warm(self) -> bool:
+        return False
 
     def run(self, *arguments: str) -> str:
         """What a Python module of the environment prints; the test fails unless it succeeds."""

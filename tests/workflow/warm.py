@@ -4,44 +4,28 @@ Most of what a job of a small run costs is the import of Polars, Numba or MLflow
 first reads the file that BASH_ENV names, and takes a function `gradrank` for the program of this name.
 """
 
+import fcntl
+import os
 import shlex
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
+from compileall import compile_dir
 from functools import cache
 from pathlib import Path
 from typing import IO
 
-from warm_call import call
+from warm_call import SIZE, call
 
 HERE = Path(__file__).parent
-TRAINS = ("train", "tune", "refit", "study-job")
-# What a training job has imported is in its specification: of these, all of them.
-TRAINING = ("numpy", "polars", "pydantic", "typer")
-REST = (
-    "mlflow",
-    "numba",
-    "polars",
-    "pydantic",
-    "rich.console",
-    "scipy.stats",
-    "snakemake.cli",
-    "typer",
-    "yaml",
-)
-FUNCTION = """
-gradrank() {{
-    case "$1" in
-        {trains}) {python} {training} gradrank "$@" ;;
-        *) {python} {rest} gradrank "$@" ;;
-    esac
-}}
-"""
+SOURCES = HERE.parents[1] / "src"
 
 
 def jobs() -> dict[str, str]:
-    """The environment in which a Snakemake's jobs are such processes. Who kills a job kills none of them."""
+    """The environment in which a Snakemake's jobs are such processes."""
     return {"BASH_ENV": str(_folder() / "functions")}
 
 
@@ -51,8 +35,7 @@ def run(
     """`snakemake ...` or `gradrank ...` in that folder: its exit code, and what it printed as text."""
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
         descriptors = (0, printed.fileno(), errors.fileno())
-        place = _folder() / ("training" if program == "gradrank" and arguments[0] in TRAINS else "rest")
-        code = call(str(place), program, arguments, str(folder), environment, descriptors)
+        code = call(str(_folder() / "calls"), program, arguments, str(folder), environment, descriptors)
         return subprocess.CompletedProcess([program, *arguments], code, _text(printed), _text(errors))
 
 
@@ -63,17 +46,27 @@ def _text(stream: IO[bytes]) -> str:
 
 @cache
 def _folder() -> Path:
-    """Where the servers' sockets lie, of paths short enough for one; they are started where one is first needed."""
-    folder = Path(tempfile.mkdtemp(prefix="warm-"))
-    sockets = {"training": folder / "training", "rest": folder / "rest"}
-    python = shlex.join([sys.executable, "-I", "-S", str(HERE / "warm_call.py")])
-    (folder / "functions").write_text(FUNCTION.format(python=python, trains=" | ".join(TRAINS), **sockets))
-    for name, modules in {"training": TRAINING, "rest": REST}.items():
-        command = [sys.executable, str(HERE / "warm_server.py"), str(sockets[name]), *modules]
-        _kept.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
-    for server in _kept:
-        server.stdout.readline()  # it listens
+    """Where the server's socket lies, of a path short enough for one: one server for all processes of a test run."""
+    run = os.environ.setdefault("PYTEST_XDIST_TESTRUNUID", f"{os.getpid()}")
+    folder = Path(tempfile.gettempdir(), f"warm-{os.getuid()}-{run}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "calls").exists():
+            python = shlex.join(
+                [sys.executable, "-I", "-S", str(HERE / "warm_call.py"), str(folder / "calls")]
+            )
+            (folder / "functions").write_text(f'gradrank() {{ {python} gradrank "$@"; }}\n')
+            compile_dir(SOURCES, quiet=1)  # every checkout is a copy of them
+            server = subprocess.Popen([sys.executable, str(HERE / "warm_server.py"), str(folder / "calls")])
+            while not (folder / "calls").exists():
+                assert server.poll() is None, "the server of warm processes did not start"
+                time.sleep(0.01)
+        kept = socket.socket(socket.AF_UNIX)
+        kept.connect(str(folder / "calls"))
+        kept.sendall(bytes(2 * SIZE))
+        _kept.append(kept)
     return folder
 
 
-_kept: list[subprocess.Popen] = []
+_kept: list[socket.socket] = []  # the server ends when all of these are closed

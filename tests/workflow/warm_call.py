@@ -1,4 +1,4 @@
-"""`python -I -S warm_call.py PLACE PROGRAM ...` runs a program in a process forked off the one that listens there.
+"""`python -I -S warm_call.py PLACE PROGRAM ...` runs a program in a process forked off one that listens there.
 
 It has this one's folder, environment, input and output. Little is imported: it stands for each job of a run.
 """
@@ -8,6 +8,8 @@ import os
 import socket
 import sys
 from collections.abc import Mapping, Sequence
+
+SIZE = 4  # bytes that say how many of the kind of call follow, or of what is asked for
 
 
 def call(
@@ -19,12 +21,22 @@ def call(
     descriptors: Sequence[int],
 ) -> int:
     """The program's exit code."""
+    kind = marshal.dumps(kind_of(program, arguments))
     asked = marshal.dumps((program, list(arguments), folder, dict(environment)))
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(place)
-        socket.send_fds(server, [len(asked).to_bytes(4, "big")], descriptors)
-        server.sendall(asked)
+        sizes = [len(part).to_bytes(SIZE, "big") for part in (kind, asked)]
+        socket.send_fds(server, sizes, descriptors)
+        server.sendall(kind + asked)
         return int.from_bytes(server.recv(1) or b"\1", "big")
+
+
+def kind_of(program: str, arguments: Sequence[str]) -> list[str]:
+    """Calls of a kind import the same modules: of a command, and of a model as it is set where that is trained."""
+    told = list(arguments[:1]) if program == "gradrank" else []
+    if told in (["train"], ["tune"]) and "--data" in arguments:
+        told = list(arguments[: arguments.index("--data")])
+    return [program, *told]
 
 
 if __name__ == "__main__":

@@ -1,10 +1,14 @@
-"""`python warm_server.py PLACE MODULES...` forks a process off itself for each call that comes to the socket PLACE.
+"""`python warm_server.py PLACE` forks a process off itself for each call that comes to the socket PLACE.
 
-It has imported those modules, which others wrote, and nothing of gradrank, whose code is another in every checkout. It
-ends with the process that started it, whose end closes its input.
+What a call imports of what others wrote, later ones of its kind need not import: they are forked off a template that
+has. Nothing of gradrank is in a template: its code is another in every checkout. A training's specification names the
+packages that it has imported, and so a template of trainings has what one of that very model had, no more.
+
+It ends when every process that uses it has: each of them keeps a connection, and asks for nothing on it.
 """
 
 import gc
+import json
 import marshal
 import os
 import select
@@ -12,50 +16,61 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
+from typing import NoReturn
+
+from warm_call import SIZE
 
 from gradrank.pipeline.mlflow_store import _ENVIRONMENT as QUIET
 from gradrank.processor import PINS
 
 # What `import gradrank` has set for whatever is imported from here on, where it does.
 PINNED = {name: os.environ[name] for name in PINS if name in os.environ}
+EVERY_CALL = ("numpy", "polars", "pydantic", "typer")  # imports these, trainings included
 
 
-def main(place: str, *modules: str) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "gradrank"]:
-        del sys.modules[name]
-    os.environ.update(QUIET)
-    for name in modules:
-        __import__(name)
-    gc.freeze()
-    woken, wake = socket.socketpair()
-    wake.setblocking(False)
-    signal.set_wakeup_fd(wake.fileno())
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    callers: dict[int, socket.socket] = {}
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(place)
-        listener.listen()
-        print("ready", flush=True)
+class Forks:
+    """Forks processes for callers, and tells them their exit codes. Who kills a caller kills its process."""
+
+    def __init__(self) -> None:
+        self.woken, self._wake = socket.socketpair()
+        self._wake.setblocking(False)
+        signal.set_wakeup_fd(self._wake.fileno())
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self.callers: dict[socket.socket, int] = {}
+
+    def fork(self, caller: socket.socket, size: bytes, descriptors: list[int], learned: Path | None) -> None:
+        asked = exactly(caller, size)
+        if not (pid := os.fork()):
+            become(asked, descriptors, learned)
+        self.callers[caller] = pid
+
+    def ready(self, *sources: socket.socket) -> list[socket.socket]:
+        """Those of the sources that have something to read, as soon as one has."""
         while True:
-            ready, _, _ = select.select([listener, woken, sys.stdin], [], [])
-            if woken in ready:
-                woken.recv(4096)
-            for pid, code in ended():
-                with suppress(OSError), callers.pop(pid) as caller:
-                    caller.sendall(bytes([code]))
-            if sys.stdin in ready:
-                return shutil.rmtree(Path(place).parent, ignore_errors=True)
-            if listener in ready:
-                caller, _ = listener.accept()
-                if not (pid := os.fork()):
-                    sys.exit(become(caller)())
-                callers[pid] = caller
+            ready, _, _ = select.select([*sources, self.woken, *self.callers], [], [])
+            if self.woken in ready:
+                self.woken.recv(4096)
+            self._answer()
+            for caller in self.callers.keys() & {*ready}:  # which says nothing more, but ends
+                os.kill(self.callers.pop(caller), signal.SIGKILL)
+                caller.close()
+            if found := [source for source in sources if source in ready]:
+                return found
+
+    def _answer(self) -> None:
+        ended = dict(_ended())
+        for caller, pid in [*self.callers.items()]:
+            if pid in ended:
+                del self.callers[caller]
+                with suppress(OSError), caller:
+                    caller.sendall(bytes([ended[pid]]))
 
 
-def ended() -> Iterator[tuple[int, int]]:
+def _ended() -> Iterator[tuple[int, int]]:
     """The processes that have, and their exit codes as a shell has them."""
     with suppress(ChildProcessError):
         while (found := os.waitpid(-1, os.WNOHANG))[0]:
@@ -63,18 +78,122 @@ def ended() -> Iterator[tuple[int, int]]:
             yield found[0], code if code >= 0 else 128 - code
 
 
-def become(caller: socket.socket) -> Callable[[], object]:
-    """Make this process what is asked for, there and then; its main function."""
+def main(place: Path) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "gradrank"]:
+        del sys.modules[name]
+    os.environ.update(QUIET)
+    load(EVERY_CALL)
+    forks, users, templates = Forks(), [], {}
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{place}.bound")
+        listener.listen(64)
+        Path(f"{place}.bound").rename(place)  # there is nothing to wait for any more
+        while True:
+            ready = forks.ready(listener, *users)
+            users = [user for user in users if user not in ready]
+            if listener in ready:
+                caller, _ = listener.accept()
+                with received(caller, 2 * SIZE, 3) as (sizes, descriptors):
+                    if descriptors:
+                        answer(caller, sizes, descriptors, forks, templates, place.parent)
+                    else:
+                        users.append(caller)
+            elif not users:
+                return shutil.rmtree(place.parent, ignore_errors=True)
+
+
+def answer(
+    caller: socket.socket,
+    sizes: bytes,
+    descriptors: list[int],
+    forks: Forks,
+    templates: dict[bytes, socket.socket],
+    folder: Path,
+) -> None:
+    """The first call of a kind is forked off here, and leaves the names of its modules for a template."""
+    kind = exactly(caller, sizes[:SIZE])
+    learned = folder / sha256(kind).hexdigest()
+    if kind not in templates:
+        if not learned.exists():
+            return forks.fork(caller, sizes[SIZE:], descriptors, learned)
+        there, here = socket.socketpair()
+        if not os.fork():
+            there.close()
+            caller.close()
+            close(descriptors)
+            be_template(here, json.loads(learned.read_bytes()), trains=len(marshal.loads(kind)) > 2)
+        here.close()
+        templates[kind] = there
+    with caller:
+        socket.send_fds(templates[kind], [sizes[SIZE:]], [caller.fileno(), *descriptors])
+
+
+@contextmanager
+def received(sender: socket.socket, size: int, most: int) -> Iterator[tuple[bytes, list[int]]]:
+    """So many bytes, and descriptors, which are closed at the end; a caller that was killed meanwhile is no matter."""
+    message, descriptors, _, _ = socket.recv_fds(sender, size, most)
+    try:
+        with suppress(ConnectionError):
+            yield message, descriptors
+    finally:
+        close(descriptors)
+
+
+def close(descriptors: list[int]) -> None:
+    """Whoever holds the other ends waits for that, in every process that has them."""
+    while descriptors:
+        os.close(descriptors.pop())
+
+
+def be_template(here: socket.socket, modules: list[str], trains: bool) -> NoReturn:
+    """Import these, and fork others off this process for the callers that are sent here."""
+    if trains:
+        sys.meta_path.insert(0, Only(modules))
+    load(modules)
+    if trains:
+        del sys.meta_path[0]
+    forks = Forks()
+    while forks.ready(here):
+        with received(here, SIZE, 4) as (size, descriptors):
+            if not size:
+                os._exit(0)
+            forks.fork(socket.socket(fileno=descriptors.pop(0)), size, descriptors, None)
+
+
+def load(modules: Iterable[str]) -> None:
+    for name in modules:
+        with suppress(Exception):  # one that is made, not found, where another is imported
+            __import__(name)
+    gc.freeze()
+
+
+class Only:
+    """Of what is imported, nothing but these is found: where a call kept a package's own extras away, so does this."""
+
+    def __init__(self, modules: Iterable[str]) -> None:
+        self.modules = frozenset(modules)
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name not in self.modules:
+            raise ModuleNotFoundError(f"not imported by the first call of this kind: {name}", name=name)
+
+
+def exactly(caller: socket.socket, size: bytes) -> bytes:
+    wanted = int.from_bytes(size, "big")
+    found = caller.recv(wanted, socket.MSG_WAITALL)
+    if len(found) < wanted:
+        raise ConnectionError("the caller has ended")
+    return found
+
+
+def become(asked: bytes, descriptors: list[int], learned: Path | None) -> NoReturn:
+    """Make this process what is asked for, there and then."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    size, descriptors, _, _ = socket.recv_fds(caller, 4, 3)
-    with caller.makefile("rb") as stream:
-        asked = stream.read(int.from_bytes(size, "big"))
-    caller.close()
+    program, arguments, folder, environment = marshal.loads(asked)
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
-        os.close(descriptor)
-    program, arguments, folder, environment = marshal.loads(asked)
+    close(descriptors)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -82,8 +201,25 @@ def become(caller: socket.socket) -> Callable[[], object]:
     sys.path[:1] = [folder, *environment.get("PYTHONPATH", "").split(os.pathsep)]
     sys.orig_argv = [sys.executable, "-m", program, *arguments]
     sys.argv = [str(Path(sys.executable).with_name(program)), *arguments]
-    return __import__(f"{program}.cli", fromlist=["main"]).main
+    before = {*sys.modules}
+    try:
+        sys.exit(__import__(f"{program}.cli", fromlist=["main"]).main())
+    except SystemExit as end:
+        if learned and not end.code:
+            leave([name for name in sys.modules if name not in before], learned)
+        raise
+
+
+def leave(names: list[str], learned: Path) -> None:
+    """Of these modules, all that are not a checkout's."""
+    files = {name: getattr(sys.modules[name], "__file__", None) for name in names}
+    installed = [
+        name for name, file in files.items() if not file or file.startswith((sys.prefix, sys.base_prefix))
+    ]
+    partial = learned.with_name(f"{learned.name}.{os.getpid()}")
+    partial.write_text(json.dumps(installed), encoding="utf-8")
+    partial.replace(learned)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(Path(sys.argv[1]))

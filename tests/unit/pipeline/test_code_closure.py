@@ -1,5 +1,6 @@
 """The closure of imports that decides which jobs a source edit reruns."""
 
+import ast
 import re
 import shutil
 from pathlib import Path
@@ -55,6 +56,40 @@ def test_who_finds_modules_by_their_folder_depends_on_each_of_them():
         files = {f"{folder}/{path.name}" for path in (PACKAGE / folder).glob("*.py")}
         assert len(files) > 3 and files <= found
     assert not {path for path in names("gradrank.models.mart") if path.startswith("learning/losses")}
+
+
+FORMS = (
+    "import gradrank.data.order",
+    "import os, gradrank.data.order as order",
+    "from gradrank.data import order",
+    "from gradrank.data.order import order",
+    "from gradrank.data.order import (\n    # (the stable one)\n    order,\n)",
+    "from gradrank.data.order import \\\n    order",
+    "def rank():\n    from gradrank.data.order import order  # import once",
+    "if True: import gradrank.data.order",
+    "import os; import gradrank.data.order",
+    "from os import (path); from gradrank.data.order import order",
+    '"""\nimport scores of another\n"""\nimport gradrank.data.order',
+    "try:\n\timport gradrank.data.order\nexcept ImportError:\n\tpass",
+)
+
+
+@pytest.mark.parametrize(("number", "source"), [*enumerate(FORMS)])
+def test_a_dependency_is_seen_however_it_is_written(number, source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    mine = f"form{number}"  # what was read is kept by its name
+    (tmp_path / f"models/{mine}.py").write_text(source)
+    assert {Path(path).stem for path in sources(f"gradrank.models.{mine}")} >= {mine, "order"}
+
+
+def test_imports_are_those_of_the_whole_syntax_tree():
+    def imported(tree):
+        return [ast.dump(each) for each in ast.walk(tree) if isinstance(each, ast.Import | ast.ImportFrom)]
+
+    for path in PACKAGE.rglob("*.py"):
+        whole = ast.parse(path.read_text(encoding="utf-8"))
+        assert sorted(imported(code_closure._tree(path))) == sorted(imported(whole)), path
 
 
 def test_evaluation_depends_on_metrics_but_on_no_model():
