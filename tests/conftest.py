@@ -46,8 +46,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slurm's tests first: most of their time they wait, and everything else goes on beside them."""
-    items.sort(key=lambda item: "test_slurm.py" not in item.nodeid)
+    """The longest first: Slurm's tests, which wait most of their time, and the emulated processors' beside them."""
+    first = ("tests/workflow/test_slurm.py", "tests/workflow/test_processors.py")
+    items.sort(key=lambda item: not item.nodeid.startswith(first))
 
 
 @pytest.hookimpl(optionalhook=True)
