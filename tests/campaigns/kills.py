@@ -10,8 +10,9 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
+from contextlib import suppress
 
+import psutil
 from small import RUN, Campaign, Project, command, state, unlike
 
 CORES = ("--cores", "2")
@@ -62,8 +63,9 @@ def kill(campaign: Campaign, project: Project, seconds: float) -> None:
         run.kill()  # its jobs go on
     elif what == "everything":
         os.killpg(run.pid, signal.SIGKILL)
-    elif jobs := descendants(run.pid):
-        os.kill(campaign.draw.choice(jobs), signal.SIGKILL)
+    elif jobs := psutil.Process(run.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it has ended by itself
+            campaign.draw.choice(jobs).kill()
     campaign.counts[f"killed {what}"] += 1
     run.wait()
 
@@ -75,23 +77,6 @@ def started(project: Project, seconds: float, *arguments: str) -> subprocess.Pop
     while run.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     return run
-
-
-def descendants(pid: int) -> list[int]:
-    """The processes below a process, from /proc."""
-    children: dict[int, list[int]] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(status.read_text().rpartition(")")[2].split()[1])
-        except (OSError, IndexError):
-            continue
-        children.setdefault(parent, []).append(int(status.parent.name))
-    found, waiting = [], [pid]
-    while waiting:
-        below = children.get(waiting.pop(), [])
-        found += below
-        waiting += below
-    return found
 
 
 def judge(campaign: Campaign, project: Project, expected: dict[str, bytes], code: int, told: str) -> None:

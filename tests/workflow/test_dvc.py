@@ -218,9 +218,12 @@ def test_an_experiment_in_one_copy_has_the_numbers_of_a_run_from_scratch(reposit
 
 def test_killed_experiment_is_completed_by_the_same_command(repository, from_scratch):
     command = [str(BINARIES / "dvc"), "exp", "run", "--set-param", f"{RATE}=0.5"]
-    cold = {name: value for name, value in repository.env().items() if name not in warm.jobs()}
     run = subprocess.Popen(
-        command, cwd=repository.root, env=cold, stdout=subprocess.DEVNULL, start_new_session=True
+        command,
+        cwd=repository.root,
+        env=repository.env(),
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
     )
     spec, before = repository.root / "results/synthetic_net/lambdamart", time.time()
     while not any(path.stat().st_mtime > before for path in spec.glob("fold*/spec.json")):

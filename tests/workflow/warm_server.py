@@ -121,7 +121,8 @@ def answer(
             there.close()
             caller.close()
             close(descriptors)
-            be_template(here, json.loads(learned.read_bytes()), trains=len(marshal.loads(kind)) > 2)
+            of_one_model = len(marshal.loads(kind)) > 2  # a program, a command, and how it is set
+            be_template(here, json.loads(learned.read_bytes()), exactly_these=of_one_model)
         here.close()
         templates[kind] = there
     with caller:
@@ -145,12 +146,12 @@ def close(descriptors: list[int]) -> None:
         os.close(descriptors.pop())
 
 
-def be_template(here: socket.socket, modules: list[str], trains: bool) -> NoReturn:
+def be_template(here: socket.socket, modules: list[str], exactly_these: bool) -> NoReturn:
     """Import these, and fork others off this process for the callers that are sent here."""
-    if trains:
+    if exactly_these:
         sys.meta_path.insert(0, Only(modules))
     load(modules)
-    if trains:
+    if exactly_these:
         del sys.meta_path[0]
     forks = Forks()
     while forks.ready(here):
