@@ -25,7 +25,7 @@ from gradrank.learning.job import train
 from gradrank.learning.model import models
 from gradrank.report.tables.summary import summary
 
-SEED, QUERIES, DOCUMENTS = 2005, 100, 20
+SEED, QUERIES, DOCUMENTS = 2005, 50, 20
 SUMMARISED = 8  # methods: an emulator crashes at times where Polars joins the files of fifty
 FEW = {
     "epochs": 4,
@@ -60,12 +60,22 @@ def main(out: Path, names: list[str]) -> None:
     folder = out / "results" / collection.name
     # What is made of other models' scores comes after them.
     for name in sorted(names, key=lambda name: bool(models()[name].members(models()[name].Params()))):
-        own = {key: value for key, value in FEW.items() if key in models()[name].Params.model_fields}
-        train(name, collection, 1, own, SEED, folder / name / "fold1", pairs, folder)
+        train(name, collection, 1, _few(name), SEED, folder / name / "fold1", pairs, folder)
         spec = {key: read_json(folder / name / "fold1/spec.json")[key] for key in ("model", "params")}
         evaluate_folds(folder / name, collection, spec, ["letor4", "standard"], METRICS)
     summary(folder, names[:SUMMARISED], "letor4")
     write_json(out / "statistics.json", _statistics(folder, names))
+
+
+def _few(name: str) -> dict[str, Any]:
+    """Few steps, and of a grid both ends and the middle."""
+    defaults = models()[name].Params()
+    grids = {
+        key: (grid[0], grid[len(grid) // 2], grid[-1])
+        for key, grid in defaults
+        if isinstance(grid, tuple) and len(grid) > 3 and isinstance(grid[0], float)
+    }
+    return {key: value for key, value in FEW.items() if hasattr(defaults, key)} | grids
 
 
 def _data(out: Path) -> tuple[Path, Path]:

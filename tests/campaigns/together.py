@@ -42,9 +42,7 @@ def without_results(campaign: Campaign, finished: Project, name: str) -> Project
 
 
 def start(project: Project) -> subprocess.Popen:
-    arguments = {"cwd": project.root, "env": project.env(), "text": True}
-    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    return subprocess.Popen(project.command("--cores", "1"), **arguments, **output)
+    return project.start("--cores", "1", stdout=subprocess.PIPE)
 
 
 def two_checkouts(campaign: Campaign, finished: Project, expected: dict[str, bytes]) -> None:

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 from gradrank.files import sha256
 from gradrank.pipeline.params import load
+from gradrank.pipeline.studies import get_study
 from gradrank.results import Results
-from gradrank.studies.kit.study import Inputs
+from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.kit.writing import study as write_study
 from made_collection import store
 
 PARAMS = load(Path(__file__).parents[2] / "params.yaml")
@@ -47,6 +50,16 @@ def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> 
     return Inputs(
         root / "results", root / "data" / "parquet", Results(root / "results").study(name).folder, settings
     )
+
+
+def written(name: str, inputs: Inputs) -> list[Section]:
+    """A study built once: what its page is made of, and its files below `inputs.folder`."""
+    page = get_study(name, "page")
+    sections = page.build(inputs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "build", lambda _: sections)
+        write_study(name, inputs)
+    return sections
 
 
 def make_collection(path: Path, **meta: Any) -> np.ndarray:

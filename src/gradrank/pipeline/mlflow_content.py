@@ -3,11 +3,16 @@
 The names are `gradrank.pipeline.mlflow_import`'s to explain and `gradrank.pipeline.mlflow_runs`'s to read back.
 """
 
+import copy
 import json
 import shutil
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from gradrank.evaluation.costs import Cost
@@ -20,10 +25,12 @@ if TYPE_CHECKING:
     import polars as pl
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Run
+    from mlflow.models import Model
 
 COST = "cost"  # the group of a method's whole cost
 DATA = "data."  # begins the name of a parameter of the data set
 SEED, SEEDS, CONVENTION = "seed", "seeds", "convention"  # parameters that are no model's
+_DESCRIPTION, _DATA = "MLmodel", "data/fold"  # where an MLflow model has them
 _VALUE_LENGTH, _METRICS_A_CALL, _PARAMS_A_CALL = 6000, 1000, 100  # MLflow's limits
 
 
@@ -125,31 +132,49 @@ def save_pyfunc(fold: Fold, out: Path) -> None:
     and take no whole number for a double. The input example is made up; rows of a licensed collection must not travel
     with a model.
     """
+    spec = fold.spec()
+    requirements = [  # without a build's own label, as in torch 2.13.0+cpu: indexes do not carry those
+        f"{name}=={number.partition('+')[0]}" for name, number in spec["versions"].items() if name != "python"
+    ]
+    description, files = _described(spec["features"], tuple(requirements))
+    data = out / _DATA
+    data.mkdir(parents=True)
+    shutil.copy(fold.spec_path, data)
+    shutil.copytree(fold.model_path, data / fold.model_path.name)
+    for name, content in files.items():
+        (out / name).write_bytes(content)
+    own = copy.copy(description)
+    own.model_uuid, own.utc_time_created = uuid.uuid4().hex, str(datetime.now(UTC).replace(tzinfo=None))
+    own.model_size_bytes += sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
+    own.save(out / _DESCRIPTION)
+
+
+@cache
+def _described(features: int, requirements: tuple[str, ...]) -> tuple["Model", dict[str, bytes]]:
+    """MLflow's description of a model, and the files beside it but its own: MLflow looks up every requirement, which
+    takes longer than all else that is done for a fold, and finds the same for all folds and most models."""
     import mlflow.pyfunc
     import numpy as np
     import pandas as pd
-    from mlflow.models import ModelSignature
+    from mlflow.models import Model, ModelSignature
     from mlflow.types import ColSpec, Schema
     from mlflow.types.schema import AnyType
 
-    spec = fold.spec()
-    names = [f"f{i}" for i in range(1, spec["features"] + 1)]
+    names = [f"f{i}" for i in range(1, features + 1)]
     columns = [ColSpec("long", "qid", required=False), *(ColSpec(AnyType(), name) for name in names)]
-    # Links, so that MLflow copies the model and its spec but not the scores beside them.
-    staged = out.with_name("fold")
-    staged.mkdir(parents=True)
-    for path in (fold.model_path, fold.spec_path):
-        (staged / path.name).symlink_to(path.absolute())
-    mlflow.pyfunc.save_model(
-        out,
-        loader_module="gradrank.predict",
-        data_path=staged,
-        signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
-        input_example=pd.DataFrame(np.eye(2, len(names)), columns=names),
-        pip_requirements=[  # without a build's own label, as in torch 2.13.0+cpu: indexes do not carry those
-            f"{name}=={number.partition('+')[0]}"
-            for name, number in spec["versions"].items()
-            if name != "python"
-        ],
-    )
-    shutil.rmtree(staged)
+    description = Model()
+    with TemporaryDirectory() as folder:
+        fold, out = Path(folder, Path(_DATA).name), Path(folder, "described")
+        fold.mkdir()
+        mlflow.pyfunc.save_model(
+            out,
+            mlflow_model=description,
+            loader_module="gradrank.predict",
+            data_path=fold,
+            signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
+            input_example=pd.DataFrame(np.eye(2, len(names)), columns=names),
+            pip_requirements=[*requirements],
+        )
+        files = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    del files[_DESCRIPTION]
+    return description, files

@@ -15,11 +15,10 @@ from gradrank.cli import app
 from gradrank.files import read_json, write_json
 from gradrank.studies.arsm.claims import CONTRADICTED, HOLDS, OPEN
 from gradrank.studies.arsm.experiments import METRICS
-from gradrank.studies.arsm.page import build
 from gradrank.studies.arsm.variance import GRADES, LEVELS
 from gradrank.studies.kit.writing import study as write_study
 from made_collection import store
-from made_study import PARTS, QUERIES, make_study
+from made_study import PARTS, QUERIES, make_study, written
 
 WORSE = "arsm_levels-levels=3"  # scores that are nearly all noise
 BETTER = "arsm_levels-levels=40"  # scores without any
@@ -48,7 +47,7 @@ METHODS = {
 def made(tmp_path_factory):
     inputs = make_study(tmp_path_factory.mktemp("arsm"), "arsm", NOISE)
     write_json(inputs.folder / "jobs/ranksvm-ohsumed.json", JOB)
-    sections = build(inputs)
+    sections = written("arsm", inputs)
     tables = {item.id: item for section in sections for item in section.content if not hasattr(item, "svg")}
     return inputs, {section.id: section for section in sections}, tables
 
@@ -268,7 +267,6 @@ def test_variance_table(made):
 
 def test_written_twice_it_is_the_same(made):
     inputs, _, tables = made
-    write_study("arsm", inputs)
     first = {name: (inputs.folder / name).read_bytes() for name in ("page.md", "numbers.json", "page.json")}
     write_study("arsm", inputs)
     assert {name: (inputs.folder / name).read_bytes() for name in first} == first

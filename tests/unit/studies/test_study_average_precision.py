@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import kendalltau
 
 from gradrank.evaluation.metrics import average_precision as average_precision_of
-from gradrank.studies.average_precision.page import CONVENTION, build
+from gradrank.studies.average_precision.page import CONVENTION
 from gradrank.studies.average_precision.worked import PRINTED, SLIPS, average_precision
 from gradrank.studies.kit.writing import study as write_study
-from made_study import make_study
+from made_study import make_study, written
 
 NOISE = {
     "lambdamart": 0.1,
@@ -26,7 +26,7 @@ NOISE = {
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     inputs = make_study(tmp_path_factory.mktemp("ap"), "average_precision", NOISE)
-    sections = build(inputs)
+    sections = written("average_precision", inputs)
     tables = {item.id: item for section in sections for item in section.content if not hasattr(item, "svg")}
     return inputs, {section.id: section for section in sections}, tables
 
@@ -107,7 +107,6 @@ def test_worked_example_by_the_metric_that_is_used_elsewhere(made):
 
 def test_written_twice_it_is_the_same(made):
     inputs, _, _ = made
-    write_study("average_precision", inputs)
     first = (inputs.folder / "page.md").read_bytes()
     write_study("average_precision", inputs)
     assert (inputs.folder / "page.md").read_bytes() == first

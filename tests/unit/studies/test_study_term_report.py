@@ -9,10 +9,9 @@ import pytest
 from gradrank.learning.pair_net import PairNet
 from gradrank.studies.kit.writing import study as write_study
 from gradrank.studies.term_report.claims import FORMS, HIGH, LOW, MEASURED, PLAIN, READINGS, WITH_L2
-from gradrank.studies.term_report.page import build
 from gradrank.studies.term_report.targets import blog_cost, report_cost
 from gradrank.studies.term_report.weights import positions
-from made_study import DOCUMENTS, PARTS, QUERIES, make_study, part_of, trained_on
+from made_study import DOCUMENTS, PARTS, QUERIES, make_study, part_of, trained_on, written
 
 NOISE = {"ranksvm_ndcg": 0.0, "ranksvm": 3.0, "report_whole-l2=0.01": 3.0, "report_hidden-hidden=64": 5.0}
 NOISE |= {"ranknet_report_l2": 2.0}
@@ -21,7 +20,7 @@ NOISE |= {"ranknet_report_l2": 2.0}
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     inputs = make_study(tmp_path_factory.mktemp("term"), "term_report", NOISE)
-    sections = build(inputs)
+    sections = written("term_report", inputs)
     tables = {item.id: item for section in sections for item in section.content if not hasattr(item, "svg")}
     return inputs, {section.id: section for section in sections}, tables
 
@@ -205,7 +204,6 @@ def test_variation_changes_one_thing_a_panel(made):
 
 def test_written_twice_it_is_the_same(made):
     inputs, _, tables = made
-    write_study("term_report", inputs)
     first = {name: (inputs.folder / name).read_bytes() for name in ("page.md", "numbers.json", "page.json")}
     write_study("term_report", inputs)
     assert {name: (inputs.folder / name).read_bytes() for name in first} == first
