@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import warm
 from slurm_cluster import Cluster
 
 from conftest import SMALL_RUN, Project
@@ -14,7 +15,8 @@ SLURM = (
     "--latency-wait=10",
 )
 MODELS = SMALL_RUN["run"]["models"]
-# A job that is in training stays there until the test says so, or is killed.
+# A job that is in training stays there until the test says so, or is killed: a process that Slurm itself has started,
+# while the others are forked.
 STALL = "import pathlib, time\nwhile not pathlib.Path(__file__).with_name('go on').exists(): time.sleep(0.1)"
 # First on PYTHONPATH. Training runs what lies in the file <model>-fold<k> beside it, once, as it starts. Snakemake asks
 # Slurm every second, where the plugin would wait 10 s longer after every question that found no job finished.
@@ -44,7 +46,9 @@ class Rerun:
         self.faults.mkdir()
         (self.faults / "sitecustomize.py").write_text(SITECUSTOMIZE)
         self.started = []
-        self.project = Project(root, cluster.env | {"PYTHONPATH": f"{self.faults}:{root / 'src'}"})
+        path = {"PYTHONPATH": f"{self.faults}:{root / 'src'}"}
+        jobs = warm.jobs(cold_while=f"{self.faults}/*-fold?")
+        self.project = Project(root, cluster.env | path | jobs)
         self.targets = [f"results/synthetic_net/{model}/per_query.parquet" for model in models]
         for model in models:
             results = root / "results/synthetic_net" / model

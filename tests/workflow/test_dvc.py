@@ -48,16 +48,18 @@ class Repository(Project):
     def dvc(self, *arguments: str) -> str:
         return self.run(str(BINARIES / "dvc"), *arguments)
 
-    def gradrank(self, *arguments: str) -> str:
-        return self.run(sys.executable, "-m", "gradrank", *arguments)
-
     def commit(self) -> None:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", "x")
 
     def give_environment(self) -> None:
-        (self.root / ".venv").mkdir()
-        (self.root / ".venv/bin").symlink_to(BINARIES)
+        """All its programs are this one's but Snakemake, which is forked."""
+        binaries = self.root / ".venv/bin"
+        binaries.mkdir(parents=True)
+        for program in BINARIES.iterdir():
+            (binaries / program.name).symlink_to(program)
+        (binaries / "snakemake").unlink()
+        warm.write_program(binaries / "snakemake")
 
     def committed(self, experiment: str, path: str) -> str:
         """A file of an experiment, which is no branch but a commit below refs/exps."""
@@ -217,6 +219,11 @@ def test_an_experiment_in_one_copy_has_the_numbers_of_a_run_from_scratch(reposit
 
 
 def test_killed_experiment_is_completed_by_the_same_command(repository, from_scratch):
+    snakemake = (
+        repository.root / ".venv/bin/snakemake"
+    )  # killed with all that the experiment started, so not forked
+    snakemake.unlink()
+    snakemake.symlink_to(BINARIES / "snakemake")
     command = [str(BINARIES / "dvc"), "exp", "run", "--set-param", f"{RATE}=0.5"]
     run = subprocess.Popen(
         command,

@@ -24,9 +24,26 @@ HERE = Path(__file__).parent
 SOURCES = HERE.parents[1] / "src"
 
 
-def jobs() -> dict[str, str]:
-    """The environment in which a Snakemake's jobs are such processes."""
-    return {"BASH_ENV": str(_folder() / "functions")}
+FUNCTION = """\
+gradrank() {{
+    if compgen -G "$COLD_WHILE" >/dev/null; then command gradrank "$@"; else {forked} gradrank "$@"; fi
+}}
+"""
+PROGRAM = """\
+#!/bin/sh
+exec {forked} {name} "$@"
+"""
+
+
+def jobs(cold_while: str = "") -> dict[str, str]:
+    """The environment in which a Snakemake's jobs are such processes; not those that start where a file matches."""
+    return {"BASH_ENV": str(_folder() / "functions"), "COLD_WHILE": cold_while}
+
+
+def write_program(path: Path) -> None:
+    """A file that is `snakemake` or `gradrank` to whoever finds it in PATH."""
+    path.write_text(PROGRAM.format(forked=_forked(_folder()), name=path.name))
+    path.chmod(0o755)
 
 
 def run(
@@ -44,6 +61,11 @@ def _text(stream: IO[bytes]) -> str:
     return stream.read().decode(errors="replace")
 
 
+def _forked(folder: Path) -> str:
+    """The command whose arguments are a program and that one's."""
+    return shlex.join([sys.executable, "-I", "-S", str(HERE / "warm_call.py"), str(folder / "calls")])
+
+
 @cache
 def _folder() -> Path:
     """Where the server's socket lies, of a path short enough for one: one server for all processes of a test run."""
@@ -53,10 +75,7 @@ def _folder() -> Path:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "calls").exists():
-            python = shlex.join(
-                [sys.executable, "-I", "-S", str(HERE / "warm_call.py"), str(folder / "calls")]
-            )
-            (folder / "functions").write_text(f'gradrank() {{ {python} gradrank "$@"; }}\n')
+            (folder / "functions").write_text(FUNCTION.format(forked=_forked(folder)))
             compile_dir(SOURCES, quiet=1)  # every checkout is a copy of them
             server = subprocess.Popen([sys.executable, str(HERE / "warm_server.py"), str(folder / "calls")])
             while not (folder / "calls").exists():
