@@ -26,7 +26,7 @@ SOURCES = HERE.parents[1] / "src"
 
 FUNCTION = """\
 gradrank() {{
-    if compgen -G "$COLD_WHILE" >/dev/null; then command gradrank "$@"; else {forked} gradrank "$@"; fi
+    if [[ $COLD_WHILE ]] && compgen -G "$COLD_WHILE" >/dev/null; then command gradrank "$@"; else {forked} gradrank "$@"; fi
 }}
 """
 PROGRAM = """\
