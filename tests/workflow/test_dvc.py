@@ -38,7 +38,12 @@ class Repository(Project):
         return super().env() | warm.jobs() | {"PATH": path}
 
     def run(self, *command: str) -> str:
-        done = subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True)
+        return self._succeeded(
+            subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True)
+        )
+
+    @staticmethod
+    def _succeeded(done: subprocess.CompletedProcess) -> str:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -46,7 +51,7 @@ class Repository(Project):
         return self.run("git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments)
 
     def dvc(self, *arguments: str) -> str:
-        return self.run(str(BINARIES / "dvc"), *arguments)
+        return self._succeeded(warm.run("dvc", arguments, self.root, self.env()))
 
     def commit(self) -> None:
         self.git("add", "--all")
