@@ -33,7 +33,7 @@ def read(path: Path | str) -> dict[str, Any]:
                 f"{path}: more than {MOST_VALUES:,} values, with what its aliases (`*name`) repeat"
             )
         twice = _twice(root)
-        values = None if twice else yaml.safe_load(text)
+        values = None if twice or not root else yaml.SafeLoader("").construct_document(root)
     except yaml.MarkedYAMLError as error:
         raise GradrankError(f"{path}, {_fault(error)}") from None
     except yaml.reader.ReaderError as error:
