@@ -22,11 +22,12 @@ from warm_call import SIZE, call
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[1] / "src"
-
-
 FUNCTION = """\
 gradrank() {{
-    if [[ $COLD_WHILE ]] && compgen -G "$COLD_WHILE" >/dev/null; then command gradrank "$@"; else {forked} gradrank "$@"; fi
+    if [[ $COLD_WHILE ]] && compgen -G "$COLD_WHILE" >/dev/null
+    then command gradrank "$@"
+    else {forked} gradrank "$@"
+    fi
 }}
 """
 PROGRAM = """\

@@ -3,8 +3,8 @@
 The names are `gradrank.pipeline.mlflow_import`'s to explain and `gradrank.pipeline.mlflow_runs`'s to read back.
 """
 
-import copy
 import json
+import re
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import polars as pl
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Run
-    from mlflow.models import Model
 
 COST = "cost"  # the group of a method's whole cost
 DATA = "data."  # begins the name of a parameter of the data set
@@ -136,23 +135,30 @@ def save_pyfunc(fold: Fold, out: Path) -> None:
     requirements = [  # without a build's own label, as in torch 2.13.0+cpu: indexes do not carry those
         f"{name}=={number.partition('+')[0]}" for name, number in spec["versions"].items() if name != "python"
     ]
-    description, files = _described(spec["features"], tuple(requirements))
+    description, size, files = _described(spec["features"], tuple(requirements))
     data = out / _DATA
     data.mkdir(parents=True)
     shutil.copy(fold.spec_path, data)
     shutil.copytree(fold.model_path, data / fold.model_path.name)
     for name, content in files.items():
         (out / name).write_bytes(content)
-    own = copy.copy(description)
-    own.model_uuid, own.utc_time_created = uuid.uuid4().hex, str(datetime.now(UTC).replace(tzinfo=None))
-    own.model_size_bytes += sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
-    own.save(out / _DESCRIPTION)
+    own = {
+        "model_uuid": uuid.uuid4().hex,
+        "utc_time_created": f"'{datetime.now(UTC).replace(tzinfo=None)}'",
+        "model_size_bytes": size + sum(path.stat().st_size for path in data.rglob("*") if path.is_file()),
+    }
+    for name, value in own.items():
+        description = re.sub(rf"^{name}: .*$", f"{name}: {value}", description, flags=re.MULTILINE)
+    (out / _DESCRIPTION).write_text(description, encoding="utf-8")
 
 
 @cache
-def _described(features: int, requirements: tuple[str, ...]) -> tuple["Model", dict[str, bytes]]:
-    """MLflow's description of a model, and the files beside it but its own: MLflow looks up every requirement, which
-    takes longer than all else that is done for a fold, and finds the same for all folds and most models."""
+def _described(features: int, requirements: tuple[str, ...]) -> tuple[str, int, dict[str, bytes]]:
+    """MLflow's description of a model without files, its size, and what lies beside it.
+
+    MLflow looks up every requirement, which takes longer than all else that is done for a fold, and finds the same for
+    all folds and most models; to write its YAML takes as long as the rest.
+    """
     import mlflow.pyfunc
     import numpy as np
     import pandas as pd
@@ -162,13 +168,13 @@ def _described(features: int, requirements: tuple[str, ...]) -> tuple["Model", d
 
     names = [f"f{i}" for i in range(1, features + 1)]
     columns = [ColSpec("long", "qid", required=False), *(ColSpec(AnyType(), name) for name in names)]
-    description = Model()
+    model = Model()
     with TemporaryDirectory() as folder:
         fold, out = Path(folder, Path(_DATA).name), Path(folder, "described")
         fold.mkdir()
         mlflow.pyfunc.save_model(
             out,
-            mlflow_model=description,
+            mlflow_model=model,
             loader_module="gradrank.predict",
             data_path=fold,
             signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
@@ -176,5 +182,4 @@ def _described(features: int, requirements: tuple[str, ...]) -> tuple["Model", d
             pip_requirements=[*requirements],
         )
         files = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
-    del files[_DESCRIPTION]
-    return description, files
+    return files.pop(_DESCRIPTION).decode(), model.model_size_bytes, files
