@@ -80,15 +80,18 @@ class Campaign:
 
 def command(project: Project, *arguments: str, **environment: str) -> tuple[int, str]:
     """Exit code and output of `gradrank ...`, or with the first argument "snakemake" of the run."""
-    env = project.env() | environment
     if arguments[0] == "snakemake":  # of which campaigns kill processes, or look for those that live
-        env |= warm.jobs() if project.warm else {}
         called = [sys.executable, "-m", *arguments]
         done = subprocess.run(
-            called, cwd=project.root, env=env, text=True, errors="replace", capture_output=True
+            called,
+            cwd=project.root,
+            env=project.run_env() | environment,
+            text=True,
+            errors="replace",
+            capture_output=True,
         )
     else:
-        done = warm.run("gradrank", arguments, project.root, env)
+        done = warm.run("gradrank", arguments, project.root, project.env() | environment)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -72,13 +72,17 @@ class Project:
         """Whether its processes are forked off others, and not new from their start on, as a user has it."""
         return not COLD & self.environment.keys()
 
+    def run_env(self) -> dict[str, str]:
+        """Snakemake's; its jobs are forked as it would be."""
+        return self.env() | (warm.jobs() if self.warm else {})
+
     def snakemake(self, *arguments: str, ok: bool = True) -> str:
         """Run Snakemake here; its whole output. The test fails unless it succeeds (with ok=False: fails)."""
         if not self.warm:
             command = self.command(*arguments)
             done = subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True)
         else:
-            done = warm.run("snakemake", arguments, self.root, self.env() | warm.jobs())
+            done = warm.run("snakemake", arguments, self.root, self.run_env())
         output = done.stdout + done.stderr
         assert (done.returncode == 0) == ok, output
         return output
@@ -89,7 +93,7 @@ class Project:
         return subprocess.Popen(
             self.command(*arguments),
             cwd=self.root,
-            env=self.env() | (warm.jobs() if self.warm else {}),
+            env=self.run_env(),
             text=True,
             start_new_session=True,
             **(unheard | popen),

@@ -224,9 +224,8 @@ def test_an_experiment_in_one_copy_has_the_numbers_of_a_run_from_scratch(reposit
 
 
 def test_killed_experiment_is_completed_by_the_same_command(repository, from_scratch):
-    snakemake = (
-        repository.root / ".venv/bin/snakemake"
-    )  # killed with all that the experiment started, so not forked
+    # Not forked: it is killed with all that the experiment started.
+    snakemake = repository.root / ".venv/bin/snakemake"
     snakemake.unlink()
     snakemake.symlink_to(BINARIES / "snakemake")
     command = [str(BINARIES / "dvc"), "exp", "run", "--set-param", f"{RATE}=0.5"]

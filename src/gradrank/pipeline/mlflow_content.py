@@ -135,9 +135,9 @@ def save_pyfunc(fold: Fold, out: Path) -> None:
     requirements = [  # without a build's own label, as in torch 2.13.0+cpu: indexes do not carry those
         f"{name}=={number.partition('+')[0]}" for name, number in spec["versions"].items() if name != "python"
     ]
-    description, size, files = _described(spec["features"], tuple(requirements))
     data = out / _DATA
     data.mkdir(parents=True)
+    description, size, files = _described(spec["features"], tuple(requirements), out.parent)
     shutil.copy(fold.spec_path, data)
     shutil.copytree(fold.model_path, data / fold.model_path.name)
     for name, content in files.items():
@@ -153,8 +153,10 @@ def save_pyfunc(fold: Fold, out: Path) -> None:
 
 
 @cache
-def _described(features: int, requirements: tuple[str, ...]) -> tuple[str, int, dict[str, bytes]]:
-    """MLflow's description of a model without files, its size, and what lies beside it.
+def _described(
+    features: int, requirements: tuple[str, ...], partial: Path
+) -> tuple[str, int, dict[str, bytes]]:
+    """MLflow's description of a model without files, its size, and what lies beside it; made in the folder `partial`.
 
     MLflow looks up every requirement, which takes longer than all else that is done for a fold, and finds the same for
     all folds and most models; to write its YAML takes as long as the rest.
@@ -169,7 +171,7 @@ def _described(features: int, requirements: tuple[str, ...]) -> tuple[str, int, 
     names = [f"f{i}" for i in range(1, features + 1)]
     columns = [ColSpec("long", "qid", required=False), *(ColSpec(AnyType(), name) for name in names)]
     model = Model()
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(dir=partial) as folder:
         fold, out = Path(folder, Path(_DATA).name), Path(folder, "described")
         fold.mkdir()
         mlflow.pyfunc.save_model(

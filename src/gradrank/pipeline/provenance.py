@@ -28,7 +28,7 @@ from gradrank.errors import GradrankError
 from gradrank.evaluation.elsewhere import IMPORTED
 from gradrank.evaluation.seeds import SEED, measured_folds
 from gradrank.files import sha256, write_json
-from gradrank.learning.model import get_model, models
+from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import WORKFLOW, named, stage_files
 from gradrank.pipeline.data_record import data_record
 from gradrank.pipeline.unexplained import DATA_STAGES, unexplained
@@ -113,7 +113,7 @@ def making_files(model: str) -> list[str]:
     """The files that the scores of a registered model depend on, or those that come from elsewhere."""
     if model == IMPORTED:
         return stage_files("import_scores")
-    return stage_files("train", get_model(model).__module__)
+    return stage_files("train", models()[model].__module__)
 
 
 def makers() -> set[str]:
