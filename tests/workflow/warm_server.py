@@ -7,6 +7,7 @@ packages that it has imported, and so a template of trainings has what one of th
 It ends when every process that uses it has: each of them keeps a connection, and asks for nothing on it.
 """
 
+import atexit
 import gc
 import json
 import marshal
@@ -30,6 +31,9 @@ from gradrank.processor import PINS
 # What `import gradrank` has set for whatever is imported from here on, where it does.
 PINNED = {name: os.environ[name] for name in PINS if name in os.environ}
 EVERY_CALL = ("numpy", "polars", "pydantic", "typer")  # imports these, trainings included
+PROGRAMS = {"snakemake": "main", "gradrank": "answer"}
+
+codes: list[int] = []
 
 
 class Forks:
@@ -78,11 +82,21 @@ def _ended() -> Iterator[tuple[int, int]]:
             yield found[0], code if code >= 0 else 128 - code
 
 
+@atexit.register  # before anything else: what is registered first is called last
+def end() -> None:
+    """A process that has an exit code ends with it, and does not free each object that it shares with its like."""
+    for code in codes:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
 def main(place: Path) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "gradrank"]:
         del sys.modules[name]
     os.environ.update(QUIET)
     load(EVERY_CALL)
+    use_once()
     forks, users, templates = Forks(), [], {}
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{place}.bound")
@@ -153,6 +167,7 @@ def be_template(here: socket.socket, modules: list[str], exactly_these: bool) ->
     load(modules)
     if exactly_these:
         del sys.meta_path[0]
+    use_once()
     forks = Forks()
     while forks.ready(here):
         with received(here, SIZE, 4) as (size, descriptors):
@@ -165,6 +180,13 @@ def load(modules: Iterable[str]) -> None:
     for name in modules:
         with suppress(Exception):  # one that is made, not found, where another is imported
             __import__(name)
+
+
+def use_once() -> None:
+    """At their first use these look for what extends them in all that is installed, and Numba starts its compiler."""
+    sys.modules["pydantic"].create_model("Used", number=(int, ...))
+    if numba := sys.modules.get("numba"):
+        numba.njit(lambda: None)()
     gc.freeze()
 
 
@@ -204,10 +226,11 @@ def become(asked: bytes, descriptors: list[int], learned: Path | None) -> NoRetu
     sys.argv = [str(Path(sys.executable).with_name(program)), *arguments]
     before = {*sys.modules}
     try:
-        sys.exit(__import__(f"{program}.cli", fromlist=["main"]).main())
-    except SystemExit as end:
-        if learned and not end.code:
+        sys.exit(getattr(__import__(f"{program}.cli", fromlist=["cli"]), PROGRAMS[program])())
+    except SystemExit as ended:
+        if learned and not ended.code:
             leave([name for name in sys.modules if name not in before], learned)
+        codes.append(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
         raise
 
 

@@ -118,7 +118,7 @@ def test_a_command_ends_with_the_message_and_no_traceback(disk, monkeypatch, cap
     monkeypatch.setattr(cli, "app", app)
     monkeypatch.setattr("sys.argv", ["gradrank", "pairs", "--out", "data/pairs/toy.parquet"])
     with pytest.raises(SystemExit) as ended:
-        cli.main()
+        cli.answer()
     assert ended.value.code == 1
     assert capsys.readouterr().err.startswith("gradrank: error: data/pairs/toy.parquet: no space left")
 
@@ -129,7 +129,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
 
     monkeypatch.setattr(cli, "app", app)
     with pytest.raises(ZeroDivisionError):
-        cli.main()
+        cli.answer()
 
 
 def test_a_run_does_not_begin_on_a_full_disk(disk, tmp_path):
