@@ -19,21 +19,25 @@ MODELS = SMALL_RUN["run"]["models"]
 # while the others are forked.
 STALL = "import pathlib, time\nwhile not pathlib.Path(__file__).with_name('go on').exists(): time.sleep(0.1)"
 # First on PYTHONPATH. Training runs what lies in the file <model>-fold<k> beside it, once, as it starts. Snakemake asks
-# Slurm every second, where the plugin would wait 10 s longer after every question that found no job finished.
+# Slurm every second, where the plugin would wait 10 s longer after every question that found no job finished. That of a
+# Slurm job is forked, too, where no such file waits.
 SITECUSTOMIZE = """
+import os
 import sys
 from pathlib import Path
 
 if sys.orig_argv[2:3] == ["train"]:
     model, fold = Path(sys.orig_argv[sys.orig_argv.index("--out") + 1]).parts[-2:]
-    fault = Path(__file__).with_name(f"{model}-{fold}")
+    fault = Path(__file__).with_name(model + "-" + fold)
     if fault.exists():
-        fault = fault.rename(f"{fault}.happening")
+        fault = fault.rename(str(fault) + ".happening")
         exec(fault.read_text())
 elif "--workflow-profile" in sys.orig_argv:
     from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
 
     RemoteExecutor.next_seconds_between_status_checks = property(lambda self: 1, lambda self, longer: None)
+elif "--target-jobs" in sys.orig_argv and not any(Path(__file__).parent.glob("*-fold?")):
+    os.execv({forked[0]!r}, {forked!r} + sys.orig_argv[2:])
 """
 
 
@@ -44,7 +48,7 @@ class Rerun:
         shutil.copytree(done.root, root, symlinks=True)
         self.faults = root / "faults"
         self.faults.mkdir()
-        (self.faults / "sitecustomize.py").write_text(SITECUSTOMIZE)
+        (self.faults / "sitecustomize.py").write_text(SITECUSTOMIZE.format(forked=warm.command()))
         self.started = []
         path = {"PYTHONPATH": f"{self.faults}:{root / 'src'}"}
         jobs = warm.jobs(cold_while=f"{self.faults}/*-fold?")

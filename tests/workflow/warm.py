@@ -43,7 +43,7 @@ def jobs(cold_while: str = "") -> dict[str, str]:
 
 def write_program(path: Path) -> None:
     """A file that is `snakemake` or `gradrank` to whoever finds it in PATH."""
-    path.write_text(PROGRAM.format(forked=_forked(_folder()), name=path.name))
+    path.write_text(PROGRAM.format(forked=shlex.join(command()), name=path.name))
     path.chmod(0o755)
 
 
@@ -62,9 +62,13 @@ def _text(stream: IO[bytes]) -> str:
     return stream.read().decode(errors="replace")
 
 
-def _forked(folder: Path) -> str:
-    """The command whose arguments are a program and that one's."""
-    return shlex.join([sys.executable, "-I", "-S", str(HERE / "warm_call.py"), str(folder / "calls")])
+def command() -> list[str]:
+    """What takes a program and its arguments, and runs it so."""
+    return _command(_folder())
+
+
+def _command(folder: Path) -> list[str]:
+    return [sys.executable, "-I", "-S", str(HERE / "warm_call.py"), str(folder / "calls")]
 
 
 @cache
@@ -76,7 +80,7 @@ def _folder() -> Path:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "calls").exists():
-            (folder / "functions").write_text(FUNCTION.format(forked=_forked(folder)))
+            (folder / "functions").write_text(FUNCTION.format(forked=shlex.join(_command(folder))))
             compile_dir(SOURCES, quiet=1)  # every checkout is a copy of them
             server = subprocess.Popen([sys.executable, str(HERE / "warm_server.py"), str(folder / "calls")])
             while not (folder / "calls").exists():
