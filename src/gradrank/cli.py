@@ -553,8 +553,8 @@ def main() -> None:
     @atexit.register  # the first that is registered is called last
     def _end() -> None:
         if succeeded:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed by who called
+                stream.flush()
             os._exit(0)
 
     try:

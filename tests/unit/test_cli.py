@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -32,10 +31,19 @@ def test_all_that_was_begun_is_ended_and_after_success_nothing_is_freed(code, la
     assert done.stdout.split("\n") == ["answer", "thread", "at exit", *last, ""]
 
 
-def test_output_that_cannot_be_written_is_no_success():
+def ended(redirected: str) -> subprocess.CompletedProcess:
     program = (
         "import sys\nfrom gradrank import cli\ncli.app = lambda: (print('answer'), sys.exit(0))\ncli.main()"
     )
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run([sys.executable, "-c", program], stdout=full, stderr=subprocess.DEVNULL)
-    assert done.returncode != 0
+    command = ["bash", "-c", f'exec "$0" -c "$1" {redirected}', sys.executable, program]
+    return subprocess.run(command, text=True, capture_output=True)
+
+
+def test_output_that_cannot_be_written_is_no_success():
+    assert ended("> /dev/full").returncode != 0
+
+
+@pytest.mark.parametrize("redirected", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_output_is_nothing_to_speak_of(redirected):
+    done = ended(redirected)
+    assert (done.returncode, done.stderr) == (0, "")
