@@ -53,7 +53,8 @@ def run(
     """`snakemake ...` or `gradrank ...` in that folder: its exit code, and what it printed as text."""
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
         descriptors = (0, printed.fileno(), errors.fileno())
-        code = call(str(_folder() / "calls"), program, arguments, str(folder), environment, descriptors)
+        place = str(_folder() / "calls")
+        code = call(place, program, list(arguments), str(folder), dict(environment), descriptors)
         return subprocess.CompletedProcess([program, *arguments], code, _text(printed), _text(errors))
 
 

@@ -3,11 +3,10 @@
 It has this one's folder, environment, input and output. Little is imported: it stands for each job of a run.
 """
 
+import _socket  # what `socket` makes of it takes longer to import than all else here
 import marshal
 import os
-import socket
 import sys
-from collections.abc import Mapping, Sequence
 
 SIZE = 4  # bytes that say how many of the kind of call follow, or of what is asked for
 
@@ -15,29 +14,33 @@ SIZE = 4  # bytes that say how many of the kind of call follow, or of what is as
 def call(
     place: str,
     program: str,
-    arguments: Sequence[str],
+    arguments: list[str],
     folder: str,
-    environment: Mapping[str, str],
-    descriptors: Sequence[int],
+    environment: dict[str, str],
+    descriptors: tuple[int, ...],
 ) -> int:
     """The program's exit code."""
     kind = marshal.dumps(kind_of(program, arguments))
-    asked = marshal.dumps((program, list(arguments), folder, dict(environment)))
-    with socket.socket(socket.AF_UNIX) as server:
+    asked = marshal.dumps((program, arguments, folder, environment))
+    sizes = [len(part).to_bytes(SIZE, "big") for part in (kind, asked)]
+    lent = b"".join(number.to_bytes(4, sys.byteorder) for number in descriptors)  # as C's int
+    server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
         server.connect(place)
-        sizes = [len(part).to_bytes(SIZE, "big") for part in (kind, asked)]
-        socket.send_fds(server, sizes, descriptors)
+        server.sendmsg(sizes, [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, lent)])
         server.sendall(kind + asked)
         return int.from_bytes(server.recv(1) or b"\1", "big")
+    finally:
+        server.close()
 
 
-def kind_of(program: str, arguments: Sequence[str]) -> list[str]:
+def kind_of(program: str, arguments: list[str]) -> list[str]:
     """Calls of a kind import the same modules: of a command, and of a model as it is set where that is trained."""
-    told = list(arguments[:1]) if program == "gradrank" else []
+    told = arguments[:1] if program == "gradrank" else []
     if told in (["train"], ["tune"]) and "--data" in arguments:
-        told = list(arguments[: arguments.index("--data")])
+        told = arguments[: arguments.index("--data")]
     return [program, *told]
 
 
 if __name__ == "__main__":
-    sys.exit(call(sys.argv[1], sys.argv[2], sys.argv[3:], os.getcwd(), os.environ, (0, 1, 2)))  # noqa: PTH109
+    os._exit(call(sys.argv[1], sys.argv[2], sys.argv[3:], os.getcwd(), dict(os.environ), (0, 1, 2)))  # noqa: PTH109

@@ -31,7 +31,11 @@ from gradrank.processor import PINS
 # What `import gradrank` has set for whatever is imported from here on, where it does.
 PINNED = {name: os.environ[name] for name in PINS if name in os.environ}
 EVERY_CALL = ("numpy", "polars", "pydantic", "typer")  # imports these, trainings included
-PROGRAMS = {"snakemake": "main", "gradrank": "answer"}
+FUNCTIONS = {
+    "dvc": "main",
+    "gradrank": "answer",
+    "snakemake": "main",
+}  # programs, and what they are in their `cli`
 
 codes: list[int] = []
 
@@ -226,7 +230,7 @@ def become(asked: bytes, descriptors: list[int], learned: Path | None) -> NoRetu
     sys.argv = [str(Path(sys.executable).with_name(program)), *arguments]
     before = {*sys.modules}
     try:
-        sys.exit(getattr(__import__(f"{program}.cli", fromlist=["cli"]), PROGRAMS[program])())
+        sys.exit(getattr(__import__(f"{program}.cli", fromlist=["cli"]), FUNCTIONS[program])())
     except SystemExit as ended:
         if learned and not ended.code:
             leave([name for name in sys.modules if name not in before], learned)
