@@ -19,8 +19,8 @@ MODELS = SMALL_RUN["run"]["models"]
 # while the others are forked.
 STALL = "import pathlib, time\nwhile not pathlib.Path(__file__).with_name('go on').exists(): time.sleep(0.1)"
 # First on PYTHONPATH. Training runs what lies in the file <model>-fold<k> beside it, once, as it starts. Snakemake asks
-# Slurm every second, where the plugin would wait 10 s longer after every question that found no job finished. That of a
-# Slurm job is forked, too, where no such file waits.
+# Slurm every second, where the plugin would wait 10 s longer after every question that found no job finished. The
+# Snakemake of a Slurm job is forked, too, where no such file waits.
 SITECUSTOMIZE = """
 import os
 import sys

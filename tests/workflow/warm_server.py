@@ -31,13 +31,10 @@ from gradrank.processor import PINS
 # What `import gradrank` has set for whatever is imported from here on, where it does.
 PINNED = {name: os.environ[name] for name in PINS if name in os.environ}
 EVERY_CALL = ("numpy", "polars", "pydantic", "typer")  # imports these, trainings included
-FUNCTIONS = {
-    "dvc": "main",
-    "gradrank": "answer",
-    "snakemake": "main",
-}  # programs, and what they are in their `cli`
+# Programs, and what they are in their module `cli`.
+FUNCTIONS = {"dvc": "main", "gradrank": "answer", "snakemake": "main"}
 
-codes: list[int] = []
+codes: list[int] = []  # what this process ends with, once it is known
 
 
 class Forks:
