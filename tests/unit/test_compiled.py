@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +17,13 @@ from gradrank import compiled
 from gradrank.data.tokens import skip_blanks
 from gradrank.errors import GradrankError
 
-# The compiled part of reciprocal_rank calls gradrank.data.order.order, which is another file's.
-RANKS = """
+# millionths calls gradrank.data.tokens.eight_digits, which is another file's.
+READ = """
 import numpy as np
-from gradrank.learning.fusing import reciprocal_rank
-print(*reciprocal_rank(np.array([3.0, 1.0, 2.0]), np.array([0, 3]), 0.0))
+from gradrank.data.usual_form import millionths
+print(millionths(np.frombuffer(b"0.031310", np.uint64)[0]))
 """
-RIGHT, REVERSED = f"1.0 {1 / 3} 0.5", f"{1 / 3} 1.0 0.5"
+RIGHT, OTHER = "31310.0", "4310.0"
 
 
 @pytest.fixture
@@ -46,45 +47,41 @@ def output(process: subprocess.Popen) -> str:
 
 
 def test_an_edited_callee_in_another_file_changes_the_result_and_back(package, tmp_path):
-    cache, callee = tmp_path / "cache", package / "data" / "order.py"
+    kept, callee = tmp_path / "cache", package / "data" / "tokens.py"
     source = callee.read_text()
 
-    def ranks() -> str:
-        return output(start(RANKS, package, NUMBA_CACHE_DIR=cache))
+    def read() -> str:
+        return output(start(READ, package, NUMBA_CACHE_DIR=kept))
 
-    assert ranks() == RIGHT
-    callee.write_text(source.replace("np.argsort(-scores", "np.argsort(scores"))
-    assert ranks() == REVERSED
+    assert read() == RIGHT
+    callee.write_text(source.replace("10_000 * 2**32", "1_000 * 2**32"))
+    assert read() == OTHER
     callee.write_text(source)
-    before = {path: path.stat().st_mtime_ns for path in cache.glob("*/*.code")}
-    assert ranks() == RIGHT
-    assert {path: path.stat().st_mtime_ns for path in cache.glob("*/*.code")} == before  # nothing anew
+    before = {path: path.stat().st_mtime_ns for path in kept.glob("*/*.code")}
+    assert before and read() == RIGHT
+    assert {path: path.stat().st_mtime_ns for path in kept.glob("*/*.code")} == before  # nothing anew
 
 
 def test_jobs_that_compile_at_the_same_time_for_different_types_stay_apart(package, tmp_path):
     """Numba's own index lets the later of two writers own the file of the earlier."""
     program = (
-        "import numpy as np\nfrom gradrank.learning.listwise import softmax\n"
-        "print(*softmax(np.log([1, 1, 2]).astype('{0}') if '{0}' != 'i8' else np.array([0, 0, 0]),"
-        " np.array([0, 3])).round(6))"
+        "import numpy as np\nfrom gradrank.data.tokens import skip_blanks\n"
+        "print(skip_blanks(np.array([32] * 5 + [65], '{0}'), 0))"  # machine code for other numbers stops elsewhere
     )
-    expected = {"f8": "0.25 0.25 0.5", "f4": "0.25 0.25 0.5", "i8": "0.333333 0.333333 0.333333"}
+    kinds = ("u1", "i4", "i8")
     for _ in range(2):  # compiling, then reading what the others left
-        jobs = [
-            (kind, start(program.format(kind), package, NUMBA_CACHE_DIR=tmp_path)) for kind in [*expected] * 2
-        ]
-        for kind, job in jobs:
-            assert output(job) == expected[kind]
+        jobs = [start(program.format(kind), package, NUMBA_CACHE_DIR=tmp_path) for kind in kinds * 2]
+        assert [output(job) for job in jobs] == ["5"] * len(jobs)
     (folder,) = tmp_path.glob("gradrank-*")
-    assert len(list(folder.glob("*softmax-*"))) == len(expected)
+    assert len(list(folder.glob("*skip_blanks-*"))) == len(kinds)
     assert all(path.suffix == ".code" for path in folder.iterdir())
 
 
 def test_a_damaged_file_is_compiled_again(package, tmp_path):
-    assert output(start(RANKS, package, NUMBA_CACHE_DIR=tmp_path)) == RIGHT
+    assert output(start(READ, package, NUMBA_CACHE_DIR=tmp_path)) == RIGHT
     for path in tmp_path.glob("*/*.code"):
         path.write_bytes(path.read_bytes()[:100])
-    assert output(start(RANKS, package, NUMBA_CACHE_DIR=tmp_path)) == RIGHT
+    assert output(start(READ, package, NUMBA_CACHE_DIR=tmp_path)) == RIGHT
 
 
 def test_a_checkout_that_cannot_be_written_and_a_home_that_does_not_exist(package, tmp_path):
@@ -94,14 +91,14 @@ def test_a_checkout_that_cannot_be_written_and_a_home_that_does_not_exist(packag
     for path in [package, *before]:
         path.chmod(path.stat().st_mode & 0o555)
     there = {"HOME": home, "TMPDIR": temporary, "NUMBA_CACHE_DIR": None, "XDG_CACHE_HOME": None}
-    assert output(start(RANKS, package, **there)) == RIGHT
+    assert output(start(READ, package, **there)) == RIGHT
     assert sorted(package.rglob("*")) == before
     assert not home.exists()
     (own,) = temporary.iterdir()
     (folder,) = own.iterdir()
     assert own.name == f"gradrank-{os.getuid()}"
     assert [path.stat().st_mode & 0o777 for path in (own, folder)] == [0o700, 0o700]
-    assert list(folder.glob("gradrank.data.order.order-*.code"))
+    assert list(folder.glob("gradrank.data.tokens.eight_digits-*.code"))
 
 
 def test_the_folder_is_in_the_users_cache_and_the_users_alone(monkeypatch, tmp_path):
@@ -151,6 +148,7 @@ def test_settings_of_numba_are_in_the_digest(monkeypatch):
     assert compiled.digest() != before
 
 
+@cache
 def sources() -> dict[str, ast.Module]:
     paths = sorted(compiled.PACKAGE.rglob("*.py"))
     names = [".".join(path.relative_to(compiled.PACKAGE.parent).with_suffix("").parts) for path in paths]

@@ -1,8 +1,9 @@
 """`python warm_server.py PLACE` forks a process off itself for each call that comes to the socket PLACE.
 
 What a call imports of what others wrote, later ones of its kind need not import: they are forked off a template that
-has. Nothing of gradrank is in a template: its code is another in every checkout. A training's specification names the
-packages that it has imported, and so a template of trainings has what one of that very model had, no more.
+has, one for all kinds that import the same. Nothing of gradrank is in a template: its code is another in every
+checkout. A training's specification names the packages that it has imported, and so a template of trainings has what
+one of that very model had, no more.
 
 It ends when every process that uses it has: each of them keeps a connection, and asks for nothing on it.
 """
@@ -122,26 +123,27 @@ def answer(
     sizes: bytes,
     descriptors: list[int],
     forks: Forks,
-    templates: dict[bytes, socket.socket],
+    templates: dict[tuple[bytes, bool], socket.socket],
     folder: Path,
 ) -> None:
     """The first call of a kind is forked off here, and leaves the names of its modules for a template."""
     kind = exactly(caller, sizes[:SIZE])
     learned = folder / sha256(kind).hexdigest()
-    if kind not in templates:
-        if not learned.exists():
-            return forks.fork(caller, sizes[SIZE:], descriptors, learned)
+    if not learned.exists():
+        return forks.fork(caller, sizes[SIZE:], descriptors, learned)
+    of_one_model = len(marshal.loads(kind)) > 2  # a program, a command, and how it is set
+    made_of = learned.read_bytes(), of_one_model
+    if made_of not in templates:
         there, here = socket.socketpair()
         if not os.fork():
             there.close()
             caller.close()
             close(descriptors)
-            of_one_model = len(marshal.loads(kind)) > 2  # a program, a command, and how it is set
-            be_template(here, json.loads(learned.read_bytes()), exactly_these=of_one_model)
+            be_template(here, json.loads(made_of[0]), exactly_these=of_one_model)
         here.close()
-        templates[kind] = there
+        templates[made_of] = there
     with caller:
-        socket.send_fds(templates[kind], [sizes[SIZE:]], [caller.fileno(), *descriptors])
+        socket.send_fds(templates[made_of], [sizes[SIZE:]], [caller.fileno(), *descriptors])
 
 
 @contextmanager
