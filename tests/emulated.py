@@ -5,6 +5,7 @@ since an emulated processor is ten to fifty times as slow; layers and features a
 the width that chooses a kernel.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -48,14 +49,18 @@ def _stable_argsort(values: np.ndarray, axis: int = -1, **_asked: Any) -> np.nda
     return _argsort(values, axis, kind="stable")
 
 
-def sort_stably() -> None:
-    """np.argsort is stable from now on: its faster form gathers under a mask, where qemu 7.2 reads what the mask leaves
-    out and crashes. What nothing may depend on, the order of equal values, differs."""
-    np.argsort = _stable_argsort
+def sort_for_the_emulator() -> None:
+    """With SORT_STABLY=1 np.argsort is stable from now on: its faster form gathers under a mask, where qemu 7.2 reads
+    what the mask leaves out and crashes. What nothing may depend on, the order of equal values, differs.
+
+    Not natively: that is what the emulated run is compared with, and Numba compiles np.argsort alone.
+    """
+    if os.environ.get("SORT_STABLY") == "1":
+        np.argsort = _stable_argsort
 
 
 def main(out: Path, names: list[str]) -> None:
-    sort_stably()
+    sort_for_the_emulator()
     collection, pairs = _data(out)
     folder = out / "results" / collection.name
     # What is made of other models' scores comes after them.

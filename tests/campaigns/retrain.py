@@ -2,8 +2,9 @@
 
 RUN is a checkout with a finished run. Every fold is trained in this one process, into OUT, and its files are compared
 with the run's by their hashes: no difference is to be found, whatever the processor. Under another one, which takes ten
-to fifty times as long: `qemu-x86_64 -E MALLOC_MMAP_MAX_=0 -cpu Haswell .venv/bin/python tests/campaigns/retrain.py ...`
-(the setting: see tests/workflow/test_processors.py).
+to fifty times as long:
+`qemu-x86_64 -E MALLOC_MMAP_MAX_=0,SORT_STABLY=1 -cpu Haswell .venv/bin/python tests/campaigns/retrain.py ...`
+(the settings: see tests/workflow/test_processors.py).
 What OUT holds already is not trained again, so that a campaign goes on where it was stopped.
 """
 
@@ -13,7 +14,7 @@ import time
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
-from emulated import sort_stably
+from emulated import sort_for_the_emulator
 from gradrank.learning.job import train
 from gradrank.learning.model import get_model
 from gradrank.results import Fold, Results
@@ -27,7 +28,7 @@ def main() -> int:
     parser.add_argument("models", nargs="*")
     parser.add_argument("--folds", type=int, nargs="*")
     asked = parser.parse_args()
-    sort_stably()
+    sort_for_the_emulator()
     found = Results(asked.run / "results").dataset(asked.dataset)
     different = 0
     for method in found.methods():

@@ -21,7 +21,8 @@ SCRIPT = Path(__file__).parents[1] / "emulated.py"
 QEMU = shutil.which("qemu-x86_64")
 IN_CI = bool(os.environ.get("CI"))
 # NumPy's sorts load up to 28 bytes beyond an array under a mask, and qemu 7.2 reads them: on the heap there is memory.
-ROOM = ("-E", "MALLOC_MMAP_MAX_=0,MALLOC_TOP_PAD_=67108864")
+# The last is emulated.py's own.
+ROOM = ("-E", "MALLOC_MMAP_MAX_=0,MALLOC_TOP_PAD_=67108864,SORT_STABLY=1")
 # NumPy, Numba with NumPy, torch, LightGBM, SciPy's L-BFGS
 FAMILIES = ["regression", "arsm", "ranknet_two_layer", "lambdamart", "ranknet_linear"]
 ALL = [name for name, cls in models().items() if not missing_packages(cls)]
