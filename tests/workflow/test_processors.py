@@ -22,7 +22,7 @@ QEMU = shutil.which("qemu-x86_64")
 IN_CI = bool(os.environ.get("CI"))
 # NumPy's sorts load up to 28 bytes beyond an array under a mask, and qemu 7.2 reads them: on the heap there is memory.
 # The last is emulated.py's own.
-ROOM = ("-E", "MALLOC_MMAP_MAX_=0,MALLOC_TOP_PAD_=67108864,SORT_STABLY=1")
+SETTINGS = ("-E", "MALLOC_MMAP_MAX_=0,MALLOC_TOP_PAD_=67108864,SORT_STABLY=1")
 # NumPy, Numba with NumPy, torch, LightGBM, SciPy's L-BFGS
 FAMILIES = ["regression", "arsm", "ranknet_two_layer", "lambdamart", "ranknet_linear"]
 ALL = [name for name, cls in models().items() if not missing_packages(cls)]
@@ -62,7 +62,7 @@ def differing(a: dict[str, str], b: dict[str, str]) -> list[str]:
 @pytest.mark.skipif(QEMU is None, reason="needs qemu-x86_64: apt-get install qemu-user")
 @pytest.mark.parametrize("cpu", ["Haswell", "EPYC"] if IN_CI else ["Haswell"])
 def test_emulated_processor_makes_the_same_bytes(cpu, native, tmp_path):
-    assert differing(native, made(tmp_path, QEMU, *ROOM, "-cpu", cpu, sys.executable)) == []
+    assert differing(native, made(tmp_path, QEMU, *SETTINGS, "-cpu", cpu, sys.executable)) == []
     assert len(native) > 10 + 5 * len(FAMILIES)
 
 

@@ -432,8 +432,8 @@ def server(tmp_path):
     command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", uri.rsplit(":")[-1],
                "--workers", "1", "--backend-store-uri", f"sqlite:///{tmp_path}/server.db",
                "--artifacts-destination", str(tmp_path / "kept")]  # fmt: skip
-    environment = os.environ | {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
-    environment |= {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
+    environment = os.environ | quiet | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     with (tmp_path / "server.log").open("w") as log:
         process = subprocess.Popen(
             command, cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True
