@@ -54,14 +54,16 @@ lock:
 	mv requirements.tmp requirements.lock && rm -rf .venv/lock
 
 # torch by itself: with hashes to check pip prefers files whose index names them, and a folder that holds the small
-# CPU build (--find-links) names none; its hash is compared with the lock's here.
+# CPU build (--find-links) names none; its hash is compared with the lock's here. Bytecode by all processors afterwards,
+# which pip makes on one; templates in some packages are no Python, and do not compile.
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("gradrank needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
 	.venv/bin/pip download --quiet --no-deps --dest .venv/torch "$$(grep -o '^torch==[0-9.]*' requirements.lock)"
 	grep -qF -e "$$(.venv/bin/pip hash .venv/torch/*.whl | tail -n 1)" requirements.lock || \
 		{ echo ".venv/torch: none of the files of torch that requirements.lock names"; exit 1; }
-	.venv/bin/pip install --quiet --no-deps .venv/torch/*.whl && rm -r .venv/torch
-	.venv/bin/pip install --quiet --require-hashes --no-deps --requirement requirements.lock
+	.venv/bin/pip install --quiet --no-compile --no-deps .venv/torch/*.whl && rm -r .venv/torch
+	.venv/bin/pip install --quiet --no-compile --require-hashes --no-deps --requirement requirements.lock
+	.venv/bin/python -m compileall -qq -j 0 .venv/lib || true
 	.venv/bin/pip install --quiet --editable .
 	touch $@

@@ -24,7 +24,9 @@ def lines(text: str) -> list[str]:
 def test_a_page_s_commands_print_what_it_shows(page, store, tmp_path, tmp_path_factory):
     """After a block of `sh`, one of `text` is all that it printed, one of `console` lines of it."""
     project = Project.copy(tmp_path)
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    programs = tmp_path_factory.mktemp("programs")
+    warm.write_program(programs / "snakemake")
+    path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     uri = f"sqlite:///{shutil.copy(store, tmp_path_factory.mktemp('store'))}"
     done, runs = None, 0
     for kind, text in BLOCK.findall((DOCS / f"{page}.md").read_text(encoding="utf-8")):
