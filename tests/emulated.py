@@ -27,7 +27,7 @@ from gradrank.learning.model import models
 from gradrank.report.tables.summary import summary
 
 SEED, QUERIES, DOCUMENTS = 2005, 50, 20
-COMPARED = 8  # methods, in the summary and by statistics: an emulator crashes where Polars joins the files of fifty
+COMPARED = 8  # methods, of summary and statistics: an emulator crashes where Polars joins fifty files
 FEW = {
     "epochs": 2,
     "rounds": 15,
