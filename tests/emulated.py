@@ -27,7 +27,8 @@ from gradrank.learning.model import models
 from gradrank.report.tables.summary import summary
 
 SEED, QUERIES, DOCUMENTS = 2005, 50, 20
-COMPARED = 8  # methods, of summary and statistics: an emulator crashes where Polars joins fifty files
+# Methods of summary and statistics: an emulator takes a second a bootstrap, and crashes where Polars joins fifty files.
+COMPARED = 8
 FEW = {
     "epochs": 2,
     "rounds": 15,
