@@ -43,6 +43,7 @@ def fresh(campaign: Campaign, trial: int) -> Project:
     root.mkdir()
     project = Project.copy(root)
     project.params(**RUN)
+    project.environment["GRADRANK_FORK"] = "yes"  # as a user's jobs are
     return project
 
 
@@ -60,7 +61,7 @@ def kill(campaign: Campaign, project: Project, seconds: float) -> None:
     if run.poll() is not None:
         what = "nothing: it had ended"
     elif what == "snakemake":
-        run.kill()  # its jobs go on
+        run.kill()  # its jobs hear of it, and end
     elif what == "everything":
         os.killpg(run.pid, signal.SIGKILL)
     elif jobs := psutil.Process(run.pid).children(recursive=True):

@@ -19,7 +19,8 @@ import yaml
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[2]
-COLD = {"GRADRANK_CPU", "PYTHONPATH"}  # what is read as Python starts, or as numpy is imported
+# What is read as Python starts, or as numpy is imported; and where jobs are to be forked as a user's are.
+COLD = {"GRADRANK_CPU", "GRADRANK_FORK", "PYTHONPATH"}
 SMALL_RUN = {
     "run": {
         "datasets": ["synthetic_net", "synthetic_poly"],

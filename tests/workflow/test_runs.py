@@ -5,20 +5,31 @@ import shutil
 import signal
 import time
 from collections import Counter
+from contextlib import suppress
 
 import psutil
 
 NET = "results/synthetic_net"
+FORKING = "gradrank.pipeline.forked_jobs"
 
 
-def test_one_core_gives_the_bytes_of_two(finished, project):
-    project.snakemake("--cores", "1", f"{NET}/summary.json")
+def test_one_core_gives_the_bytes_of_two_and_forked_jobs_those_of_others(finished, project):
+    project.environment["GRADRANK_FORK"] = "yes"
+    run = project.start("--cores", "1", f"{NET}/summary.json")
+    forked = set()
+    while run.poll() is None:
+        with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+            by = [each for each in psutil.Process(run.pid).children() if FORKING in each.cmdline()]
+            forked |= {each.pid for own in by for each in own.children(recursive=True)}
+        time.sleep(0.02)
+    assert run.returncode == 0 and len(forked) > 3 * 5
     assert project.results() == finished.results(NET)
     assert len(finished.results()) > 2 * 3 * 5 * 4  # data sets x models x folds x files a fold
 
 
 def test_killed_in_training_then_the_same_command_completes(finished, project):
     project.params(run={"datasets": ["synthetic_net"]})
+    project.environment["GRADRANK_FORK"] = "yes"
     run = project.start("--cores", "2")
     deadline = time.monotonic() + 120
     while len(list(project.root.glob("results/*/*/fold*/spec.json"))) < 3:

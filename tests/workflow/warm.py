@@ -18,7 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from warm_call import SIZE, call
+from gradrank.pipeline import forked_call
+from gradrank.pipeline.forked_call import SIZE, call
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[1] / "src"
@@ -38,7 +39,7 @@ exec {forked} {name} "$@"
 
 def jobs(cold_while: str = "") -> dict[str, str]:
     """The environment in which a Snakemake's jobs are such processes; not those that start where a file matches."""
-    return {"BASH_ENV": str(_folder() / "functions"), "COLD_WHILE": cold_while}
+    return {"BASH_ENV": str(_folder() / "functions"), "COLD_WHILE": cold_while, "GRADRANK_FORK": "no"}
 
 
 def write_program(path: Path) -> None:
@@ -69,7 +70,7 @@ def command() -> list[str]:
 
 
 def _command(folder: Path) -> list[str]:
-    return [sys.executable, "-I", "-S", str(HERE / "warm_call.py"), str(folder / "calls")]
+    return [sys.executable, "-I", "-S", forked_call.__file__, str(folder / "calls")]
 
 
 @cache

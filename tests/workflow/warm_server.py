@@ -13,75 +13,24 @@ import gc
 import json
 import marshal
 import os
-import select
 import shutil
-import signal
 import socket
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NoReturn
 
-from warm_call import SIZE
-
+from gradrank.pipeline.forked_call import SIZE
+from gradrank.pipeline.forking import Forks, close, exactly, received, take_over
 from gradrank.pipeline.mlflow_store import _ENVIRONMENT as QUIET
-from gradrank.processor import PINS
 
-# What `import gradrank` has set for whatever is imported from here on, where it does.
-PINNED = {name: os.environ[name] for name in PINS if name in os.environ}
 EVERY_CALL = ("numpy", "polars", "pydantic", "typer")  # imports these, trainings included
 # Programs, and what they are in their module `cli`.
 FUNCTIONS = {"dvc": "main", "gradrank": "answer", "snakemake": "main"}
 
 codes: list[int] = []  # what this process ends with, once it is known
-
-
-class Forks:
-    """Forks processes for callers, and tells them their exit codes. Who kills a caller kills its process."""
-
-    def __init__(self) -> None:
-        self.woken, self._wake = socket.socketpair()
-        self._wake.setblocking(False)
-        signal.set_wakeup_fd(self._wake.fileno())
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        self.callers: dict[socket.socket, int] = {}
-
-    def fork(self, caller: socket.socket, size: bytes, descriptors: list[int], learned: Path | None) -> None:
-        asked = exactly(caller, size)
-        if not (pid := os.fork()):
-            become(asked, descriptors, learned)
-        self.callers[caller] = pid
-
-    def ready(self, *sources: socket.socket) -> list[socket.socket]:
-        """Those of the sources that have something to read, as soon as one has."""
-        while True:
-            ready, _, _ = select.select([*sources, self.woken, *self.callers], [], [])
-            if self.woken in ready:
-                self.woken.recv(4096)
-            self._answer()
-            for caller in self.callers.keys() & {*ready}:  # which says nothing more, but ends
-                os.kill(self.callers.pop(caller), signal.SIGKILL)
-                caller.close()
-            if found := [source for source in sources if source in ready]:
-                return found
-
-    def _answer(self) -> None:
-        ended = dict(_ended())
-        for caller, pid in [*self.callers.items()]:
-            if pid in ended:
-                del self.callers[caller]
-                with suppress(OSError), caller:
-                    caller.sendall(bytes([ended[pid]]))
-
-
-def _ended() -> Iterator[tuple[int, int]]:
-    """The processes that have, and their exit codes as a shell has them."""
-    with suppress(ChildProcessError):
-        while (found := os.waitpid(-1, os.WNOHANG))[0]:
-            code = os.waitstatus_to_exitcode(found[1])
-            yield found[0], code if code >= 0 else 128 - code
 
 
 @atexit.register  # before anything else: what is registered first is called last
@@ -130,7 +79,7 @@ def answer(
     kind = exactly(caller, sizes[:SIZE])
     learned = folder / sha256(kind).hexdigest()
     if not learned.exists():
-        return forks.fork(caller, sizes[SIZE:], descriptors, learned)
+        return fork(forks, caller, sizes[SIZE:], descriptors, learned)
     of_one_model = len(marshal.loads(kind)) > 2  # a program, a command, and how it is set
     made_of = learned.read_bytes(), of_one_model
     if made_of not in templates:
@@ -146,23 +95,6 @@ def answer(
         socket.send_fds(templates[made_of], [sizes[SIZE:]], [caller.fileno(), *descriptors])
 
 
-@contextmanager
-def received(sender: socket.socket, size: int, most: int) -> Iterator[tuple[bytes, list[int]]]:
-    """So many bytes, and descriptors, which are closed at the end; a caller that was killed meanwhile is no matter."""
-    message, descriptors, _, _ = socket.recv_fds(sender, size, most)
-    try:
-        with suppress(ConnectionError):
-            yield message, descriptors
-    finally:
-        close(descriptors)
-
-
-def close(descriptors: list[int]) -> None:
-    """Whoever holds the other ends waits for that, in every process that has them."""
-    while descriptors:
-        os.close(descriptors.pop())
-
-
 def be_template(here: socket.socket, modules: list[str], exactly_these: bool) -> NoReturn:
     """Import these, and fork others off this process for the callers that are sent here."""
     if exactly_these:
@@ -176,7 +108,7 @@ def be_template(here: socket.socket, modules: list[str], exactly_these: bool) ->
         with received(here, SIZE, 4) as (size, descriptors):
             if not size:
                 os._exit(0)
-            forks.fork(socket.socket(fileno=descriptors.pop(0)), size, descriptors, None)
+            fork(forks, socket.socket(fileno=descriptors.pop(0)), size, descriptors, None)
 
 
 def load(modules: Iterable[str]) -> None:
@@ -204,29 +136,19 @@ class Only:
             raise ModuleNotFoundError(f"not imported by the first call of this kind: {name}", name=name)
 
 
-def exactly(caller: socket.socket, size: bytes) -> bytes:
-    wanted = int.from_bytes(size, "big")
-    found = caller.recv(wanted, socket.MSG_WAITALL)
-    if len(found) < wanted:
-        raise ConnectionError("the caller has ended")
-    return found
+def fork(
+    forks: Forks, caller: socket.socket, size: bytes, descriptors: list[int], learned: Path | None
+) -> None:
+    asked = exactly(caller, size)
+    if forks.fork(caller):
+        become(asked, descriptors, learned)
 
 
 def become(asked: bytes, descriptors: list[int], learned: Path | None) -> NoReturn:
     """Make this process what is asked for, there and then."""
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    program, arguments, folder, environment = marshal.loads(asked)
-    for number, descriptor in enumerate(descriptors):
-        os.dup2(descriptor, number)
-    close(descriptors)
-    os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(environment)
-    os.environ.update(PINNED)
-    sys.path[:1] = [folder, *environment.get("PYTHONPATH", "").split(os.pathsep)]
+    program, arguments = take_over(asked, descriptors)
+    sys.path[:1] = [str(Path.cwd()), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     sys.orig_argv = [sys.executable, "-m", program, *arguments]
-    sys.argv = [str(Path(sys.executable).with_name(program)), *arguments]
     before = {*sys.modules}
     try:
         sys.exit(getattr(__import__(f"{program}.cli", fromlist=["cli"]), FUNCTIONS[program])())
