@@ -119,7 +119,8 @@ onstart:
             print("Cancelled Slurm jobs of an earlier run in this folder:", *cancelled, file=sys.stderr)
             begin_again()
         clear_partials()
-        if workflow.executor_plugin.name == "local" and not workflow.deployment_settings.deployment_method:
+        here = workflow.executor_plugin.name == "local"
+        if here and not workflow.deployment_settings.deployment_method:
             shell.prefix(own_programs + start_forking(interpreter).replace("{", "{{").replace("}", "}}"))
 
 
