@@ -30,7 +30,6 @@ from gradrank.pipeline.slurm_jobs import (
     submitted_before,
 )
 from gradrank.pipeline.code_closure import code, digest, stage_files
-from gradrank.pipeline.forked_jobs import start as start_forking
 from gradrank.pipeline.gaps import forget_damaged, gaps
 from gradrank.pipeline.folder_lock import clear_partials, clear_stale_locks
 from gradrank.pipeline.mending import Mending, before_execution
@@ -48,8 +47,7 @@ if workflow.modifier.is_main_snakefile():
 os.environ.update(GRADRANK_RELEASE=__version__)
 
 # Rules call `gradrank`; it lies beside the Python that runs Snakemake, activated or not.
-own_programs = f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; "
-shell.prefix(own_programs)
+shell.prefix(f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
 # Snakemake writes its interpreter into a cluster job's script as it stands: a folder's name may hold a space.
 interpreter = sys.executable
 sys.executable = shlex.quote(interpreter)
@@ -119,9 +117,6 @@ onstart:
             print("Cancelled Slurm jobs of an earlier run in this folder:", *cancelled, file=sys.stderr)
             begin_again()
         clear_partials()
-        here = workflow.executor_plugin.name == "local"
-        if here and not workflow.deployment_settings.deployment_method:
-            shell.prefix(own_programs + start_forking(interpreter).replace("{", "{{").replace("}", "}}"))
 
 
 def begin_again():

@@ -27,7 +27,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import compress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from gradrank.pipeline import forked_call
 from gradrank.pipeline.forked_call import SIZE, address, own
@@ -41,6 +41,21 @@ DIES_WITH_PARENT = 1  # Linux: PR_SET_PDEATHSIG
 CTRL_C = signal.getsignal(signal.SIGINT)  # what a run in the background has its jobs ignore, too
 
 _started: list[subprocess.Popen] = []  # each ends when its input does, with this process
+
+
+def fork_jobs(workflow: Any, interpreter: str) -> None:
+    """Have Snakemake do so when it has planned, and runs jobs here and in no environment of their own."""
+    from snakemake.shell import shell
+
+    before = workflow._onstart
+
+    def then(log: str) -> None:
+        before(log)
+        here = workflow.executor_plugin.name == "local"
+        if here and not workflow.deployment_settings.deployment_method:
+            shell._process_prefix += start(interpreter)
+
+    workflow._onstart = then
 
 
 def start(interpreter: str) -> str:
