@@ -102,11 +102,11 @@ def run(folder: Path, cores: int) -> None:
 
 def forking(folder: Path) -> None:
     """Processor seconds of five folds, the processes that jobs are forked off included."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for model in MODELS:
         took = {}
         for fork in ("no", "yes"):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
             own = {"PYTHONPATH": str(folder / "src"), "GRADRANK_FORK": fork, "PATH": path}
             subprocess.run([sys.executable, "-c", FOLDS, model], cwd=folder, env=os.environ | own, check=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)

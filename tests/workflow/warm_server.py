@@ -146,7 +146,8 @@ def fork(
 
 def become(asked: bytes, descriptors: list[int], learned: Path | None) -> NoReturn:
     """Make this process what is asked for, there and then."""
-    program, arguments = take_over(asked, descriptors)
+    take_over(asked, descriptors)
+    program, arguments = Path(sys.argv[0]).name, sys.argv[1:]
     sys.path[:1] = [str(Path.cwd()), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     sys.orig_argv = [sys.executable, "-m", program, *arguments]
     before = {*sys.modules}

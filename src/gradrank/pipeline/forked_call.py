@@ -66,9 +66,8 @@ def kind_of(program: str, arguments: list[str]) -> list[str]:
 
 if __name__ == "__main__":
     place, program, *arguments = sys.argv[1:]
-    interrupt = _signal.signal(
-        _signal.SIGINT, _signal.SIG_IGN
-    )  # Ctrl-C reaches the job as well, which ends by itself
+    # Ctrl-C reaches the job as well, which ends by itself.
+    interrupt = _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
     try:
         os._exit(call(place, program, arguments, os.getcwd(), dict(os.environ), (0, 1, 2)))  # noqa: PTH109
     except OSError:

@@ -37,7 +37,7 @@ THREADS = Path("/proc/self/task")
 EVERY_JOB = ("numpy", "pydantic", "typer")  # imports these
 # A job writes down the versions of what it has imported: of these it finds what jobs of its kind have had, no more.
 SOME_JOBS = ("numba", "torch")
-DIES_WITH_PARENT = 1  # Linux: PR_SET_PDEATHSIG
+SET_DEATH_SIGNAL = 1  # Linux: PR_SET_PDEATHSIG
 CTRL_C = signal.getsignal(signal.SIGINT)  # what a run in the background has its jobs ignore, too
 
 _started: list[subprocess.Popen] = []  # each ends when its input does, with this process
@@ -120,7 +120,7 @@ class Jobs:
         """A new process that imports these: what it is sent there, the caller first, it takes as a call."""
         there, here = socket.socketpair()
         if not os.fork():
-            ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+            die_with_parent()
             for end in (there, caller):
                 end.close()
             close(descriptors)
@@ -166,7 +166,7 @@ def fork_job(
     alone = sum(1 for _ in THREADS.iterdir()) == 1
     if not forks.fork(caller):
         return
-    ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+    die_with_parent()
     signal.signal(signal.SIGINT, CTRL_C)
     take_over(asked, descriptors)
     if not alone:
@@ -182,6 +182,11 @@ def fork_job(
         error.__traceback__ = error.__traceback__.tb_next  # which begins where that of another process does
         sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(1)
+
+
+def die_with_parent() -> None:
+    """Nobody else would hear of this process's end, or end it with the run."""
+    ctypes.CDLL(None).prctl(SET_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def serve(listener: socket.socket) -> None:

@@ -88,8 +88,8 @@ def exactly(caller: socket.socket, size: bytes) -> bytes:
     return found
 
 
-def take_over(asked: bytes, descriptors: list[int]) -> tuple[str, list[str]]:
-    """The program and its arguments; this process has the caller's folder, environment, input and output from now."""
+def take_over(asked: bytes, descriptors: list[int]) -> None:
+    """From now this process has the caller's folder, environment, input and output; sys.argv says what is asked for."""
     program, arguments, folder, environment = marshal.loads(asked)
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
@@ -100,4 +100,3 @@ def take_over(asked: bytes, descriptors: list[int]) -> tuple[str, list[str]]:
     os.environ.update(environment)
     os.environ.update(pinned)
     sys.argv = [str(Path(sys.executable).with_name(program)), *arguments]
-    return program, arguments

@@ -80,11 +80,9 @@ class Run:
         job = ["train", "--model", "teller", "--params", json.dumps(params), "--data", "data/set"]
         job += ["--fold", "1", "--seed", "7", "--out", str(self.out)]
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        env = (
-            os.environ | {"TOLD": str(self.folder / "told"), "MINE": "this", "PATH": path} | self.environment
-        )
+        own = {"TOLD": str(self.folder / "told"), "MINE": "this", "PATH": path} | self.environment
         command = ["bash", "-c", f'{self.function}gradrank "$@"', "bash", *job]
-        return {"args": command, "cwd": self.folder, "env": env}
+        return {"args": command, "cwd": self.folder, "env": os.environ | own}
 
     def job(self, **params) -> dict:
         """What a job finds, and the versions that it writes down."""
