@@ -4,10 +4,10 @@ To import NumPy, Numba and torch takes longer than most small jobs compute. A ru
 gradrank.pipeline.forked_jobs`, which forks a job off itself for each call that comes to its socket (by forked_call.py).
 It ends with the run, and its jobs with it. GRADRANK_FORK=no: each job has an interpreter of its own.
 
-A forked process has one thread: what another one held locked would stay so. Nothing that starts threads is therefore
-imported beforehand (Polars is not), a process that has more than one forks none (its jobs have interpreters of their
-own), and systems other than Linux, which don't say how many there are, do without. Nor is anything of gradrank
-imported: jobs run the code as it lies there when they start.
+A forked process has one thread: what another one held locked would stay so. Polars is therefore imported without the
+thread that it starts (a job starts that, where it imports it), a process that has more than one forks none (its jobs
+have interpreters of their own), and systems other than Linux, which don't say how many there are, do without. Nor is
+anything of gradrank imported: jobs run the code as it lies there when they start.
 """
 
 import atexit
@@ -25,8 +25,11 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from itertools import compress
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 
 from gradrank.pipeline import forked_call
@@ -34,7 +37,10 @@ from gradrank.pipeline.forked_call import SIZE, address, own
 from gradrank.pipeline.forking import Forks, close, exactly, received, take_over
 
 THREADS = Path("/proc/self/task")
-EVERY_JOB = ("numpy", "pydantic", "typer")  # imports these
+EVERY_JOB = ("numpy", "pydantic", "typer")  # imports these, and Polars
+# What Polars is compiled to, what starts its thread, and its allocator's settings, but without a thread of its own.
+POLARS, START_POLARS = "_polars_runtime_32._polars_runtime", "__register_startup_deps"
+ALLOCATOR = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:500,muzzy_decay_ms:1000,background_thread:false"}
 # A job writes down the versions of what it has imported: of these it finds what jobs of its kind have had, no more.
 SOME_JOBS = ("numba", "torch")
 SET_DEATH_SIGNAL = 1  # Linux: PR_SET_PDEATHSIG
@@ -78,6 +84,7 @@ class Jobs:
     """Those of a run: forked off this process, or off one that has imported what the first of their kind has."""
 
     def __init__(self) -> None:
+        import_polars()
         load(EVERY_JOB)
         self.forks = Forks()
         self.told, self._tell = socket.socketpair()
@@ -148,6 +155,40 @@ def be_template(here: socket.socket, names: Iterable[str]) -> NoReturn:
             if not size:
                 os._exit(0)
             fork_job(forks, socket.socket(fileno=descriptors.pop(0)), size, descriptors, lambda: None)
+
+
+class Imported:
+    """A module that was imported once already; the next import finds it and calls what the first left undone."""
+
+    def __init__(self, name: str, undone: Iterable[Callable[[], object]]) -> None:
+        self.module, self.undone = sys.modules.pop(name), undone
+        self.spec = self.module.__spec__
+
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name == self.spec.name else None
+
+    def create_module(self, _: ModuleSpec) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec
+        for call in self.undone:
+            call()
+
+
+def import_polars() -> None:
+    """Import it without the thread that it starts: that starts where a forked process imports it."""
+    if not find_spec(
+        POLARS.partition(".")[0]
+    ):  # for another kind of processor it is compiled to something else
+        return
+    os.environ.update(ALLOCATOR)
+    compiled, undone = importlib.import_module(POLARS), []
+    start = getattr(compiled, START_POLARS)
+    setattr(compiled, START_POLARS, lambda *given: undone.append(partial(start, *given)))
+    importlib.import_module("polars")
+    setattr(compiled, START_POLARS, start)
+    sys.meta_path.insert(0, Imported("polars", undone))
 
 
 def load(names: Iterable[str]) -> None:

@@ -45,6 +45,8 @@ class Teller(Model):
     def fit(cls, train, vali, params, seed, callback):
         imported = [name for name in {PACKAGES} if name in sys.modules]
         found = dict(process=os.getpid(), parent=os.getppid(), imported=imported, set=os.environ["MKL_CBWR"])
+        threads = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
+        found["polars"] = sorted(name.strip() for name in threads if name.startswith("polars"))
         partial = Path(os.environ["TOLD"] + ".partial")
         partial.write_text(json.dumps(found))
         partial.rename(os.environ["TOLD"])
@@ -142,6 +144,13 @@ def test_of_a_kind_only_the_first_imports_what_it_uses_and_all_write_down_the_sa
     assert expected["versions"] == first["versions"] == second["versions"]
     assert package in expected["versions"] and package not in other["versions"]
     assert expected["set"] == first["set"] == second["set"]  # the instruction set
+
+
+def test_polars_is_imported_beforehand_without_the_threads_that_it_has_in_jobs(run, alone):
+    assert run.job()["polars"] == alone.job()["polars"] == ["polars-0", "polars-ooc-clea"]
+    forking = psutil.Process(run.forking.pid)
+    assert any("polars_runtime" in mapped.path for mapped in forking.memory_maps())
+    assert forking.num_threads() == 1
 
 
 def test_what_is_wrong_is_said_as_by_a_process_of_its_own(run, alone, made):

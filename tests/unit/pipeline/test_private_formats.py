@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gradrank.pipeline import snapshot
+from gradrank.pipeline import forked_jobs, snapshot
 from gradrank.pipeline.committed import EXPERIMENT, EXPERIMENTS
 from gradrank.pipeline.folder_lock import clear_stale_locks
 from gradrank.pipeline.slurm_jobs import RUN, see_cancelled_jobs, submitted_before
@@ -143,6 +143,16 @@ def test_mlflows_own_tags():
         )
     finished = RunStatus.to_string(RunStatus.FINISHED)
     assert finished == mlflow_import.FINISHED, "see FINISHED in pipeline/mlflow_import.py"
+
+
+@pytest.mark.skipif(not forked_jobs.THREADS.is_dir(), reason="jobs are forked under Linux alone")
+def test_polars_without_the_threads_it_starts():
+    """In a process of its own: this one has long imported it."""
+    script = "from gradrank.pipeline.forked_jobs import THREADS, import_polars; import_polars(); "
+    script += "print(len([*THREADS.iterdir()])); import polars; print(len([*THREADS.iterdir()]))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    what = "what Polars starts as it is imported changed, see import_polars() in pipeline/forked_jobs.py"
+    assert done.stdout.split() == ["1", "2"], f"{what}\n{done.stderr}"
 
 
 def test_slurm_plugins_question_for_the_states_of_jobs(monkeypatch):
