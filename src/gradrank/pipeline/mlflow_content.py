@@ -94,11 +94,12 @@ def _curves(group: str, table: "pl.DataFrame", timestamp: int) -> Iterator["Metr
     """A metric `group/column` a column after the first, which is the step; null is left out."""
     from mlflow.entities import Metric
 
-    step, *names = table.columns
-    for name in names:
+    (_, steps), *columns = table.to_dict(as_series=False).items()
+    for name, values in columns:
         key = f"{group}/{name.replace('@', '_at_')}"
-        for at, value in table.select(step, name).drop_nulls().iter_rows():
-            yield Metric(key, float(value), timestamp, at)
+        for step, value in zip(steps, values, strict=True):
+            if value is not None:
+                yield Metric(key, float(value), timestamp, step)
 
 
 def log_numbers(
