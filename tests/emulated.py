@@ -27,7 +27,8 @@ from gradrank.learning.model import models
 from gradrank.report.tables.summary import summary
 
 SEED, QUERIES, DOCUMENTS = 2005, 50, 20
-# Methods of summary and statistics: an emulator takes a second a bootstrap, and crashes where Polars joins fifty files.
+# Methods of metrics, summary and statistics, which any scores will do for: an emulator takes a second a bootstrap, and
+# crashes where Polars joins fifty files. Every method's model and scores are compared.
 COMPARED = 8
 FEW = {
     "epochs": 2,
@@ -70,6 +71,7 @@ def main(out: Path, names: list[str]) -> None:
     # What is made of other models' scores comes after them.
     for name in sorted(names, key=lambda name: bool(models()[name].members(models()[name].Params()))):
         train(name, collection, 1, _few(name), SEED, folder / name / "fold1", pairs, folder)
+    for name in names[:COMPARED]:
         spec = {key: read_json(folder / name / "fold1/spec.json")[key] for key in ("model", "params")}
         evaluate_folds(folder / name, collection, spec, ["letor4", "standard"], METRICS)
     summary(folder, names[:COMPARED], "letor4")

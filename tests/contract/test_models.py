@@ -65,7 +65,14 @@ def with_labels(part, labels):
 
 
 def quick(cls, **changes):
-    return cls.Params(**{k: v for k, v in QUICK.items() if k in cls.Params.model_fields} | changes)
+    """With few steps, and of a grid both ends and the middle."""
+    defaults = dict(cls.Params())
+    grids = {
+        name: (grid[0], grid[len(grid) // 2], grid[-1])
+        for name, grid in defaults.items()
+        if isinstance(grid, tuple) and len(grid) > 3 and isinstance(grid[0], float)
+    }
+    return cls.Params(**{k: v for k, v in QUICK.items() if k in defaults} | grids | changes)
 
 
 @pytest.mark.parametrize("cls", [case(cls) for cls in models().values() if cls.takes_missing])
