@@ -72,5 +72,5 @@ $(READY): requirements.lock pyproject.toml
 	$(INSTALL) --require-hashes --no-deps --requirement requirements.lock
 	$(INSTALL) --editable .
 	rm -rf .venv/torch .venv/uv .venv/uv.txt
-	.venv/bin/python -m compileall -qq -j 0 -x '/tests?/' .venv/lib || true
+	.venv/bin/python -m compileall -qq -j 0 -x '/tests?/' .venv/lib src || true
 	touch $@

@@ -47,8 +47,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first: Slurm's tests, which wait most of their time, and the emulated processors' beside them."""
-    first = ("tests/workflow/test_slurm.py", "tests/workflow/test_processors.py")
+    """The longest first: Slurm's tests, which wait most of their time, and the emulated processors' beside them.
+
+    And the last, tuning's, which at the end would leave all processes but one without work.
+    """
+    first = ("tests/workflow/test_slurm.py", "tests/workflow/test_processors.py", "tests/unit/tuning/")
     items.sort(key=lambda item: not item.nodeid.startswith(first))
 
 

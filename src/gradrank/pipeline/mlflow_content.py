@@ -121,8 +121,23 @@ def log_models(client: "MlflowClient", run: "Run", folds: Sequence[Fold], partia
     shutil.rmtree(partial, ignore_errors=True)  # left by an import that was killed
     for fold in folds:
         save_pyfunc(fold, partial / f"fold{fold.number}")
-    client.log_artifacts(run.info.run_id, str(partial))
+    _log_folders(client, run, partial)
     shutil.rmtree(partial)
+
+
+def _log_folders(client: "MlflowClient", run: "Run", made: Path) -> None:
+    """Folders as artefacts: where these are files of this machine moved, since of so many a copy takes its time."""
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+    from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
+
+    artefacts = get_artifact_repository(run.info.artifact_uri)
+    if not isinstance(artefacts, LocalArtifactRepository):
+        return client.log_artifacts(run.info.run_id, str(made))
+    place = Path(artefacts.artifact_dir)
+    place.mkdir(parents=True, exist_ok=True)
+    for folder in sorted(made.iterdir()):
+        shutil.rmtree(place / folder.name, ignore_errors=True)  # left by an import that was killed
+        shutil.move(folder, place)
 
 
 def save_pyfunc(fold: Fold, out: Path) -> None:
