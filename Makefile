@@ -3,13 +3,15 @@ PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 READY := .venv/.ready
 
-.PHONY: reproduce test lint format bench readme lock versions
+.PHONY: reproduce run test lint format bench readme lock versions
 # DVC's cache takes what has the bytes that dvc.lock names; without --force nothing else.
-reproduce: $(READY)
-	.venv/bin/snakemake --cores $(CORES)
+reproduce: run
 	@.venv/bin/dvc commit --quiet dvc.yaml </dev/null 2>/dev/null || \
 		echo "Not all of it is what dvc.lock names: .venv/bin/dvc status dvc.yaml says what is not."
 	@echo "The report: $(CURDIR)/results/report.html"
+
+run: $(READY)
+	.venv/bin/snakemake --cores $(CORES)
 
 # Groups of tests go to a process as tests/conftest.py says, the long ones first.
 test: $(READY)
@@ -34,7 +36,7 @@ bench: $(READY)
 	for script in benchmarks/*.py; do .venv/bin/python "$$script" || exit 1; done
 
 # dvc.lock of the code as it is: after every change of code or parameters, committed with what changed in results/.
-versions: reproduce
+versions: run
 	.venv/bin/dvc commit --force dvc.yaml
 
 readme: $(READY)

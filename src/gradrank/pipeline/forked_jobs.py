@@ -26,7 +26,6 @@ from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from itertools import compress
 from pathlib import Path
 from types import ModuleType
@@ -177,14 +176,17 @@ class Imported:
 
 
 def import_polars() -> None:
-    """Import it without the thread that it starts: that starts where a forked process imports it."""
-    if not find_spec(
-        POLARS.partition(".")[0]
-    ):  # for another kind of processor it is compiled to something else
-        return
+    """Import it without the thread that it starts: that starts where a forked process imports it.
+
+    Not where it is compiled to something else, for another kind of processor or by another version.
+    """
     os.environ.update(ALLOCATOR)
-    compiled, undone = importlib.import_module(POLARS), []
-    start = getattr(compiled, START_POLARS)
+    try:
+        compiled = importlib.import_module(POLARS)
+        start = getattr(compiled, START_POLARS)
+    except (ImportError, AttributeError):
+        return
+    undone = []
     setattr(compiled, START_POLARS, lambda *given: undone.append(partial(start, *given)))
     importlib.import_module("polars")
     setattr(compiled, START_POLARS, start)

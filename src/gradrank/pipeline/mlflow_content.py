@@ -130,7 +130,7 @@ def _log_folders(client: "MlflowClient", run: "Run", made: Path) -> None:
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
     from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 
-    artefacts = get_artifact_repository(run.info.artifact_uri)
+    artefacts = get_artifact_repository(run.info.artifact_uri, client.tracking_uri)
     if not isinstance(artefacts, LocalArtifactRepository):
         return client.log_artifacts(run.info.run_id, str(made))
     place = Path(artefacts.artifact_dir)

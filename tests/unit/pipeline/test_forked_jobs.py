@@ -153,6 +153,17 @@ def test_polars_is_imported_beforehand_without_the_threads_that_it_has_in_jobs(r
     assert forking.num_threads() == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "other"), [("POLARS", "compiled.to_something"), ("START_POLARS", "renamed")]
+)
+def test_polars_of_another_make_is_left_to_the_jobs(name, other):
+    script = "import sys; from gradrank.pipeline import forked_jobs as own; "
+    script += f"own.{name} = {other!r}; own.import_polars(); print('polars' in sys.modules); "
+    script += "import polars; print(polars.Series([1, 2]).sum())"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "3"]
+
+
 def test_what_is_wrong_is_said_as_by_a_process_of_its_own(run, alone, made):
     wrong = made / "models/wrong.py"
     wrong.write_text(TELLER.replace('"teller"', '"wrong"').replace("return cls()", "return 1 / 0", 1))
