@@ -123,6 +123,7 @@ def use_once() -> None:
     if numba := sys.modules.get("numba"):
         numba.njit(lambda: None)()
     gc.freeze()
+    gc.set_threshold(50_000)
 
 
 class Only:
