@@ -200,7 +200,7 @@ def load(names: Iterable[str]) -> None:
     # At its first use it looks for what extends it in all that is installed.
     sys.modules["pydantic"].create_model("Used", number=(int, ...))
     gc.freeze()
-    gc.set_threshold(50_000)  # of 700 objects none is garbage where modules are imported; a twentieth of a small run
+    gc.set_threshold(50_000)  # not every 700 objects: that took a twentieth of a small run
 
 
 def fork_job(
