@@ -20,7 +20,7 @@ from gradrank.errors import GradrankError
 from gradrank.evaluation.seeds import SEED
 from gradrank.evaluation.variance import Runs
 from gradrank.files import atomic
-from gradrank.results import PER_QUERY, DataSet, Method, Results
+from gradrank.results import DataSet, Method
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,15 +148,6 @@ def of_seeds(folds: np.ndarray, qids: np.ndarray, seeds: Sequence[Mapping[str, n
         metric: each.mean(axis=0, dtype=np.float64).astype(each.dtype) for metric, each in by_seed.items()
     }
     return QueryValues(folds, qids, values, by_seed)
-
-
-def write_all_test_queries(results: Results, out: Path) -> None:
-    """Those of every evaluated method in one Parquet file, for versioning. Raises GradrankError without any."""
-    methods = [method for dataset in results.datasets() for method in dataset.methods() if method.evaluated]
-    if not methods:
-        raise GradrankError(f"{results.folder}: no <dataset>/<model>/{PER_QUERY} below it")
-    with atomic(out) as partial:
-        join_test_queries(methods).write_parquet(partial)
 
 
 def write_compact(dataset: DataSet, models: Iterable[str], convention: str) -> None:

@@ -174,3 +174,11 @@ def _import_declaring(name: str) -> None:
 def missing_packages(cls: type[Model]) -> list[str]:
     """The packages of `cls.requires` that are not installed here."""
     return [package for package in cls.requires if find_spec(package) is None]
+
+
+def training_modules(cls, params):
+    return (cls.__module__,)
+
+
+def tuning_modules(cls):
+    return (cls.__module__,)

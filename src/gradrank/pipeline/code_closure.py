@@ -44,14 +44,17 @@ STAGES: dict[str, tuple[str, ...]] = {
     "refit": ("gradrank.tuning.refits",),
     "evaluate_refits": ("gradrank.tuning.evaluate_refits",),
     "score_trials": ("gradrank.tuning.score_trials",),
-    "summary": ("gradrank.report.tables.summary", PUBLISHED),
-    "study": ("gradrank.studies.kit.writing", PUBLISHED, "studies/*/*.csv"),
+    "summary": ("gradrank.report.tables.summary", "gradrank.provenance.records", PUBLISHED),
+    "study": (
+        "gradrank.studies.kit.writing",
+        "gradrank.provenance.study_records",
+        PUBLISHED,
+        "studies/*/*.csv",
+    ),
     "study_job": (),
     "report": ("gradrank.report.document", "report/pages/*.[!p]*", "evaluation/literature/*.bib"),
-    "provenance": ("gradrank.pipeline.provenance",),
-    "study_provenance": ("gradrank.pipeline.study_provenance",),
-    "snapshot": ("gradrank.pipeline.snapshot",),
-    "track": ("gradrank.pipeline.mlflow_import", "gradrank.predict"),
+    "collect": ("gradrank.provenance.collect",),
+    "track": ("gradrank.predict",),
 }
 
 
@@ -173,3 +176,7 @@ def _file(module: str) -> Path | None:
     # The registry makes a user's own files modules of gradrank.models.
     own = OWN_MODELS.joinpath(*rest[1:]).with_suffix(".py")
     return own if rest[0] == "models" and own.is_file() else None
+
+
+def code_digest(stage: str, *modules: str) -> str:
+    return code(stage, *modules).removeprefix("code=")

@@ -12,11 +12,11 @@ from gradrank.data.catalogue import catalogue
 from gradrank.errors import nearest
 from gradrank.pipeline.code_closure import STAGES
 from gradrank.pipeline.variants import NAME
-from gradrank.results import SNAPSHOT, STUDIES
+from gradrank.results import STUDIES
 from gradrank.validation import validate
 
 # Every data set is a target, beside the rules, which are called as their stages, and those that only gather files.
-RULES = sorted({*STAGES, "all", "data"})
+RULES = sorted({*STAGES, "all", "data", "run"})
 
 
 class Section(BaseModel):
@@ -45,8 +45,13 @@ def _fault(reason: str) -> PydanticCustomError:
     return PydanticCustomError("path", "{reason}", {"reason": reason})
 
 
+Models = Literal["all"] | tuple[str, ...]  # entries of `models`, or every model that is installed
+
+
 class DataSetParams(Section):
-    """What may be said of any data set."""
+    """The settings of any data set."""
+
+    models: Models | None = None  # what is trained on it, if not `run.models`
 
     convention: str | None = None  # its primary one, where that is not `evaluation.convention`
     pairs: Annotated[Path, AfterValidator(_there)] | None = (
@@ -109,13 +114,13 @@ def _refused(name: str, values: Any, studies: Iterable[str]) -> str | None:
         return (
             None
             if free
-            else "is in the catalogue and takes no setting but `convention` and `pairs`; choose another name"
+            else "is in the catalogue and takes no setting but `convention`, `models` and `pairs`; choose another name"
         )
     if name in RULES:
         return "a rule of the workflow has this name, and so has its target; choose another"
     if name in studies:
         return "a study has this name, and so has its target; choose another"
-    if name in (SNAPSHOT, STUDIES):
+    if name in (STUDIES, "report"):
         return f"results/{name} holds something else; choose another name"
     if not re.fullmatch(NAME, name):
         return "a data set's name is lower case letters, digits and _, and begins with a letter"

@@ -1,6 +1,6 @@
 """Everything that the report shows, read from results/ and data/parquet/ once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -120,12 +120,23 @@ class Contents:
         return [dataset for dataset in self.datasets if not dataset.here]
 
 
-def read_contents(found: Results, convention: str, params: Path, data: Path) -> Contents:
-    """Read every data set with a summary; convention: of those that params.yaml names no primary one for.
+def read_contents(
+    found: Results,
+    convention: str,
+    params: Path,
+    data: Path,
+    only: tuple[Collection[str], Collection[str]] | None = None,
+) -> Contents:
+    """Read every data set with a summary and every finished study.
 
+    convention: of data sets that params.yaml names no primary one for. only: the names of the data sets and of the
+    studies to read, if not all.
     Raises GradrankError where there is none, and no study either.
     """
     datasets, pages = found.datasets(), study_pages(found)
+    if only is not None:
+        datasets = [each for each in datasets if each.name in only[0]]
+        pages = [page for page in pages if page["name"] in only[1]]
     finished = [each for each in datasets if each.summarised]
     if not finished and not pages:
         raise GradrankError(f"{found.folder}: no data set with a {SUMMARY}; run `snakemake --cores 2` first")
@@ -211,6 +222,8 @@ def _read_queries(own: results.DataSet, summary: dict[str, Any], convention: str
     methods = [own.method(model) for model in summary]
     if not all(method.evaluated for method in methods):
         return {}
+    for method in methods:
+        method.check()
     measured = {
         method.name: read_test_queries(method.per_query_path, [metric]).get(convention) for method in methods
     }
