@@ -13,10 +13,11 @@ from typing import Any
 from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
 from gradrank.evaluation.elsewhere import score_files
+from gradrank.files import sha256
 from gradrank.pipeline.code_closure import code_digest
 from gradrank.pipeline.params import Params
 from gradrank.provenance.code import job_code, training_code
-from gradrank.provenance.settings import dataset_settings, study_settings
+from gradrank.provenance.settings import dataset_settings, short_digest, study_settings
 
 METHOD = r"[\w.@+=-]+"  # the pattern of a method's folder
 FOLD = r"\d+(/seed\d+)?"  # the pattern of a fold's number, with the folder of a further seed inside it
@@ -62,6 +63,13 @@ class Plan:
         """Return the files that parsing reads: the user's own, or the stamp of the fetched or generated text."""
         path = self.own_path(dataset)
         return list(map(str, find_layout(path).files)) if path else [f"data/raw/{dataset}/fetched.json"]
+
+    def content(self, files: Iterable[str]) -> str:
+        """Return a digest of the user's own files: Snakemake does not notice one replaced by an older file."""
+        return short_digest([sha256(file) for file in files])
+
+    def own_text(self, dataset: str) -> list[str]:
+        return self.text(dataset) if self.own_path(dataset) else []
 
     def stored(self, dataset: str) -> list[str]:
         """Return the stamps of a data set's rows and pairs, which stand for their files."""
