@@ -19,7 +19,7 @@ from gradrank.pipeline.params import check
 from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
 from gradrank.errors import GradrankError
-from gradrank.learning.model import get_model
+from gradrank.learning.model import models
 from gradrank.pipeline.damage import remember
 from gradrank.pipeline.disk import check_space
 from gradrank.pipeline.slurm_jobs import (
@@ -35,8 +35,8 @@ from gradrank.pipeline.folder_lock import clear_partials, clear_stale_locks
 from gradrank.pipeline.mending import Mending, before_execution
 from gradrank.results import Results
 from gradrank.pipeline.targets import answer_unknown_targets
-from gradrank.pipeline.provenance import code_files
-from gradrank.pipeline.study_provenance import study_code_files
+from gradrank.pipeline.provenance import code_files, trained_modules
+from gradrank.pipeline.study_provenance import study_code_files, study_modules
 
 # Of ten thousand jobs Snakemake keeps millions of objects for good: searching them for garbage took a quarter of the
 # planning. What has been planned is set aside when the run starts; as a module this may never be told of that.
@@ -251,7 +251,7 @@ def scores_from(model):
 
 @cache
 def training_code(model):
-    return code("train", params.model(model).__module__)
+    return code("train", *params.training_modules(model))
 
 
 def scores_of(wildcards):
@@ -277,20 +277,20 @@ def model_options(name):
     return f"--model {variant.model} --params {shlex.quote(as_json(variant.params))}"
 
 
-def registered(name):
-    return params.models[name].model
+def variants(names):
+    """The registered model and the parameters of each of these methods."""
+    return {name: params.models[name].model_dump(include={"model", "params"}) for name in names}
 
 
 @cache
 def study_files(study):
     """The files that a study depends on, by stage."""
-    names = map(registered, params.study_models(study))
-    return study_code_files(study, names, params.study_settings(study))
+    return study_code_files(study, variants(params.study_models(study)), params.study_settings(study))
 
 
 def recording_code(stage, made_of):
     """The code of a stage that records what results were made of, and all code that made them."""
-    return digest(chain(stage_files(stage), *made_of.values()))
+    return f"code={digest(chain(stage_files(stage), *made_of.values()))}"
 
 
 def recorded(datasets, studies):
@@ -369,8 +369,14 @@ def data_of_job(wildcards):
 def code_of_job(wildcards):
     """The code of a study's jobs, and of the model that this one trains."""
     told = jobs_of(wildcards.study)[wildcards.job]
-    trained = [get_model(told["model"]).__module__] if "model" in told else []
-    return code("study_job", module_of(wildcards.study, "experiments"), *trained)
+    return code("study_job", module_of(wildcards.study, "experiments"), *trained_modules(told))
+
+
+@cache
+def code_of_page(study):
+    """The code of a study's page, and of the models that it is about, which it may load."""
+    names, settings = params.study_models(study), params.study_settings(study)
+    return code("study", module_of(study, "page"), *study_modules(variants(names), settings))
 
 
 def measured_for(wildcards):

@@ -1,5 +1,6 @@
 # What the rules of a contest ask for: of params.yaml what is tried, of the other methods what one made of them needs.
 from gradrank.learning.model import models
+from gradrank.tuning.spaces import tuning_modules
 
 CONTESTS = [form for form in ("contest", "contest/reduced") if form in params.studies]
 FROZEN = {dataset for form in CONTESTS for dataset in params.studies[form].frozen}
@@ -62,4 +63,4 @@ def of_contest(wc):
 
 
 def code_of_method(stage):
-    return lambda wc: code(stage, models()[wc.method].__module__)
+    return lambda wc: code(stage, *tuning_modules(models()[wc.method]))

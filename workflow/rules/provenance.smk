@@ -24,7 +24,7 @@ rule provenance:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=recording_code("provenance", code_files(map(registered, MODELS))),
+        code=recording_code("provenance", code_files(variants(MODELS))),
         values=lambda wc: as_json(in_force(params, wc.dataset, MODELS)),
     shell:
         """

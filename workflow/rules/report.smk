@@ -66,7 +66,7 @@ rule report:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("report"),
+        code=code("report", *sorted({cls.__module__ for cls in models().values()})),  # it prints what they declare
         convention=params.evaluation.convention,
     shell:
         """

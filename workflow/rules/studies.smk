@@ -54,7 +54,7 @@ rule study:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=lambda wc: code("study", module_of(wc.study, "page")),
+        code=lambda wc: code_of_page(wc.study),
         name=lambda wc: wc.study.partition("/")[0],
         settings=lambda wc: as_json(params.study_settings(wc.study)),
         out="results/studies/{study}",

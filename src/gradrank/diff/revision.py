@@ -4,7 +4,6 @@ Git holds summary.json, provenance.json, params.yaml and two metrics' values a q
 metric's. What a training took is known where it was measured alone, in results/ and MLflow.
 """
 
-import hashlib
 import io
 import json
 import re
@@ -29,7 +28,8 @@ from gradrank.evaluation.primary import primary_convention
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import named
 from gradrank.pipeline.committed import Committed
-from gradrank.pipeline.provenance import code_files, models_in_force
+from gradrank.pipeline.provenance import Variants, code_files, known_variants, models_in_force
+from gradrank.pipeline.source_digest import parse_source
 from gradrank.results import SUMMARY, Results
 from gradrank.validation import flat
 
@@ -82,7 +82,7 @@ def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[
         "params": params,
         "data": {dataset: _data(committed, dataset) for dataset in methods},
         "code": {
-            dataset: _code(committed, {variants.get(name, name) for name in names})
+            dataset: _code(committed, {name: variants.get(name, _with_defaults(name)) for name in names})
             for dataset, names in methods.items()
         },
         "versions": {},
@@ -106,8 +106,8 @@ def _provenance(committed: Committed, dataset: str) -> dict[str, Any]:
 
 def _params(
     study: Mapping[str, Any], datasets: Iterable[str]
-) -> tuple[dict[str, str], dict[str, dict[str, Any]], list[str]]:
-    """The model behind each variant's name, and params.yaml by data set, resolved as results record it.
+) -> tuple[Variants, dict[str, dict[str, Any]], list[str]]:
+    """The model and parameters behind each method's name, and params.yaml by data set, resolved as results record it.
 
     Without the checks, and with a notice, where the present code refuses it.
     """
@@ -122,14 +122,17 @@ def _params(
         )
         return {}, dict.fromkeys(datasets, _unchecked(study)), [notice]
     checked = params.model_dump(mode="json")
-    variants = {name: variant["model"] for name, variant in checked["models"].items()}
     own = models_in_force(params, checked["models"])
     settings = {dataset: checked["datasets"].get(dataset) or {} for dataset in datasets}
     return (
-        variants,
+        checked["models"],
         {name: params_of(name, own | {"dataset": values}) for name, values in settings.items()},
         [],
     )
+
+
+def _with_defaults(name: str) -> dict[str, Any]:
+    return {"model": name, "params": {}}
 
 
 def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -152,12 +155,12 @@ def _data(committed: Committed, dataset: str) -> dict[str, str]:
     return {}
 
 
-def _code(committed: Committed, names: set[str]) -> dict[str, str]:
-    """SHA-256 of the files that these models' results depend on today, and of those that are gone since."""
-    stages = code_files(names & models().keys())
+def _code(committed: Committed, variants: Variants) -> dict[str, str]:
+    """Return digests of the files that these methods' results depend on today, and of those that are gone since."""
+    stages = code_files(known_variants(variants))
     today = {named(path) for paths in stages.values() for path in paths}
     return {
-        path: hashlib.sha256(text).hexdigest()
+        path: parse_source(path, text).digest
         for path, text in committed.files.items()
         if path in today or (_CODE.fullmatch(path) and not Path(path).exists())
     }

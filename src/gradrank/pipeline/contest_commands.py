@@ -152,8 +152,9 @@ def _code(stage: str, model: str) -> str:
     from gradrank.learning.model import get_model
     from gradrank.pipeline.code_closure import code
     from gradrank.processor import form
+    from gradrank.tuning.spaces import tuning_modules
 
-    return f"{code(stage, get_model(model).__module__)} {form()}"
+    return f"{code(stage, *tuning_modules(get_model(model)))} {form()}"
 
 
 def one_thread() -> None:

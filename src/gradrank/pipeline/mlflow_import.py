@@ -162,7 +162,7 @@ def _tags(result: Result, commit: str | None) -> dict[str, str]:
         "convention": result.convention,
         "gradrank_version": __version__,
         "processor": spec.get("processor", "not recorded"),
-        "code.train": digest_of(making_files(spec["model"])).removeprefix("code="),
+        "code.train": digest_of(making_files(spec["model"], spec["params"])).removeprefix("code="),
         "code.evaluate_folds": code("evaluate_folds").removeprefix("code="),
         "mlflow.source.name": "gradrank track",
     }

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.elsewhere import IMPORTED
-from gradrank.learning.model import Model, get_model, missing_packages, models
+from gradrank.learning.model import Model, get_model, missing_packages, models, training_modules
 from gradrank.pipeline.datasets import DataSetParams, OwnDataParams, Section, SyntheticParams, check_datasets
 from gradrank.pipeline.evaluation_checks import check_evaluation
 from gradrank.pipeline.params_file import read
@@ -113,6 +113,11 @@ class Params(Section):
         model = self.models[name].model
         # Asked for thousands of times, where all are imported.
         return models().get(model) or get_model(model)
+
+    def training_modules(self, name: str) -> tuple[str, ...]:
+        """Return the modules that decide what training `name` gives."""
+        cls = self.model(name)
+        return training_modules(cls, cls.Params(**self.models[name].params))
 
     def members(self, name: str) -> tuple[str, ...]:
         """The models whose scores `name` is made of."""

@@ -6,7 +6,8 @@ It describes results/<dataset>/ when the workflow last found it complete:
   `dataset` (its settings), `pairs`, `models`, `evaluation`;
 - data: `source_sha256` (of the text), `given_sha256` (of a user's own pairs, if any) and the SHA-256 of the Parquet
   files, by path;
-- code: a digest a stage, and the SHA-256 of every file that one of them depends on;
+- code: a digest a stage, and one of every file that one of them depends on: of what it means, without comments,
+  docstrings and formatting (`source_digest`);
 - versions: of the packages that trained the models, from their spec.json;
 - processors: the instruction sets that trained them, likewise;
 - results: the SHA-256 of every score file, model, specification, history, per_query.parquet, table and summary, by
@@ -18,24 +19,26 @@ that are committed, of the models and scores too, which are not in git. timing.j
 are left out.
 """
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.elsewhere import IMPORTED
 from gradrank.evaluation.seeds import SEED, measured_folds
 from gradrank.files import sha256, write_json
-from gradrank.learning.model import models
-from gradrank.pipeline.code_closure import WORKFLOW, named, stage_files
+from gradrank.learning.model import models, training_modules
+from gradrank.pipeline.code_closure import digest, named, stage_files
 from gradrank.pipeline.data_record import data_record
+from gradrank.pipeline.source_digest import read_source
 from gradrank.pipeline.unexplained import DATA_STAGES, unexplained
 from gradrank.processor import refusal
 from gradrank.results import TIMING, DataSet, Fold, Method, Results
 
 Hashes = dict[str, str]  # SHA-256 by path
+Variants = Mapping[str, Mapping[str, Any]]  # by method: `model`, the registered one, and `params`
 MEASURING = (*DATA_STAGES, "evaluate_folds")
 NAMED = 10  # files that a refusal names; of a model there may be hundreds
 
@@ -92,56 +95,51 @@ def models_in_force(params: Any, names: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def registered(params: Mapping[str, Any]) -> set[str]:
-    """The registered models behind the variants of `in_force`."""
-    return {variant["model"] for variant in params["models"].values()}
+def code_files(variants: Variants) -> dict[str, list[str]]:
+    """Return the files that each stage of a data set depends on, with a stage `train <method>` per method."""
+    return measuring_files(variants) | {"summary": stage_files("summary")}
 
 
-def code_files(names: Iterable[str]) -> dict[str, list[str]]:
-    """The files that each stage of a data set depends on, with a stage `train <model>` for each of these models."""
-    workflow = {"workflow": rule_files(*MEASURING, "train", "summary")}
-    return measuring_files(names) | {"summary": stage_files("summary")} | workflow
-
-
-def measuring_files(names: Iterable[str]) -> dict[str, list[str]]:
-    """The same up to the measured values of these registered models."""
+def measuring_files(variants: Variants) -> dict[str, list[str]]:
+    """Return the same for the stages up to the measured values."""
     stages = {stage: stage_files(stage) for stage in MEASURING}
-    return stages | {f"train {name}": making_files(name) for name in sorted(set(names))}
+    made = {f"train {name}": making_files(own["model"], own["params"]) for name, own in variants.items()}
+    return stages | dict(sorted(made.items()))
 
 
-def making_files(model: str) -> list[str]:
-    """The files that the scores of a registered model depend on, or those that come from elsewhere."""
+def making_files(model: str, params: Mapping[str, Any]) -> list[str]:
+    """Return the files that a method's scores depend on. model: registered, or `IMPORTED`."""
     if model == IMPORTED:
         return stage_files("import_scores")
-    return stage_files("train", models()[model].__module__)
+    return stage_files("train", *trained_modules({"model": model, "params": params}))
 
 
-def makers() -> set[str]:
-    """What may stand in spec.json as the model."""
-    return {*models(), IMPORTED}
+def trained_modules(told: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the modules of the model that a variant, or a study's job, trains; none if it trains none.
+
+    Parameters that the model does not accept, such as those of an older record, name no further modules.
+    """
+    if told.get("model", IMPORTED) == IMPORTED:
+        return ()
+    cls = models()[told["model"]]
+    try:
+        return training_modules(cls, cls.Params(**told.get("params", {})))
+    except ValidationError:
+        return (cls.__module__,)
 
 
-def rule_files(*stages: str) -> list[str]:
-    """The files of the workflow that say how these stages run: an edit of its other rules makes no other results."""
-    rules = {path: path.read_text(encoding="utf-8") for path in (WORKFLOW / "rules").glob("*.smk")}
-    return sorted(
-        str(path)
-        for path, text in rules.items()
-        if path.stem == "common" or any(f"\nrule {stage}:" in text for stage in stages)
-    )
+def known_variants(variants: Variants) -> dict[str, Mapping[str, Any]]:
+    """Return the variants whose model is registered here."""
+    return {name: own for name, own in variants.items() if own["model"] in {*models(), IMPORTED}}
 
 
 def code_digests(stages: Mapping[str, list[str]]) -> dict[str, Hashes]:
-    """Of the files of each stage: `stages`, a digest each, and `files`, the SHA-256 of each by its name."""
+    """Return `stages`, a digest for each stage, and `files`, one for each file by its name."""
     places = {named(path): path for paths in stages.values() for path in paths}
-    files = {name: sha256(places[name]) for name in sorted(places)}
-    digests = {
-        stage: hashlib.sha256(
-            json.dumps([(name, files[name]) for name in sorted(map(named, paths))]).encode()
-        ).hexdigest()
-        for stage, paths in stages.items()
+    return {
+        "stages": {stage: digest(paths) for stage, paths in stages.items()},
+        "files": {name: read_source(places[name]).digest for name in sorted(places)},
     }
-    return {"stages": digests, "files": files}
 
 
 def result_files(own: DataSet, names: Iterable[str]) -> list[Path]:
@@ -194,7 +192,7 @@ def _describe(own: DataSet, params: Mapping[str, Any], data: Path) -> dict[str, 
     return {
         "params": params,
         "data": data_record(own.name, data),
-        "code": code_digests(code_files(registered(params))),
+        "code": code_digests(code_files(params["models"])),
         **trained_with(specs),
         "results": {str(path.relative_to(own.folder)): sha256(path) for path in files},
     }

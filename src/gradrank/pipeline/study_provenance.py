@@ -10,9 +10,9 @@
 It holds no times and no places, as that of a data set.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,13 @@ from gradrank.files import sha256, write_json
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import stage_files
 from gradrank.pipeline.provenance import (
-    MEASURING,
+    Variants,
     code_digests,
     measuring_files,
     models_in_force,
     read_specs,
     refuse,
-    registered,
-    rule_files,
+    trained_modules,
     trained_with,
 )
 from gradrank.pipeline.studies import get_study
@@ -37,6 +36,7 @@ from gradrank.results import Method, Results, StudyFolder
 from gradrank.tuning.folders import Contest
 from gradrank.tuning.refits import runs
 from gradrank.tuning.selection import read_choice
+from gradrank.tuning.spaces import tuning_modules
 
 TUNING = (
     "tune",
@@ -66,7 +66,7 @@ def study_provenance(name: str, params: Mapping[str, Any], results: Path) -> Non
     own = {"versions": dict(_versions()), "processor": form()}
     new = {
         "params": params,
-        "code": code_digests(study_code_files(name, registered(params), params["settings"])),
+        "code": code_digests(study_code_files(name, params["models"], params["settings"])),
         "read": {str(path.relative_to(root.folder)): sha256(path) for path in read},
         **trained_with([own, *(spec for _, spec in read_specs(methods)), *trained]),
         "results": {path.name: sha256(path) for path in study_files(study)},
@@ -84,21 +84,28 @@ def study_in_force(params: Any, name: str) -> dict[str, Any]:
     return models_in_force(params, params.study_models(name)) | {"settings": params.study_settings(name)}
 
 
-def study_code_files(name: str, names: Iterable[str], settings: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The files that each stage depends on, from these registered models' training to the study's page.
-
-    settings: the study's, of whose `methods`, which it tunes, the same.
-    """
-    study, names = name.partition("/")[0], set(names)
-    stages = measuring_files(names) if names else {}
-    modules = [models()[each].__module__ for each in settings.get("methods", ()) if each in models()]
-    own = {stage: stage_files(stage, *modules) for stage in TUNING} if modules else {}
-    stages |= own
+def study_code_files(name: str, variants: Variants, settings: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the files that each stage depends on, from the training of the variants to the study's page."""
+    study, tuned = name.partition("/")[0], _tuned_modules(settings)
+    stages = measuring_files(variants) if variants else {}
+    if tuned:
+        stages |= {stage: stage_files(stage, *tuned) for stage in TUNING}
     if hasattr(get_study(study), "jobs"):
-        own_models = (models()[each].__module__ for each in sorted(names))
-        stages["study_job"] = stage_files("study_job", f"gradrank.studies.{study}.experiments", *own_models)
-    stages["study"] = stage_files("study", f"gradrank.studies.{study}.page")
-    return stages | {"workflow": rule_files("study", *own, *(("train", *MEASURING) if names else ()))}
+        trained = study_modules(variants, {})
+        stages["study_job"] = stage_files("study_job", f"gradrank.studies.{study}.experiments", *trained)
+    page = f"gradrank.studies.{study}.page"
+    return stages | {"study": stage_files("study", page, *study_modules(variants, settings))}
+
+
+def study_modules(variants: Variants, settings: Mapping[str, Any]) -> list[str]:
+    """Return the modules of the models that a study is about, trained by the run or tuned by itself."""
+    trained = chain.from_iterable(map(trained_modules, variants.values()))
+    return sorted({*trained, *_tuned_modules(settings)})
+
+
+def _tuned_modules(settings: Mapping[str, Any]) -> set[str]:
+    tuned = (models()[each] for each in settings.get("methods", ()) if each in models())
+    return {module for cls in tuned for module in tuning_modules(cls)}
 
 
 def study_files(study: StudyFolder) -> list[Path]:

@@ -43,7 +43,7 @@ def _made_of(entry: dict[str, Any]) -> dict[str, tuple[list[Any], dict[str, str]
             params.get("seeds"),
             variant,
             data,
-            stages[f"train {variant['model']}"],
+            stages.get(f"train {name}"),
             made_with,
         ]
         if any(f"/{MODEL}/{MEMBERS}/" in path for path in own):  # made of other models' scores

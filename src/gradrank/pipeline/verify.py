@@ -18,7 +18,7 @@ from gradrank.pipeline.code_closure import PACKAGE, named
 from gradrank.pipeline.damage import besides_records
 from gradrank.pipeline.data_record import sha256_of_text
 from gradrank.pipeline.params import Params
-from gradrank.pipeline.provenance import code_digests, code_files, in_force, makers, registered
+from gradrank.pipeline.provenance import code_digests, code_files, in_force, known_variants
 from gradrank.pipeline.study_provenance import study_code_files, study_in_force
 from gradrank.processor import form, refusal
 from gradrank.results import PER_QUERY, PROVENANCE, DataSet, Fold, Recorded, Results
@@ -69,7 +69,7 @@ def verify(params: Params, results: Path, data: Path) -> Iterator[Check]:
 def _dataset(params: Params, own: DataSet, data: Path) -> Iterator[Check]:
     name, record, again = own.name, own.provenance(), f"snakemake --cores 2 {own.name}"
     yield from _parameters(name, record["params"], in_force(params, name, params.model_names()), again)
-    yield from _code(name, record["code"], code_files(registered(record["params"]) & makers()), again)
+    yield from _code(name, record["code"], code_files(known_variants(record["params"]["models"])), again)
     yield from _data(params, name, record["data"], data)
     yield from _results(own, record["results"], f"{again} --forcerun provenance")
     yield from _processors(name, record["processors"], f"rm -rf {own.folder} && {again}")
@@ -81,9 +81,11 @@ def _study(params: Params, name: str, study: Recorded, root: Results) -> Iterato
     if name not in params.studies:
         yield Check(False, f"{name}: no longer in params.yaml", f"rm -r {study.folder}")
         return
-    names = registered(record["params"]) & makers()
+    variants = known_variants(record["params"]["models"])
     yield from _parameters(name, record["params"], study_in_force(params, name), again)
-    yield from _code(name, record["code"], study_code_files(name, names, record["params"]["settings"]), again)
+    yield from _code(
+        name, record["code"], study_code_files(name, variants, record["params"]["settings"]), again
+    )
     yield from _read(name, record["read"], root, again)
     files = {study.folder / path: digest for path, digest in record["results"].items()}
     checks = list(_files(name, files, lambda path: f"rm -f {path} && {again}"))
