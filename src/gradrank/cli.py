@@ -283,10 +283,13 @@ def study(
     settings: Annotated[
         str | None, typer.Option(help="Settings in force: JSON object, or @FILE; by default of params.yaml.")
     ] = None,
+    code: Annotated[
+        str | None, typer.Option(help="Code digests by stage: JSON object, or @FILE; by default computed.")
+    ] = None,
 ) -> None:
     """Re-create a publication's tables and figures from finished results: page, tables, numbers, provenance.json."""
     from gradrank.provenance.settings import study_settings
-    from gradrank.provenance.study_records import write_study_record
+    from gradrank.provenance.study_records import study_code, write_study_record
     from gradrank.studies.kit.study import Inputs
     from gradrank.studies.kit.writing import study as run
     from gradrank.validation import read_params
@@ -295,7 +298,8 @@ def study(
     values = read_params(settings) if settings else study_settings(_params(name), name)
     own = root.study(name)
     tables = run(name.partition("/")[0], Inputs(results, data, own.folder, values["settings"]))
-    write_study_record(own, root, name, values, tables)
+    stages = read_params(code) if code else study_code(_params(name), name)
+    write_study_record(own, root, name, values, stages, tables)
     typer.echo(own.markdown_path)
 
 
