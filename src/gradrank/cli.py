@@ -380,8 +380,8 @@ def track(
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); twice adds nothing."""
-    from gradrank.pipeline.mlflow_import import track as run
     from gradrank.pipeline.params_file import read
+    from gradrank.tracking.runs import track as run
     from gradrank.validation import read_params
 
     asked = [[name for name in names.split(",") if name] for names in (datasets, models)]

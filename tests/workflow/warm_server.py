@@ -24,7 +24,7 @@ from typing import NoReturn
 
 from gradrank.pipeline.forked_call import SIZE
 from gradrank.pipeline.forking import Forks, close, exactly, received, take_over
-from gradrank.pipeline.mlflow_store import _ENVIRONMENT as QUIET
+from gradrank.tracking.store import SETTINGS as QUIET
 
 EVERY_CALL = ("numpy", "polars", "pydantic", "typer")  # imports these, trainings included
 # Programs, and what they are in their module `cli`.

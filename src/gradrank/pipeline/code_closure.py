@@ -51,7 +51,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "provenance": ("gradrank.pipeline.provenance",),
     "study_provenance": ("gradrank.pipeline.study_provenance",),
     "snapshot": ("gradrank.pipeline.snapshot",),
-    "track": ("gradrank.pipeline.mlflow_import", "gradrank.predict"),
+    "track": ("gradrank.tracking.runs", "gradrank.predict"),
 }
 
 

@@ -128,23 +128,6 @@ def test_dvcs_lock_and_its_names_of_experiments():
         pytest.fail(f"DVC's lock changed ({error}), see Committed in pipeline/committed.py")
 
 
-def test_mlflows_own_tags():
-    pytest.importorskip("mlflow")
-    from mlflow.entities import RunStatus
-    from mlflow.utils import mlflow_tags
-
-    from gradrank.pipeline import mlflow_import, mlflow_parents
-
-    own = "".join(Path(module.__file__).read_text() for module in (mlflow_import, mlflow_parents))
-    for tag in ("PARENT_RUN_ID", "SOURCE_NAME", "GIT_COMMIT"):
-        name = getattr(mlflow_tags, f"MLFLOW_{tag}")
-        assert f'"{name}"' in own, (
-            f"MLflow's tag is now {name}, see pipeline/mlflow_parents.py, mlflow_import.py and mlflow_runs.py"
-        )
-    finished = RunStatus.to_string(RunStatus.FINISHED)
-    assert finished == mlflow_import.FINISHED, "see FINISHED in pipeline/mlflow_import.py"
-
-
 @pytest.mark.skipif(not forked_jobs.THREADS.is_dir(), reason="jobs are forked under Linux alone")
 def test_polars_without_the_threads_it_starts():
     """In a process of its own: this one has long imported it."""
