@@ -63,7 +63,7 @@ def _current(client: "MlflowClient", experiment: str, run_id: str) -> list["Run"
     for one in (f"attributes.run_id = '{run_id}'", f"tags.`{PARENT}` = '{run_id}'"):
         query = f"{one} AND tags.kind = 'method' AND attributes.status = '{FINISHED}'"
         for run in client.search_runs([experiment], query, max_results=MOST):
-            if _method(run) not in found or run.data.tags["current"] == "true":
+            if _method(run) not in found or run.data.tags.get("current") == "true":
                 found[_method(run)] = run
     return [found[method] for method in sorted(found)]
 
@@ -94,7 +94,7 @@ def _value(text: str) -> Any:
 
 
 def _cost(run: "Run") -> Cost | None:
-    found = _named(run.data.metrics, COST)
+    found = _named(run.data.metrics, f"{COST}/")
     return Cost(**{each.name: found.get(each.name) for each in fields(Cost)}) if found else None
 
 

@@ -6,7 +6,7 @@ query, its data set as input, and a logged model per fold. The tag `key` identif
 the content of the last import. A run that is not FINISHED was left by a killed import: it is deleted and made again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +21,7 @@ from gradrank.tracking.store import open_store
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, Run
+    from mlflow.entities import Run
 
 FINISHED, PARENT = "FINISHED", "mlflow.parentRunId"
 METRICS_PER_CALL = 1000  # MLflow's limit
@@ -55,17 +55,16 @@ def track(
     for name, study in studies.items():
         for each in ((data, model) for data in study["datasets"] for model in study["models"]):
             asked[each] = name if each[1] in study["own"] else asked.get(each)
-    found: dict[str, list[tuple[Result, str | None]]] = {}
+    found: dict[str, dict[Result, str | None]] = {}
     for (data, model), study in asked.items():
-        result = Result(root.dataset(data).method(model), primary_convention(params, data))
-        found.setdefault(data, []).append((result, study))
+        settings = params.get("datasets", {}).get(data) or {}
+        result = Result(root.dataset(data).method(model), primary_convention(params, data), settings)
+        found.setdefault(data, {})[result] = study
     with open_store(uri) as (client, experiment):
-        importer, tracked = _Import(client, experiment, root, revision(root.project)), []
+        importer = _Import(client, experiment, root, revision(root.project))
         parents = {name: importer.study(name, studies[name]) for name in studies}
-        for data, own in found.items():
-            methods = [(result, parents.get(study)) for result, study in own]
-            tracked += importer.dataset(data, methods, params.get("datasets", {}).get(data) or {})
-    return tracked
+        made = [importer.dataset(data, own, parents) for data, own in found.items()]
+    return [each for tracked in made for each in tracked]
 
 
 @dataclass(frozen=True)
@@ -86,23 +85,18 @@ class _Import:
         return run
 
     def dataset(
-        self, name: str, found: Iterable[tuple[Result, "Run | None"]], settings: Mapping[str, Any]
+        self, name: str, found: Mapping[Result, str | None], studies: Mapping[str, "Run"]
     ) -> list[Tracked]:
-        """Import a data set's methods below their study's run, or below the data set's."""
-        from mlflow.entities import DatasetInput, InputTag
-
-        first, own = found[0][0], self.root.dataset(name)
+        """Import a data set's methods below the run of their study, or below the data set's."""
+        first = next(iter(found))
         run = self._parent("dataset", name, first.specs[0]["data_sha256"])
-        given = DatasetInput(first.dataset(settings), [InputTag("mlflow.data.context", "train, vali, test")])
-        tracked = [self._method(result, parent or run, given, settings) for result, parent in found]
+        tracked = [self._method(result, studies.get(study, run)) for result, study in found.items()]
         if run.info.status != FINISHED or any(each.new for each in tracked):
-            self.client.log_inputs(run.info.run_id, datasets=[given])
-            self._finish(run, name, own.tables_path)
+            self._log_input(run, first)
+            self._finish(run, name, self.root.dataset(name).tables_path)
         return tracked
 
-    def _method(
-        self, result: Result, parent: "Run", given: "DatasetInput", settings: Mapping[str, Any]
-    ) -> Tracked:
+    def _method(self, result: Result, parent: "Run") -> Tracked:
         """Find or write the run of a result, and tag it as the current one of its method."""
         data, name, same = result.method.dataset, result.method.name, None
         query = f"tags.kind = 'method' AND tags.dataset = '{data}' AND tags.model = '{name}'"
@@ -111,14 +105,14 @@ class _Import:
                 self._delete(run)
             elif run.data.tags["key"] == result.key:
                 same = run
-            elif run.data.tags["current"] == "true":
+            elif run.data.tags.get("current") == "true":
                 self.client.set_tag(run.info.run_id, "current", "false")
-        run_id = (same or self._write(result, given, settings)).info.run_id
+        run_id = (same or self._write(result)).info.run_id
         for tag, value in {"current": "true", PARENT: parent.info.run_id}.items():
             self.client.set_tag(run_id, tag, value)
         return Tracked(data, name, run_id, same is None)
 
-    def _write(self, result: Result, given: "DatasetInput", settings: Mapping[str, Any]) -> "Run":
+    def _write(self, result: Result) -> "Run":
         from mlflow.entities import LoggedModelOutput, Param
 
         client, method, spec = self.client, result.method, result.specs[0]
@@ -126,21 +120,24 @@ class _Import:
         tags |= {CONVENTION: result.convention, **result.digests}
         tags |= {name: spec[name] for name in ("data_sha256", "processor") if name in spec}
         tags |= {"git_revision": self.revision} if self.revision else {}
-        run, params = (
-            client.create_run(self.experiment, tags=tags, run_name=method.name),
-            result.parameters(settings),
-        )
+        run = client.create_run(self.experiment, tags=tags, run_name=method.name)
         run_id, trained = run.info.run_id, [fold for fold in result.folds if spec["model"] != IMPORTED]
-        client.log_inputs(run_id, datasets=[given])
+        self._log_input(run, result)
         client.log_artifact(run_id, str(method.per_query_path))
-        client.log_batch(run_id, params=[Param(*each) for each in params.items()])
-        models = {fold.folder: log_model(client, run, result, fold, params) for fold in trained}
+        client.log_batch(run_id, params=[Param(*each) for each in result.parameters().items()])
+        models = {fold.folder: log_model(client, run, result, fold) for fold in trained}
         client.log_outputs(run_id, [LoggedModelOutput(each, 0) for each in models.values()])
-        metrics = list(result.metrics(models, given.dataset, run.info.start_time))
+        metrics = result.metrics(models, run.info.start_time)
         for start in range(0, len(metrics), METRICS_PER_CALL):
             client.log_batch(run_id, metrics=metrics[start : start + METRICS_PER_CALL])
         client.set_terminated(run_id)
         return run
+
+    def _log_input(self, run: "Run", result: Result) -> None:
+        from mlflow.entities import DatasetInput, InputTag
+
+        given = DatasetInput(result.dataset(), [InputTag("mlflow.data.context", "train, vali, test")])
+        self.client.log_inputs(run.info.run_id, datasets=[given])
 
     def _delete(self, run: "Run") -> None:
         query = f"source_run_id = '{run.info.run_id}'"
@@ -156,11 +153,10 @@ class _Import:
 
     def _finish(self, run: "Run", page: str, *paths: Path) -> None:
         """Log these files and folders, and the figures of the report's page, where they exist."""
-        for path in (*paths, self.root.report_path.with_suffix("") / page):
+        figures = self.root.report_path.with_suffix("") / page
+        for path, name in (*((path, path.name) for path in paths), (figures, "figures")):
             if path.is_dir():
-                self.client.log_artifacts(
-                    run.info.run_id, str(path), "figures" if path not in paths else path.name
-                )
+                self.client.log_artifacts(run.info.run_id, str(path), name)
             elif path.is_file():
                 self.client.log_artifact(run.info.run_id, str(path))
         self.client.set_terminated(run.info.run_id)

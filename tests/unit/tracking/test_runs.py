@@ -77,7 +77,7 @@ def test_sources_of_data_sets(tmp_path):
     found = {}
     for name, settings in {"mine": {"path": "/mine"}, "synthetic_net": {"queries": 9}, "mq2007": {}}.items():
         results = Results(make_results(tmp_path / "results", ["one"], name))
-        given = Result(results.dataset(name).method("one"), "letor4").dataset(settings)
+        given = Result(results.dataset(name).method("one"), "letor4", settings).dataset()
         found[name] = given.source_type, json.loads(given.source)
     assert found["mine"] == ("local", {"uri": "/mine"})
     assert found["synthetic_net"] == ("code", {"tags": {"generator": "net", "queries": 9}})
