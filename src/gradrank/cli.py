@@ -389,14 +389,15 @@ def track(
     studies: Annotated[
         str, typer.Option(help="Settings of finished studies by name: JSON object, or @FILE.")
     ] = "{}",
+    report: Annotated[Path, typer.Option(help="The report whose figures go with the runs.")] = REPORT,
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); importing twice adds nothing."""
     from gradrank.pipeline.params_file import read
-    from gradrank.tracking import track as run
+    from gradrank.tracking.runs import track as run
     from gradrank.validation import read_params
 
-    runs = run(results, read_params(datasets), read(params), studies=read_params(studies))
+    runs = run(results, read_params(datasets), read(params), read_params(studies), report)
     typer.echo(f"{len(runs)} runs, {sum(each.new for each in runs)} of them new")
     if out is not None:
         write_json(out, {f"{each.dataset}/{each.model}": each.run_id for each in runs})

@@ -56,7 +56,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         "learning/losses/*.py",
     ),
     "collect": ("gradrank.provenance.collect",),
-    "track": ("gradrank.tracking", "gradrank.predict"),
+    "track": ("gradrank.tracking.runs", "gradrank.predict"),
 }
 
 

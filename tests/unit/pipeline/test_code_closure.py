@@ -22,7 +22,7 @@ from gradrank.pipeline.code_closure import (
 from gradrank.pipeline.datasets import RULES
 
 REPORTING = {"evaluation/metrics.py", "evaluation/evaluate.py", "report/tables/summary.py", "cli.py"}
-WORKFLOW = {"pipeline/mlflow_import.py", "pipeline/params.py", "pipeline/provenance.py"}
+WORKFLOW = {"pipeline/params.py", "pipeline/provenance.py", "tracking/runs.py"}
 
 
 def names(*modules):
