@@ -22,13 +22,6 @@ from gradrank.errors import GradrankError
 from gradrank.learning.model import get_model
 from gradrank.pipeline.damage import remember
 from gradrank.pipeline.disk import check_space
-from gradrank.pipeline.slurm_jobs import (
-    cancel_left_over,
-    cancel_whole_run,
-    leave_marks,
-    see_cancelled_jobs,
-    submitted_before,
-)
 from gradrank.pipeline.code_closure import code, digest, stage_files
 from gradrank.pipeline.gaps import forget_damaged, gaps
 from gradrank.pipeline.folder_lock import clear_partials, clear_stale_locks
@@ -85,12 +78,7 @@ onerror:
     remember()
 
 
-if not workflow.is_main_process:
-    leave_marks()
-
-
-# Not at a dry run, and before any job starts. A cancelled job takes what its group had made with it, which this run
-# may have planned to use: so Snakemake, in the same process, begins again.
+# Not at a dry run, and before any job starts.
 onstart:
     gc.freeze()
     gc.enable()
@@ -100,22 +88,7 @@ onstart:
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
     say_if_full()
-    on_slurm = workflow.executor_plugin.name == "slurm"
-    if on_slurm:
-        see_cancelled_jobs()
     if holds_folder:
-        if on_slurm:
-            cancel_whole_run()
-        try:
-            cancelled = cancel_left_over()
-        except GradrankError as error:
-            # A local run asks too, but may go on without an answer where nothing was ever submitted.
-            if on_slurm or submitted_before():
-                raise WorkflowError(str(error)) from None
-            cancelled = []
-        if cancelled:
-            print("Cancelled Slurm jobs of an earlier run in this folder:", *cancelled, file=sys.stderr)
-            begin_again()
         clear_partials()
 
 

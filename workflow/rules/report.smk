@@ -1,11 +1,10 @@
 # Needs: per_query.parquet of every model, and the data set. Makes: results/<dataset>/summary.json, summary.md,
 # queries.parquet and tables/, results/report.html, its tables and figures in results/report/, and
 # results/per_query.parquet, which cover every data set and study that has results.
-from gradrank.pipeline.run_log import CLOSING
 from snakemake.logging import logger
 
 
-# Through the log: it comes after every line of the jobs, and stands in the log file.
+# The log keeps the order: what was printed directly could come before the last jobs' lines.
 onsuccess:
     remember()
     if mending.files:
@@ -14,7 +13,7 @@ onsuccess:
         from gradrank.report.closing import closing
 
         conventions = {dataset: params.convention(dataset) for dataset in requested()}
-        logger.info(closing(Results(), conventions), extra={CLOSING: True})
+        logger.info(closing(Results(), conventions))
 
 
 rule summary:

@@ -7,13 +7,16 @@ whoever does not, that a run is alive.
 
 import fcntl
 import os
+import re
 import shutil
 import socket
 import time
 from pathlib import Path
 from typing import TextIO
 
-from gradrank.pipeline.disk import PARTIAL
+PARTIAL = re.compile(
+    r"\.([^/]+?)(?:\.(\d+))?\.partial$"
+)  # temporary names of files.atomic, with the writing process
 
 _held: list[TextIO] = []  # open for the life of the process
 

@@ -3,22 +3,17 @@
 A failure here names the format and the file of gradrank/pipeline/ to mend.
 """
 
-import asyncio
 import json
-import logging
 import shutil
 import subprocess
 import sys
-import uuid
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from gradrank.pipeline import forked_jobs, snapshot
 from gradrank.pipeline.committed import EXPERIMENT, EXPERIMENTS
 from gradrank.pipeline.folder_lock import clear_stale_locks
-from gradrank.pipeline.slurm_jobs import RUN, see_cancelled_jobs, submitted_before
 
 LONG = "results/" + "a_long_name=0.25-" * 14 + ".txt"  # its record's name is cut into folders
 RULES = f"""
@@ -81,35 +76,6 @@ def test_snakemakes_locks_and_marks_of_unfinished_outputs(project, tmp_path):
     what = "Snakemake's lock files moved, see pipeline/folder_lock.py"
     assert list(state.glob("locks/*.lock")), what
     assert clear_stale_locks(state) and not list(state.glob("locks/*.lock")), what
-    marks = [path for path in (state / "incomplete").rglob("*") if path.is_file()]
-    what = "Snakemake's marks of unfinished outputs changed, see submitted_before() in pipeline/slurm_jobs.py"
-    assert marks, what
-    mark = json.loads(marks[0].read_text())
-    assert mark.get("external_jobid", "absent") is None and not submitted_before(state), what
-    marks[0].write_text(json.dumps(mark | {"external_jobid": "17"}))
-    assert submitted_before(state), what
-
-
-@pytest.mark.parametrize("prefix", ["", "my-prefix_"])
-def test_slurm_plugin_names_its_jobs_by_the_uuid_of_a_run(prefix):
-    slurm = pytest.importorskip("snakemake_executor_plugin_slurm", reason="needs the Slurm plugin")
-    from snakemake_executor_plugin_slurm.submit_string import get_submit_command
-
-    what = "the Slurm plugin's job names changed, see RUN in pipeline/slurm_jobs.py"
-    source = Path(slurm.__file__).read_text()
-    assert "self.run_uuid = str(uuid.uuid4())" in source and '"_".join(' in source, what
-    name = f"{prefix}{uuid.uuid4()}"
-    params = {
-        "run_uuid": name,
-        "slurm_logfile": "log",
-        "comment_str": "rule",
-        "account": "",
-        "partition": "",
-        "workdir": ".",
-    }
-    job = SimpleNamespace(resources=SimpleNamespace(get=lambda key, default=None: default), threads=1)
-    command = get_submit_command(job, params)
-    assert f"--job-name {name} " in command and RUN.search(name), what
 
 
 def test_dvcs_lock_and_its_names_of_experiments():
@@ -153,18 +119,3 @@ def test_polars_without_the_threads_it_starts():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     what = "what Polars starts as it is imported changed, see import_polars() in pipeline/forked_jobs.py"
     assert done.stdout.split() == ["1", "2"], f"{what}\n{done.stderr}"
-
-
-def test_slurm_plugins_question_for_the_states_of_jobs(monkeypatch):
-    plugin = pytest.importorskip("snakemake_executor_plugin_slurm")
-    monkeypatch.setattr(plugin, "query_job_status", plugin.query_job_status)  # put back afterwards
-    see_cancelled_jobs()
-
-    def ask(command: str) -> dict[str, str] | None:
-        answer = asyncio.run(plugin.query_job_status(command, logging.getLogger()))
-        return answer[0]
-
-    what = "the plugin's question for the states of its jobs changed, see pipeline/slurm_jobs.py"
-    assert ask(r"printf '7|CANCELLED by 1000\n8|NODE_FAIL\n'") == {"7": "CANCELLED", "8": "NODE_FAIL"}, what
-    assert ask("true") == {}, what
-    assert ask("false") is None, what
