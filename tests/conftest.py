@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     And the last, tuning's, which at the end would leave all processes but one without work.
     """
-    first = ("tests/workflow/test_slurm.py", "tests/workflow/test_processors.py", "tests/unit/tuning/")
+    first = ("tests/system/test_slurm.py", "tests/workflow/test_processors.py", "tests/unit/tuning/")
     items.sort(key=lambda item: not item.nodeid.startswith(first))
 
 
