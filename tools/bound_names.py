@@ -8,7 +8,20 @@ ROOT = Path(__file__).resolve().parents[1]
 OWN = {"gradrank", "snakemake_logger_plugin_gradrank"}
 OWN |= {path.stem for folder in ("tests", "benchmarks", "tools") for path in (ROOT / folder).rglob("*.py")}
 # Names under which our modules hold other packages: `our_module.torch.cuda` belongs to torch.
-HELD = {"dvc", "lightgbm", "llvmlite", "mlflow", "np", "numba", "numpy", "pandas", "pd", "pl", "plugin", "polars"}
+HELD = {
+    "dvc",
+    "lightgbm",
+    "llvmlite",
+    "mlflow",
+    "np",
+    "numba",
+    "numpy",
+    "pandas",
+    "pd",
+    "pl",
+    "plugin",
+    "polars",
+}
 HELD |= {"psutil", "pyarrow", "pydantic", "rich", "scipy", "sklearn", "snakemake", "torch", "typer", "xdist"}
 # Global names of a rule file, and the parameters under which a Python function takes them.
 SNAKEMAKE_OBJECTS = {"workflow", "rules", "rule", "shell", "dag", "scheduler", "logger", "checkpoints"}
@@ -19,6 +32,13 @@ IMPORTERS = {"__import__", "import_module", "importorskip"}
 def called(func: ast.AST) -> str:
     """Return the last name of a called function: `setattr` of `monkeypatch.setattr`."""
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
+def text_of(node: ast.AST) -> str | None:
+    """Return the text of a string; an f-string's expressions become the name `x`."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(text_of(each) or "x" for each in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def is_own(dotted: str | None) -> bool:
@@ -83,12 +103,15 @@ class BoundNames:
                 self.origin(value) == "sys.modules"
             ):
                 return key
-            case ast.Subscript(value=value):
+            case ast.Subscript(value=value) if through_calls:
                 return self.origin(value, through_calls)
             case ast.Call(func=ast.Name(id="getattr"), args=[value, key, *_]):
                 base = self.origin(value, through_calls)
                 return base and f"{base}.{key.value if isinstance(key, ast.Constant) else 'any'}"
-            case ast.Call(func=ast.Name(id="vars" | "type"), args=[value]):
+            case ast.Call(
+                func=ast.Name(id="vars" | "type" | "iter" | "next" | "list" | "set" | "sorted"),
+                args=[value, *_],
+            ):
                 return self.origin(value, through_calls)
             case ast.Call(func=func, args=[ast.Constant(value=str(name)), *_]) if called(func) in IMPORTERS:
                 return name
