@@ -14,6 +14,9 @@ import pytest
 from hypothesis import settings
 
 import gradrank  # noqa: F401  # isort: split  # before numpy, which every test imports: it sets the instruction set
+from gradrank.compiled_cache import use_cache_folder
+
+use_cache_folder()  # before Numba is imported
 
 # Whatever the environment says, bytecode is kept: processes of checkouts start by the hundred.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

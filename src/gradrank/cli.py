@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from gradrank import processor
+from gradrank.compiled_cache import use_cache_folder
 from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.files import atomic, write_json
@@ -46,6 +47,7 @@ Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CO
 @app.callback()
 def _before_any_command() -> None:
     processor.check()
+    use_cache_folder()
 
 
 @app.command()

@@ -22,6 +22,7 @@ class Job:
     name: str
     log: list[str]
     started: float
+    is_report: bool = False
 
 
 @dataclass
@@ -43,6 +44,7 @@ class LogHandler(LogHandlerBase):
         self._jobs: dict[int, Job] = {}
         self._finished: list[Job] = []  # not printed yet
         self._failures: list[Failure] = []
+        self._report = ""  # the log of the last report that was rendered: it lists the best methods
         self._grouped: set[int] = set()  # jobs of failed groups: an error of each follows that of the group
         self._messages: set[str] = set()
 
@@ -56,6 +58,8 @@ class LogHandler(LogHandlerBase):
             self.handleError(record)
 
     def close(self) -> None:
+        if self._report:
+            self._print("", _text_of(self._report))
         if self._failures:
             self._print("", f"{len(self._failures)} failed, with the end of each log:")
             for failure in self._failures[:LOGS]:
@@ -68,11 +72,12 @@ class LogHandler(LogHandlerBase):
     def _emit(self, record: LogRecord) -> None:
         match getattr(record, "event", None):
             case LogEvent.JOB_INFO:
-                self._jobs[record.jobid] = Job(_job_name(record), list(record.log or []), record.created)
+                self._jobs[record.jobid] = _job(record)
             case LogEvent.JOB_FINISHED:
                 if job := self._jobs.pop(record.job_id, None):
                     job.name += f" ({_duration(record.created - job.started)})"
                     self._finished.append(job)
+                    self._report = job.log[0] if job.is_report else self._report
                 self._failures = [each for each in self._failures if record.job_id not in each.jobs]
             case LogEvent.PROGRESS:
                 self._print(*(f"[{record.done}/{record.total}] {job.name}" for job in self._finished))
@@ -106,17 +111,26 @@ class LogHandler(LogHandlerBase):
     writes_to_file = has_filter = has_formatter = needs_rulegraph = False
 
 
+def _job(record: LogRecord) -> Job:
+    is_report = record.rule_name.endswith("report") and bool(record.log)
+    return Job(_job_name(record), list(record.log or []), record.created, is_report)
+
+
 def _job_name(record: LogRecord) -> str:
     wildcards = ", ".join(f"{name}={value}" for name, value in (record.wildcards or {}).items())
     return f"{record.rule_name}: {wildcards}" if wildcards else record.rule_name
 
 
-def _end_of(log: str) -> str:
-    """Return the path of a log file and its last lines."""
+def _text_of(log: str) -> str:
     try:
-        lines = Path(log).read_text(errors="replace").splitlines()
+        return Path(log).read_text(errors="replace")
     except OSError as error:
         return f"{log}: {error.strerror}"
+
+
+def _end_of(log: str) -> str:
+    """Return the path of a log file and its last lines."""
+    lines = _text_of(log).splitlines()
     return "\n".join([f"{log}:", *(f"    {line}" for line in lines[-LOG_LINES:])])
 
 

@@ -52,7 +52,7 @@ def write_study_record(
 ) -> None:
     """Write provenance.json of `<study>` or `<study>/reduced`, whose page is written.
 
-    settings, code: as `study_settings` and `study_code` return them. tables: the study's table files that hold no times.
+    settings, code: as `study_settings` and `study_code` return them. tables: the study's table files without times.
     Raises GradrankError where something that the page is about is missing or was made otherwise than `settings` say.
     """
     own = settings["settings"]
