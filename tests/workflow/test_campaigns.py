@@ -20,7 +20,7 @@ ALONE = {
     "callees": 1,
 }  # trials in some seconds each
 ON_A_RUN = {"damage": 1, "failing_writes": 2, "kills": 1, "together": 1}
-FOR_PEOPLE = {"guided", "kills_slurm", "retrain"}  # which take atheris, a cluster, or hours
+FOR_PEOPLE = {"guided", "kills_slurm"}  # which take atheris or a cluster
 HELPERS = {"small", "traps"}
 # Each script's --help, in one process.
 USAGES = """
