@@ -3,7 +3,7 @@
 import pytest
 
 from gradrank.files import read_json
-from made_tracked import tree
+from made_tracked import all_runs, client
 
 RATES = ("0.05", "0.1")
 
@@ -35,8 +35,11 @@ def test_a_sweep_is_trained_reported_and_recorded(swept):
         }
     assert all(f"`{name(rate)}`" in (results / "summary.md").read_text() for rate in RATES)
     assert "NDCG@10 of lambdamart against learning_rate" in (swept.root / "results/report.html").read_text()
-    below = tree(f"sqlite:///{swept.root}/mlflow.db")
-    assert {below[name(rate)] for rate in RATES} == {"synthetic_net"}
+    uri = f"sqlite:///{swept.root}/mlflow.db"
+    for rate in RATES:
+        (run,) = all_runs(uri)[name(rate)]
+        parent = client(uri).get_run(run.data.tags["mlflow.parentRunId"])
+        assert parent.info.run_name == "synthetic_net"
 
     swept.params(models={"lambdamart": {"learning_rate": [0.05, 0.2]}})
     trained = {model for rule, _, model in swept.planned() if rule == "train"}

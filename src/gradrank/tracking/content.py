@@ -156,7 +156,7 @@ def log_model(client: "MlflowClient", run: "Run", result: Result, fold: Fold) ->
     from mlflow.types.schema import AnyType
 
     spec, method = fold.spec(), result.method
-    name = f"{method.name}-fold{fold.number}{result.suffix(spec)}"
+    name = f"{method.name}-fold{fold.number}{result.suffix(spec)}".replace(".", "_")  # MLflow forbids dots
     own = {"dataset": method.dataset, "model": method.name, "fold": fold.number, SEED: spec[SEED]}
     tags = texts(own | {"data_sha256": spec["data_sha256"], "spec_sha256": sha256(fold.spec_path)})
     model = client.create_logged_model(

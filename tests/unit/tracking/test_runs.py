@@ -135,7 +135,7 @@ def test_a_logged_model_per_fold_scores_as_the_fold_does(store, monkeypatch):
 
 
 def test_studies_contain_their_own_methods_and_seeds_share_a_run(tmp_path):
-    names = ["plain", "trees-leaves=7", "own", "seeded"]
+    names = ["plain", "trees-rate=0.5", "own", "seeded"]
     results, uri = make_results(tmp_path / "results", names), f"sqlite:///{tmp_path}/mlflow.db"
     add_seed(results / "toy/seeded", 2)
     page = results / "studies/arsm"
@@ -146,8 +146,8 @@ def test_studies_contain_their_own_methods_and_seeds_share_a_run(tmp_path):
     (results / "report/toy/ranks.svg").write_text("<svg/>")
     studies = {"arsm": {"datasets": ["toy"], "models": ["plain", "own"], "own": ["own"]}}
     for _ in range(2):
-        track(results, ["toy"], ["plain", "trees-leaves=7", "seeded"], PARAMS, uri, studies)
-    below = {"plain": "toy", "trees-leaves=7": "toy", "seeded": "toy", "own": "arsm"}
+        track(results, ["toy"], ["plain", "trees-rate=0.5", "seeded"], PARAMS, uri, studies)
+    below = {"plain": "toy", "trees-rate=0.5": "toy", "seeded": "toy", "own": "arsm"}
     assert tree(uri) == {"toy": None, "arsm": None} | below
     runs = {name: run for name, (run,) in all_runs(uri).items()}
     assert artifacts(uri, runs["toy"].info.run_id) == {"figures/ranks.svg"}
@@ -159,6 +159,7 @@ def test_studies_contain_their_own_methods_and_seeds_share_a_run(tmp_path):
     assert found.metrics["cost/seconds"] == 2 * 1.5 * FOLDS
     assert found.metrics["test/ndcg_at_10"] == pytest.approx(mean + 0.25)
     assert found.metrics["test_seed_deviation/ndcg_at_10"] == pytest.approx(0.5 / 2**0.5)
+    assert "trees-rate=0_5-fold1" in {model.name for model in all_models(uri)}
     models = {model.name for model in all_models(uri) if model.source_run_id == runs["seeded"].info.run_id}
     assert models == {f"seeded-fold{fold}_seed{seed}" for fold in (1, 2, 3) for seed in (7, 2)}
 
