@@ -26,9 +26,6 @@ SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.pid
 # Containers and CI machines rarely have cgroups: Slurm reads each process's memory once per second instead.
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SwitchType=switch/none
-MpiDefault=none
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=1
 JobAcctGatherParams=OverMemoryKill
@@ -84,7 +81,8 @@ class Cluster:
         srun.write_text(f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {shutil.which("srun")} "$@"\n')
         srun.chmod(0o755)
         self._configure()
-        self._start_munge_and_database()
+        self._start_munge()
+        self._start_database()
         self._spawn("slurmdbd", "-D", MARIADB_UNIX_PORT=f"{self.folder}/database.socket")
         self.wait_for(lambda: self.slurm("sacctmgr", "--immediate", "add", "cluster", "gradrank"), "slurmdbd")
         self._spawn("slurmctld", "-D")
@@ -107,27 +105,26 @@ class Cluster:
             (self.folder / name).write_bytes(content)
             (self.folder / name).chmod(0o600)
 
-    def _start_munge_and_database(self) -> None:
+    def _start_munge(self) -> None:
         files = {"key-file": "munge.key", "socket": "munge.socket", "pid-file": "munged.pid"}
         files |= {"log-file": "munged.log", "seed-file": "munged.seed"}
+        options = [f"--{option}={self.folder / name}" for option, name in files.items()]
         # --force: munged otherwise refuses a temporary folder, which others may write to.
-        self._spawn("munged", "--foreground", "--force", *self._options(files))
-        files = {"datadir": "database", "socket": "database.socket", "pid-file": "database.pid"}
-        closed = ("--no-defaults", "--user=root", "--skip-networking", "--skip-grant-tables")
-        self._spawn("mariadbd", *closed, "--innodb-log-file-size=8M", *self._options(files))
+        self._spawn("munged", "--foreground", "--force", *options)
         self.wait_for((self.folder / "munge.socket").exists, "munged")
-        self.wait_for((self.folder / "database.socket").exists, "mariadbd")
 
-    def _options(self, files: dict[str, str]) -> list[str]:
-        return [f"--{option}={self.folder / name}" for option, name in files.items()]
+    def _start_database(self) -> None:
+        closed = ("--no-defaults", "--user=root", "--skip-networking", "--skip-grant-tables")
+        files = {"datadir": "database", "socket": "database.socket", "pid-file": "database.pid"}
+        options = [f"--{option}={self.folder / name}" for option, name in files.items()]
+        self._spawn("mariadbd", *closed, "--innodb-log-file-size=8M", *options)
+        self.wait_for((self.folder / "database.socket").exists, "mariadbd")
 
     def _spawn(self, program: str, *arguments: str, **env: str) -> None:
         """Start a daemon that ends with the tests, even if those are killed."""
         command = ["setpriv", "--pdeathsig", "KILL", program, *arguments]
         with (self.folder / f"{program}.log").open("ab") as log:
-            self.daemons.append(
-                subprocess.Popen(command, env=self.env | env, stdout=log, stderr=log, start_new_session=True)
-            )
+            self.daemons.append(subprocess.Popen(command, env=self.env | env, stdout=log, stderr=log))
 
     def slurm(self, *command: str) -> str:
         """Return the output of a Slurm command; empty if it fails."""
@@ -157,11 +154,7 @@ class Cluster:
         self.wait_for(lambda: not self.queue(), "the jobs to end")
 
     def stop(self) -> None:
-        """Stop the daemons, the last started first."""
+        """Kill the daemons, the last started first: nothing that they hold is needed again."""
         for daemon in reversed(self.daemons):
-            daemon.terminate()
-            try:
-                daemon.wait(10)
-            except subprocess.TimeoutExpired:
-                daemon.kill()
-                daemon.wait()
+            daemon.kill()
+            daemon.wait()

@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,33 +44,35 @@ class Project:
         self.root, self.cluster = root, cluster
 
     def make(self) -> "Project":
-        for name in ("src", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml"):
-            source = ROOT / name
-            (shutil.copytree if source.is_dir() else shutil.copy2)(source, self.root / name)
+        for name in ("src", "workflow", "profiles"):
+            shutil.copytree(ROOT / name, self.root / name)
+        shutil.copy(ROOT / "Snakefile", self.root)
         models = self.root / "src/gradrank/models"
         text = (models / "single_feature.py").read_text().replace('"single_feature"', '"faulty"')
         text, found = re.subn(r"def fit\(.*?:\n", rf"\g<0>{TAKE_A_FAULT}", text, flags=re.DOTALL)
         assert found == 1
         (models / "faulty.py").write_text(text)
-        params = yaml.safe_load((self.root / "params.yaml").read_text())
+        params = yaml.safe_load((ROOT / "params.yaml").read_text())
         params["run"] |= {"datasets": ["synthetic_net"], "models": ["single_feature", "faulty"]}
         params["datasets"]["synthetic_net"] = {"queries": 10, "documents": 10}
         (self.root / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+        (self.root / "faults").mkdir()
         return self
 
     def start(self, *arguments: str) -> subprocess.Popen:
         command = [sys.executable, "-m", "snakemake", *arguments]
         env = self.cluster.env | {"PYTHONPATH": str(self.root / "src")}
         pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        return subprocess.Popen(command, cwd=self.root, env=env, text=True, start_new_session=True, **pipe)
+        return subprocess.Popen(command, cwd=self.root, env=env, text=True, **pipe)
 
-    def fault(self, number: int, code: str) -> Callable[[], str | None]:
-        """Let one training job run this code; return a function that tells the id of that job."""
-        (self.root / "faults").mkdir(exist_ok=True)
-        (self.root / f"faults/{number}.py").write_text(code)
-        return lambda: next(
-            (p.suffix[1:] for p in (self.root / "faults").glob(f"{number}.*") if p.suffix != ".py"), None
-        )
+    def fault(self, name: str, code: str) -> None:
+        """Let one training job run this code."""
+        (self.root / f"faults/{name}.py").write_text(code)
+
+    def taken(self) -> dict[str, str]:
+        """Return the id of the job that took each fault."""
+        paths = (self.root / "faults").iterdir()
+        return {path.stem: path.suffix[1:] for path in paths if path.suffix != ".py"}
 
     def results(self) -> dict[str, bytes]:
         """Return models, scores, stamps and per-query values by path."""
@@ -125,24 +127,22 @@ def test_a_run_on_slurm_gives_the_bytes_of_a_local_run(cluster, local, tmp_path)
 
 
 def test_failed_cancelled_and_killed_jobs_are_retried_with_more(cluster, local, rerun):
-    jobs = {
-        name: rerun.fault(number, code)
-        for number, (name, code) in enumerate(
-            {"failed": FAIL, "memory": FILL_MEMORY, "time": WAIT, "cancelled": WAIT}.items()
-        )
-    }
+    faults = {"failed": FAIL, "memory": FILL_MEMORY, "time": WAIT, "cancelled": WAIT}
+    for name, code in faults.items():
+        rerun.fault(name, code)
     limits = ("--set-resources", "train:mem_mb=600*attempt")
     run = rerun.start(f"{FAULTY}/per_query.parquet", *SLURM, *FOLD_PER_JOB, *limits)
-    cluster.wait_for(lambda: all(job() for job in jobs.values()), "four jobs in training")
-    cluster.slurm("scancel", jobs["cancelled"]())
-    cluster.slurm("scontrol", "update", f"jobid={jobs['time']()}", "EndTime=now+10")
+    cluster.wait_for(lambda: rerun.taken().keys() == faults.keys(), "four jobs in training")
+    jobs = rerun.taken()
+    cluster.slurm("scancel", jobs["cancelled"])
+    cluster.slurm("scontrol", "update", f"jobid={jobs['time']}", "EndTime=now+10")
     output = ended(run)
     assert rerun.results() == local.results()
     assert all(f"logs/train/synthetic_net/faulty/fold{fold}.log" not in output for fold in range(1, 6))
     records = cluster.accounted(rerun.root, "JobIDRaw", "State", "ReqMem", "TimelimitRaw", "Comment")
     states = {job: state.split()[0] for job, state, *_ in records}
-    assert states[jobs["failed"]()] == "FAILED" and states[jobs["time"]()] == "TIMEOUT"
-    assert states[jobs["cancelled"]()] == "CANCELLED" and states[jobs["memory"]()] != "COMPLETED"
+    assert states[jobs["failed"]] == "FAILED" and states[jobs["time"]] == "TIMEOUT"
+    assert states[jobs["cancelled"]] == "CANCELLED" and states[jobs["memory"]] != "COMPLETED"
     first = [record for record in records if states[record[0]] != "COMPLETED"]
     for *_, comment in first:
         again = [record[2:4] for record in records if record[4] == comment and record not in first]
@@ -152,7 +152,7 @@ def test_failed_cancelled_and_killed_jobs_are_retried_with_more(cluster, local, 
 
 def test_a_job_that_always_fails_is_reported_with_its_log(cluster, rerun):
     for number in range(3):
-        rerun.fault(number, FAIL)
+        rerun.fault(str(number), FAIL)
     output = ended(rerun.start(f"{FAULTY}/fold1/spec.json", *SLURM, *FOLD_PER_JOB), code=1)
     end = output[output.rindex("logs/train/synthetic_net/faulty/fold1.log:") :]
     assert "ValueError: broken" in end
@@ -160,10 +160,10 @@ def test_a_job_that_always_fails_is_reported_with_its_log(cluster, rerun):
 
 
 def test_a_killed_snakemake_goes_on_after_scancel_and_unlock(cluster, local, rerun):
-    job = rerun.fault(1, WAIT)
+    rerun.fault("1", WAIT)
     command = (f"{FAULTY}/per_query.parquet", *SLURM)
     run = rerun.start(*command)
-    cluster.wait_for(job, "training")
+    cluster.wait_for(rerun.taken, "training")
     run.kill()
     run.communicate()
     (name,) = cluster.queue("%j")
