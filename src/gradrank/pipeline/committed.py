@@ -4,7 +4,8 @@ Nothing is checked out.
 """
 
 import io
-import re
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from functools import cached_property
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from dvc.api import DVCFileSystem
 
 T = TypeVar("T")
-
-# A DVC experiment is a commit under a ref that names the commit it began from, cut in two, and itself.
-EXPERIMENTS = "refs/exps"
-EXPERIMENT = re.compile(rf"{EXPERIMENTS}/[0-9a-f]{{2}}/[0-9a-f]{{38}}/(?P<name>.+)")
 
 
 class Committed:
@@ -52,13 +49,10 @@ class Committed:
 
     def _ask(self, question: Callable[["DVCFileSystem"], T]) -> T:
         try:
-            from dvc.exceptions import DvcException
-            from dvc_data.index import DataIndexDirError
+            return question(self._dvc)
         except ImportError:
             raise GradrankError("DVC has them and is not installed: pip install 'gradrank[dvc]'") from None
-        try:
-            return question(self._dvc)
-        except (DvcException, DataIndexDirError, OSError) as error:
+        except Exception as error:  # DVC's documentation does not list what it raises for a lost file
             raise GradrankError(
                 f"DVC has them neither in its cache nor in a remote ({error}); `dvc push` where they were made, "
                 f"or `dvc repro` in a checkout of {self.commit[:12]}"
@@ -75,15 +69,18 @@ def find_commit(name: str) -> tuple[str, str] | None:
     """The commit that a git revision or a DVC experiment is called by, and which of them it is."""
     if found := git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"):
         return found.decode().strip(), "git revision"
-    listed = git("for-each-ref", "--format=%(objectname) %(refname)", EXPERIMENTS) or b""
-    commits = {
-        commit
-        for commit, ref in (line.split(" ", 1) for line in listed.decode().splitlines())
-        if (match := EXPERIMENT.fullmatch(ref)) and match["name"] == name
-    }
+    experiments = zip(_experiments("--name-only"), _experiments("--sha-only"), strict=True)
+    commits = {commit for experiment, commit in experiments if experiment == name}
     if len(commits) > 1:
         raise GradrankError(
             f"{name}: {len(commits)} experiments have this name, on different revisions; give the commit of one "
             f"of them: {', '.join(sorted(commits))}"
         )
     return (commits.pop(), "DVC experiment") if commits else None
+
+
+def _experiments(column: str) -> list[str]:
+    """Return the names or the commits of all DVC experiments, in one order; none without DVC or its project."""
+    command = [sys.executable, "-m", "dvc", "experiments", "list", "--all-commits", column]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.stdout.split() if done.returncode == 0 else []
