@@ -31,6 +31,9 @@ DOCUMENTED = {
     "mlflow.models": f"{MLFLOW}/mlflow.models.html",
     "mlflow.pyfunc": f"{MLFLOW}/mlflow.pyfunc.html",
     "mlflow.types": f"{MLFLOW}/mlflow.types.html",
+    "torch.ops.aten._local_scalar_dense": "https://docs.pytorch.org/docs/stable/torch.compiler_ir.html",
+    "torch.ops.aten._to_copy": "https://docs.pytorch.org/docs/stable/torch.compiler_ir.html",
+    "torch.utils._python_dispatch.TorchDispatchMode": "https://docs.pytorch.org/docs/stable/notes/extending.html",
     "os._exit": "https://docs.python.org/3/library/os.html#os._exit",
     "sys._getframe": "https://docs.python.org/3/library/sys.html#sys._getframe",
     **dict.fromkeys(

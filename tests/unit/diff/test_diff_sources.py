@@ -38,9 +38,10 @@ stages:
 """
 
 
-def run(folder: Path, *command: str | Path) -> None:
+def run(folder: Path, *command: str | Path) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
 
 
 def verdicts(a, b) -> dict[tuple[str, str], str]:
@@ -185,7 +186,7 @@ def test_dvc_experiment(here):
 
 def test_values_that_dvc_has_lost_are_named(here, tmp_path, monkeypatch):
     copy = shutil.copytree(here, tmp_path / "lost")
-    shutil.rmtree(copy / ".dvc/cache")
+    shutil.rmtree(run(copy, DVC, "cache", "dir"))
     monkeypatch.chdir(copy)
     lost = resolve("HEAD")
     assert "neither in its cache nor in a remote" in lost.notices[0]
@@ -242,8 +243,8 @@ def test_unknown_name_and_missing_store(here, monkeypatch):
 def test_two_experiments_of_one_name_are_told_apart(here, tmp_path, monkeypatch):
     copy = shutil.copytree(here, tmp_path / "twice")
     monkeypatch.chdir(copy)
-    other = f"refs/exps/{'a' * 2}/{'b' * 38}/faster"
-    run(copy, "git", "update-ref", other, "HEAD")
+    run(copy, "git", "commit", "--quiet", "--allow-empty", "-m", "another revision")
+    run(copy, DVC, "exp", "run", "--quiet", "--name", "faster", "-S", "models.lambdamart.learning_rate=0.1")
     with pytest.raises(GradrankError, match="2 experiments have this name"):
         resolve("faster")
     assert os.environ.get("GIT_DIR") is None
