@@ -25,7 +25,7 @@ IMPORTS = {
     "evaluate_folds": "gradrank.evaluation.evaluate",
     "summary": "gradrank.report.tables.summary",
     "report": "gradrank.report.document",
-    "track": "gradrank.pipeline.mlflow_import, mlflow",
+    "track": "gradrank.tracking.runs, mlflow",
     "parse": "gradrank.data.parse",
     "pairs": "gradrank.data.pairs",
     "fetch": "gradrank.data.fetch",

@@ -13,6 +13,9 @@ import pytest
 from hypothesis import settings
 
 import gradrank  # noqa: F401  # isort: split  # before numpy, which every test imports: it sets the instruction set
+from gradrank.compiled_cache import use_cache_folder
+
+use_cache_folder()  # before Numba is imported
 
 from project import Project
 

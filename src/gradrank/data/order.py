@@ -9,7 +9,7 @@ import numpy as np
 from gradrank.compiled import compiled
 
 
-@compiled
+@compiled("f8[:], i8[:]")
 def order(scores, offsets):
     """(n,) row numbers by descending score within each query; ties keep file order.
 

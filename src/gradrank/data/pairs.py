@@ -116,7 +116,7 @@ def _pairs(labels, offsets, counts, start: int, stop: int, ties: bool) -> Pairs:
     return Pairs(better, worse, np.repeat(np.arange(start, stop, dtype=np.int32), counts[start:stop]), target)
 
 
-@compiled
+@compiled("i8[:], i8[:], b1")
 def pair_counts(labels, offsets, ties):
     """(q,) int64: pairs of each query, n(n-1)/2 less (unless `ties`) those within a grade."""
     counts = np.zeros(len(offsets) - 1, np.int64)
@@ -129,7 +129,7 @@ def pair_counts(labels, offsets, ties):
     return counts
 
 
-@compiled
+@compiled("i8[:], i8[:], i8[:], b1, i4[:] out, i4[:] out")
 def _fill(labels, offsets, first, ties, better, worse):
     for q in range(len(offsets) - 1):
         a, b, p = offsets[q], offsets[q + 1], first[q]

@@ -7,7 +7,7 @@ from gradrank.compiled import compiled
 ALL_RANKS = 10_000  # a cutoff that cuts nothing
 
 
-@compiled
+@compiled("i8, i8")
 def discounts(ranks, cutoff):
     """(ranks,) float64 1 / log2(1 + rank) of ranks 1, 2, ...; 0 beyond `cutoff`."""
     out = np.zeros(ranks)
@@ -16,7 +16,7 @@ def discounts(ranks, cutoff):
     return out
 
 
-@compiled
+@compiled("i8[:], i8[:], i8")
 def ideal_shares(labels, offsets, cutoff):
     """(n,) float64 G = (2^y - 1) / IDCG@cutoff within each query, so that DCG over G is NDCG; 0 where IDCG is 0."""
     gain = 2.0 ** labels.astype(np.float64) - 1.0

@@ -119,7 +119,7 @@ def _record(params: Params, name: str, own: Recorded, root: Results, data: Path)
     settings = study_settings(params, name) if is_study else dataset_settings(params, name)
     methods = record["models" if is_study else "methods"]
     yield from _settings(name, record["params"], methods, settings, again)
-    code = study_code(name, settings) if is_study else {stage: code_digest(stage) for stage in STAGES}
+    code = study_code(params, name) if is_study else {stage: code_digest(stage) for stage in STAGES}
     yield from _code(name, record["code"] | _method_code(methods), code | _code_now(params, methods), again)
     yield from (
         _read_results(name, record["read"], root, again) if is_study else _methods(own, record, data, again)

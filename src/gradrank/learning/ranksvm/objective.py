@@ -122,7 +122,7 @@ def violation_sums(
     return _violation_sums(order, g.starts, g.grade, g.first, g.weight, g.by_gap, scores, values, target)
 
 
-@compiled
+@compiled("i4[:], i4[:], f8[:], f8[:,:], f8")
 def _listed_sums(better, worse, tau, values, target):
     width = values.shape[1]
     out, total = np.zeros_like(values), np.zeros(width)
@@ -136,7 +136,7 @@ def _listed_sums(better, worse, tau, values, target):
     return out, total
 
 
-@compiled
+@compiled("i8[:], i8[:], f8[:]")
 def _sort_groups(rows, starts, scores):
     out = np.empty_like(rows)
     for g in range(len(starts) - 1):
@@ -145,7 +145,7 @@ def _sort_groups(rows, starts, scores):
     return out
 
 
-@compiled
+@compiled("i8[:], i8[:], f8[:], i8[:], f8[:], b1, f8[:], f8[:,:], f8")
 def _violation_sums(order, starts, grade, first, weight, by_gap, scores, values, target):
     width = values.shape[1]
     out, total, running = np.zeros_like(values), np.zeros(width), np.empty(width)
