@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.compiled import compiled
+from gradrank.data.order import descending
 from gradrank.errors import GradrankError
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_files import read_ranking
@@ -71,7 +72,7 @@ def spearman_rho(a, b, offsets):
 @compiled()
 def _centred_ranks(values):
     """Ranks less their mean; whole and half numbers, so that no sum rounds."""
-    ranked = np.argsort(values, kind="mergesort")
+    ranked = descending(-values)
     ranks = np.empty(len(values))
     start = 0
     for end in range(1, len(values) + 1):
