@@ -3,7 +3,7 @@
 - params: what params.yaml said, resolved: `seed`, `pairs`, `evaluation` and the study's `settings`;
 - code: a digest per stage of the study; of a contest, per stage and method;
 - models: per method of the study as in a data set's record, without results;
-- read: digests of the results of every method and data set that the page is about;
+- read: digests of the values per query of every method and data set that the page is about;
 - jobs: a digest of what the study's own jobs found;
 - versions, processors: of all that was read, and of what wrote the page;
 - files: the SHA-256 of the page, its numbers, its tables without times and, of a contest, its choices.
@@ -71,7 +71,7 @@ def write_study_record(
         "params": {key: value for key, value in settings.items() if key != "models"},
         "code": dict(code),
         "models": _models(settings, digests),
-        "read": {key: each["results"] for key, each in digests.items()}
+        "read": {key: each["values"] for key, each in digests.items()}
         | {f"{TUNED}/{key}": sha256(path)[:DIGITS] for key, path in tuned.items()},
         "jobs": short_digest(checksums(study.job_path("*").parent.glob("*.json"), study.folder)),
         **made_with([{"versions": dict(_versions()), "processor": form()}, *stamps]),
@@ -96,10 +96,7 @@ def study_code(params: Params, name: str) -> dict[str, str]:
 
 
 def _models(settings: Mapping[str, Any], digests: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    code = {
-        key.partition("/")[2]: {part: each[part] for part in ("train", "evaluate")}
-        for key, each in digests.items()
-    }
+    code = {key.partition("/")[2]: {"train": each["train"]} for key, each in digests.items()}
     return {name: variant | code.get(name, {}) for name, variant in settings["models"].items()}
 
 
