@@ -115,7 +115,7 @@ def parse(
     """Check every line of LETOR or SVMlight text, or a table, and store the collection as Parquet, one file a part."""
     from gradrank.data.catalogue import catalogue, check_counts
     from gradrank.data.parse import parse as run
-    from gradrank.data.table import Columns
+    from gradrank.data.roles import Columns
 
     name = dataset or out.name
     columns = Columns(query, label, docid, tuple(ignore or ()))

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from gradrank.data.reader import Trained
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.seeds import timings
@@ -153,7 +154,9 @@ def save_pyfunc(fold: Fold, out: Path) -> None:
     ]
     data = out / _DATA
     data.mkdir(parents=True)
-    description, size, files = _described(spec["features"], tuple(requirements), out.parent)
+    trained = Trained.of(spec)
+    columns = (trained.columns.query or "qid", *trained.feature_names)
+    description, size, files = _described(columns, tuple(requirements), out.parent)
     shutil.copy(fold.spec_path, data)
     shutil.copytree(fold.model_path, data / fold.model_path.name)
     for name, content in files.items():
@@ -170,9 +173,9 @@ def save_pyfunc(fold: Fold, out: Path) -> None:
 
 @cache
 def _described(
-    features: int, requirements: tuple[str, ...], partial: Path
+    names: tuple[str, ...], requirements: tuple[str, ...], partial: Path
 ) -> tuple[str, int, dict[str, bytes]]:
-    """MLflow's description of a model without files, its size, and what lies beside it; made in the folder `partial`.
+    """MLflow's description of a model of columns with these names (query ids, features), without files, its size, and what lies beside it; made in the folder `partial`.
 
     MLflow looks up every requirement, which takes longer than all else that is done for a fold, and finds the same for
     all folds and most models; to write its YAML takes as long as the rest.
@@ -184,8 +187,8 @@ def _described(
     from mlflow.types import ColSpec, Schema
     from mlflow.types.schema import AnyType
 
-    names = [f"f{i}" for i in range(1, features + 1)]
-    columns = [ColSpec("long", "qid", required=False), *(ColSpec(AnyType(), name) for name in names)]
+    query, *features = names
+    columns = [ColSpec(AnyType(), query, required=False), *(ColSpec(AnyType(), name) for name in features)]
     model = Model()
     with TemporaryDirectory(dir=partial) as folder:
         fold, out = Path(folder, Path(_DATA).name), Path(folder, "described")
@@ -196,7 +199,7 @@ def _described(
             loader_module="gradrank.predict",
             data_path=fold,
             signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
-            input_example=pd.DataFrame(np.eye(2, len(names)), columns=names),
+            input_example=pd.DataFrame(np.eye(2, len(features)), columns=features),
             pip_requirements=[*requirements],
         )
         files = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
