@@ -14,6 +14,7 @@ from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.elsewhere import SPLITS
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.per_query import QUERY
 from gradrank.evaluation.score_files import read_ranking
 from gradrank.evaluation.seeds import SEED
 from gradrank.files import atomic
@@ -41,7 +42,7 @@ def evaluate_file(
     """
     judgements, values, ranked = read_ranking(scores, read_judgements(data), split)
     table = _table(judgements, values, resolve(convention), metrics, ranked)
-    return table.with_columns(qid=pl.Series(judgements.ids))
+    return table.select(pl.Series("qid", judgements.ids), *metrics)
 
 
 def letor_report(
@@ -67,8 +68,8 @@ def evaluate_folds(
 ) -> None:
     """Write `folder`/per_query.parquet from the scores in `folder`/fold<k>/ of the stored collection `data`.
 
-    Columns `convention`, `fold`, `split` (train, vali, test), `qid`, one a metric (null where undefined); `seed` after
-    the fold, where there are several. spec: `model`, `dataset`, `params` and `seed` in force; further_seeds: those
+    Columns `convention`, `fold`, `split` (train, vali, test), `qid`, `query` (where ids are text), one a metric (null
+    where undefined); `seed` after the fold, where there are several. spec: `model`, `dataset`, `params` and `seed` in force; further_seeds: those
     whose folds are `folder`/fold<k>/seed<s>/. Raises GradrankError where a fold's spec.json says that it was trained
     with others or on other data, and for malformed scores.
     """
@@ -120,7 +121,8 @@ def _table(
 ) -> pl.DataFrame:
     labels, offsets, ids = judgements.labels, judgements.offsets, judgements.docids
     values = compute(metrics, scores, labels, offsets, convention, ids, None if ranked.all() else ranked)
-    return pl.DataFrame({"qid": judgements.qids} | values).with_columns(pl.col(metrics).fill_nan(None))
+    ids = {"qid": judgements.qids} | ({} if judgements.names is None else {QUERY: judgements.names})
+    return pl.DataFrame(ids | values).with_columns(pl.col(metrics).fill_nan(None))
 
 
 def _check(fold: Fold, wanted: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradrank.data.reader import Trained
 from gradrank.evaluation.costs import Cost
-from gradrank.evaluation.per_query import read_test_queries
+from gradrank.evaluation.per_query import QUERY, read_test_queries
 from gradrank.evaluation.seeds import timings
 from gradrank.results import Fold, Method
 from gradrank.validation import flat
@@ -55,7 +55,7 @@ def means(method: Method, convention: str, timestamp: int, seed: int | None = No
     if seed is not None:
         per_query = per_query.filter(pl.col(SEED) == seed)
     rows = per_query.filter(pl.col("convention") == convention).drop("convention", "qid")
-    rows = rows.drop(SEED, strict=False)
+    rows = rows.drop(SEED, QUERY, strict=False)
     # Polars' mean skips nulls: queries that the convention leaves out.
     table = rows.group_by("split", "fold").mean().sort("split", "fold")
     for (split,), folds in table.group_by("split", maintain_order=True):

@@ -7,7 +7,7 @@ nothing.
 
 from pathlib import Path
 
-from gradrank.evaluation.per_query import KEYS, write_all_test_queries
+from gradrank.evaluation.per_query import KEYS, QUERY, write_all_test_queries
 from gradrank.evaluation.seeds import SEED
 from gradrank.files import atomic
 from gradrank.report.contents import read_contents
@@ -52,4 +52,4 @@ def write_test_queries(found: Results, out: Path) -> None:
     import polars as pl
 
     with atomic(out) as partial:
-        pl.DataFrame(schema={key: pl.String for key in KEYS if key != SEED}).write_parquet(partial)
+        pl.DataFrame(schema={key: pl.String for key in KEYS if key not in (SEED, QUERY)}).write_parquet(partial)
