@@ -139,11 +139,17 @@ def test_ids_that_a_trec_run_cannot_hold_are_refused(fold, docids, tmp_path):
 @pytest.mark.parametrize(
     ("width", "of_text", "of_table"),
     [
-        (3, "has feature 4, but the model was trained on 3 features", "column 'f4' is no feature that the model"),
+        (
+            3,
+            "has feature 4, but the model was trained on 3 features",
+            "column 'f4' is no feature that the model",
+        ),
         (5, r"trained on 5 features: feature 5 is missing", "no column 'f5', a feature that the model"),
     ],
 )
-def test_a_missing_and_an_additional_feature_are_named(fold, dense, parquet, width, of_text, of_table, tmp_path):
+def test_a_missing_and_an_additional_feature_are_named(
+    fold, dense, parquet, width, of_text, of_table, tmp_path
+):
     write_json(fold / "spec.json", {"model": "above_mean", "features": width})
     sparse = tmp_path / "sparse.txt"
     sparse.write_text(f"0 qid:1 2:0.5\n0 qid:1 {width + 2}:1\n")

@@ -47,24 +47,20 @@ def describe_roles(
     found = []
     for role in ("query", "label", "docid", "inc", "prob"):
         column = _column(table, role)
-        low, high, missing = whole["qid" if role == "query" else role]
-        if column is None or (missing == rows and table is None):
+        span = whole["qid" if role == "query" else role]
+        if column is None or (span[2] == rows and table is None):
             continue
-        if role == "query" and source.names is not None:
-            low = high = None
-        kind = _kind(table, column, "text" if role == "docid" or (role == "query" and source.names) else "number")
-        found.append(_row(role, column, kind, low, high, rows, missing))
+        ids = "text" if role == "docid" or (role == "query" and source.names) else "number"
+        span = (None, None, span[2]) if ids == "text" else span
+        found.append(_row(role, column, _kind(table, column, ids), span, rows))
         if role == "query":
             found[-1]["queries"] = queries
-    width = sum(name[:1] == "f" for name in whole)
-    for number in range(1, width + 1):
+    for number in range(1, sum(name[:1] == "f" for name in whole) + 1):
         column = names[number - 1] if names else str(number)
-        found.append(_row("feature", column, _kind(table, column, "number"), *whole[f"f{number}"][:2], rows, whole[f"f{number}"][2]))
-    aside = table.roles.aside if table else ()
-    return [
-        *found,
-        *({"role": None, "column": each.name, "type": table.kinds[each.name], "reason": each.reason} for each in aside if each.name not in table.roles.estimates),
-    ]
+        found.append(_row("feature", column, _kind(table, column, "number"), whole[f"f{number}"], rows))
+    for name, reason in table.roles.aside if table else ():
+        found.append({"role": None, "column": name, "type": table.kinds[name], "reason": reason})
+    return found
 
 
 def role_table(roles: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -98,9 +94,10 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return row["role"], row["column"], row["type"], count, span, f"{row['missing']:.1%}"
 
 
-def _row(role: str, column: str, kind: str, low: Any, high: Any, rows: int, missing: int) -> dict[str, Any]:
-    span = {"low": low, "high": high}
-    return {"role": role, "column": column, "type": kind, "count": rows - missing, **span, "missing": round(missing / rows, 6)}
+def _row(role: str, column: str, kind: str, span: Range, rows: int) -> dict[str, Any]:
+    low, high, missing = span
+    counts = {"count": rows - missing, "low": low, "high": high, "missing": round(missing / rows, 6)}
+    return {"role": role, "column": column, "type": kind} | counts
 
 
 def _column(table: Table | None, role: str) -> str | None:
@@ -113,7 +110,8 @@ def _column(table: Table | None, role: str) -> str | None:
 
 
 def _kind(table: Table | None, column: str, of_text: str) -> str:
-    return of_text if table is None else table.kinds[column]
+    """How a typed table stores a column; of text what it spells."""
+    return of_text if table is None or table.kinds[column] == "text" else table.kinds[column]
 
 
 def _known(value: Any) -> Any:

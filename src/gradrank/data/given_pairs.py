@@ -101,7 +101,9 @@ def _read(path: Path) -> Given:
     for name, values in columns.items():
         raw.refuse(name, values.is_null() | (values == ""), "a value")
     columns |= {name: _numbers(raw, name) for name in NUMBERS}
-    return Given(raw, pl.DataFrame([each.alias(name) for name, each in columns.items()]), queries[0], whole[0])
+    return Given(
+        raw, pl.DataFrame([each.alias(name) for name, each in columns.items()]), queries[0], whole[0]
+    )
 
 
 def _index(parts: Mapping[int, Path]) -> tuple[pl.DataFrame, pl.DataFrame]:

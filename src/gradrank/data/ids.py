@@ -13,7 +13,16 @@ import polars as pl
 from gradrank.errors import GradrankError
 
 WHOLE = r"^(?:0|[1-9][0-9]{0,17})$"
-MISSING = ("", "nan", "na", "n/a", "<na>", "null", "none", "nat")  # in lower case; what programs write for no value
+MISSING = (
+    "",
+    "nan",
+    "na",
+    "n/a",
+    "<na>",
+    "null",
+    "none",
+    "nat",
+)  # in lower case; what programs write for no value
 
 
 def text_ids(ids: pl.Series, column: str, where: object) -> pl.Series:
@@ -34,10 +43,14 @@ def text_ids(ids: pl.Series, column: str, where: object) -> pl.Series:
                 )
             return ids.cast(pl.Int64).cast(pl.String)
         if kind.is_nested() or kind == pl.Object:
-            raise GradrankError(f"{where}: column {column!r} is {kind}. Fix: store ids as text or whole numbers")
+            raise GradrankError(
+                f"{where}: column {column!r} is {kind}. Fix: store ids as text or whole numbers"
+            )
         return ids.cast(pl.String)
     except pl.exceptions.PolarsError:
-        raise GradrankError(f"{where}: column {column!r} holds ids that are not UTF-8 text. Fix: store ids as text") from None
+        raise GradrankError(
+            f"{where}: column {column!r} holds ids that are not UTF-8 text. Fix: store ids as text"
+        ) from None
 
 
 def numbered(files: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, list[str] | None]]:
@@ -46,5 +59,6 @@ def numbered(files: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, list[str]
         return [(np.array([int(each) for each in ids], np.int64), None) for ids in files]
     known: dict[str, int] = {}
     return [
-        (np.array([known.setdefault(each, len(known) + 1) for each in ids], np.int64), list(ids)) for ids in files
+        (np.array([known.setdefault(each, len(known) + 1) for each in ids], np.int64), list(ids))
+        for ids in files
     ]

@@ -42,7 +42,10 @@ def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, S
     """
     sides = [[(part, split) for split, own in fold.items() for part in own] for fold in folds]
     apart = {
-        tuple(sorted((a, b))) for side in sides for (a, one), (b, other) in combinations(side, 2) if one != other
+        tuple(sorted((a, b)))
+        for side in sides
+        for (a, one), (b, other) in combinations(side, 2)
+        if one != other
     }
     notes = []
     for a, b in sorted(apart):
@@ -57,7 +60,8 @@ def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, S
         if count:
             first = {int(digest): place for place, digest in reversed([*enumerate(one.digests.tolist())])}
             shown = [
-                f"{other.ids[place]} ({one.ids[first[int(other.digests[place])]]})" for place in np.flatnonzero(shared)[:NAMED]
+                f"{other.ids[place]} ({one.ids[first[int(other.digests[place])]]})"
+                for place in np.flatnonzero(shared)[:NAMED]
             ]
             notes.append(
                 f"WARNING: {count} of {len(shared)} queries of part {b} ({other.path.name}) have the same features and grades "

@@ -86,8 +86,16 @@ def parse(
             "roles": roles,
         }
     notes = [*([layout.note] if layout.note else []), *notes_of(roles), *shared]
-    more = {"note": ". ".join(notes), "missing": missing, "names": reading.names, "columns": columns.declared()}
-    more |= {"sparse": reading.sparse, "division": _division(sources.values(), parts) if layout.slots else None}
+    more = {
+        "note": ". ".join(notes),
+        "missing": missing,
+        "names": reading.names,
+        "columns": columns.declared(),
+    }
+    more |= {
+        "sparse": reading.sparse,
+        "division": _division(sources.values(), parts) if layout.slots else None,
+    }
     if reading.missing == "keep":
         more["missing_values"] = {name: own[2] for name, own in whole.items() if name[:1] == "f" and own[2]}
     write_json(out / COLLECTION, meta := meta | {key: value for key, value in more.items() if value})

@@ -124,7 +124,9 @@ def read_collection(
                 f"{', '.join(text)}: text beside tables. Fix: give all parts of a collection in one form"
             )
         if features is not None:
-            raise GradrankError(f"{files[0]}: `features` is declared, which is the width of sparse text; this is a table")
+            raise GradrankError(
+                f"{files[0]}: `features` is declared, which is the width of sparse text; this is a table"
+            )
         tables = read_tables([raw_table(_existing(file), file) for file in files], columns, Needs(roles))
         names = tables[0].roles.features
         return Reading(tables, len(names), False, missing or "keep", names)
@@ -205,7 +207,10 @@ def _joined(trained: Columns, own: Columns | None) -> Columns:
         return trained
     named = own.named()
     roles = {role: getattr(own, role) or getattr(trained, role) for role in ("query", "label", "docid")}
-    roles = {role: name if name == getattr(own, role) or name not in named else None for role, name in roles.items()}
+    roles = {
+        role: name if name == getattr(own, role) or name not in named else None
+        for role, name in roles.items()
+    }
     ignore = tuple(dict.fromkeys([*own.ignore, *(name for name in trained.ignore if name not in named)]))
     return Columns(**roles, ignore=ignore, keep=tuple(name for name in trained.keep if name not in named))
 
@@ -225,12 +230,16 @@ def _other_width(where: Path | str, found: int, trained: Trained) -> GradrankErr
 
 def _check_no_columns(path: Path, columns: Columns) -> None:
     if named := columns.named():
-        raise GradrankError(f"{path}: is text, which has no columns, but {named[0]!r} is declared. Fix: remove the declaration")
+        raise GradrankError(
+            f"{path}: is text, which has no columns, but {named[0]!r} is declared. Fix: remove the declaration"
+        )
 
 
 def _check_some(path: Path, width: int) -> None:
     if width < 1:
-        raise GradrankError(f"{path}: no row has a feature; expected lines such as `2 qid:10 1:0.031 2:0.667`")
+        raise GradrankError(
+            f"{path}: no row has a feature; expected lines such as `2 qid:10 1:0.031 2:0.667`"
+        )
 
 
 def _existing(path: Path) -> Path:

@@ -24,9 +24,30 @@ ESTIMATES = ("inc", "prob")  # of LETOR's comments: stored, but no feature
 WEIGHTS = ("weight", "weights", "sampleweight", "queryweight", "instanceweight")
 PARTS = ("fold", "folds", "split", "splits", "part", "partition")
 # Words in a name that could be that of a grade, such as `true_label`, `Relevance2` and pandas' `label.1`.
-OF_GRADES = ("label", "labels", "grade", "grades", "relevance", "relevances", "judgement", "judgment", "qrel", "qrels", "target")
-INDEX = re.compile(r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+(_level_\d+)?|row_nr|row_index|rownames")
-STORED = ("qid", "query", "docid", "inc", "prob", "label")  # how a part with text ids begins that gradrank has written
+OF_GRADES = (
+    "label",
+    "labels",
+    "grade",
+    "grades",
+    "relevance",
+    "relevances",
+    "judgement",
+    "judgment",
+    "qrel",
+    "qrels",
+    "target",
+)
+INDEX = re.compile(
+    r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+(_level_\d+)?|row_nr|row_index|rownames"
+)
+STORED = (
+    "qid",
+    "query",
+    "docid",
+    "inc",
+    "prob",
+    "label",
+)  # how a part with text ids begins that gradrank has written
 
 
 class AsideColumn(NamedTuple):
@@ -61,7 +82,9 @@ class Columns:
     @staticmethod
     def of(declared: Mapping[str, Any]) -> "Columns":
         """The inverse of `declared`."""
-        return Columns(**{key: tuple(value) if isinstance(value, list) else value for key, value in declared.items()})
+        return Columns(
+            **{key: tuple(value) if isinstance(value, list) else value for key, value in declared.items()}
+        )
 
     def named(self) -> list[str]:
         """Every column that is named."""
@@ -98,7 +121,9 @@ def find_roles(where: object, names: Sequence[str], columns: Columns, needs: Nee
     role or feature that is missing, and a column that could have a role but was not declared.
     """
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-        raise GradrankError(f"{where}: {names.count(twice[0])} columns are called {twice[0]!r}. Fix: rename or delete all but one")
+        raise GradrankError(
+            f"{where}: {names.count(twice[0])} columns are called {twice[0]!r}. Fix: rename or delete all but one"
+        )
     _check_declared(where, columns)
     known = {*(needs.features or ()), *columns.keep}
     found: dict[str, str | None] = {}
@@ -106,9 +131,13 @@ def find_roles(where: object, names: Sequence[str], columns: Columns, needs: Nee
         found[role] = _column_of(where, role, names, columns, known, needs)
     taken = {name for name in found.values() if name}
     if len(taken) < sum(map(bool, found.values())):
-        raise GradrankError(f"{where}: one column is declared for two roles: {found}. Fix: name another column for one of them")
+        raise GradrankError(
+            f"{where}: one column is declared for two roles: {found}. Fix: name another column for one of them"
+        )
     left = [name for name in names if name not in taken]
-    estimates = [name for name in left if name in ESTIMATES and name not in known and name not in columns.ignore]
+    estimates = [
+        name for name in left if name in ESTIMATES and name not in known and name not in columns.ignore
+    ]
     aside = [AsideColumn(name, reason) for name in left if (reason := _reason(name, columns, known, found))]
     features = [name for name in left if name not in {each.name for each in aside}]
     if needs.features is not None:
@@ -142,7 +171,11 @@ def _column_of(
             f"({_declare(role, candidates[0])}), or set the others aside ({_declare('ignore', candidates[1])})"
         )
     if not candidates and role in needs.roles:
-        usual = {"query": "qid, query_id, topic", "label": "label, relevance, grade", "docid": "docid, docno"}[role]
+        usual = {
+            "query": "qid, query_id, topic",
+            "label": "label, relevance, grade",
+            "docid": "docid, docno",
+        }[role]
         raise GradrankError(
             f"{where}: no {role} column; expected a name such as {usual}; found {_listed(names)}. Fix: declare it "
             f"({_declare(role, 'NAME')})"
@@ -150,7 +183,9 @@ def _column_of(
     return candidates[0] if candidates else None
 
 
-def _reason(name: str, columns: Columns, known: Collection[str], found: Mapping[str, str | None]) -> str | None:
+def _reason(
+    name: str, columns: Columns, known: Collection[str], found: Mapping[str, str | None]
+) -> str | None:
     """Why a column is set aside; None of one that is a feature."""
     if name in columns.ignore:
         return "declared under `ignore`"
@@ -159,7 +194,11 @@ def _reason(name: str, columns: Columns, known: Collection[str], found: Mapping[
     if name in ESTIMATES:
         return f"LETOR's estimate, stored but no feature (`keep: [{name}]` makes it one)"
     if INDEX.fullmatch(name.strip()):
-        return f"the row index of a data frame (`keep: [{name}]` makes it a feature)" if name else "without a name, as the row index of a data frame"
+        return (
+            f"the row index of a data frame (`keep: [{name}]` makes it a feature)"
+            if name
+            else "without a name, as the row index of a data frame"
+        )
     for role, usual in USUAL.items():
         if plain(name) in usual and found[role]:
             return f"the {role} is in {found[role]!r} (`keep: [{name}]` makes it a feature)"
@@ -169,7 +208,9 @@ def _reason(name: str, columns: Columns, known: Collection[str], found: Mapping[
 def _check_declared(where: object, columns: Columns) -> None:
     named = columns.named()
     if twice := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
-        raise GradrankError(f"{where}: column {twice[0]!r} is declared twice. Fix: name it once among query, label, docid, ignore and keep")
+        raise GradrankError(
+            f"{where}: column {twice[0]!r} is declared twice. Fix: name it once among query, label, docid, ignore and keep"
+        )
 
 
 def check_exist(files: Mapping[object, Sequence[str]], columns: Columns) -> None:

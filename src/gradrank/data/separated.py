@@ -51,7 +51,9 @@ def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
             ) from None
         if "Empty CSV" in str(error):
             return names, pl.DataFrame(schema={f"c{number}": pl.String for number in range(len(names))})
-        raise GradrankError(f"{path}: not {path.suffix[1:].upper()} text: {str(error).splitlines()[0]}") from None
+        raise GradrankError(
+            f"{path}: not {path.suffix[1:].upper()} text: {str(error).splitlines()[0]}"
+        ) from None
     frame = pl.from_arrow(table)[1:]
     return names, frame.rename({name: f"c{name[1:]}" for name in frame.columns})
 
@@ -93,7 +95,7 @@ def _check_quotes(path: Path, content: bytes) -> None:
         return
     between = re.escape(separator(path).encode())
     fields = re.compile(
-        rb'(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n' + between + rb']))"(?:[^"]|"")*"(?=[\r\n' + between + rb"]|\Z)"
+        rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n" + between + rb']))"(?:[^"]|"")*"(?=[\r\n' + between + rb"]|\Z)"
     )
     stray = next((at for at in _outside(fields, content) if at >= 0), None)
     if stray is not None:

@@ -96,7 +96,9 @@ class Table:
     def taken(self, queries: np.ndarray) -> pl.DataFrame:
         """The rows of the queries at these positions."""
         return self.frame[
-            np.concatenate([np.arange(self.starts[q], self.starts[q] + self.rows[q]) for q in queries.tolist()])
+            np.concatenate(
+                [np.arange(self.starts[q], self.starts[q] + self.rows[q]) for q in queries.tolist()]
+            )
         ]
 
 
@@ -228,8 +230,12 @@ def floats(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     if not doubtful.any():
         return found, doubtful
     plain = values.str.strip_chars(" \t").str.to_lowercase()
-    if (truth := plain.is_in(["true", "false"]) | plain.is_in(MISSING)).all() and not plain.is_in(MISSING).all():
-        found = pl.select(pl.when(plain.is_in(["true", "false"])).then((plain == "true").cast(pl.Float64))).to_series()
+    if (truth := plain.is_in(["true", "false"]) | plain.is_in(MISSING)).all() and not plain.is_in(
+        MISSING
+    ).all():
+        found = pl.select(
+            pl.when(plain.is_in(["true", "false"])).then((plain == "true").cast(pl.Float64))
+        ).to_series()
         return found, ~truth
     found = plain.cast(pl.Float64, strict=False)
     digits = plain.str.contains(r"\d")

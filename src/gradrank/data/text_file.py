@@ -161,7 +161,9 @@ def _heads(
         raise bad_line(text, offset + position, "qid:<query> after the grade")
     qids, starts, rows, firsts, ends = runs[:count].T.copy()
     if known is not None:
-        names = [_decoded(text, offset, buffer, *span) for span in zip(firsts.tolist(), ends.tolist(), strict=True)]
+        names = [
+            _decoded(text, offset, buffer, *span) for span in zip(firsts.tolist(), ends.tolist(), strict=True)
+        ]
         for name, start in zip(names, starts.tolist(), strict=True):
             if name.lower() in MISSING:
                 raise line_error(text, offset + start, f"has no query id, found {name!r}")

@@ -149,7 +149,10 @@ def compare(a: Side, b: Side) -> Comparison:
 
 def _in_order_of(a: Side, b: Side) -> Side:
     methods = {
-        dataset: {name: _method_in_order_of(a.methods.get(dataset, {}).get(name), method) for name, method in own.items()}
+        dataset: {
+            name: _method_in_order_of(a.methods.get(dataset, {}).get(name), method)
+            for name, method in own.items()
+        }
         for dataset, own in b.methods.items()
     }
     return replace(b, methods=methods)

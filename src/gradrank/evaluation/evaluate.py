@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from gradrank.data.roles import Columns
 from gradrank.data.stored import describe
 from gradrank.errors import GradrankError
 from gradrank.evaluation.conventions import Convention, resolve
@@ -34,23 +35,28 @@ def evaluate_file(
     convention: str | Convention,
     metrics: Sequence[str],
     split: str = "test",
+    columns: Columns = Columns(),  # noqa: B008 - frozen
 ) -> pl.DataFrame:
     """A row a query of `data`: `qid`, then one column a metric.
 
-    data: a stored collection, one Parquet file of it, LETOR or SVMlight text, TREC's qrels. scores: as in
-    `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and reason.
+    data: a stored collection, a file in any form that training reads (columns: those of a table), TREC's qrels. scores:
+    as in `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and reason.
     """
-    judgements, values, ranked = read_ranking(scores, read_judgements(data), split)
+    judgements, values, ranked = read_ranking(scores, read_judgements(data, columns=columns), split)
     table = _table(judgements, values, resolve(convention), metrics, ranked)
     return table.select(pl.Series("qid", judgements.ids), *metrics)
 
 
 def letor_report(
-    scores: Path | str, data: Path | str, convention: str | Convention = "letor4", split: str = "test"
+    scores: Path | str,
+    data: Path | str,
+    convention: str | Convention = "letor4",
+    split: str = "test",
+    columns: Columns = Columns(),  # noqa: B008 - frozen
 ) -> str:
     """The two tables that LETOR's own evaluation program prints, character for character."""
     names = [name for table in LETOR_TABLES for name in table.values()]
-    values = evaluate_file(scores, data, convention, names, split)
+    values = evaluate_file(scores, data, convention, names, split, columns)
     lines = []
     for table in LETOR_TABLES:
         means = (f"{values[name].mean():.4f}" for name in table.values())

@@ -27,7 +27,16 @@ if TYPE_CHECKING:
 
 COMPACT = ("ndcg@10", "map")
 QUERY = "query"  # the column of query ids, where they are text, which `qid` numbers
-KEYS = ("dataset", "model", "convention", "split", "fold", SEED, "qid", QUERY)  # the columns that are no metric
+KEYS = (
+    "dataset",
+    "model",
+    "convention",
+    "split",
+    "fold",
+    SEED,
+    "qid",
+    QUERY,
+)  # the columns that are no metric
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,9 @@ class QueryValues:
         """The same values in the order of another's queries; unchanged where these are not the same queries."""
         place = {key: at for at, key in enumerate(zip(self.folds.tolist(), self.qids.tolist(), strict=True))}
         wanted = list(zip(other.folds.tolist(), other.qids.tolist(), strict=True))
-        if self.same_queries(other) or not (len(place) == len(self.qids) == len(wanted) and place.keys() == {*wanted}):
+        if self.same_queries(other) or not (
+            len(place) == len(self.qids) == len(wanted) and place.keys() == {*wanted}
+        ):
             return self
         order = [place[key] for key in wanted]
         values = {metric: each[order] for metric, each in self.values.items()}

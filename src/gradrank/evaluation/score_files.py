@@ -102,7 +102,9 @@ def _read_parquet(path: Path, split: str) -> pl.DataFrame:
         )
     table = table.with_columns(pl.col("score").cast(pl.Float64)).with_row_index("number", offset=1)
     if "docid" in table.columns:
-        table = table.with_columns(_ids(table, name, new, path) for name, new in (("qid", "query"), ("docid", "docid")))
+        table = table.with_columns(
+            _ids(table, name, new, path) for name, new in (("qid", "query"), ("docid", "docid"))
+        )
     table = table.with_columns(text=pl.col("score").cast(pl.String))
     return table.filter(pl.col("split") == split) if "split" in table.columns else table
 
@@ -150,11 +152,15 @@ def _by_id(
     twice = table.filter(~pl.struct(keys).is_first_distinct())
     if len(twice):
         raise GradrankError(f"{path}, {row} {twice['number'][0]}: {first_name(twice)} has a second score")
-    rows = pl.DataFrame({"query": judgements.id_of_row, "docid": judgements.docids, "label": judgements.labels})
+    rows = pl.DataFrame(
+        {"query": judgements.id_of_row, "docid": judgements.docids, "label": judgements.labels}
+    )
     unknown = table.join(rows, on=keys, how="anti", maintain_order="left")
     if len(unknown) and judgements.complete:
         raise GradrankError(f"{path}, {row} {unknown['number'][0]}: {first_name(unknown)} is not in the data")
-    again = rows.filter(~pl.struct(keys).is_first_distinct()).join(table, on=keys, how="semi", maintain_order="left")
+    again = rows.filter(~pl.struct(keys).is_first_distinct()).join(
+        table, on=keys, how="semi", maintain_order="left"
+    )
     if len(again):
         raise GradrankError(
             f"{path}: {first_name(again)} is in the data twice, so that ids do not tell its scores apart. Fix: give one "

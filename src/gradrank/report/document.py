@@ -52,4 +52,6 @@ def write_test_queries(found: Results, out: Path) -> None:
     import polars as pl
 
     with atomic(out) as partial:
-        pl.DataFrame(schema={key: pl.String for key in KEYS if key not in (SEED, QUERY)}).write_parquet(partial)
+        pl.DataFrame(schema={key: pl.String for key in KEYS if key not in (SEED, QUERY)}).write_parquet(
+            partial
+        )

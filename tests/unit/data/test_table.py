@@ -18,7 +18,10 @@ COLUMNS = Columns(query="who asked", label="clicks", docid="url")
 def frame(queries: range) -> pl.DataFrame:
     """Three documents a query, ids that are text, a feature with a gap in each query."""
     rows = [(f"Q{query}", grade, f"u{query}.{grade}") for query in queries for grade in range(3)]
-    features = {"bm25": [0.5 * number + 100 * queries.start for number in range(len(rows))], "fresh": [None, 1, 2] * len(queries)}
+    features = {
+        "bm25": [0.5 * number + 100 * queries.start for number in range(len(rows))],
+        "fresh": [None, 1, 2] * len(queries),
+    }
     return pl.DataFrame(rows, schema=["who asked", "clicks", "url"], orient="row").with_columns(
         pl.Series(name, values, strict=False) for name, values in features.items()
     )
