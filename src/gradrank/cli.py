@@ -45,7 +45,8 @@ Label = Annotated[str | None, typer.Option(help="A table's column of grades.")]
 Docid = Annotated[str | None, typer.Option(help="A table's column of document ids.")]
 Ignore = Annotated[list[str] | None, typer.Option(help="A table's column to set aside.")]
 Keep = Annotated[
-    list[str] | None, typer.Option(help="A table's column that is a feature, though its name could be a role's.")
+    list[str] | None,
+    typer.Option(help="A table's column that is a feature, though its name could be a role's."),
 ]
 Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CONVENTIONS)}.")]
 
@@ -105,7 +106,8 @@ def generate(
 @app.command()
 def parse(
     path: Annotated[
-        Path, typer.Argument(help="Folder in LETOR layout, or one file: SVMlight with qid, Parquet, CSV, TSV.")
+        Path,
+        typer.Argument(help="Folder in LETOR layout, or one file: SVMlight with qid, Parquet, CSV, TSV."),
     ],
     out: Annotated[Path, typer.Option(help="Folder to write, as in data/parquet/mq2007.")],
     seed: Seed,
@@ -141,7 +143,9 @@ def parse(
 
 @app.command()
 def inspect(
-    path: Annotated[Path, typer.Argument(help="A file, or a folder in LETOR layout, in any form that `parse` reads.")],
+    path: Annotated[
+        Path, typer.Argument(help="A file, or a folder in LETOR layout, in any form that `parse` reads.")
+    ],
     features: Annotated[int | None, typer.Option(help="Width, where sparse rows do not show it.")] = None,
     query: Query = None,
     label: Label = None,

@@ -53,9 +53,14 @@ def _booleans(kind: "type[BaseModel]", values: Any) -> Iterator[str]:
         value, annotation = values.get(key), field.annotation
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             yield from (f"{key}.{inner}" for inner in _booleans(annotation, value))
-        elif any(isinstance(each, bool) for each in (value if isinstance(value, list) else [value])):
-            if not _takes_bool(annotation):
-                yield key
+        elif not _takes_bool(annotation) and True in map(
+            _is_bool, value if isinstance(value, list) else [value]
+        ):
+            yield key
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
 
 
 def _takes_bool(annotation: Any) -> bool:

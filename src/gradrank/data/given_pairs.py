@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from gradrank.data.ids import text_ids
 from gradrank.data.layout import TABLES, is_table
 from gradrank.data.pairs import Pairs
-from gradrank.data.ids import text_ids
 from gradrank.data.roles import USUAL, plain
 from gradrank.data.table import Raw, floats, numbers, raw_table
 from gradrank.errors import GradrankError, nearest
@@ -34,7 +34,8 @@ ENDS = ("i", "j")  # rows of the first and the second document within their part
 
 @dataclass(frozen=True)
 class Given:
-    """The file's rows, ids and places as text and numbers as float64, and what its columns of queries and documents are.
+    """The file's rows, ids and places as text and numbers as float64, and what its columns of queries and documents
+    are.
 
     raw: the file as it was read, with the columns' names in lower case.
     """

@@ -22,7 +22,9 @@ class Contents(NamedTuple):
 
 
 def query_digests(frame: pl.DataFrame, counts: np.ndarray) -> np.ndarray:
-    """(q,) uint64, equal for queries with the same rows (grades and features) in any order. counts: (q,) rows of each."""
+    """(q,) uint64, equal for queries with the same rows (grades and features) in any order. counts: (q,) rows of
+    each.
+    """
     names = [name for name in frame.columns if name[:1] == "f"]
     factors = np.random.default_rng(0).integers(0, 2**63, len(names) + 2, np.uint64) | np.uint64(1)
     rows = frame["label"].to_numpy().astype(np.uint64) * factors[0] + factors[1]
@@ -54,7 +56,8 @@ def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, S
         count = int(shared.sum())
         if one.path != other.path and (shared.all() or np.isin(one.digests, other.digests).all()):
             raise GradrankError(
-                f"{other.path}: every query has the same features and grades as one of {one.path}, so that a model would be "
+                f"{other.path}: every query has the same features and grades as one of {one.path}, so that a model "
+                f"would be "
                 "tested on what it was trained on. Fix: give a file with other queries"
             )
         if count:
@@ -64,7 +67,9 @@ def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, S
                 for place in np.flatnonzero(shared)[:NAMED]
             ]
             notes.append(
-                f"WARNING: {count} of {len(shared)} queries of part {b} ({other.path.name}) have the same features and grades "
-                f"as queries of part {a} ({one.path.name}), in brackets: {', '.join(shown)}{', ..' if count > NAMED else ''}"
+                f"WARNING: {count} of {len(shared)} queries of part {b} ({other.path.name}) have the same features "
+                f"and grades "
+                f"as queries of part {a} ({one.path.name}), in brackets: "
+                f"{', '.join(shown)}{', ..' if count > NAMED else ''}"
             )
     return notes

@@ -48,11 +48,11 @@ def parse(
     Parquet: rows in file order, in the columns of `scan_letor`.
     JSON, also returned: dataset, rows, queries, features, source_sha256 (of the parts' text, one file after the other),
     megabytes (of the Parquet files), parts (rows, queries, rows a grade and the SHA-256 of its Parquet file, of each),
-    folds and roles (what was understood of each column, see data/description.py); where they are: note (what was decided
-    that nobody declared, and queries that two parts share), division (of files that were divided the part of each query,
-    a digit each in the files' order), missing (what missing values become, if it was declared), missing_values (rows
-    without a value, by feature, where they stay missing), names (a table's own names of its features), columns (what was
-    declared of a table), sparse (true where rows of text may leave features out).
+    folds and roles (what was understood of each column, see data/description.py); where they are: note (what was
+    decided that nobody declared, and queries that two parts share), division (of files that were divided the part of
+    each query, a digit each in the files' order), missing (what missing values become, if it was declared),
+    missing_values (rows without a value, by feature, where they stay missing), names (a table's own names of its
+    features), columns (what was declared of a table), sparse (true where rows of text may leave features out).
     seed divides the queries of a single file into five parts; folders come divided.
     features: the width of sparse rows. columns: of tables.
     missing: what missing values become; None: `least` in text, where they are NULL, `keep` in tables.
@@ -110,7 +110,9 @@ def _read(
     missing: Missing | None,
     folder: Path,
 ) -> tuple[Reading, dict[Path, Source | Table]]:
-    """The files that hold the parts; those that repeat parts are compared with them. Packed text is unpacked in `folder`."""
+    """The files that hold the parts; those that repeat parts are compared with them. Packed text is unpacked in
+    `folder`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if not any(map(is_table, layout.files)):
         check_copies(layout)

@@ -1,8 +1,8 @@
 """The one reader of ranking data: text, tables and data frames, for training, prediction and evaluation.
 
-A reading holds the files' queries, with one notion of roles, ids, grades, features and missing values whatever the form:
-LETOR and SVMlight text (data/letor.py), and tables as Parquet, CSV and TSV (data/table.py), each also packed, and Polars
-data frames.
+A reading holds the files' queries, with one notion of roles, ids, grades, features and missing values whatever the
+form: LETOR and SVMlight text (data/letor.py), and tables as Parquet, CSV and TSV (data/table.py), each also packed, and
+Polars data frames.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +73,9 @@ class Reading:
     names: list[str] | None = None
 
     def frame(self, source: Source | Table, queries: np.ndarray) -> pl.DataFrame:
-        """The rows of the queries at these ascending positions, in the columns of `letor.schema`; missing values are NaN."""
+        """The rows of the queries at these ascending positions, in the columns of `letor.schema`; missing values are
+        NaN.
+        """
         if isinstance(source, Table):
             return source.taken(queries)
         return text_frame(source, queries, self.width, self.sparse, "keep")
@@ -218,7 +220,8 @@ def _joined(trained: Columns, own: Columns | None) -> Columns:
 def _other_width(where: Path | str, found: int, trained: Trained) -> GradrankError:
     if found > trained.width:
         return GradrankError(
-            f"{where}: has feature {found}, but the model was trained on {trained.width} features. Fix: give the features "
+            f"{where}: has feature {found}, but the model was trained on {trained.width} features. Fix: give the "
+            f"features "
             "that it was trained on, in the same numbers"
         )
     name = f" ({trained.names[found]!r})" if trained.names else ""

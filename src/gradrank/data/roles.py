@@ -209,7 +209,8 @@ def _check_declared(where: object, columns: Columns) -> None:
     named = columns.named()
     if twice := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
         raise GradrankError(
-            f"{where}: column {twice[0]!r} is declared twice. Fix: name it once among query, label, docid, ignore and keep"
+            f"{where}: column {twice[0]!r} is declared twice. Fix: name it once among query, label, docid, ignore "
+            f"and keep"
         )
 
 
@@ -219,7 +220,8 @@ def check_exist(files: Mapping[object, Sequence[str]], columns: Columns) -> None
     for name in columns.named():
         if name not in there:
             raise GradrankError(
-                f"{next(iter(files))}: no column {name!r}, which is declared{_near(name, there)}; found {_listed(there)}. "
+                f"{next(iter(files))}: no column {name!r}, which is declared{_near(name, there)}; found "
+                f"{_listed(there)}. "
                 "Fix: write the name as the file has it"
             )
 
@@ -247,7 +249,8 @@ def _check_known(where: object, left: Sequence[str], needs: Needs, names: list[s
     more = [name for name in more if not any(plain(name) in usual for usual in USUAL.values())]
     if more:
         raise GradrankError(
-            f"{where}: column {more[0]!r} is no feature that the model was trained on; expected {_listed(needs.features)}. "
+            f"{where}: column {more[0]!r} is no feature that the model was trained on; expected "
+            f"{_listed(needs.features)}. "
             f"Fix: delete the column, or set it aside (`--ignore {more[0]}`)"
         )
 

@@ -46,7 +46,8 @@ def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
             number, fields = bad[0]
             line = line_of(path, number - 2)
             raise GradrankError(
-                f"{path}: line {line}: {fields} fields, but the header has {len(names)}. Fix: complete the row or delete it; "
+                f"{path}: line {line}: {fields} fields, but the header has {len(names)}. Fix: complete the row or "
+                f"delete it; "
                 "a field that holds the separator must be quoted"
             ) from None
         if "Empty CSV" in str(error):

@@ -28,7 +28,8 @@ def write_parts(
     """Have each part's file written, and put them in place once all are whole; `folder` stays as it was otherwise.
 
     writers: for each part what writes its file, and returns what the description is to say of it. Returns that, with
-    the file's `sha256`, by the part's number as text. check: called once all are written, to refuse them. The folder's `description` is removed: the caller writes it last.
+    the file's `sha256`, by the part's number as text. check: called once all are written, to refuse them. The
+    folder's `description` is removed: the caller writes it last.
     """
     written: dict[str, dict[str, Any]] = {}
     with _removed_if_empty(folder), ExitStack() as stack:

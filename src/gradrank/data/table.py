@@ -115,7 +115,8 @@ def read_tables(raws: Sequence[Raw], columns: Columns, needs: Needs) -> list[Tab
         own = find_roles(raw.where, raw.names, columns, needs)
         if other := sorted({*own.features} ^ {*first.features}):
             raise GradrankError(
-                f"{raw.where}: not the features of {raws[0].where}: {', '.join(other[:12])}. Fix: give all files the same "
+                f"{raw.where}: not the features of {raws[0].where}: {', '.join(other[:12])}. Fix: give all files "
+                f"the same "
                 "columns"
             )
         roles.append(Roles(own.query, own.label, own.docid, first.features, own.estimates, own.aside))
@@ -162,7 +163,8 @@ def _query_ids(raw: Raw, roles: Roles) -> tuple[list[str], np.ndarray]:
         raise raw.bad_row(
             roles.query,
             row,
-            f"query {ids[row]} comes back. Fix: sort the table by this column, so that the rows of a query are together",
+            f"query {ids[row]} comes back. Fix: sort the table by this column, so that the rows of a query are "
+            f"together",
         )
     return firsts.to_list(), starts
 
@@ -192,7 +194,8 @@ def _grades(raw: Raw, name: str) -> pl.Series:
         values = values.cast(pl.String)
     if not (_is_number(values) or values.dtype == pl.String):
         raise GradrankError(
-            f"{raw.where}: column {name!r} is {values.dtype}, not grades. Fix: make it whole numbers from 0 to {HIGHEST_GRADE}"
+            f"{raw.where}: column {name!r} is {values.dtype}, not grades. Fix: make it whole numbers from 0 to "
+            f"{HIGHEST_GRADE}"
         )
     found = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
     bad = found.is_null() | (found != found.floor()) | (found < 0) | (found > HIGHEST_GRADE)
@@ -214,8 +217,10 @@ def numbers(raw: Raw, name: str) -> pl.Series:
         return found
     if not _is_number(values):
         raise GradrankError(
-            f"{raw.where}: column {name!r} is {values.dtype}, not numbers; every column without a role is a feature. Fix: "
-            f"make it numbers, or set it aside (`ignore: [{name}]` for this data set in params.yaml, `--ignore {name}` on "
+            f"{raw.where}: column {name!r} is {values.dtype}, not numbers; every column without a role is a "
+            f"feature. Fix: "
+            f"make it numbers, or set it aside (`ignore: [{name}]` for this data set in params.yaml, `--ignore "
+            f"{name}` on "
             "the command line)"
         )
     found = values.cast(pl.Float64).fill_nan(None)
@@ -224,7 +229,9 @@ def numbers(raw: Raw, name: str) -> pl.Series:
 
 
 def floats(values: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Text as float64, null where missing, and which values are no numbers; true and false, if nothing else, are 1 and 0."""
+    """Text as float64, null where missing, and which values are no numbers; true and false, if nothing else, are 1
+    and 0.
+    """
     found = values.cast(pl.Float64, strict=False)
     doubtful = found.is_null() | ~found.is_finite()
     if not doubtful.any():

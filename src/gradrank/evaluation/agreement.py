@@ -21,9 +21,9 @@ def agreement(
 ) -> pl.DataFrame:
     """A row a query of `data`: `qid`, `kendall_tau`, `spearman_rho` of the scores of both files.
 
-    scores, against, data, columns: as in `evaluate_file`; documents that one of the two leaves out are left out of both. Null
-    where a query has fewer than two documents, or one of the two scores all alike. Raises GradrankError for malformed
-    scores, and for qrels to which a run adds documents of its own.
+    scores, against, data, columns: as in `evaluate_file`; documents that one of the two leaves out are left out of
+    both. Null where a query has fewer than two documents, or one of the two scores all alike. Raises GradrankError
+    for malformed scores, and for qrels to which a run adds documents of its own.
     """
     judged = read_judgements(data, columns=columns)
     judgements, ours, ranked = read_ranking(scores, judged, split)

@@ -40,7 +40,8 @@ def evaluate_file(
     """A row a query of `data`: `qid`, then one column a metric.
 
     data: a stored collection, a file in any form that training reads (columns: those of a table), TREC's qrels. scores:
-    as in `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and reason.
+    as in `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and
+    reason.
     """
     judgements, values, ranked = read_ranking(scores, read_judgements(data, columns=columns), split)
     table = _table(judgements, values, resolve(convention), metrics, ranked)
@@ -75,9 +76,9 @@ def evaluate_folds(
     """Write `folder`/per_query.parquet from the scores in `folder`/fold<k>/ of the stored collection `data`.
 
     Columns `convention`, `fold`, `split` (train, vali, test), `qid`, `query` (where ids are text), one a metric (null
-    where undefined); `seed` after the fold, where there are several. spec: `model`, `dataset`, `params` and `seed` in force; further_seeds: those
-    whose folds are `folder`/fold<k>/seed<s>/. Raises GradrankError where a fold's spec.json says that it was trained
-    with others or on other data, and for malformed scores.
+    where undefined); `seed` after the fold, where there are several. spec: `model`, `dataset`, `params` and `seed` in
+    force; further_seeds: those whose folds are `folder`/fold<k>/seed<s>/. Raises GradrankError where a fold's
+    spec.json says that it was trained with others or on other data, and for malformed scores.
     """
     method, data = Method(Path(folder)), Path(data)
     meta = describe(data)

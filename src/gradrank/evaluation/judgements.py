@@ -55,8 +55,8 @@ def read_judgements(
     """The judgements of a stored collection (parts in the order given; None: all), of a file in any form that training
     reads, or of TREC's qrels.
 
-    columns: of a table. Raises GradrankError for what is none of these, a part that is missing or damaged, or a query in
-    two pieces.
+    columns: of a table. Raises GradrankError for what is none of these, a part that is missing or damaged, or a query
+    in two pieces.
     """
     path = Path(path)
     if path.is_dir():
@@ -96,7 +96,8 @@ def _read_qrels(path: Path) -> Judgements:
         raise GradrankError(f"{shown} is not of the form `qid iteration docid grade`")
     if len(bad := table.filter(pl.col("label") > HIGHEST_GRADE)):
         raise GradrankError(
-            f"{path}, line {bad['number'][0]}: expected a grade, a whole number up to {HIGHEST_GRADE}, found {bad['label'][0]}"
+            f"{path}, line {bad['number'][0]}: expected a grade, a whole number up to {HIGHEST_GRADE}, found "
+            f"{bad['label'][0]}"
         )
     if len(twice := table.filter(~pl.struct("query", "docid").is_first_distinct())):
         raise GradrankError(f"{path}, line {twice['number'][0]}: {first_name(twice)} is judged twice")

@@ -43,8 +43,9 @@ KEYS = (
 class QueryValues:
     """Values on the test queries under one convention; nan where the convention drops a query.
 
-    folds, qids: (q,), ids as the data have them, whole numbers or text. values: (q,) float64 a metric. Rows are sorted by fold, then by place in the file.
-    by_seed: (S, q) a metric, where there are several seeds; `values` are then their means.
+    folds, qids: (q,), ids as the data have them, whole numbers or text. values: (q,) float64 a metric. Rows are
+    sorted by fold, then by place in the file. by_seed: (S, q) a metric, where there are several seeds; `values` are
+    then their means.
     """
 
     folds: np.ndarray
@@ -153,7 +154,9 @@ def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[
 
 
 def query_values(rows: "pl.DataFrame", metrics: Sequence[str]) -> QueryValues:
-    """The rows of one method under one convention (columns `fold`, `qid`, one a metric, may be `seed` and `query`) as arrays."""
+    """The rows of one method under one convention (columns `fold`, `qid`, one a metric, may be `seed` and `query`)
+    as arrays.
+    """
     rows = rows.sort("fold", maintain_order=True)
     ordered = [rows]
     if SEED in rows.columns:

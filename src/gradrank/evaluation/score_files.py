@@ -27,8 +27,8 @@ def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -
 
     The file is text with one score a line in the rows' order; a TREC run (`qid Q0 docid rank score tag`); or
     Parquet with a column `score`, and `split` (only the rows of `split` are taken) or `qid` and `docid`; false in a
-    column `ranked` leaves a document out. By document ids the order is free. Raises GradrankError for missing or surplus
-    rows, ids that occur twice or not at all, and what is not a finite number.
+    column `ranked` leaves a document out. By document ids the order is free. Raises GradrankError for missing or
+    surplus rows, ids that occur twice or not at all, and what is not a finite number.
     """
     judgements, scores, ranked = _read_ranking(Path(path), judgements, split)
     if not ranked.all():
@@ -97,7 +97,8 @@ def _read_parquet(path: Path, split: str) -> pl.DataFrame:
         )
     if "ranked" in table.columns and (table["ranked"].dtype != pl.Boolean or table["ranked"].null_count()):
         raise GradrankError(
-            f"{path}: column `ranked` is {table['ranked'].dtype} with {table['ranked'].null_count()} missing values; expected "
+            f"{path}: column `ranked` is {table['ranked'].dtype} with {table['ranked'].null_count()} missing "
+            f"values; expected "
             "true or false in each row"
         )
     table = table.with_columns(pl.col("score").cast(pl.Float64)).with_row_index("number", offset=1)
@@ -163,7 +164,8 @@ def _by_id(
     )
     if len(again):
         raise GradrankError(
-            f"{path}: {first_name(again)} is in the data twice, so that ids do not tell its scores apart. Fix: give one "
+            f"{path}: {first_name(again)} is in the data twice, so that ids do not tell its scores apart. Fix: give "
+            f"one "
             "score per line, in the data's order"
         )
     if len(unknown):

@@ -151,7 +151,8 @@ class BoostedTrees(Model):
 
 
 def _ends(tree: str) -> bool:
-    """Whether each inner node of a tree in LightGBM's text leads to later ones and to leaves, so that no row goes round.
+    """Whether each inner node of a tree in LightGBM's text leads to later ones and to leaves, so that no row goes
+    round.
 
     A later split has a higher number; a leaf is a negative number.
     """

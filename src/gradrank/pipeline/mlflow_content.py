@@ -175,7 +175,8 @@ def save_pyfunc(fold: Fold, out: Path) -> None:
 def _described(
     names: tuple[str, ...], requirements: tuple[str, ...], partial: Path
 ) -> tuple[str, int, dict[str, bytes]]:
-    """MLflow's description of a model of columns with these names (query ids, features), without files, its size, and what lies beside it; made in the folder `partial`.
+    """MLflow's description of a model of columns with these names (query ids, features), without files, its size, and
+    what lies beside it; made in the folder `partial`.
 
     MLflow looks up every requirement, which takes longer than all else that is done for a fold, and finds the same for
     all folds and most models; to write its YAML takes as long as the rest.

@@ -87,7 +87,7 @@ def _twice(root: yaml.Node | None) -> list[str]:
 
 def _misread(root: yaml.Node | None) -> list[str]:
     """Numbers that YAML 1.1 takes for others than they seem to be: 1:30 is 90, and 010 is 8."""
-    faults, waiting, seen = [], [root], set()
+    faults, waiting, seen = [], [root] if root else [], set()
     while waiting:
         node = waiting.pop()
         if id(node) in seen:
@@ -97,10 +97,11 @@ def _misread(root: yaml.Node | None) -> list[str]:
             waiting += [each for pair in node.value for each in pair]
         elif isinstance(node, yaml.SequenceNode):
             waiting += node.value
-        elif isinstance(node, yaml.ScalarNode) and node.tag.endswith((":int", ":float")):
-            if ":" in node.value or re.fullmatch(r"[-+]?0[0-9_]+", node.value):
-                line = node.start_mark.line + 1
-                faults.append((line, f"line {line}: YAML does not read {node.value} as it is written; write a plain number"))
+        elif node.tag.endswith((":int", ":float")) and re.search(r":|^[-+]?0[0-9_]+$", node.value):
+            line = node.start_mark.line + 1
+            faults.append(
+                (line, f"line {line}: YAML reads {node.value} as another number; write a plain one")
+            )
     return [text for _, text in sorted(faults)]
 
 
