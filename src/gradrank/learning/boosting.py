@@ -59,7 +59,7 @@ class BoostingParams(ModelParams):
     """Trees, their sampling and early stopping; LightGBM's own names for what is passed on to it."""
 
     learning_rate: float = param(0.05, RECIPE, gt=0)
-    num_leaves: int = param(15, RECIPE, ge=2)
+    num_leaves: int = param(15, RECIPE, ge=2, le=131_072)  # LightGBM's own bound
     min_data_in_leaf: int = param(50, RECIPE, ge=1)
     lambda_l2: float = param(0.0, "LightGBM's default", ge=0)
     feature_fraction: float = param(1.0, "LightGBM's default", gt=0, le=1)
@@ -143,7 +143,27 @@ class BoostedTrees(Model):
     @classmethod
     def load(cls, folder: Path) -> Self:
         paths = sorted(folder.glob("trees*.txt"), key=lambda path: int(path.stem.removeprefix("trees")))
-        return cls([path.read_text(encoding="utf-8") for path in paths])
+        texts = [path.read_text(encoding="utf-8") for path in paths]
+        for path, text in zip(paths, texts, strict=True):
+            if not all(map(_ends, text.split("\nTree=")[1:])):
+                raise GradrankError(f"{path}: a tree whose nodes do not lead to a leaf")
+        return cls(texts)
+
+
+def _ends(tree: str) -> bool:
+    """Whether each inner node of a tree in LightGBM's text leads to later ones and to leaves, so that no row goes
+    round.
+
+    A later split has a higher number; a leaf is a negative number.
+    """
+    lines = dict(line.partition("=")[::2] for line in tree.splitlines())
+    leaves = int(lines["num_leaves"])
+    children = [[int(each) for each in lines.get(side, "").split()] for side in ("left_child", "right_child")]
+    return all(
+        node < child < leaves - 1 or -leaves <= child < 0
+        for side in children
+        for node, child in enumerate(side)
+    )
 
 
 def settings_of(params: BoostingParams, seed: int) -> dict[str, Any]:

@@ -4,7 +4,8 @@
 - data: `source_sha256` of the text, and the SHA-256 of collection.json and pairs.json, which name their files;
 - code: a digest per stage;
 - methods: per method its registered `model`, its `params` that are not the defaults, a `digest` of all parameters, and
-  digests of the code that trains it (`train`), of its models, scores and histories (`results`) and of its `values` per query;
+  digests of the code that trains it (`train`), of its models, scores and histories (`results`) and of its values per
+  query (`values`);
 - versions, processors: the packages and the instruction sets that made the methods;
 - files: the SHA-256 of the summary, the values per query and the tables.
 
