@@ -1,11 +1,10 @@
-"""Gradient boosting with LightGBM under our rules: our validation criterion, one thread, equal bytes."""
+"""Gradient boosting with LightGBM under our rules: our validation criterion, one thread, equal bytes.
 
-import sys
+LightGBM is imported inside the functions: every command that lists the models imports this file.
+"""
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,21 +20,6 @@ from gradrank.learning.space import Choice, Dimension, LogUniform, Uniform
 OURS = {"rounds", "patience", "select_by"}  # the rest of BoostingParams is LightGBM's
 QUERY_LIMIT = 10_000  # documents; LightGBM's ranking objectives refuse a longer query
 RECIPE = "15 leaves, rate .05, 50 documents a leaf, early stop: .4478 / .4675 on MQ2007 with LightGBM 4.7"
-
-
-@cache
-def lightgbm() -> ModuleType:
-    """LightGBM, without packages that it imports where they are installed and that nothing here gives it.
-
-    They take five times as long as LightGBM itself. Where the program has imported one already, it finds it.
-    """
-    unused = dict.fromkeys({"pandas", "sklearn"} - sys.modules.keys())
-    sys.modules.update(unused)  # None: as if it were not installed
-    try:
-        return import_module("lightgbm")
-    finally:
-        for name in unused:
-            del sys.modules[name]
 
 
 TREES: Mapping[str, Dimension] = {
@@ -85,8 +69,10 @@ class BoostedTrees(Model):
     published = LIGHTGBM
 
     def __init__(self, texts: Sequence[str]) -> None:
+        import lightgbm
+
         self.texts = list(texts)
-        self.boosters = [lightgbm().Booster(model_str=text) for text in self.texts]
+        self.boosters = [lightgbm.Booster(model_str=text) for text in self.texts]
 
     @classmethod
     def uses_seed(cls, params: BoostingParams) -> bool:
@@ -181,8 +167,10 @@ def settings_of(params: BoostingParams, seed: int) -> dict[str, Any]:
 
 def booster_of(train: Collection, vali: Collection, target: np.ndarray, settings: dict[str, Any]):
     """LightGBM's booster of (n,) targets, before its first round; it follows the validation part, too."""
-    data = lightgbm().Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
-    booster = lightgbm().Booster(settings, data)
+    import lightgbm
+
+    data = lightgbm.Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
+    booster = lightgbm.Booster(settings, data)
     # Features alone: the criterion takes the grades and the queries from the collection.
     booster.add_valid(data.create_valid(vali.features, np.zeros(vali.rows), params=settings), "vali")
     return booster
