@@ -170,6 +170,24 @@ def test_nothing_saved_is_pickled(cls, tmp_path):
 
 
 @every_model
+def test_what_is_kept_is_the_best_that_validation_showed(cls):
+    told, vali = trained(cls).told, trained(cls).vali
+    if "select_by" in cls.Params.model_fields:
+        name = quick(cls).select_by
+        best = max(values[f"vali_{name}"] for _, values in told)
+        assert measure(name, score(fitted(cls), vali), vali.labels, vali.offsets) == best
+
+
+@every_model
+def test_a_query_s_scores_are_its_own(cls):
+    test = drawn(3, sizes=(12, 1, 7))
+    together = score(fitted(cls), test)
+    for a, b in zip(test.offsets[:-1], test.offsets[1:], strict=True):
+        alone = fitted(cls).score(test.features[a:b], np.array([0, b - a]))
+        np.testing.assert_allclose(alone, together[a:b], rtol=1e-6, atol=1e-9)
+
+
+@every_model
 def test_scores_follow_the_documents(cls):
     test = drawn(3, sizes=(12, 1, 7, 20))
     rng = np.random.default_rng(0)

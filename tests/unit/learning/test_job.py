@@ -1,7 +1,6 @@
 """A training job's folder: whole or absent, the same bytes for a seed, untouched by the test part."""
 
 import json
-import shutil
 import subprocess
 import sys
 
@@ -10,10 +9,8 @@ import polars as pl
 import pytest
 
 from gradrank.data.parse import parse
-from gradrank.data.stored import COLLECTION
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256, write_json
 from gradrank.learning.job import train
 from gradrank.learning.seeds import job_seed
 from gradrank.models.single_feature import SingleFeature
@@ -44,47 +41,6 @@ def test_folder_holds_scores_of_every_row_and_its_specification(data, tmp_path):
     assert 0 < timing["fit_seconds"] <= timing["seconds"] and timing["peak_memory_mb"] > 10
     assert 0 < timing["score_seconds"] < timing["seconds"] and timing["scored_documents"] == 40
     assert timing["model_bytes"] == sum(path.stat().st_size for path in (tmp_path / "fold2/model").iterdir())
-
-
-def test_same_seed_gives_the_same_bytes(data, tmp_path):
-    for name in ("a", "b"):
-        train("lambdamart", data, 1, {"rounds": 5}, 7, tmp_path / name)
-    for file in sorted((tmp_path / "a").rglob("*")):
-        if file.is_file() and file.name != "timing.json":
-            assert file.read_bytes() == (tmp_path / "b" / file.relative_to(tmp_path / "a")).read_bytes()
-
-
-def test_test_part_does_not_reach_training(data, tmp_path):
-    changed = shutil.copytree(data, tmp_path / "synthetic_net")
-    path = changed / "part5.parquet"  # fold 1 tests on part 5
-    frame = pl.read_parquet(path)
-    frame.with_columns(((pl.col("label") + 3) % 6).cast(pl.Int16)).write_parquet(path)
-    described = read_json(changed / COLLECTION)
-    described["parts"]["5"]["sha256"] = sha256(path)
-    write_json(changed / COLLECTION, described)
-    train("single_feature", data, 1, {}, 7, tmp_path / "a")
-    train("single_feature", changed, 1, {}, 7, tmp_path / "b")
-    a, b = (pl.read_parquet(tmp_path / run / "scores.parquet") for run in "ab")
-    assert a.equals(b)
-
-
-def test_test_part_is_read_after_the_fit(data, tmp_path, monkeypatch):
-    from gradrank.data.collection import Collection
-
-    steps, read, fit = [], Collection.read, SingleFeature.fit
-
-    def noted_read(path, parts, pairs=None):
-        steps.append(list(parts))
-        return read(path, parts, pairs)
-
-    def noted_fit(*arguments):
-        steps.append("fit")
-        return fit(*arguments)
-
-    monkeypatch.setattr(Collection, "read", staticmethod(noted_read))
-    monkeypatch.setattr(SingleFeature, "fit", noted_fit)
-    train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
-    assert steps == [[1, 2, 3], [4], "fit", [5]]
 
 
 def test_failure_leaves_no_finished_folder(data, tmp_path, monkeypatch):

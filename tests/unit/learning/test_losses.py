@@ -94,31 +94,6 @@ def test_long_queries_whose_pairs_are_added_up_by_their_odds(width, sigma):
     np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-11)
 
 
-def test_ranknet_gradient_by_finite_differences():
-    scores, labels, offsets = drawn(sizes=(5, 1, 20, 4))
-    for ties in (False, True):
-        _, gradient = ranknet(scores, labels, offsets, sigma=1.5, ties=ties)
-        for i, step in enumerate(np.eye(len(scores)) * 1e-5):
-            rise = ranknet(scores + step, labels, offsets, sigma=1.5, ties=ties)[0]
-            fall = ranknet(scores - step, labels, offsets, sigma=1.5, ties=ties)[0]
-            assert gradient[i] == pytest.approx((rise - fall) / 2e-5, abs=1e-8)
-
-
-def test_ranknet_gradient_by_autograd():
-    import torch
-
-    scores, labels, offsets = drawn(1)
-    leaf = torch.tensor(scores, requires_grad=True)
-    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    crucial = (query[:, None] == query) & (labels[:, None] > labels)
-    difference = leaf[:, None] - leaf
-    cost = torch.nn.functional.softplus(-difference)[torch.from_numpy(crucial)].sum()
-    cost.backward()
-    ours, gradient = ranknet(scores, labels, offsets)
-    assert ours == pytest.approx(cost.item(), rel=1e-12)
-    np.testing.assert_allclose(gradient, leaf.grad.numpy(), atol=1e-12)
-
-
 @settings(deadline=None)  # the first call compiles
 @given(judged())
 def test_swap_weights_are_the_change_of_ndcg(data):
@@ -166,17 +141,6 @@ def test_one_lambda_by_hand():
     _, gradient = lambdarank(np.array([2.0, 0.0]), np.array([0, 1], np.int32), np.array([0, 2]))
     expected = weight / (1.0 + math.exp(-2.0))
     np.testing.assert_allclose(gradient, [expected, -expected], rtol=1e-14)
-
-
-@pytest.mark.parametrize("loss", [ranknet, lambdarank])
-def test_lambdas_of_a_query_sum_to_zero_and_follow_the_documents(loss):
-    scores, labels, offsets = drawn(2)
-    cost, gradient = loss(scores, labels, offsets)
-    np.testing.assert_allclose(np.add.reduceat(gradient, offsets[:-1]), 0.0, atol=1e-12)
-    rows = np.concatenate([np.arange(a, b)[::-1] for a, b in pairwise(offsets)])
-    again, moved = loss(scores[rows], labels[rows], offsets)
-    assert again == pytest.approx(cost, rel=1e-12)
-    np.testing.assert_allclose(moved, gradient[rows], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("loss", [ranknet, lambdarank])

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from gradrank.data.collection import Collection
-from gradrank.learning.attention_net import load_net
 from gradrank.learning.encoder import CELLS
 from gradrank.learning.torch_net import rows_of, untrained
 from gradrank.models.dasalc import DASALC
@@ -75,17 +74,6 @@ def test_outputs_depend_on_the_list(cls):
     np.testing.assert_array_equal(after[5:], before[5:])
 
 
-@both
-def test_a_net_is_read_back_as_it_was(cls, tmp_path):
-    data = drawn()
-    net = scorer_of(cls, data).export()
-    net.save(tmp_path / "net.safetensors")
-    again = load_net(tmp_path / "net.safetensors")
-    np.testing.assert_array_equal(
-        again.scores(data.features, data.offsets), net.scores(data.features, data.offsets)
-    )
-
-
 def test_queries_are_scored_alike_however_many_are_taken_at_a_time(monkeypatch):
     data = drawn()
     net = scorer_of(AttentionLambdaLoss, data).export()
@@ -110,13 +98,3 @@ def test_batches_hold_each_query_once_similar_lengths_and_a_bounded_number_of_ce
     assert padded < 1.15 * sizes.sum()
     again = scorer.batches(np.random.default_rng(2), data.offsets, 50)
     assert [list(batch) for batch in again] != [list(batch) for batch in batches]
-
-
-def test_another_loss_and_another_scorer_are_a_parameter_each():
-    data, silent = drawn((12,) * 8), lambda step, **values: None
-    found = {}
-    for changes in ({}, {"loss": "ordinal"}, {"loss": "softmax", "scorer": "net"}, {"mu": 1.0}):
-        params = AttentionLambdaLoss.Params(epochs=2, **changes)
-        model = AttentionLambdaLoss.fit(data, data, params, 1, silent)
-        found[str(changes)] = tuple(model.score(data.features, data.offsets))
-    assert len(set(found.values())) == 4

@@ -14,15 +14,11 @@ from gradrank.learning import losses
 from gradrank.learning.by_name import find_loss, loss_names
 from gradrank.learning.model import models
 from gradrank.learning.neural import NeuralRanker
-from gradrank.learning.space import Choice, Integer, LogUniform, Uniform
+from made_rankings import silent
 
 MEMBERS = [cls for cls in models().values() if issubclass(cls, NeuralRanker)]
 every_member = pytest.mark.parametrize("cls", MEMBERS, ids=lambda cls: cls.name)
 NOT_THE_PAPER_S = {("lambdarank", "normalize")}  # chosen on validation, as its source says
-
-
-def silent(step, **values):
-    pass
 
 
 def drawn(seed, queries=12, documents=8):
@@ -59,21 +55,6 @@ def test_a_member_has_every_setting_of_its_loss_with_the_loss_s_default(cls):
 
 def test_every_loss_has_a_name_of_its_own_but_those_whose_papers_train_otherwise():
     assert set(loss_names()) - {own_loss(cls) for cls in MEMBERS} == {"frank", "smoothrank"}
-
-
-@every_member
-def test_a_space_names_parameters_and_values_that_they_take(cls):
-    assert {"learning_rate", "weight_decay"} <= cls.space.keys()
-    for name, dimension in cls.space.items():
-        assert dimension.source
-        if isinstance(dimension, Choice):
-            ends = dimension.values
-        else:
-            assert isinstance(dimension, LogUniform | Uniform | Integer) and dimension.low < dimension.high
-            assert dimension.low > 0 or not isinstance(dimension, LogUniform)
-            ends = (dimension.low, dimension.high)
-        for value in ends:
-            assert getattr(cls.Params(**{name: value}), name) == value
 
 
 @pytest.mark.parametrize("loss", loss_names())
@@ -113,11 +94,6 @@ def test_several_outputs_are_questions_whose_answers_add_up(tmp_path):
     np.testing.assert_array_equal(
         again.score(data.features, data.offsets), model.score(data.features, data.offsets)
     )
-
-
-def test_a_linear_scorer_is_linear():
-    net = fitted("listmle", scorer="linear").net
-    assert [weights.shape for weights in net.weights] == [(5, 1)]
 
 
 def test_a_new_loss_is_one_file(tmp_path, monkeypatch):

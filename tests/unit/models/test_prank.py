@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
 from gradrank.learning.best_of import Candidate
-from gradrank.learning.model import get_model
 from gradrank.learning.perceptron import form_scores, prank_epoch
 from gradrank.learning.selection import measure
 from gradrank.models.prank import PRank, PRankKernel, PRankQuadratic, feature_unit, until_unchanged
@@ -182,36 +180,6 @@ def test_products_of_features_are_learned_by_the_quadratic_machines_alone():
     assert reached[PRank] + 0.2 < min(reached[PRankQuadratic], reached[PRankKernel])
 
 
-@every_machine
-def test_the_best_epoch_is_kept_of_all_while_the_training_error_changes(cls):
-    train, vali = collection(4, 30, 20), collection(5, 30, 20)
-    model, history = fit(cls, train, vali, patience=2, select_by="ndcg@5")
-    values, errors = [row["vali_ndcg@5"] for row in history], [row["train_loss"] for row in history]
-    assert measure("ndcg@5", model.score(vali.features, vali.offsets), vali.labels, vali.offsets) == max(
-        values
-    )
-    assert len(values) == 100 and len(values) - np.argmax(values) > 2
-    assert not any(a == b == c for a, b, c in zip(errors, errors[1:], errors[2:], strict=False))
-    assert set(history[0]) == {"train_loss", "vali_map", "vali_ndcg@5", "vali_ndcg@10"}
-
-
-@every_machine
-@pytest.mark.parametrize("patience", [1, 4])
-def test_training_ends_when_the_training_error_stays(cls, patience):
-    """Grades that a linear form separates are learnt without an error, which then stays none."""
-    rng = np.random.default_rng(2)
-    x = rng.uniform(-1, 1, (400, 3)).astype(np.float32)
-    value = x @ [2.0, -1.0, 0.5]
-    x, value = x[np.abs(value) > 0.3], value[np.abs(value) > 0.3]
-    count = len(x) // 20 * 20
-    data = Collection(
-        x[:count], (value[:count] > 0).astype(np.int32), np.arange(0, count + 1, 20), np.arange(count // 20)
-    )
-    errors = [row["train_loss"] for row in fit(cls, data, data, patience=patience)[1]]
-    assert errors[-1] == 0.0 and len(errors) < 100
-    assert errors[-patience - 1 :] == [0.0] * (patience + 1) and errors[-patience - 2] > 0
-
-
 def test_an_error_that_stays_ends_training_whatever_it_is():
     losses = [0.5, 0.4, 0.4, 0.3, 0.3, 0.3, 0.3, 0.2]
     kept = [epoch.kept for epoch in until_unchanged((Candidate(i, loss) for i, loss in enumerate(losses)), 2)]
@@ -235,26 +203,3 @@ def test_scaling_a_feature_changes_nothing_and_a_constant_one_is_left_out():
     np.testing.assert_array_equal(
         again.score(scaled[1].features, vali.offsets), plain.score(vali.features, vali.offsets)
     )
-
-
-@every_machine
-def test_a_query_of_12000_documents_and_31_grades(cls, tmp_path):
-    data = collection(8, 1, 12_000, levels=31)
-    assert data.labels.max() == 30
-    model, history = fit(cls, data, data, epochs=2)
-    assert len(history) == 2
-    model.save(tmp_path)
-    scores = model.score(data.features, data.offsets)
-    assert scores.tobytes() == cls.load(tmp_path).score(data.features, data.offsets).tobytes()
-
-
-@every_machine
-def test_one_grade_alone_is_refused(cls):
-    data = collection(9, 5, 10)
-    same = Collection(data.features, np.full_like(data.labels, 2), data.offsets, data.qids)
-    with pytest.raises(GradrankError, match=f"{cls.name}: no query .* two different grades"):
-        fit(cls, same, data)
-
-
-def test_the_three_are_registered():
-    assert [get_model(name) for name in ("prank", "prank_quadratic", "prank_kernel")] == MACHINES

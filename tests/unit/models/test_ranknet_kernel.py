@@ -1,7 +1,5 @@
 """Kernel RankNet: kernels against scikit-learn, exact solutions, the linear kernel as linear RankNet."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -123,16 +121,6 @@ def test_polynomial_kernel_of_degree_one_is_linear_ranknet():
         np.testing.assert_allclose(ours - ours.mean(), theirs - theirs.mean(), atol=1e-3)
 
 
-def test_more_landmarks_never_fit_worse():
-    data, l2 = toy(queries=10), 0.01
-    reached = []
-    for count in (2, 5, 20, 50, data.rows):
-        steps = regularised_path(data.features, RBF, data.features[:count], problem_of(data), (l2,), 1e-12)
-        used, a, loss = next(steps)
-        reached.append(loss + l2 / 2.0 * a @ RBF.matrix(used, used).astype(np.float64) @ a)
-    assert all(more < less for less, more in pairwise(reached))
-
-
 def test_spanned_rows_are_no_landmarks():
     rows = toy().features[:12]
     kept, root = independent(RBF, np.r_[rows, rows[:5]])
@@ -140,41 +128,6 @@ def test_spanned_rows_are_no_landmarks():
     np.testing.assert_allclose(root @ root.T, RBF.matrix(kept, kept), atol=1e-6)
     plane, _ = independent(Kernel("polynomial", 1.0, 1), rows)
     assert len(plane) == 5  # a constant and four features
-
-
-def test_fit_keeps_the_best_of_the_grid_and_saves_it(tmp_path):
-    train, vali = toy(1, queries=20), toy(2, queries=10)
-    seen = []
-    params = RankNetKernelParams(gamma=(0.01, 0.3), l2=(0.1, 0.001), landmarks=40)
-    model = RankNetKernel.fit(train, vali, params, 3, lambda step, **values: seen.append((step, values)))
-    assert [step for step, _ in seen] == [1, 2, 3, 4]
-    best = max(range(4), key=lambda i: seen[i][1]["vali_map"])
-    assert model.kernel.gamma == (0.01, 0.3)[best // 2]
-    assert len(model.landmarks) <= 40
-    model.save(tmp_path)
-    loaded = RankNetKernel.load(tmp_path)
-    np.testing.assert_array_equal(
-        loaded.score(vali.features, vali.offsets), model.score(vali.features, vali.offsets)
-    )
-
-
-def test_nonlinear_order_is_learned_that_a_linear_scorer_misses():
-    """Grades by distance from a point: no direction orders them."""
-    rng = np.random.default_rng(0)
-    features = rng.uniform(-1, 1, (600, 2)).astype(np.float32)
-    labels = (np.hypot(*features.T) < 0.5).astype(np.int32)
-    data = Collection(features, labels, np.arange(0, 601, 20), np.arange(30))
-    params = RankNetKernelParams(gamma=(1.0,), landmarks=100)
-    model = RankNetKernel.fit(data, data, params, 0, lambda step, **values: None)
-    scores = model.score(features, data.offsets)
-    right = np.mean(scores[data.pairs.better] > scores[data.pairs.worse])
-    assert right > 0.99
-
-
-@pytest.mark.parametrize("values", [{"gamma": []}, {"gamma": [0.0]}, {"l2": [-1.0]}, {"kernel": "sigmoid"}])
-def test_impossible_parameters_are_refused(values):
-    with pytest.raises(ValueError, match=next(iter(values))):
-        RankNetKernelParams(**values)
 
 
 def test_a_kernel_that_overflows_is_an_error_that_says_what_to_lower():

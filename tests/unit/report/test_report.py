@@ -14,13 +14,11 @@ from gradrank.files import write_json
 from gradrank.learning.model import get_model
 from gradrank.report.contents import Fold
 from gradrank.report.document import report as render
-from gradrank.report.document import write_test_queries
 from gradrank.report.plots.svg import Scale, padded, thin
 from gradrank.report.tables.numbers import number, seconds
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import read_tables
 from gradrank.report.tables.verdicts import MARKS
-from gradrank.results import Results
 from made_results import CONVENTIONS, METRICS, make_results
 from rendered import Document, rendered
 
@@ -272,6 +270,21 @@ def test_own_data_are_called_what_params_say(root):
     assert '<h1 id="data-mine-title">My &amp; own</h1>' in rendered(root)
 
 
+def test_a_report_of_some_data_sets_or_studies_shows_nothing_else(root):
+    for study in ("mine", "theirs"):
+        about = {"name": study, "title": study, "publication": "", "models": [], "sections": []}
+        write_json(root / f"results/studies/{study}/page.json", about)
+    for only, shown in (
+        ((["mq2007"], []), {"data-mq2007"}),
+        (([], ["mine"]), {"study-mine"}),
+        (None, {"data-mq2007", "data-synthetic_net", "study-mine", "study-theirs"}),
+    ):
+        said = render(root / "results", root / "report.html", "letor4", only=only)
+        ids = {attributes.get("id") for _, attributes in Document((root / "report.html").read_text()).tags}
+        assert {each for each in ids if re.fullmatch("(data|study)-[a-z0-9_]+", each or "")} == shown
+        assert ("synthetic_net: " in said) == (only is None) and str(root / "report.html") in said
+
+
 def test_unfinished_folders_are_listed(root):
     (root / "results" / "mslr" / "ranksvm" / "fold1").mkdir(parents=True)
     assert "No summary yet: mslr." in rendered(root)
@@ -303,8 +316,6 @@ def test_a_study_alone_is_a_report(tmp_path):
     write_json(tmp_path / "results/studies/mine/page.json", about)
     render(tmp_path / "results", tmp_path / "report.html")
     assert 'id="study-mine"' in (tmp_path / "report.html").read_text()
-    write_test_queries(Results(tmp_path / "results"), tmp_path / "queries.parquet")
-    assert pl.read_parquet(tmp_path / "queries.parquet").is_empty()
 
 
 def test_damaged_file_is_named(root):
