@@ -13,8 +13,6 @@ from gradrank.studies.contest.claims import (
     NOT_SEPARATED,
     compare,
     compare_all,
-    in_words,
-    listed,
     usual_chance,
 )
 
@@ -88,14 +86,6 @@ def test_two_equal_methods_are_not_separated(tuner, seed):
     assert np.mean(contests) >= 0.95
 
 
-def test_a_method_that_is_better_is_called_so():
-    rng = np.random.default_rng(6)
-    easy = queries(rng)
-    pair = compare_all({"low": simulated(rng, easy, 0.3), "high": simulated(rng, easy, 0.5)})[0]
-    assert (pair.first, pair.second, pair.verdict) == ("high", "low", "better")
-    assert pair.low < 0.2 < pair.high
-
-
 def test_probability_is_the_share_of_single_runs():
     """Two methods .01 apart: over new queries, tuners and seeds A wins as often as P(A > B) of one contest says."""
     rng = np.random.default_rng(7)
@@ -119,20 +109,6 @@ def test_methods_without_any_variance_between_them():
     assert (same.difference, same.p, same.probability) == (0, 1, 0.5)
     above = compare("a", Runs(values, FOLD_OF), "b", Runs(values + 0.125, FOLD_OF), none)
     assert above.first == "b" and above.probability > 0.99
-
-
-def test_claims_in_words():
-    rng = np.random.default_rng(9)
-    easy = queries(rng)
-    methods = {
-        name: simulated(rng, easy, mean) for name, mean in {"best": 0.6, "near": 0.595, "far": 0.3}.items()
-    }
-    said = in_words(compare_all(methods), "NDCG@10", naive=[("best", "near"), ("best", "far")])
-    assert said[0].startswith("NDCG@10: 2 of 3 pairs are separated")
-    assert "best is better than far." in said and "near is better than far." in said
-    assert "Not separated from best, which has the highest mean: near." in said
-    assert said[-1].endswith("separate 2 of 3 pairs; of these are not separated here: best and near.")
-    assert [listed(list("abc")[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
 
 
 def test_expected_best_is_that_of_every_sample():

@@ -16,7 +16,6 @@ from gradrank.files import read_json, write_json
 from gradrank.studies.arsm.claims import CONTRADICTED, HOLDS, OPEN
 from gradrank.studies.arsm.experiments import METRICS
 from gradrank.studies.arsm.variance import GRADES, LEVELS
-from gradrank.studies.kit.writing import study as write_study
 from made_collection import store
 from made_study import PARTS, QUERIES, make_study, written
 
@@ -144,15 +143,6 @@ def test_ablation_over_levels_has_every_value_in_order(made):
     )
 
 
-def test_ablation_over_the_loss(made):
-    _, sections, tables = made
-    assert [row["value"] for row in tables["loss_mq2007"].rows] == ["ap", "ndcg@10", "p@10"]
-    assert len(tables["loss_mq2007_tests"].rows) == 2 * 3
-    assert "none of 6 differences" in sections["loss"].paragraphs[1]
-    figure = next(item for item in sections["loss"].content if hasattr(item, "svg"))
-    assert ">p@10</text>" in figure.svg and "MAP from" in figure.alt
-
-
 def test_the_paper_s_update_and_its_recipe_beside_ours(made):
     _, sections, tables = made
     rows = {(row["dataset"], row["recipe"], row["metric"]): row for row in tables["update"].rows}
@@ -263,14 +253,3 @@ def test_variance_table(made):
         for name in ("reinforce", "baseline", "ar"):
             assert row[f"equal_{name}"] == pytest.approx(one[name] / row["losses"])
     assert np.bincount(GRADES).tolist() == [14, 4, 2]
-
-
-def test_written_twice_it_is_the_same(made):
-    inputs, _, tables = made
-    first = {name: (inputs.folder / name).read_bytes() for name in ("page.md", "numbers.json", "page.json")}
-    write_study("arsm", inputs)
-    assert {name: (inputs.folder / name).read_bytes() for name in first} == first
-    numbers = json.loads(first["numbers.json"])
-    assert set(numbers) == set(tables)
-    assert numbers["paper_mq2007"][0]["published"] == 0.4045
-    assert b"| RankSVM | NDCG@1 | 0.4045 |" in first["page.md"]

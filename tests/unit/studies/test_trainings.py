@@ -54,11 +54,6 @@ def test_a_job_finds_the_values_of_a_fit_with_its_seed(data):
     assert fold["kept"] == kept_step(history, "ndcg@15") and fold["documents"] == parts["train"].rows
 
 
-def test_seeds_differ_and_are_repeated_exactly(data):
-    first, again, other = (train_again(TOLD | {"seed": seed}, data, 7)["folds"] for seed in (2, 2, 3))
-    assert first == again != other
-
-
 def test_fewer_queries_are_drawn_anew_for_a_seed_and_alike_for_every_method(data):
     found = {
         (model, seed): train_again(
