@@ -14,7 +14,6 @@ import gradrank  # noqa: F401  # before numpy: it sets the instruction set
 
 # isort: split
 import numpy as np
-import polars as pl
 import pytest
 from pydantic import ValidationError
 
@@ -234,32 +233,6 @@ def test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monk
     params = quick(cls).model_dump(mode="json")
     train(cls.name, data, 1, params, 1, tmp_path / "fold1", own, tmp_path / "results")
     assert (tmp_path / "fold1/spec.json").is_file()
-
-
-READERS = {
-    "open": lambda path: path.open("rb").read(),
-    "numpy": lambda path: np.fromfile(path, np.uint8),
-    "read_parquet": pl.read_parquet,
-    "scan_parquet": lambda path: pl.scan_parquet(path).collect(),
-    "pyarrow": lambda path: pytest.importorskip("pyarrow.parquet").read_table(path),
-}
-
-
-@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
-def test_that_test_fails_for_a_model_that_does(read, project, tmp_path, monkeypatch):
-    cls = models()["single_feature"]
-    fit = cls.fit
-
-    def peeking(*arguments):
-        for path in Path("data/parquet").glob("*/part*.parquet"):
-            read(path)
-        return fit(*arguments)
-
-    monkeypatch.setattr(cls, "fit", peeking)
-    with pytest.raises(
-        GradrankError, match=r"single_feature: it opens data/parquet/.*which this fold tests on"
-    ):
-        test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monkeypatch)
 
 
 @every_model

@@ -3,8 +3,8 @@
 - params: what params.yaml said, resolved: `seed`, `seeds`, `pairs`, `evaluation` and `dataset` (its settings);
 - data: `source_sha256` of the text, and the SHA-256 of collection.json and pairs.json, which name their files;
 - code: a digest per stage;
-- methods: per method its registered `model`, its `params` that are not the defaults, a `digest` of all parameters, and
-  digests of the code that trains it (`train`), of the code that measures it (`evaluate`) and of its `results`;
+- methods: per method its registered `model`, its `params` that are not the defaults, if it has any, a `digest` of all
+  parameters, and digests of the code that trains it (`train`) and of its `results`;
 - versions, processors: the packages and the instruction sets that made the methods;
 - files: the SHA-256 of the summary, the values per query and the tables.
 
@@ -43,7 +43,7 @@ def write_record(own: DataSet, settings: Mapping[str, Any], data: Path) -> None:
     """
     stamps = [method_stamps(own.method(name)) for name in settings["models"]]
     entries = {
-        name: variant | method_digests(own.method(name), settings, variant)
+        name: brief(variant) | method_digests(own.method(name), settings, variant)
         for name, variant in settings["models"].items()
     }
     values = {
@@ -55,6 +55,11 @@ def write_record(own: DataSet, settings: Mapping[str, Any], data: Path) -> None:
     }
     files = [own.summary_path, own.summary_page_path, own.queries_path, *own.tables_path.glob("[!.]*")]
     write_stamp(own.provenance_path, values, files)
+
+
+def brief(variant: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a variant's settings as a record has them: without `params` if all are defaults."""
+    return {key: value for key, value in variant.items() if value != {}}
 
 
 def data_record(dataset: str, data: Path) -> dict[str, str]:
@@ -73,7 +78,7 @@ def method_stamps(method: Method) -> list[dict[str, Any]]:
 
 
 def method_digests(method: Method, settings: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, str]:
-    """Return digests of the code that trained a method (`train`) and measured it (`evaluate`), and of its `results`.
+    """Return digests of the code that trained a method (`train`) and of its `results`.
 
     Raises GradrankError where a fold was trained with other parameters, another seed, other code or another instruction
     set than the others and `settings` name.
@@ -99,8 +104,7 @@ def method_digests(method: Method, settings: Mapping[str, Any], variant: Mapping
                 f"{fold.spec_path}: {reason}. Fix: delete {fold.folder} and run the same command again, or set "
                 "GRADRANK_CPU=native to keep results that no other processor can reproduce"
             )
-    evaluation = read_stamp(method.evaluation_path)
-    return {"train": specs[0]["code"], "evaluate": evaluation["code"], "results": results_digest(method)}
+    return {"train": specs[0]["code"], "results": results_digest(method)}
 
 
 def results_digest(method: Method) -> str:

@@ -11,9 +11,6 @@ from scipy.optimize import approx_fprime
 from gradrank.data.pairs import Pairs, PairSource, crucial_pairs
 from gradrank.errors import GradrankError
 from gradrank.learning.losses.ranknet import pair_cost, ranknet, ranknet_curvature
-from gradrank.learning.ranksvm.dual import solve_dual
-from gradrank.learning.ranksvm.objective import listed
-from gradrank.learning.ranksvm.primal import solve_primal
 from gradrank.learning.training_part import with_grades_to_order, with_pairs_to_order
 from gradrank.models.frank import FRank
 from gradrank.models.listnet import ListNet
@@ -174,22 +171,6 @@ def test_a_weight_is_as_many_pairs():
     for model in (RankNetLinear, RankSVM, RankSVML2Dual, RankNet2005TwoLayer):
         ours, theirs = (scored(model, with_pairs(train, each), **FAST[model]) for each in (whole, again))
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("weighting", ["pair", "query"])
-def test_primal_and_dual_agree_on_soft_pairs(weighting):
-    train = drawn()
-    features, pairs = train.features.astype(np.float64), listed(soft(train), weighting, train.queries)
-    primal = solve_primal(features, pairs, 2.0, np.zeros(4))
-    start, rng = np.zeros(len(pairs.tau)), np.random.default_rng(0)
-    dual, _ = solve_dual(features, pairs.better, pairs.worse, 2.0 * pairs.tau, "l2", start, 1e-12, rng)
-    np.testing.assert_allclose(primal, dual, atol=1e-5)
-
-    def objective(w):
-        hinge = np.maximum(1.0 - (features[pairs.better] - features[pairs.worse]) @ w, 0.0)
-        return 0.5 * w @ w + 2.0 * pairs.tau @ hinge**2
-
-    np.testing.assert_allclose(approx_fprime(primal, objective, 1e-7), 0.0, atol=1e-3)
 
 
 def test_queries_without_a_pair_are_left_out_and_the_others_counted_anew():

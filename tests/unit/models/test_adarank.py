@@ -58,22 +58,6 @@ def test_the_first_feature_is_the_best_of_all(seed, name):
     assert not any(np.array_equal(each, values[chosen]) for each in values[:chosen])
 
 
-@small
-@given(seeds, measures, st.sampled_from([0.5, 2.0]))
-def test_the_bound_on_training_error_holds_each_round(seed, name, noise):
-    """Xu & Li 2007, Theorem 1: mean E >= 1 - prod_t exp(-delta_min_t) sqrt(1 - phi_t^2), with
-    phi_t = sum P_t E(h_t) and delta_t(q) = E(f_t, q) - E(f_{t-1}, q) - alpha_t E(h_t, q); E(f_0) = 0."""
-    data = collection(seed, noise=noise)
-    product, before = 1.0, np.zeros(data.queries)
-    for kept in boost(data, name, rounds=60):
-        delta = kept.ensemble - before - kept.term.weight * kept.weak
-        phi = min((kept.weights * kept.weak).sum(), 1 - 1e-6)  # as alpha is kept finite
-        product *= np.exp(-delta.min()) * np.sqrt(1 - phi**2)
-        assert np.exp(-kept.ensemble).mean() <= product + 1e-12
-        assert kept.ensemble.mean() >= 1 - product - 1e-12
-        before = kept.ensemble
-
-
 def test_one_strong_feature_is_not_chosen_for_ever():
     """By the paper's rule alone the strongest feature here stays the strongest, and P as it is."""
     data = collection(8, queries=60, documents=20, noise=1.5)

@@ -5,7 +5,7 @@ import pytest
 
 from gradrank.data.collection import Collection
 from gradrank.learning.encoder import CELLS
-from gradrank.learning.torch_net import rows_of, untrained
+from gradrank.learning.torch_net import untrained
 from gradrank.models.dasalc import DASALC
 from gradrank.models.lambdaloss import AttentionLambdaLoss
 
@@ -32,13 +32,6 @@ def scorer_of(cls, data, **changes):
     return scorer
 
 
-def evaluated(scorer, rows, offsets):
-    scorer.layers.eval()
-    outputs = scorer.outputs(rows, offsets).detach().numpy()
-    scorer.layers.train()
-    return outputs
-
-
 @both
 @pytest.mark.parametrize(
     "changes", [{}, {"blocks": 3, "heads": 4, "width": 32}, {"inputs": "log1p", "heads": 1}]
@@ -46,32 +39,11 @@ def evaluated(scorer, rows, offsets):
 def test_exported_arrays_agree_with_torch(cls, changes):
     data = drawn()
     scorer = scorer_of(cls, data, **changes)
-    expected = evaluated(scorer, np.arange(data.rows), data.offsets)[:, 0]
+    scorer.layers.eval()
+    expected = scorer.outputs(np.arange(data.rows), data.offsets).detach().numpy()[:, 0]
     np.testing.assert_allclose(
         scorer.export().scores(data.features, data.offsets), expected, rtol=1e-4, atol=1e-5
     )
-
-
-@both
-def test_padding_does_not_reach_the_outputs(cls):
-    """A query's outputs are those that it has by itself, whatever its batch."""
-    data = drawn()
-    scorer = scorer_of(cls, data)
-    together = evaluated(scorer, np.arange(data.rows), data.offsets)
-    for query in range(data.queries):
-        rows, offsets = rows_of(np.array([query]), data.offsets)
-        np.testing.assert_allclose(evaluated(scorer, rows, offsets), together[rows], rtol=1e-4, atol=1e-6)
-
-
-@both
-def test_outputs_depend_on_the_list(cls):
-    data = drawn((5, 5))
-    net = scorer_of(cls, data).export()
-    before = net.scores(data.features, data.offsets)
-    data.features[0] += 1.0
-    after = net.scores(data.features, data.offsets)
-    assert (after[1:5] != before[1:5]).all()
-    np.testing.assert_array_equal(after[5:], before[5:])
 
 
 def test_queries_are_scored_alike_however_many_are_taken_at_a_time(monkeypatch):

@@ -43,13 +43,6 @@ def test_two_weights_reach_the_best_direction_of_an_enumeration(seed):
     assert reached >= best - 0.003
 
 
-def test_a_feature_that_ranks_backwards_gets_a_negative_weight():
-    data = collection(5, features=3, noise=1.0)
-    data.features[:, 1] *= -1
-    weights = {t.feature: t.weight for t in CoordinateAscent.fit(data, data, PARAMS, 0, silent).terms}
-    assert weights[1] < 0 < min(weights[0], weights[2])
-
-
 def test_the_units_of_a_feature_do_not_matter():
     """Rescaling a feature by a power of two rescales its weight by the inverse, to the last bit."""
     data, vali = collection(6), collection(7)

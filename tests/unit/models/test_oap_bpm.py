@@ -59,16 +59,6 @@ def fit(train, vali, seed=0, **params):
     return model, history
 
 
-def test_the_model_is_the_mean_of_the_members():
-    train, vali = collection(1), collection(2)
-    model, _ = fit(train, vali, members=5, tau=(0.5,), epochs=1, seed=3)  # a number alone: no choice
-    shuffle, unit = np.random.default_rng(3), feature_unit(train.features)
-    coins = shuffle.spawn(1)[0].random((train.rows, 5)) < 0.5
-    rows = shuffle.permutation(train.rows)
-    members = [linear_prank(train.features, unit, train.labels, rows[coins[:, m]], 4)[0] for m in range(5)]
-    np.testing.assert_allclose(model.weights[0, 1:], np.mean(members, axis=0), rtol=1e-12)
-
-
 def test_a_committee_that_sees_everything_is_prank():
     train, vali = collection(2), collection(3)
     model, history = fit(train, vali, members=3, tau=(1.0,), epochs=30, patience=30, seed=5)

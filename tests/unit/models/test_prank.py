@@ -9,7 +9,6 @@ from hypothesis.extra.numpy import arrays
 from gradrank.data.collection import Collection
 from gradrank.learning.best_of import Candidate
 from gradrank.learning.perceptron import form_scores, prank_epoch
-from gradrank.learning.selection import measure
 from gradrank.models.prank import PRank, PRankKernel, PRankQuadratic, feature_unit, until_unchanged
 
 MACHINES = [PRank, PRankQuadratic, PRankKernel]
@@ -43,21 +42,7 @@ def by_definition(gram, grades, levels, rows):
     return gram @ alpha, b, errors
 
 
-def phi(cls, x, coef0):
-    """The explicit features of a machine, written out product by product."""
-    n, d = x.shape
-    pairs = [(i, j) for i in range(d) for j in range(i, d)]
-    products = np.array([x[:, i] * x[:, j] for i, j in pairs]).T
-    if cls is PRank:
-        return x
-    if cls is PRankQuadratic:
-        return np.hstack([x, products])
-    root = np.array([1.0 if i == j else np.sqrt(2.0) for i, j in pairs])
-    return np.hstack([np.full((n, 1), coef0), np.sqrt(2.0 * coef0) * x, products * root])
-
-
 whole = st.integers(-4, 4)
-real = st.floats(-1e3, 1e3, width=32)
 
 
 @st.composite
@@ -68,22 +53,6 @@ def streams(draw, elements):
     grades = draw(arrays(np.int32, n, elements=st.integers(0, levels - 1)))
     rows = draw(arrays(np.int64, draw(st.integers(1, 40)), elements=st.integers(0, n - 1)))
     return x, grades, levels, rows
-
-
-@every_machine
-@settings(max_examples=60, deadline=None)
-@given(streams(real))
-def test_thresholds_stay_ordered_after_every_document(cls, stream):
-    """Crammer & Singer 2002, Lemma 1."""
-    x, grades, levels, rows = stream
-    squared_scale = cls.squared_scale(x.shape[1], cls.Params())
-    weights, thresholds = np.zeros_like(squared_scale), np.zeros(levels - 1)
-    for row in rows:
-        before = thresholds.copy()
-        one = np.array([row])
-        errors = prank_epoch(x, np.ones(x.shape[1]), grades, one, squared_scale, weights, thresholds)
-        assert (np.diff(thresholds) >= 0).all()
-        assert np.abs(thresholds - before).sum() >= errors and np.abs(thresholds - before).max() <= 1
 
 
 @every_machine
@@ -104,45 +73,6 @@ def test_each_machine_is_the_dual_perceptron_with_its_kernel(cls, stream):
     np.testing.assert_array_equal(form_scores(x, np.ones(x.shape[1]), weights), scores)
     np.testing.assert_array_equal(thresholds, b)
     assert found == errors
-
-
-@every_machine
-@pytest.mark.parametrize("coef0", [0.0, 1.0, 2.5])
-def test_each_machine_is_linear_prank_on_its_explicit_features(cls, coef0):
-    """The kernel machine is the quadratic one up to the scaling of the features that the kernel implies."""
-    rng = np.random.default_rng(1)
-    x, grades = rng.uniform(-1, 1, (300, 4)), rng.integers(0, 4, 300)
-    explicit = phi(cls, x, coef0)
-    weights, b, errors = run(cls, x, grades, 4, coef0=coef0 if cls is PRankKernel else None)
-    linear, linear_b, linear_errors = run(PRank, explicit, grades, 4)
-    np.testing.assert_allclose(
-        form_scores(x, np.ones(4), weights),
-        form_scores(explicit, np.ones(explicit.shape[1]), linear),
-        rtol=1e-9,
-        atol=1e-9,
-    )
-    np.testing.assert_array_equal(b, linear_b)
-    assert errors == linear_errors > 0
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 8), st.sampled_from([0.02, 0.1]))
-def test_the_mistake_bound_holds(seed, levels, gap):
-    """Crammer & Singer 2002, Theorem 2: sum |predicted - true rank| <= (k - 1)(R^2 + 1)/gamma^2.
-
-    Some (v, c) of norm 1 ranks the stream with margin gamma = min |v.x - c_r|, and R = max |x|.
-    """
-    rng = np.random.default_rng(seed)
-    v, c = rng.normal(size=5), np.sort(rng.normal(size=levels - 1))
-    norm = np.sqrt(v @ v + c @ c)
-    v, c = v / norm, c / norm
-    x = rng.normal(size=(400, 5))
-    margin = np.abs((x @ v)[:, None] - c).min(axis=1)
-    x, gamma = x[margin >= gap], gap
-    grades = (x @ v >= c[:, None]).sum(axis=0)
-    bound = (levels - 1) * ((x**2).sum(axis=1).max() + 1) / gamma**2
-    *_, errors = run(PRank, x, grades, levels, np.tile(np.arange(len(x)), 30))
-    assert (errors > 0) == (len(np.unique(grades)) > 1) and errors <= bound
 
 
 def test_the_output_of_an_independent_implementation():
@@ -169,15 +99,6 @@ def fit(cls, train, vali, seed=0, **params):
     history: list[dict[str, float]] = []
     model = cls.fit(train, vali, cls.Params(**params), seed, lambda step, **values: history.append(values))
     return model, history
-
-
-def test_products_of_features_are_learned_by_the_quadratic_machines_alone():
-    train, vali, test = (collection(seed, 40, 25) for seed in (1, 2, 3))
-    reached = {}
-    for cls in MACHINES:
-        model, _ = fit(cls, train, vali)
-        reached[cls] = measure("ndcg@10", model.score(test.features, test.offsets), test.labels, test.offsets)
-    assert reached[PRank] + 0.2 < min(reached[PRankQuadratic], reached[PRankKernel])
 
 
 def test_an_error_that_stays_ends_training_whatever_it_is():

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from gradrank.data.collection import Collection
 from gradrank.data.pairs import crucial_pairs
-from gradrank.learning.pair_potentials import pair_weighting, potentials
 from gradrank.models.rankboost import RankBoost, RankBoostParams, boost, stump_thresholds
 from made_rankings import silent
 
@@ -38,19 +37,6 @@ def first_weights(data: Collection, kind: str) -> tuple[np.ndarray, np.ndarray, 
         ideal = [np.sort(data.labels[a:b]) @ np.arange(b - a) for a, b in pairwise(data.offsets)]
         weights = (data.labels[pairs.better] - data.labels[pairs.worse]) / np.array(ideal)[pairs.query]
     return pairs.better, pairs.worse, weights / weights.sum()
-
-
-@small
-@given(seeds, kinds, st.integers(2, 31))
-def test_potentials_are_the_sums_over_explicit_pairs(seed, kind, grades):
-    data = collection(seed, grades=grades)
-    labels = data.labels[np.lexsort((-data.labels, data.query_of_row))]
-    scores = np.random.default_rng(seed).normal(0, 4, data.rows)
-    better, worse, d1 = first_weights(Collection(data.features, labels, data.offsets, data.qids), kind)
-    weights = d1 * np.exp(scores[worse] - scores[better])
-    expected = np.bincount(better, weights, data.rows) - np.bincount(worse, weights, data.rows)
-    found, total = potentials(scores, labels, data.offsets, *pair_weighting(labels, data.offsets, kind))
-    np.testing.assert_allclose(found / total, expected / weights.sum(), rtol=1e-10, atol=1e-13)
 
 
 @small
@@ -87,18 +73,6 @@ def test_every_round_is_the_definition_over_pairs_and_thresholds(seed, kind, neg
         assert reported == pytest.approx(loss, rel=1e-9)
 
 
-@small
-@given(seeds, kinds)
-def test_the_loss_bounds_the_share_of_inverted_pairs(seed, kind):
-    data = collection(seed)
-    better, worse, d1 = first_weights(data, kind)
-    terms = []
-    for term, loss in boost(data, RankBoostParams(rounds=20, pair_weights=kind)):
-        terms.append(term)
-        scores = RankBoost(terms).score(data.features, data.offsets)
-        assert d1[scores[better] <= scores[worse]].sum() <= loss + 1e-12
-
-
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.integers(1, 12))
 def test_thresholds_are_values_below_the_largest(values, count):
     column = np.array(values, np.float32)
@@ -129,10 +103,3 @@ def test_margins_beyond_float64_end_training():
     data = Collection(labels[:, None].astype(np.float32), labels, np.array([0, 3]), np.array([1]))
     losses = [loss for _, loss in boost(data, RankBoostParams(rounds=20_000))]
     assert len(losses) < 20_000 and np.isfinite(losses).all() and losses[-1] < 1e-100
-
-
-def test_constant_features_give_equal_scores():
-    data = collection(4)
-    flat = Collection(np.ones_like(data.features), data.labels, data.offsets, data.qids)
-    model = RankBoost.fit(flat, flat, RankBoostParams(), 0, silent)
-    assert model.terms == [] and not model.score(data.features, data.offsets).any()

@@ -8,10 +8,9 @@ from gradrank.data.collection import Collection
 from gradrank.learning.linear import l2_path
 from gradrank.learning.losses.ranknet import ranknet
 from gradrank.learning.nets import standardisation, standardised
-from gradrank.learning.selection import measure
-from gradrank.learning.torch_net import rows_of, train_net, untrained
+from gradrank.learning.torch_net import train_net, untrained
 from gradrank.models.lambdarank import LambdaRank
-from gradrank.models.ranknet import RankNetLinear, RankNetTwoLayer
+from gradrank.models.ranknet import RankNetTwoLayer
 from made_rankings import silent
 
 
@@ -58,21 +57,6 @@ def test_features_are_standardised_as_they_are_read():
     assert cost == pytest.approx(same_cost, rel=1e-9)
 
 
-@pytest.mark.parametrize("model", [RankNetTwoLayer, LambdaRank])
-def test_a_hidden_layer_learns_what_no_linear_scorer_can(model):
-    def bowl(x):
-        return np.abs(x[:, 0]) + np.abs(x[:, 1])
-
-    train, vali, test = (drawn(seed, queries=80, target=bowl) for seed in (4, 5, 6))
-    linear = RankNetLinear.fit(train, vali, RankNetLinear.Params(), 0, silent)
-    net = model.fit(train, vali, model.Params(), 0, silent)
-    reached = [
-        measure("map", scorer.score(test.features, test.offsets), test.labels, test.offsets)
-        for scorer in (linear, net)
-    ]
-    assert reached[1] > reached[0] + 0.2
-
-
 def scorer_of(features, **changes):
     """Untrained, as it starts."""
     params = RankNetTwoLayer.Params(**changes)
@@ -115,12 +99,6 @@ def test_standardisation_of_a_constant_feature_is_finite():
     np.testing.assert_array_equal(
         standardised(features, *standardisation(features)), np.array([[-1, 0], [1, 0]], np.float32)
     )
-
-
-def test_rows_of_queries():
-    rows, offsets = rows_of(np.array([2, 0]), np.array([0, 3, 4, 6]))
-    assert rows.tolist() == [4, 5, 0, 1, 2]
-    assert offsets.tolist() == [0, 2, 5]
 
 
 def test_each_epoch_passes_every_query_once():

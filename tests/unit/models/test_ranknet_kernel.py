@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
-from gradrank.learning.linear import l2_path
 from gradrank.learning.losses.ranknet import ranknet, ranknet_curvature
 from gradrank.learning.nystroem import Kernel, Problem, independent, regularised_path
 from gradrank.models.ranknet_kernel import RankNetKernel, RankNetKernelParams
@@ -55,13 +53,6 @@ def test_kernels_are_scikit_learns(seed, gamma, degree):
     )
 
 
-def test_expansion_is_the_kernel_matrix_times_the_coefficients():
-    data, coefficients = toy(), np.random.default_rng(1).normal(size=9)
-    landmarks = data.features[:9]
-    expected = rbf_kernel(data.features.astype(float), landmarks.astype(float), 0.25) @ coefficients
-    np.testing.assert_allclose(RBF.expansion(data.features, landmarks, coefficients), expected, atol=1e-6)
-
-
 @pytest.mark.parametrize("kernel", [RBF, Kernel("polynomial", 0.1, 3)])
 def test_a_document_has_its_kernel_values_whatever_stands_beside_it(kernel):
     rng = np.random.default_rng(2)
@@ -94,31 +85,6 @@ def test_with_all_rows_as_landmarks_the_solution_is_optimal_in_the_whole_functio
         np.testing.assert_allclose(
             scores, -rbf_kernel(x, x, RBF.gamma) @ gradient / (l2 * unranked), atol=2e-5 * np.ptp(scores)
         )
-
-
-def test_with_all_rows_as_landmarks_it_is_what_a_search_over_pairs_finds():
-    """The problem as printed: over a, by the cost's definition, without factoring or preconditioning."""
-    data, l2 = toy(queries=3, documents=8), 0.05
-    x = data.features.astype(np.float64)
-    gram, pairs = rbf_kernel(x, x, RBF.gamma), data.pairs
-
-    def objective(a):
-        scores = gram @ a
-        pair_costs = np.logaddexp(0.0, -(scores[pairs.better] - scores[pairs.worse]))
-        return pair_costs.sum() / (len(pairs) * np.log(2.0)) + l2 / 2.0 * a @ gram @ a
-
-    a = minimize(objective, np.zeros(data.rows), tol=1e-10).x
-    (scores,) = path(data, RBF, data.features, (l2,))
-    np.testing.assert_allclose(scores, gram @ a, atol=1e-4)
-
-
-def test_polynomial_kernel_of_degree_one_is_linear_ranknet():
-    data = toy()
-    linear = l2_path(data.features, data.labels, data.offsets, ranknet, L2)
-    scores = path(data, Kernel("polynomial", 1.0, 1), data.features)
-    for ours, (weights, _) in zip(scores, linear, strict=True):
-        theirs = data.features @ weights
-        np.testing.assert_allclose(ours - ours.mean(), theirs - theirs.mean(), atol=1e-3)
 
 
 def test_spanned_rows_are_no_landmarks():

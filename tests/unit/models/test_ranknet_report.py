@@ -72,17 +72,6 @@ def test_the_plain_score_is_of_the_document_alone(reading):
     np.testing.assert_array_equal(model.score(part.features, np.array([0, 12])), scores)
 
 
-@pytest.mark.parametrize("reading", READINGS)
-def test_probabilities_of_both_directions_add_up_to_one(reading):
-    """A query of two documents: each row sum is 1/2 + P, so P_ij is read from either order of the file."""
-    model, features = random_model(reading), linear_grades(1, queries=1, documents=2).features
-    offsets = np.array([0, 2])
-    there, back = model.score(features, offsets) - 0.5
-    assert there + back == pytest.approx(1.0, abs=1e-12)
-    assert abs(there - 0.5) > 0.01  # not the trivial way to be antisymmetric
-    np.testing.assert_allclose(model.score(features[::-1], offsets) - 0.5, [back, there], atol=1e-12)
-
-
 @pytest.mark.parametrize("siamese", [False, True])
 def test_gradient_by_autograd(siamese):
     import torch

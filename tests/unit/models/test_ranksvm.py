@@ -81,24 +81,6 @@ def test_sums_over_violations_equal_the_listed_pairs(sizes, highest, weighting, 
     np.testing.assert_allclose(total, terms.sum(axis=0), atol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
-@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5), seed=st.integers(0, 10**6))
-def test_tau_of_the_inverted_pairs_sums_to_the_mean_of_1_minus_ndcg_beta(sizes, seed):
-    data = collection(sizes, seed=seed)
-    better, worse, query = listed_pairs(data)
-    grades = group_by_grade(data, "ndcg")
-    scores = np.random.default_rng(seed).permutation(data.rows).astype(float)
-    tau = grades.weight[query] * (data.labels[better] - data.labels[worse])
-    losses = []
-    for q in set(query):
-        own = data.query_of_row == q
-        below = np.arange(own.sum())[::-1]  # n - i at position i
-        ranked = data.labels[own][np.argsort(-scores[own])]
-        losses.append(1.0 - (ranked @ below) / (np.sort(ranked)[::-1] @ below))
-    inverted = scores[better] < scores[worse]
-    assert tau[inverted].sum() == pytest.approx(np.mean(losses) if losses else 0.0, abs=1e-12)
-
-
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("penalty", ["l2", "l1"])
@@ -157,13 +139,6 @@ def test_the_l1_loss_dual_meets_the_kkt_conditions(small):
     assert (margin[alpha == 0.0] >= 1.0 - 1e-4).all()
     assert (margin[alpha == cost] <= 1.0 + 1e-4).all()
     np.testing.assert_allclose(margin[(alpha > 0.0) & (alpha < cost)], 1.0, atol=1e-4)
-
-
-def test_a_warm_start_ends_at_the_same_weights(small):
-    features, grades = small.features.astype(np.float64), group_by_grade(small, "pair")
-    cold = solve_primal(features, grades, 10.0, np.zeros(6))
-    warm = solve_primal(features, grades, 10.0, solve_primal(features, grades, 0.01, np.zeros(6)))
-    np.testing.assert_allclose(warm, cold, atol=1e-10)
 
 
 @pytest.mark.parametrize("cls", [RankSVM, RankSVMNDCG, RankSVML1Dual, RankSVMNDCGL2Dual])

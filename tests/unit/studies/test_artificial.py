@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gradrank.data.synthetic import draw_weights
-from gradrank.errors import GradrankError
 from gradrank.studies.ranknet2005.artificial import (
     LINEAR_SHARES,
     PARTS,
@@ -76,11 +75,6 @@ def test_the_kept_net_has_the_least_validation_error(data):
     assert found["test"] > 70
 
 
-def test_pairs_are_those_trained_on(data):
-    assert trained(data, 100, 0, False, SEED, most=1)["pairs"] == len(crucial_pairs(data.grades[:100]))
-    assert trained(data, 100, 0, True, SEED, most=1)["pairs"] == 2 * 50 * 49 // 2
-
-
 def test_ties_pull_equal_grades_together(data):
     """A tie's cost is least at equal scores; from zero weights it has no gradient, so the first step is the same."""
     own = data[:100]
@@ -115,9 +109,3 @@ def test_a_third_is_the_texts_polynomial_and_a_share_is_one():
     for share in (0.1, 0.3, 0.5):  # less the twentieth that grades lose of the values
         found = np.corrcoef(term, with_linear_share(SEED, share).grades)[0, 1] ** 2
         assert found == pytest.approx(0.95 * share, abs=0.04)
-
-
-@pytest.mark.parametrize("size", [0, 75, 40_050])
-def test_impossible_sizes_are_refused(size):
-    with pytest.raises(GradrankError, match=f"{size} training vectors"):
-        experiments("net", 1, [size], [], SEED)

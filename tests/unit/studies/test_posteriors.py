@@ -6,12 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradrank.errors import GradrankError
-from gradrank.studies.ranknet2005.posteriors import (
-    chain,
-    combine,
-    figure1_cost,
-    posteriors,
-)
+from gradrank.studies.ranknet2005.posteriors import chain, combine, figure1_cost, posteriors
 
 inside = st.floats(1e-6, 1 - 1e-6)
 neighbours = st.lists(st.floats(0.1, 0.9), min_size=1, max_size=5)

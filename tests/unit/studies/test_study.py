@@ -12,12 +12,10 @@ import pytest
 from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.evaluation.verdict import QUERIES, Band, judge
-from gradrank.files import sha256
 from gradrank.pipeline.studies import get_study, study_names
-from gradrank.report.contents import study_pages
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column
-from gradrank.results import Results
+from gradrank.stamps import write_stamp
 from gradrank.studies.kit import writing as study_files
 from gradrank.studies.kit.comparison import alone, beside, comparison
 from gradrank.studies.kit.study import Figure, Inputs, Section, Table
@@ -89,17 +87,6 @@ def test_times_change_neither_numbers_nor_markdown(written):
     assert "2.5" in (written(2.5) / "page.json").read_text()
 
 
-def test_reduced_form_is_shown_until_there_is_a_complete_one(written, tmp_path):
-    written(1.5, "made/reduced")
-    assert [
-        page["sections"][1]["content"][0]["rows"] for page in study_pages(Results(tmp_path / "results"))
-    ] == [[{"s": 1.5}]]
-    written(2.5, "made")
-    assert [
-        page["sections"][1]["content"][0]["rows"] for page in study_pages(Results(tmp_path / "results"))
-    ] == [[{"s": 2.5}]]
-
-
 def test_measure_gives_what_evaluation_writes(tmp_path):
     """Of the same scores: `gradrank evaluate-folds` writes per_query.parquet, `measure` computes for itself."""
     folds = [{"train": [1, 2], "vali": [3], "test": [4]}, {"train": [5, 1], "vali": [2], "test": [3]}]
@@ -114,9 +101,8 @@ def test_measure_gives_what_evaluation_writes(tmp_path):
         pl.DataFrame({"split": splits, "score": rng.random(4 * rows)}).write_parquet(
             folder / "scores.parquet"
         )
-        files = {"scores.parquet": sha256(folder / "scores.parquet")}
-        own = spec | {"fold": number, "data_sha256": "ab", "files": files}
-        (folder / "spec.json").write_text(json.dumps(own))
+        own = spec | {"fold": number, "data_sha256": "ab"}
+        write_stamp(folder / "spec.json", own, [folder / "scores.parquet"])
     metrics = ["ndcg@15", "map"]
     evaluate_folds(tmp_path / "results" / "made" / "m", collection, spec, ["letor4", "standard"], metrics)
     stored = pl.read_parquet(tmp_path / "results" / "made" / "m" / "per_query.parquet")

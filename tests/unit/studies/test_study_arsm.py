@@ -12,7 +12,7 @@ from scipy.stats import t
 from typer.testing import CliRunner
 
 from gradrank.cli import app
-from gradrank.files import read_json, write_json
+from gradrank.results import read_job, write_job
 from gradrank.studies.arsm.claims import CONTRADICTED, HOLDS, OPEN
 from gradrank.studies.arsm.experiments import METRICS
 from gradrank.studies.arsm.variance import GRADES, LEVELS
@@ -45,7 +45,7 @@ METHODS = {
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     inputs = make_study(tmp_path_factory.mktemp("arsm"), "arsm", NOISE)
-    write_json(inputs.folder / "jobs/ranksvm-ohsumed.json", JOB)
+    write_job(inputs.folder / "jobs/ranksvm-ohsumed.json", JOB)
     sections = written("arsm", inputs)
     tables = {item.id: item for section in sections for item in section.content if not hasattr(item, "svg")}
     return inputs, {section.id: section for section in sections}, tables
@@ -228,7 +228,7 @@ def test_ranksvm_s_job_solves_and_stops(tmp_path):
         arguments = [str(each) for option in options.items() for each in option]
         done = CliRunner().invoke(app, ["study-job", "arsm", "ranksvm-tiny", *arguments])
         assert done.exit_code == 0, done.output
-        found.append(read_json(out))
+        found.append(read_job(out))
     assert [row["exponent"] for row in found[0]["solved"]] == [-4, 4]
     stopped = [(row["order"], row["visits"]) for row in found[0]["stopped"]]
     assert stopped == [(0, 1), (0, 10_000), (1, 1), (1, 10_000)]

@@ -95,11 +95,6 @@ def test_every_two_methods_are_compared(rows):
         assert matrix[row["second"]][row["first"]] == pytest.approx(1 - row["probability"])
 
 
-def test_runs_without_a_choice_are_seeds(inputs):
-    shapes = {entry.method: entry.values[HEADLINE].shape[:2] for entry in entries(inputs, TUNED)}
-    assert shapes == dict.fromkeys(METHODS, (2, SEEDS)) | {"single_feature": (1, 2 * SEEDS)}
-
-
 def test_default_tuned_and_one_for_all(inputs, rows):
     """By the trials' own models: recomputed from what score-trials wrote."""
     entry = next(each for each in entries(inputs, TUNED) if each.method == "ranknet_linear")

@@ -12,6 +12,7 @@ from scipy.stats import t
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import wilcoxon
 from gradrank.learning.nets import Net
+from gradrank.results import read_job, write_job
 from gradrank.studies.kit.study import Inputs, Table
 from gradrank.studies.ranknet2005.artificial import LINEAR_SHARES
 from gradrank.studies.ranknet2005.draws import over_draws
@@ -21,8 +22,8 @@ from gradrank.studies.ranknet2005.page import build
 from gradrank.studies.ranknet2005.published import PRIVATE, value
 from gradrank.studies.ranknet2005.table1 import met
 from gradrank.studies.ranknet2005.trainings import METRIC, Training, over_seeds, trainings
-from gradrank.studies.ranknet2005.web_search import METHODS, half_width
-from made_trainings import DATASET, EPOCHS, PARAMS, make_trainings
+from gradrank.studies.ranknet2005.web_search import METHODS
+from made_trainings import DATASET, PARAMS, make_trainings
 
 DRAWS = 4
 SETTINGS = PARAMS.study_settings("ranknet2005")
@@ -85,7 +86,7 @@ def make_runs(folder):
                 for experiment, net, size, ties in runs
             ]
             job = {"target": target, "draw": draw, "seed": draw, "runs": made}
-            (folder / f"{target}-{draw}.json").write_text(json.dumps(job))
+            write_job(folder / f"{target}-{draw}.json", job)
 
 
 def test_every_number_of_the_paper_stands_beside_ours(made):
@@ -144,7 +145,7 @@ def test_cells_are_means_over_the_draws_asked_for(made):
     for row in tables["table1"].rows:
         own = []
         for draw in range(1, DRAWS + 1):
-            job = json.loads((inputs.folder / "jobs" / f"{row['target']}-{draw}.json").read_text())
+            job = read_job(inputs.folder / "jobs" / f"{row['target']}-{draw}.json")
             own += [
                 run["test"]
                 for run in job["runs"]
@@ -196,7 +197,7 @@ def test_ndcg_15_of_each_part_is_the_mean_over_seeds(made, trained):
     for row in rows:
         split = {"validation": "vali", "test": "test", "training": "train"}[row["split"]]
         first = inputs.measure("mq2007", row["model"], [METRIC], "standard", split).mean(METRIC)
-        job = json.loads((inputs.folder / f"jobs/mq2007-{row['model']}-None-2.json").read_text())
+        job = read_job(inputs.folder / f"jobs/mq2007-{row['model']}-None-2.json")
         second = np.mean([np.mean(fold[split]["values"]) for fold in job["folds"]])
         assert row["ours"] == pytest.approx((first + second) / 2) and row["seeds"] == SEEDS
         assert row["spread"] == pytest.approx(abs(first - second) / np.sqrt(2), abs=1e-9)
@@ -205,20 +206,6 @@ def test_ndcg_15_of_each_part_is_the_mean_over_seeds(made, trained):
     ours = {row["method"]: row["ours"] for row in rows if row["split"] == "test"}
     order = " > ".join(sorted(ours, key=lambda method: -ours[method]))
     assert f"Ours, by the mean over seeds: {order}." in sections["order_mq2007"].paragraphs[0]
-
-
-def test_epochs_kept_and_perceptrons_chosen(made, trained):
-    _, _, tables = made
-    rows = {row["model"]: row for row in tables["epochs_mq2007"].rows}
-    assert rows["table4_one_layer"]["published"] == 20 and rows["table4_two_layer"]["published"] == 22
-    for method, row in rows.items():
-        kept = [step["epoch"] for training in trained[method] for step in training.kept]
-        assert len(kept) == 5 * SEEDS and row["ours"] == np.median(kept)
-        assert (row["least"], row["most"], row["epochs"]) == (min(kept), max(kept), EPOCHS)
-    chosen = rows["table4_oap_bpm"]["perceptrons"]
-    assert sum(int(part.split("(")[1].rstrip(")")) for part in chosen.split(", ")) == 5 * SEEDS
-    assert {int(part.split(" ")[0]) for part in chosen.split(", ")} <= {10, 30, 100}
-    assert rows["table4_rankprop"]["perceptrons"] == ""
 
 
 def trainings_of(*means, noise=0.0):
@@ -307,13 +294,6 @@ def test_units_in_use_of_nets_by_hand():
     assert used == pytest.approx(1.0) and linear == pytest.approx(1.0, abs=1e-5)
     used, linear = units_in_use(net(5.0, 1.0, 1.0, 1.0), x)
     assert used == pytest.approx(3.0, abs=0.05) and linear < 0.8
-
-
-def test_a_training_query_counts_once():
-    values = np.random.default_rng(0).random(30)
-    once = QueryValues(np.ones(30), np.arange(30), {METRIC: values})
-    thrice = QueryValues(np.repeat([1, 2, 3], 30), np.tile(np.arange(30), 3), {METRIC: np.tile(values, 3)})
-    assert half_width(thrice) == pytest.approx(half_width(once)) == pytest.approx(once.half_width(METRIC))
 
 
 def test_reduced_form_needs_no_data_set(made):

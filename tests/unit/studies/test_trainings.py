@@ -131,12 +131,3 @@ def test_jobs_are_further_seeds_of_every_variant_and_fewer_queries_of_some():
     told = found["y-b-queries20-seed1"]
     assert told["model"] == "rankprop" and told["params"]["scorer"] == "linear"
     assert (told["dataset"], told["queries"], told["seed"]) == ("y", 20, 1)
-
-
-def test_fewer_names_variants_alone():
-    with pytest.raises(ValueError, match=r"fewer\.methods: 'c' is none of this study's variants"):
-        Settings(
-            variants={"a": {"model": "prank"}},
-            artificial={"draws": 1, "sizes": [50]},
-            fewer={"methods": ["c"], "queries": [10], "seeds": 2},
-        )
