@@ -84,6 +84,10 @@ def method_digests(method: Method, settings: Mapping[str, Any], variant: Mapping
     set than the others and `settings` name.
     """
     folds = measured_folds(method)
+    if not folds:
+        raise GradrankError(
+            f"{method.folder}: no trained fold. Fix: run `snakemake --cores 2 {method.dataset}`"
+        )
     specs = [read_stamp(fold.spec_path) for fold in folds]
     first = settings.get("seeds", [settings[SEED]])[0]
     for fold, spec in zip(folds, specs, strict=True):

@@ -9,11 +9,14 @@ import polars as pl
 import pytest
 
 from gradrank.data.parse import parse
+from gradrank.data.stored import COLLECTION
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
+from gradrank.files import sha256
 from gradrank.learning.job import train
 from gradrank.learning.seeds import job_seed
 from gradrank.models.single_feature import SingleFeature
+from gradrank.stamps import read_stamp
 from gradrank.validation import read_params
 
 
@@ -52,6 +55,50 @@ def test_failure_leaves_no_finished_folder(data, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def written(folder) -> dict[str, tuple[int, bytes]]:
+    """Inode and content of every file, the timings included."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): (path.stat().st_ino, path.read_bytes()) for path in files}
+
+
+def test_the_stamp_names_inputs_code_and_every_reproducible_file(data, tmp_path):
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1", code="abc")
+    spec = read_stamp(tmp_path / "fold1/spec.json")
+    assert spec["code"] == "abc" and spec["inputs"] == {COLLECTION: sha256(data / COLLECTION)}
+    assert set(spec["files"]) == written(tmp_path / "fold1").keys() - {"spec.json", "timing.json"}
+    assert [path.name for path in tmp_path.iterdir()] == ["fold1"]
+
+
+def test_a_job_of_a_killed_run_that_ends_after_its_successor_changes_nothing(data, tmp_path):
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1", code="abc")
+    before = written(tmp_path / "fold1")
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1", code="abc")
+    assert written(tmp_path / "fold1") == before, "not even its timings"
+    for changed in ({"seed": 8}, {"code": "def"}):
+        train("single_feature", data, 1, {}, **{"seed": 7, "code": "abc"} | changed, out=tmp_path / "fold1")
+        assert read_stamp(tmp_path / "fold1/spec.json").items() >= changed.items()
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1", code="abc")
+    again = {name: content for name, (_, content) in written(tmp_path / "fold1").items()}
+    assert all(again[name] == content for name, (_, content) in before.items() if name != "timing.json")
+
+
+@pytest.mark.parametrize("name", ["scores.parquet", "model/single_feature.json", "spec.json"])
+def test_a_damaged_or_missing_file_is_replaced(data, tmp_path, name):
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
+    before = (tmp_path / "fold1" / name).read_bytes()
+    for damage in (lambda path: path.write_bytes(b"damaged"), lambda path: path.unlink()):
+        damage(tmp_path / "fold1" / name)
+        train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
+        assert (tmp_path / "fold1" / name).read_bytes() == before
+
+
+def test_what_a_killed_job_left_stays_for_it_may_be_alive(data, tmp_path):
+    left = tmp_path / ".fold1.1.partial/model"
+    left.mkdir(parents=True)
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
+    assert left.is_dir() and (tmp_path / "fold1/spec.json").is_file()
+
+
 WRONG_SCORES = {
     "(n, 1)": (
         lambda scores: scores[:, None],
@@ -60,9 +107,6 @@ WRONG_SCORES = {
     "short": (lambda scores: scores[1:], r"of shape \(\d+,\), expected \(\d+,\)"),
     "one number": (lambda scores: scores[0], r"of shape \(\), expected \(\d+,\)"),
     "complex": (lambda scores: scores + 1j, "of type complex128, expected real numbers"),
-    "text": (lambda scores: scores.astype(str), "of type <U32, expected real numbers"),
-    "nothing": (lambda scores: None, r"of shape \(\), expected"),
-    "objects": (lambda scores: scores.astype(object), "of type object, expected real numbers"),
     "ragged": (lambda scores: [[1.0], [1.0, 2.0]], "no array of numbers"),
     "infinite": (
         lambda scores: np.r_[scores[:2], np.inf, scores[3:]],

@@ -68,6 +68,13 @@ def test_a_method_that_was_not_measured_is_refused(project):
         write()
 
 
+def test_a_method_without_a_trained_fold_is_refused(project):
+    for fold in OWN.method("single_feature").folds():
+        fold.spec_path.unlink()
+    with pytest.raises(GradrankError, match="single_feature: no trained fold"):
+        write()
+
+
 def test_the_record_of_every_model_is_small(tmp_path):
     names = sorted(name for name, cls in models().items() if not missing_packages(cls))
     params = check(SETTINGS | {"seed": 2005, "run": {"datasets": ["mq2007"], "models": names}})
