@@ -1,4 +1,4 @@
-"""Damaged files: the job that reads one refuses it by path, `gradrank verify` finds each, `--repair` and a run restore it."""
+"""Damaged files: the job that reads one refuses it, `verify` finds each, `--repair` and a run restore it."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import pytest
 
 from gradrank.pipeline.params import load
 from gradrank.workflow_support.plan import Plan
-from project import MINE, NET, STUDY, Project
+from project import MINE, NET, STUDY
 
 DATA = "data/parquet/synthetic_net"
 FOLD = f"{NET}/lambdamart/fold2"
@@ -97,7 +97,9 @@ def replace_by_an_older_file(path: Path, other: Path) -> None:
 
 def test_verify_finds_every_damaged_file_and_after_a_repair_a_run_restores_it(finished, rerun):
     root, damaged = rerun.root, [*READERS, *UNREAD]
-    damaged = [place for place in damaged if not place.endswith(("collection.json", "pairs.json", "net-1.json"))]
+    damaged = [
+        place for place in damaged if not place.endswith(("collection.json", "pairs.json", "net-1.json"))
+    ]
     for place in damaged:
         damage(root / place)
     older = {

@@ -57,11 +57,11 @@ class Source(NamedTuple):
 
 def read_source(path: str | Path) -> Source:
     """Read and digest a file, once per process. Raises GradrankError if it cannot be parsed."""
-    return _read(Path(path).absolute())
+    return read_file(Path(path).absolute())
 
 
 @cache
-def _read(path: Path) -> Source:
+def read_file(path: Path) -> Source:
     return parse_source(os.path.relpath(path), path.read_bytes())
 
 

@@ -3,9 +3,9 @@
 - params: what params.yaml said, resolved: `seed`, `seeds`, `pairs`, `evaluation` and `dataset` (its settings);
 - data: `source_sha256` of the text, and the SHA-256 of collection.json and pairs.json, which name their files;
 - code: a digest per stage;
-- methods: per method its registered `model`, its `params` that are not the defaults, a `digest` of all parameters, and
-  digests of the code that trains it (`train`), of its models, scores and histories (`results`) and of its values per
-  query (`values`);
+- methods: per method its registered `model`, its `params` that are not the defaults, if it has any, a `digest` of all
+  parameters, and digests of the code that trains it (`train`), of its models, scores and histories (`results`) and of
+  its values per query (`values`);
 - versions, processors: the packages and the instruction sets that made the methods;
 - files: the SHA-256 of the summary, the values per query and the tables.
 
@@ -33,7 +33,7 @@ STAGES = (
     "pairs",
     "evaluate_folds",
     "summary",
-)  # without training, which is per method
+)  # training has a digest per method
 
 
 def write_record(own: DataSet, settings: Mapping[str, Any], data: Path) -> None:
@@ -44,7 +44,7 @@ def write_record(own: DataSet, settings: Mapping[str, Any], data: Path) -> None:
     """
     stamps = [method_stamps(own.method(name)) for name in settings["models"]]
     entries = {
-        name: variant | method_digests(own.method(name), settings, variant)
+        name: brief(variant) | method_digests(own.method(name), settings, variant)
         for name, variant in settings["models"].items()
     }
     values = {
@@ -56,6 +56,11 @@ def write_record(own: DataSet, settings: Mapping[str, Any], data: Path) -> None:
     }
     files = [own.summary_path, own.summary_page_path, own.queries_path, own.tables_path]
     write_stamp(own.provenance_path, values, files)
+
+
+def brief(variant: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a variant's settings as a record has them: without `params` if all are defaults."""
+    return {key: value for key, value in variant.items() if value != {}}
 
 
 def data_record(dataset: str, data: Path) -> dict[str, str]:
@@ -80,6 +85,10 @@ def method_digests(method: Method, settings: Mapping[str, Any], variant: Mapping
     set than the others and `settings` name.
     """
     folds = measured_folds(method)
+    if not folds:
+        raise GradrankError(
+            f"{method.folder}: no trained fold. Fix: run `snakemake --cores 2 {method.dataset}`"
+        )
     specs = [read_stamp(fold.spec_path) for fold in folds]
     first = settings.get("seeds", [settings[SEED]])[0]
     for fold, spec in zip(folds, specs, strict=True):
