@@ -58,7 +58,7 @@ def test_plain_call_runs_the_reduced_form_without_any_download(rerun):
     assert "ok       ranknet2005/reduced: results: 2 files" in rerun.gradrank("verify")
     before = {path: path.read_bytes() for path in folder.rglob("*.json") if path != record}
     chart = rerun.root / "src/gradrank/report/plots/chart.py"
-    chart.write_text(chart.read_text() + "# edited\n")
+    chart.write_text(chart.read_text() + "EDITED = 1\n")
     jobs = rerun.planned()
     assert jobs["study", None, None] == 1 and not [job for job in jobs if job[0] in ("study_job", "train")]
     rerun.snakemake("--cores", "2", "--forcerun", "study_job")

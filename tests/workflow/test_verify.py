@@ -70,6 +70,10 @@ def append(name: str):
     return lambda root: (root / name).write_bytes((root / name).read_bytes() + b"\n# edited\n")
 
 
+def append_code(name: str):
+    return lambda root: (root / name).write_text((root / name).read_text() + "EDITED = 1\n")
+
+
 def delete(name: str):
     return lambda root: (root / name).unlink()
 
@@ -87,15 +91,15 @@ CHANGES = {
     ),
     "edited text": (edited_text, "data/raw/synthetic_net: not the text that the Parquet file was made of"),
     "edited model source": (
-        append("src/gradrank/models/lambdamart.py"),
+        append_code("src/gradrank/models/lambdamart.py"),
         "synthetic_net: src/gradrank/models/lambdamart.py: changed, concerns train lambdamart",
     ),
     "edited callee of compiled code": (
-        append("src/gradrank/data/order.py"),
+        append_code("src/gradrank/data/order.py"),
         "synthetic_net: src/gradrank/data/order.py: changed, concerns evaluate_folds, train ",
     ),
     "edited metric": (
-        append("src/gradrank/evaluation/metrics.py"),
+        append_code("src/gradrank/evaluation/metrics.py"),
         "synthetic_poly: src/gradrank/evaluation/metrics.py: changed, concerns evaluate_folds",
     ),
 }  # fmt: skip
@@ -201,7 +205,7 @@ def test_fresh_clone_says_without_training_whose_its_numbers_are(clone):
     assert "ok       synthetic_net: results: 3 files" in output
 
     append(f"{NET}/summary.md")(clone.root)
-    append("src/gradrank/models/lambdamart.py")(clone.root)
+    append_code("src/gradrank/models/lambdamart.py")(clone.root)
     clone.params(models={"ranknet_linear": {"l2": [0.1]}})
     (clone.root / NET / "lambdamart/fold1").mkdir(parents=True)
     (clone.root / NET / "lambdamart/fold1/spec.json").write_text("{}")
