@@ -96,7 +96,7 @@ CHANGES = {
     ),
     "edited callee of compiled code": (
         append_code("src/gradrank/data/order.py"),
-        "synthetic_net: src/gradrank/data/order.py: changed, concerns evaluate_folds, train ",
+        "synthetic_net: src/gradrank/data/order.py: changed, concerns evaluate_folds",
     ),
     "edited metric": (
         append_code("src/gradrank/evaluation/metrics.py"),
