@@ -1,5 +1,5 @@
-# What plain `snakemake` builds: all that params.yaml enables. The workflow itself is the package's; of a checkout:
-# workflow/Snakefile.
+# What plain `snakemake` makes: everything that `run` of params.yaml names. The rules lie in workflow/, in a checkout as in
+# the installed package.
 from gradrank.pipeline.code_closure import WORKFLOW
 
 
@@ -16,9 +16,5 @@ include: WORKFLOW / "Snakefile"
 rule all:
     default_target: True
     input:
-        rules.data.input,
-        rules.report.output,
-        lambda _: recorded(requested(), requested_studies()),
-        rules.track.output,
-        rules.snapshot.output,
+        rules.run.input,
     localrule: True

@@ -6,13 +6,13 @@ Everything heavy is imported inside its command: `gradrank --help` answers at on
 import atexit
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from gradrank import processor
+from gradrank.compiled_cache import use_cache_folder
 from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.files import atomic, write_json
@@ -40,12 +40,22 @@ Data = Annotated[Path, typer.Option(help="Stored collection, as in data/parquet/
 Form = Literal["letor", "trec"]
 Ties = Literal["omit", "half"]
 Missing = Literal["least", "mean", "zero", "keep"]
+Code = Annotated[str | None, typer.Option(help="Digest of the code; by default computed.")]
+Query = Annotated[str | None, typer.Option(help="A table's column of query ids.")]
+Label = Annotated[str | None, typer.Option(help="A table's column of grades.")]
+Docid = Annotated[str | None, typer.Option(help="A table's column of document ids.")]
+Ignore = Annotated[list[str] | None, typer.Option(help="A table's column to set aside.")]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(help="A table's column that is a feature, though its name could be a role's."),
+]
 Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CONVENTIONS)}.")]
 
 
 @app.callback()
 def _before_any_command() -> None:
     processor.check()
+    use_cache_folder()
 
 
 @app.command()
@@ -98,7 +108,8 @@ def generate(
 @app.command()
 def parse(
     path: Annotated[
-        Path, typer.Argument(help="Folder in LETOR layout, or one file: SVMlight with qid, Parquet, CSV.")
+        Path,
+        typer.Argument(help="Folder in LETOR layout, or one file: SVMlight with qid, Parquet, CSV, TSV."),
     ],
     out: Annotated[Path, typer.Option(help="Folder to write, as in data/parquet/mq2007.")],
     seed: Seed,
@@ -107,25 +118,50 @@ def parse(
     missing: Annotated[
         Missing | None, typer.Option(help="What missing values become; text: least, tables: keep.")
     ] = None,
-    query: Annotated[str | None, typer.Option(help="A table's column of query ids.")] = None,
-    label: Annotated[str | None, typer.Option(help="A table's column of grades.")] = None,
-    docid: Annotated[str | None, typer.Option(help="A table's column of document ids.")] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="A table's column that is no feature.")] = None,
+    query: Query = None,
+    label: Label = None,
+    docid: Docid = None,
+    ignore: Ignore = None,
+    keep: Keep = None,
 ) -> None:
     """Check every line of LETOR or SVMlight text, or a table, and store the collection as Parquet, one file a part."""
     from gradrank.data.catalogue import catalogue, check_counts
+    from gradrank.data.description import role_table
     from gradrank.data.parse import parse as run
-    from gradrank.data.table import Columns
+    from gradrank.data.roles import Columns
 
     name = dataset or out.name
-    columns = Columns(query, label, docid, tuple(ignore or ()))
+    columns = Columns(query, label, docid, tuple(ignore or ()), tuple(keep or ()))
     meta = run(path, out, seed, name, features=features, columns=columns, missing=missing)
     entry = catalogue().get(name)
     if entry is not None:
         check_counts(entry, meta)
+    for line in role_table(meta["roles"]):
+        typer.echo(line)
     if "note" in meta:
         typer.echo(f"{out}: note: {meta['note']}")
     typer.echo(f"{out}: {meta['rows']:,} rows, {meta['queries']:,} queries, {meta['features']} features")
+
+
+@app.command()
+def inspect(
+    path: Annotated[
+        Path, typer.Argument(help="A file, or a folder in LETOR layout, in any form that `parse` reads.")
+    ],
+    features: Annotated[int | None, typer.Option(help="Width, where sparse rows do not show it.")] = None,
+    query: Query = None,
+    label: Label = None,
+    docid: Docid = None,
+    ignore: Ignore = None,
+    keep: Keep = None,
+) -> None:
+    """Print the role, type, range and missing values of each column as they are understood; nothing is written."""
+    from gradrank.data.inspect import inspect as run
+    from gradrank.data.roles import Columns
+
+    columns = Columns(query, label, docid, tuple(ignore or ()), tuple(keep or ()))
+    for line in run(path, columns, features):
+        typer.echo(line)
 
 
 @app.command()
@@ -157,13 +193,15 @@ def train(
     members: Annotated[
         Path | None, typer.Option(help="results/<dataset>, for a model made of other models' scores.")
     ] = None,
+    code: Code = None,
 ) -> None:
     """Train one model on one fold: the model, its scores, its history."""
     one_thread()
     from gradrank.learning.job import train as run
     from gradrank.validation import read_params
 
-    run(model, data, fold, read_params(params), seed, out, pairs, members)
+    values = read_params(params)
+    run(model, data, fold, values, seed, out, pairs, members, code or _training_code(model, values))
 
 
 @app.command()
@@ -175,18 +213,20 @@ def import_scores(
     out: Annotated[Path, typer.Option(help="Folder to write.")],
     seed: Seed,
     fold: Annotated[int, typer.Option()] = 1,
+    code: Code = None,
 ) -> None:
-    """Take a ranking from elsewhere as a method's fold: LETOR scores, a TREC run or Parquet."""
+    """Import the scores of another program as a method's fold: LETOR scores, a TREC run or Parquet."""
     from gradrank.evaluation.import_scores import import_scores as run
+    from gradrank.pipeline.code_closure import code_digest
 
-    run(scores, data, fold, seed, out)
+    run(scores, data, fold, seed, out, code or code_digest("import_scores"))
 
 
 @app.command()
 def evaluate(
     scores: Annotated[Path, typer.Option(help="One score a line, a TREC run, or Parquet.")],
     data: Annotated[
-        Path, typer.Option(help="LETOR or SVMlight text, Parquet, a stored collection, or TREC's qrels.")
+        Path, typer.Option(help="Data in any form that `parse` reads, a stored collection, or TREC's qrels.")
     ],
     convention: Convention = "letor4",
     metrics: Annotated[
@@ -199,20 +239,25 @@ def evaluate(
             help="Another score file: also say how alike both rankings are, by Kendall and Spearman."
         ),
     ] = None,
+    query: Query = None,
+    label: Label = None,
+    docid: Docid = None,
 ) -> None:
     """Measure any score file: mean over queries, under a named convention. What a run leaves out is said on stderr."""
+    from gradrank.data.roles import Columns
     from gradrank.evaluation.evaluate import LETOR_TABLES, evaluate_file, letor_report
 
+    columns = Columns(query, label, docid)
     names = metrics.split(",") if metrics else [name for table in LETOR_TABLES for name in table.values()]
     if metrics is None:
-        typer.echo(letor_report(scores, data, convention), nl=False)
+        typer.echo(letor_report(scores, data, convention, columns=columns), nl=False)
     alike = None
     if against is not None:
         from gradrank.evaluation.agreement import agreement
 
-        alike = agreement(scores, against, data).drop("qid")
+        alike = agreement(scores, against, data, columns=columns).drop("qid")
     if metrics or out:
-        values = evaluate_file(scores, data, convention, names)
+        values = evaluate_file(scores, data, convention, names, columns=columns)
         if metrics:
             _echo_means(values.select(names), convention)
         if alike is not None:
@@ -236,56 +281,67 @@ def evaluate_folds(
         str, typer.Option(help="As in '1,2': those whose folds are FOLDER/fold<k>/seed1 and seed2.")
     ] = "",
     conventions: Annotated[str, typer.Option(help="As in 'letor4,standard'.")] = "letor4",
+    code: Code = None,
 ) -> None:
-    """Measure a model's folds a query: FOLDER/per_query.parquet. Scores of other parameters are refused."""
+    """Measure a model's folds per query: FOLDER/per_query.parquet. Scores of other parameters are refused."""
     from gradrank.evaluation.evaluate import evaluate_folds as run
+    from gradrank.pipeline.code_closure import code_digest
     from gradrank.validation import read_params
 
     spec = {"model": model, "dataset": folder.parent.name, "params": read_params(params), "seed": seed}
     further = [int(each) for each in further_seeds.split(",") if each]
-    run(folder, data, spec, conventions.split(","), metrics.split(","), further)
+    digest = code or code_digest("evaluate_folds")
+    run(folder, data, spec, conventions.split(","), metrics.split(","), further, digest)
 
 
 @app.command()
 def summary(
     folder: Annotated[Path, typer.Argument(help="results/<dataset>")],
-    models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
-    convention: Convention = "letor4",
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Parquet collection: with it, metrics that short lists spoil are warned of."),
+    data: Annotated[Path, typer.Option(help="The stored collection, as in data/parquet/mq2007.")],
+    settings: Annotated[
+        str | None, typer.Option(help="Settings in force: JSON object, or @FILE; by default of params.yaml.")
     ] = None,
 ) -> None:
-    """Compare a data set's models: summary.json, summary.md and tables with paired tests."""
+    """Compare a data set's methods: summary.json, summary.md, tables with paired tests, and last provenance.json."""
+    from gradrank.provenance.records import write_record
+    from gradrank.provenance.settings import dataset_settings
     from gradrank.report.tables.summary import summary as run
     from gradrank.results import DataSet
+    from gradrank.validation import read_params
 
-    run(folder, models.split(","), convention, data)
-    typer.echo(DataSet(folder).summary_page_path.read_text(encoding="utf-8"))
+    own = DataSet(folder)
+    values = read_params(settings) if settings else dataset_settings(_params(), own.name)
+    run(folder, list(values["models"]), values["evaluation"]["convention"], data)
+    write_record(own, values, data.parent)
+    typer.echo(own.summary_page_path.read_text(encoding="utf-8"))
 
 
 @app.command()
 def study(
-    name: Annotated[str, typer.Argument(help="As in 'arsm': a folder of gradrank/studies.")],
-    results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
+    name: Annotated[str, typer.Argument(help="As in `arsm`, or `arsm/reduced` for the reduced form.")],
+    results: Annotated[Path, typer.Option(help="Results root: one folder per data set.")] = Path("results"),
     data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
     settings: Annotated[
-        str | None, typer.Option(help="JSON object, or @FILE; by default `studies.NAME` of params.yaml.")
+        str | None, typer.Option(help="Settings in force: JSON object, or @FILE; by default of params.yaml.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="By default RESULTS/studies/NAME.")] = None,
+    code: Annotated[
+        str | None, typer.Option(help="Code digests by stage: JSON object, or @FILE; by default computed.")
+    ] = None,
 ) -> None:
-    """Re-create a publication's tables and figures from finished results: page, CSV files, numbers.json."""
-    from gradrank.results import StudyFolder
+    """Re-create a publication's tables and figures from finished results: page, tables, numbers, provenance.json."""
+    from gradrank.provenance.settings import study_settings
+    from gradrank.provenance.study_records import study_code, write_study_record
     from gradrank.studies.kit.study import Inputs
     from gradrank.studies.kit.writing import study as run
     from gradrank.validation import read_params
 
-    folder = out or Results(results).study(name).folder
-    values = (
-        read_params(settings) if settings else _of_study(name, lambda params: params.study_settings(name))
-    )
-    run(name, Inputs(results, data, folder, values))
-    typer.echo(StudyFolder(folder).markdown_path)
+    root = Results(results)
+    values = read_params(settings) if settings else study_settings(_params(name), name)
+    own = root.study(name)
+    tables = run(name.partition("/")[0], Inputs(results, data, own.folder, values["settings"]))
+    stages = read_params(code) if code else study_code(_params(name), name)
+    write_study_record(own, root, name, values, stages, tables)
+    typer.echo(own.markdown_path)
 
 
 @app.command()
@@ -303,16 +359,13 @@ def study_job(
     """Run one of the jobs of a study's own, such as experiments on data that it makes or further trainings."""
     one_thread()
     from gradrank.pipeline.studies import get_study
+    from gradrank.results import write_job
     from gradrank.validation import read_params
 
-    told = (
-        _of_study(name, lambda params: params.study_jobs(name))
-        if settings is None
-        else {job: read_params(settings)}
-    )
+    told = _params(name).study_jobs(name) if settings is None else {job: read_params(settings)}
     if job not in told:
         raise GradrankError(unknown(f"job of {name}", job, told))
-    write_json(out, get_study(name, "experiments").run_job(told[job], data, seed))
+    write_job(out, get_study(name, "experiments").run_job(told[job], data, seed))
 
 
 @app.command()
@@ -344,139 +397,104 @@ def diff(
 
 
 @app.command()
-def report(
-    results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
-    out: Annotated[Path, typer.Option(help="HTML file to write; it needs nothing beside it.")] = REPORT,
-    convention: Convention = "letor4",
-    per_query: Annotated[
-        Path | None, typer.Option(help="Also gather every test query's values in this Parquet file.")
-    ] = None,
-    metrics: Annotated[
-        Path | None, typer.Option(help="Also gather every data set's means in this JSON file, for DVC.")
-    ] = None,
+def collect(
+    datasets: Annotated[str, typer.Option(help="As in 'mq2007,ohsumed'.")],
+    results: Annotated[Path, typer.Option(help="Results root: one folder per data set.")] = Path("results"),
 ) -> None:
-    """Render every data set that has results as one HTML file that opens offline."""
-    from gradrank.report.document import report as run
-    from gradrank.report.document import write_test_queries
+    """Collect what DVC versions: per_query.parquet, metrics.json, methods.csv and the stamp run.json in RESULTS."""
+    from gradrank.provenance.collect import collect as run
 
-    run(results, out, convention)
-    if per_query is not None:
-        write_test_queries(Results(results), per_query)
-    if metrics is not None:
-        found = (each for each in Results(results).datasets() if each.summarised)
-        write_json(metrics, {each.name: each.summary() for each in found})
-    typer.echo(f"the report: {out.resolve()}")
+    run(Results(results), datasets.split(","))
+
+
+@app.command()
+def report(
+    results: Annotated[Path, typer.Option(help="Results root: one folder per data set.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="HTML file to write; it needs no other file.")] = REPORT,
+    convention: Convention = "letor4",
+    datasets: Annotated[str, typer.Option(help="Show these data sets only, as in 'mq2007,ohsumed'.")] = "",
+    studies: Annotated[str, typer.Option(help="Show these studies only, as in 'arsm'.")] = "",
+) -> None:
+    """Render the results as one HTML file that opens offline, and print the best methods."""
+    from gradrank.report.document import report as run
+
+    names = [[name for name in listed.split(",") if name] for listed in (datasets, studies)]
+    typer.echo(run(results, out, convention, only=names if any(names) else None))
 
 
 @app.command()
 def track(
-    datasets: Annotated[str, typer.Option(help="As in 'mq2007,ohsumed'.")],
-    models: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
-    results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
+    datasets: Annotated[str, typer.Option(help="Methods by data set: JSON object, or @FILE.")],
+    results: Annotated[Path, typer.Option(help="Results root: one folder per data set.")] = Path("results"),
     params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
     studies: Annotated[
         str, typer.Option(help="Settings of finished studies by name: JSON object, or @FILE.")
     ] = "{}",
+    report: Annotated[Path, typer.Option(help="The report whose figures go with the runs.")] = REPORT,
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
-    """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); twice adds nothing."""
-    from gradrank.pipeline.mlflow_import import track as run
+    """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); importing twice adds nothing."""
     from gradrank.pipeline.params_file import read
+    from gradrank.tracking.runs import track as run
     from gradrank.validation import read_params
 
-    asked = [[name for name in names.split(",") if name] for names in (datasets, models)]
-    runs = run(results, *asked, read(params), studies=read_params(studies))
+    runs = run(results, read_params(datasets), read(params), read_params(studies), report)
     typer.echo(f"{len(runs)} runs, {sum(each.new for each in runs)} of them new")
     if out is not None:
         write_json(out, {f"{each.dataset}/{each.model}": each.run_id for each in runs})
 
 
 @app.command()
-def provenance(
-    dataset: Annotated[str, typer.Argument(help="A folder of RESULTS.")],
-    params: Annotated[str, typer.Option(help="What params.yaml says of the run: JSON object, or @FILE.")],
-    results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
-    data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
-) -> None:
-    """Record what a data set's results were made of, and the hash of every file: RESULTS/DATASET/provenance.json."""
-    from gradrank.pipeline.provenance import provenance as run
-    from gradrank.validation import read_params
-
-    run(dataset, read_params(params), results, data)
-
-
-@app.command()
-def study_provenance(
-    name: Annotated[str, typer.Argument(help="A folder of RESULTS/studies, as in 'arsm'.")],
-    params: Annotated[str, typer.Option(help="`seed` and `settings` of the study: JSON object, or @FILE.")],
-    results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
-) -> None:
-    """Record what a study's page was made of: RESULTS/studies/NAME/provenance.json."""
-    from gradrank.pipeline.study_provenance import study_provenance as run
-    from gradrank.validation import read_params
-
-    run(name, read_params(params), results)
-
-
-@app.command()
 def verify(
-    results: Annotated[Path, typer.Option(help="Folder with a folder a data set.")] = Path("results"),
-    data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
+    results: Annotated[Path, typer.Option(help="Results root: one folder per data set.")] = Path("results"),
+    data: Annotated[Path, typer.Option(help="Folder with raw/, parquet/ and pairs/.")] = Path("data"),
     params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Remove what does not match its stamp, and what killed jobs left."),
+    ] = False,
 ) -> None:
-    """Say whether results, those in git too, belong to this checkout: its data, code, parameters; exit code 1: no."""
-    from gradrank.pipeline.params import load
-    from gradrank.pipeline.verify import verify as run
+    """Check that data and results belong to this checkout: files, parameters, code, versions. Exit code 1 if not."""
+    from gradrank.provenance.audit import audit, stamps
+    from gradrank.provenance.audit import repair as run_repair
+    from gradrank.provenance.verify import verify as run
 
-    checks = list(run(load(params), results, data))
+    if repair:
+        found = [mismatch for stamp in stamps(results, data) for mismatch in audit(stamp)]
+        for path in run_repair(found, results, data):
+            typer.echo(f"removed {path}")
+        typer.echo("Next: run Snakemake again; it makes what was removed.")
+        return
+    checks = list(run(_params(path=params), results, data))
     for check in checks:
         typer.echo(f"{ {True: 'ok', False: 'DIFFERS', None: 'note'}[check.ok]:8} {check.text}")
     wrong = [check for check in checks if check.ok is False]
     if wrong:
-        typer.echo("\nTo do:")
-        for todo in dict.fromkeys(check.todo for check in wrong):
-            typer.echo(f"  {todo}")
+        typer.echo("\nFix:")
+        for fix in dict.fromkeys(check.fix for check in wrong):
+            typer.echo(f"  {fix}")
         raise typer.Exit(1)
-
-
-@app.command()
-def snapshot(
-    records: Annotated[
-        list[Path], typer.Argument(help="provenance.json of each data set and study to keep.")
-    ],
-    means: Annotated[
-        Path, typer.Option(help="CSV file to write with every method's means, which DVC can plot.")
-    ],
-) -> None:
-    """Copy what was run to results/snapshot, which DVC versions: what any machine makes alike."""
-    from gradrank.pipeline.snapshot import SNAPSHOT
-    from gradrank.pipeline.snapshot import snapshot as run
-
-    typer.echo(f"{SNAPSHOT}: {run(records, means)} outputs")
-
-
-@app.command()
-def restore() -> None:
-    """Put results/snapshot back into results/, with Snakemake's records: nothing is trained again."""
-    from gradrank.pipeline.snapshot import restore as run
-
-    typer.echo(f"{len(run())} outputs restored")
 
 
 @app.command()
 def predict(
     model: Annotated[Path, typer.Option(help="A trained fold, as in results/mq2007/lambdamart/fold1.")],
-    input: Annotated[Path, typer.Option(help="LETOR or SVMlight text, or Parquet.")],
+    input: Annotated[Path, typer.Option(help="LETOR or SVMlight text, Parquet, CSV or TSV.")],
     out: Annotated[Path | None, typer.Option(help="File to write; standard output if not given.")] = None,
     form: Annotated[
         Form, typer.Option(help="letor: one score a line, in the rows' order; trec: a TREC run.")
     ] = "letor",
+    query: Query = None,
+    docid: Docid = None,
+    ignore: Ignore = None,
 ) -> None:
-    """Rank new data with a trained model, in bounded memory."""
+    """Rank new data with a trained model. A table's features are found by their names in training."""
     one_thread()
+    from gradrank.data.roles import Columns
     from gradrank.predict import predict as run
 
-    run(model, input, out, form)
+    columns = Columns(query, docid=docid, ignore=tuple(ignore or ()))
+    run(model, input, out, form, columns if columns.named() else None)
 
 
 @app.command()
@@ -525,14 +543,20 @@ def cite(
         typer.echo(text)
 
 
-def _of_study(name: str, found: Callable[["Params"], dict]) -> dict:
-    """What params.yaml says of a study."""
+def _params(study: str = "", path: Path = Path("params.yaml")) -> "Params":
+    """Read params.yaml. Raises GradrankError where it lacks the study."""
     from gradrank.pipeline.params import load
 
-    params = load()
-    if name not in params.studies:
-        raise GradrankError(f"params.yaml: no `studies.{name}`; add it, or give --settings")
-    return found(params)
+    params = load(path)
+    if study and study not in params.studies:
+        raise GradrankError(f"{path}: no `studies.{study}`. Fix: add it, or give --settings")
+    return params
+
+
+def _training_code(model: str, params: dict[str, Any]) -> str:
+    from gradrank.provenance.code import training_code
+
+    return training_code(model, params)
 
 
 def _echo_means(values: "pl.DataFrame", how: str) -> None:

@@ -109,7 +109,8 @@ def cite(names: Sequence[str], datasets: Sequence[str], params: Path) -> Iterato
     used: dict[str, list[str]] = {}
     if not names and not datasets:
         run = load(params)
-        names, datasets, used["gradrank"] = run.model_names(), run.run.datasets, ["this package"]
+        datasets, used["gradrank"] = run.run.datasets, ["this package"]
+        names = sorted({name for dataset in datasets for name in run.model_names(dataset)})
     for name, text in (_of_methods(names, params) | _of_datasets(datasets, params)).items():
         found = named(text)
         for each in found:

@@ -1,34 +1,39 @@
 """What lies in results/: the one module that knows the names of its files, and reads them.
 
-    tracked.json                        which runs of MLflow hold it
-    report.html, report/                the report, and its tables
-    per_query.parquet, methods.csv      every method's test queries, and its means: for DVC, as metrics.json is
-    snapshot/                           what is finished, once more: for DVC
-    studies/<study>/[reduced/]          page.json, page.md, numbers.json, provenance.json, tables/, jobs/<job>.json
-    <dataset>/                          summary.json, summary.md, queries.parquet, provenance.json, tables/
-    <dataset>/<method>/                 per_query.parquet
+    report.html, report/, tracked.json  the report with its tables and figures, and the MLflow runs of it all
+    per_query.parquet, methods.csv, metrics.json, run.json   values per test query, and means, for DVC; their stamp
+    studies/<study>/[reduced/]          page.json, page.md, numbers.json, tables/, jobs/<job>.json, provenance.json
+    <dataset>/                          summary.json, summary.md, queries.parquet, tables/, provenance.json
+    <dataset>/<method>/                 per_query.parquet, evaluation.json
     <dataset>/<method>/fold<k>/         model/, scores.parquet, history.parquet, timing.json, spec.json
+
+The last file of each folder is its stamp (see stamps.py). The targets `snakemake <dataset>` and `snakemake <study>`
+write report.html, report/ and tracked.json of their own in that folder.
 
 Trained with several seeds, a method has the first one's files in fold<k>/, as of one alone, and each further one's in
 fold<k>/seed<s>/. A path is a name, whether anything lies there or not; a reader raises FileNotFoundError where nothing
 does, and GradrankError for damaged JSON.
 """
 
+import hashlib
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256
+from gradrank.files import read_json, write_json
+from gradrank.stamps import REPAIR, SCHEMA, check_file
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
-STUDIES, SNAPSHOT = "studies", "snapshot"  # of results/: what no data set may be called
+STUDIES = "studies"  # of results/: what no data set may be called
 PROVENANCE, SUMMARY, PER_QUERY = "provenance.json", "summary.json", "per_query.parquet"
 MODEL, MEMBERS = "model", "members"
+EVALUATION, RUN, JOBS = "evaluation.json", "run.json", "jobs"
 SCORES, HISTORY, TIMING, SPEC = "scores.parquet", "history.parquet", "timing.json", "spec.json"
 FOLD_FILES = (MODEL, SCORES, HISTORY, TIMING, SPEC)  # as they come: the last says that all are there
 _FOLD, _SEED = re.compile(r"fold(\d+)"), re.compile(r"seed(\d+)")
@@ -65,7 +70,7 @@ class Recorded(Folder):
         return self.provenance_path.is_file()
 
     def provenance(self) -> dict[str, Any]:
-        """As `gradrank.pipeline.provenance` or `study_provenance` writes it."""
+        """Read what `gradrank.provenance` recorded of this data set or study."""
         return read_json(self.provenance_path)
 
 
@@ -82,7 +87,7 @@ class Fold(Folder):
     def holding(cls, path: Path | str) -> "Fold | None":
         """The fold that a file of results/ belongs to; None for one beside the folds."""
         named = (cls(folder) for folder in Path(path).parents)
-        return next((fold for fold in named if _FOLD.fullmatch(fold._numbered.name)), None)
+        return next((fold for fold in named if _FOLD.fullmatch(fold.numbered.name)), None)
 
     @property
     def seed(self) -> int | None:
@@ -91,14 +96,14 @@ class Fold(Folder):
 
     @property
     def number(self) -> int:
-        return int(_FOLD.fullmatch(self._numbered.name)[1])
+        return int(_FOLD.fullmatch(self.numbered.name)[1])
 
     @property
     def method(self) -> "Method":
-        return Method(self._numbered.parent)
+        return Method(self.numbered.parent)
 
     @property
-    def _numbered(self) -> Path:
+    def numbered(self) -> Path:
         return self.folder if self.seed is None else self.folder.parent
 
     @property
@@ -107,16 +112,11 @@ class Fold(Folder):
 
     def check(self, path: Path) -> None:
         """Raise GradrankError unless a file of this fold is, byte for byte, the one that its job wrote."""
-        name = path.relative_to(self.folder).as_posix()
-        if not path.is_file() or self.spec()["files"].get(name) != sha256(path):
-            raise GradrankError(
-                f"{path}: not the file that {self.spec_path} names: damaged, edited or of another fold; delete "
-                f"{self.spec_path}, then the same command trains this fold again"
-            )
+        check_file(self.spec_path, path)
 
     def spec(self) -> dict[str, Any]:
-        """`model`, `dataset`, `fold`, `params`, `features`, `seed`, `job_seed`, `data_sha256`, `versions`,
-        `processor`, and `files`: the SHA-256 of each but the timings.
+        """Read the stamp: `model`, `dataset`, `fold`, `params`, `features`, `seed`, `job_seed`, `data_sha256`, `inputs`
+        (SHA-256 by name), `code`, `versions`, `processor`, and `files` (SHA-256 by path; no timings).
         """
         return read_json(self.spec_path)
 
@@ -146,6 +146,7 @@ class Method(Folder):
     """results/<dataset>/<method>/: a model, or a variant of one, on one data set."""
 
     per_query_path = Below(PER_QUERY)
+    evaluation_path = Below(EVALUATION)
 
     @property
     def dataset(self) -> str:
@@ -154,6 +155,10 @@ class Method(Folder):
     @property
     def evaluated(self) -> bool:
         return self.per_query_path.is_file()
+
+    def check(self) -> None:
+        """Raise GradrankError unless the values per query are, byte for byte, the ones that were measured."""
+        check_file(self.evaluation_path, self.per_query_path)
 
     @property
     def begun(self) -> bool:
@@ -206,11 +211,11 @@ class StudyFolder(Recorded):
     tables_path = Below("tables")
 
     def job_path(self, name: str) -> Path:
-        return self.folder / "jobs" / f"{name}.json"
+        return self.folder / JOBS / f"{name}.json"
 
     def jobs(self) -> list[Any]:
-        """What each of the study's own jobs found, in the order of their names."""
-        return [read_json(path) for path in sorted(self.job_path("*").parent.glob("*.json"))]
+        """Return what each of the study's own jobs found, in the order of their names; checked."""
+        return [read_job(path) for path in sorted(self.job_path("*").parent.glob("*.json"))]
 
     @property
     def reduced(self) -> "StudyFolder":
@@ -218,9 +223,26 @@ class StudyFolder(Recorded):
         return StudyFolder(self.folder / "reduced")
 
 
+def write_job(path: Path, found: Any) -> None:
+    """Write what a study's job found, as plain data, with its checksum: the file is its own stamp."""
+    write_json(path, {"schema": SCHEMA, "sha256": _sha256_of(found), "found": found})
+
+
+def read_job(path: Path) -> Any:
+    """Read what `write_job` wrote. Raises GradrankError where the file was damaged or edited."""
+    said = read_json(path)
+    if not isinstance(said, dict) or "found" not in said or said.get("sha256") != _sha256_of(said["found"]):
+        raise GradrankError(f"{path}: damaged or edited. Fix: {REPAIR}")
+    return said["found"]
+
+
+def _sha256_of(found: Any) -> str:
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+
+
 @dataclass(frozen=True)
 class Results(Folder):
-    """results/, or a snapshot of it."""
+    """results/, or a folder that is laid out like it."""
 
     folder: Path = Path("results")
 
@@ -228,14 +250,12 @@ class Results(Folder):
     report_path = Below("report.html")
     per_query_path = Below(PER_QUERY)
     metrics_path = Below("metrics.json")
+    means_path = Below("methods.csv")
+    run_path = Below(RUN)
 
     @property
     def project(self) -> Path:  # with params.yaml and the code
         return self.folder.resolve().parent
-
-    @property
-    def snapshot(self) -> "Results":
-        return Results(self.folder / SNAPSHOT)
 
     def dataset(self, name: str) -> DataSet:
         return DataSet(self.folder / name)

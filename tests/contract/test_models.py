@@ -14,7 +14,6 @@ import gradrank  # noqa: F401  # before numpy: it sets the instruction set
 
 # isort: split
 import numpy as np
-import polars as pl
 import pytest
 from pydantic import ValidationError
 
@@ -208,7 +207,7 @@ def project(tmp_path_factory):
 
 @every_model
 def test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monkeypatch):
-    """The job itself sees to that, however a model may open files: see gradrank.learning.held_out."""
+    """The job itself sees to that: see gradrank.learning.test_part_guard."""
     monkeypatch.chdir(project)
     data, own = Path("data/parquet/synthetic_net"), Path("data/pairs/synthetic_net")
     for member in cls.members(quick(cls)):
@@ -221,9 +220,6 @@ def test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monk
 READERS = {
     "open": lambda path: path.open("rb").read(),
     "numpy": lambda path: np.fromfile(path, np.uint8),
-    "read_parquet": pl.read_parquet,
-    "scan_parquet": lambda path: pl.scan_parquet(path).collect(),
-    "pyarrow": lambda path: pytest.importorskip("pyarrow.parquet").read_table(path),
 }
 
 

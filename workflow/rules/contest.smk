@@ -1,44 +1,43 @@
-# Needs: data/parquet/<dataset>/ of the collections that `studies.contest` names, and pairs where a method asks for them.
-# Makes: results/studies/contest/tuning/<dataset>/<method>/, the trials of every fold, the frozen choices and their values
-# on the test part, and results/studies/contest/runs/tuner<t>/seed<s>/, the choices trained anew; of the reduced form the
-# same in results/studies/contest/reduced/. trials.parquet and refits.json stand for the models that a job made with
-# them, which are no outputs: Snakemake would remove what a job that was killed goes on with.
+# Needs: data/parquet/<dataset>/ of the collections that `studies.contest` names, and pairs where a method needs them.
+# Makes: results/studies/contest/tuning/<dataset>/<method>/: the trials of every fold, the frozen choices and their values on
+# the test part; and results/studies/contest/runs/tuner<t>/seed<s>/, the choices trained again with several seeds. The reduced
+# form has the same below results/studies/contest/reduced/. trials.parquet and refits.json stand for the models next to them,
+# which are no outputs: Snakemake would remove what a killed job resumes from.
 
-
-wildcard_constraints:
-    contest="|".join(CONTESTS) or "(?!)",
-    method=METHOD,
+TUNING = "results/studies/{contest}/tuning/{dataset}/{method}"
 
 
 rule tune:
     input:
-        pairs_of,
-        of_members(f"{TUNING}/fold{{fold}}/choice.json"),
-        data="data/parquet/{dataset}/collection.json",  # which names the parts' files; the test part's is not read
+        lambda wc: contest.pairs(wc.dataset, wc.method),
+        lambda wc: contest.member_files(wc.contest, wc.dataset, wc.method, wc.fold, "choice.json"),
+        data="data/parquet/{dataset}/collection.json",  # the test part is not read
     output:
         f"{TUNING}/fold{{fold}}/trials.parquet",
     log:
         "logs/tune/{contest}/{dataset}/{method}/fold{fold}.log",
-    # On a cluster a method's fold is one job: its trials, its choice, its runs.
+    # On a cluster one job: the trials, the choice and the runs of a method's fold.
     group:
         "contest.{dataset}.{method}.{fold}"
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code_of_method("tune"),
-        plan=plan_options,
-        pairs=pairs_option,
+        code=lambda wc: contest.code("tune", wc.method),
+        plan=lambda wc: contest.tune_options(wc.contest, wc.method),
+        pairs=lambda wc: contest.pairs_option(wc.dataset, wc.method),
         seed=params.seed,
+        data=subpath(input.data, parent=True),
+        out=subpath(output[0], parent=True),
     shell:
         """
         gradrank tune \
             --model {wildcards.method} \
-            --data "$(dirname {input.data})" \
+            --data {params.data} \
             --fold {wildcards.fold} \
             {params.plan} \
             {params.pairs} \
             --seed {params.seed} \
-            --out "$(dirname {output})" \
+            --out {params.out} \
             >{log} 2>&1
         """
 
@@ -51,45 +50,47 @@ rule select:
     log:
         "logs/select/{contest}/{dataset}/{method}/fold{fold}.log",
     wildcard_constraints:
-        dataset="|".join(sorted(set(DATASETS) - FROZEN)),
+        dataset="|".join(sorted(set(plan.datasets) - contest.frozen)),
     group:
         "contest.{dataset}.{method}.{fold}"
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("select"),
+        code=code_digest("select"),
+        out=subpath(output[0], parent=True),
     shell:
         """
-        gradrank select "$(dirname {output})" \
+        gradrank select {params.out} \
             >{log} 2>&1
         """
 
 
 rule freeze:
     input:
-        lambda wc: every_fold(wc, "trials.parquet", params.studies[wc.contest].datasets[0]),
+        lambda wc: contest.source_trials(wc.contest, wc.method),
     output:
         f"{TUNING}/fold{{fold}}/choice.json",
     log:
         "logs/freeze/{contest}/{dataset}/{method}/fold{fold}.log",
     wildcard_constraints:
-        dataset="|".join(sorted(FROZEN)) or "(?!)",
+        dataset="|".join(sorted(contest.frozen)) or "(?!)",
     group:
         "contest.{dataset}.{method}.{fold}"
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("freeze"),
+        code=code_digest("freeze"),
+        out=subpath(output[0], parent=True),
     shell:
         """
-        gradrank freeze "$(dirname {output})" $(dirname {input}) \
+        gradrank freeze {params.out} $(dirname {input}) \
             >{log} 2>&1
         """
 
 
 rule choices:
     input:
-        every_choice,
+        lambda wc: contest.choices(wc.contest),
     output:
         "results/studies/{contest}/choices.json",
     log:
@@ -98,7 +99,7 @@ rule choices:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("choices"),
+        code=code_digest("choices"),
         datasets=lambda wc: ",".join(params.studies[wc.contest].datasets),
         methods=lambda wc: ",".join(params.studies[wc.contest].methods),
     shell:
@@ -113,8 +114,8 @@ rule choices:
 
 rule refit:
     input:
-        pairs_of,
-        of_members(f"{TUNING}/fold{{fold}}/refits.json"),
+        lambda wc: contest.pairs(wc.dataset, wc.method),
+        lambda wc: contest.member_files(wc.contest, wc.dataset, wc.method, wc.fold, "refits.json"),
         choice=f"{TUNING}/fold{{fold}}/choice.json",
         data="data/parquet/{dataset}/collection.json",
     output:
@@ -126,14 +127,16 @@ rule refit:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code_of_method("refit"),
+        code=lambda wc: contest.code("refit", wc.method),
         seeds=lambda wc: params.studies[wc.contest].seeds,
-        pairs=pairs_option,
+        pairs=lambda wc: contest.pairs_option(wc.dataset, wc.method),
         seed=params.seed,
+        data=subpath(input.data, parent=True),
+        out=subpath(output[0], parent=True),
     shell:
         """
-        gradrank refit "$(dirname {output})" \
-            --data "$(dirname {input.data})" \
+        gradrank refit {params.out} \
+            --data {params.data} \
             --fold {wildcards.fold} \
             --seeds {params.seeds} \
             {params.pairs} \
@@ -145,7 +148,7 @@ rule refit:
 
 rule evaluate_refits:
     input:
-        lambda wc: every_fold(wc, "refits.json"),
+        lambda wc: contest.every_fold(wc.contest, wc.dataset, wc.method, "refits.json"),
         data="data/parquet/{dataset}/collection.json",
     output:
         f"{TUNING}/per_query.parquet",
@@ -156,13 +159,14 @@ rule evaluate_refits:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("evaluate_refits"),
+        code=code_digest("evaluate_refits"),
         seeds=lambda wc: params.studies[wc.contest].seeds,
         convention=lambda wc: params.convention(wc.dataset),
+        data=subpath(input.data, parent=True),
     shell:
         """
         gradrank evaluate-refits {wildcards.method} \
-            --data "$(dirname {input.data})" \
+            --data {params.data} \
             --seeds {params.seeds} \
             --convention {params.convention} \
             --contest results/studies/{wildcards.contest} \
@@ -172,7 +176,7 @@ rule evaluate_refits:
 
 rule score_trials:
     input:
-        "results/studies/{contest}/choices.json",  # nothing is chosen any more
+        "results/studies/{contest}/choices.json",  # written once everything is chosen
         data="data/parquet/{dataset}/collection.json",
     output:
         f"{TUNING}/trials_test.parquet",
@@ -183,25 +187,26 @@ rule score_trials:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code_of_method("score_trials"),
+        code=lambda wc: contest.code("score_trials", wc.method),
         convention=lambda wc: params.convention(wc.dataset),
+        data=subpath(input.data, parent=True),
     shell:
         """
         gradrank score-trials {wildcards.method} \
-            --data "$(dirname {input.data})" \
+            --data {params.data} \
             --convention {params.convention} \
             --contest results/studies/{wildcards.contest} \
             >{log} 2>&1
         """
 
 
-# The page is made as every study's is; what it is about, rules of its own have made.
-if CONTESTS:
+# The page is written as every study's is, from the files that the rules above make.
+if contest.forms:
 
     use rule study as contest_study with:
         input:
-            of_contest,
+            lambda wc: contest.page_inputs(wc.study),
         wildcard_constraints:
-            study="|".join(CONTESTS),
+            study="|".join(contest.forms),
 
     ruleorder: contest_study > study

@@ -1,11 +1,11 @@
-# Needs: a mirror (GRADRANK_MIRROR), the network, or a user's own files.
-# Makes: data/raw/<dataset>/ in the official layout, data/parquet/<dataset>/, a Parquet file a part and
-# collection.json, which names the SHA-256 of each and stands for them all. The stage's target, `data`, includes the pairs.
+# Needs: a mirror (GRADRANK_MIRROR), the network, or the user's own files.
+# Makes: data/raw/<dataset>/ in the official layout, and data/parquet/<dataset>/, one Parquet file per part. The stamps
+# fetched.json and collection.json hold the checksum of each file and stand for them all.
 
 
 rule data:
     input:
-        lambda _: expand(STORED, dataset=requested()),
+        lambda _: [file for dataset in params.run.datasets for file in plan.stored(dataset)],
     localrule: True
 
 
@@ -15,12 +15,12 @@ rule fetch:
     log:
         "logs/fetch/{dataset}.log",
     wildcard_constraints:
-        dataset="|".join(name for name, entry in catalogue().items() if not entry.generator),
-    localrule: True  # nodes often have no network
+        dataset="|".join(FETCHED),
+    localrule: True  # compute nodes often have no network
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("fetch"),
+        code=code_digest("fetch"),
         out=subpath(output[0], parent=True),
     shell:
         """
@@ -36,20 +36,18 @@ rule generate:
     log:
         "logs/generate/{dataset}.log",
     wildcard_constraints:
-        dataset="|".join(name for name, entry in catalogue().items() if entry.generator),
+        dataset="|".join(GENERATED),
     localrule: True
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("generate"),
-        target=lambda wc: catalogue()[wc.dataset].generator,
-        size=lambda wc: size_options(wc.dataset),
+        code=code_digest("generate"),
+        target=lambda wc: plan.generator_options(wc.dataset),
         seed=params.seed,
         out=subpath(output[0], parent=True),
     shell:
         """
         gradrank generate {params.target} \
-            {params.size} \
             --seed {params.seed} \
             --out {params.out} \
             2>{log}
@@ -58,7 +56,7 @@ rule generate:
 
 rule parse:
     input:
-        text=text_of,
+        lambda wc: plan.text(wc.dataset),
     output:
         "data/parquet/{dataset}/collection.json",
     log:
@@ -67,9 +65,10 @@ rule parse:
         "../envs/gradrank.yaml"
     threads: 2
     params:
-        code=code("parse"),
-        path=lambda wc: own_path(wc.dataset) or f"data/raw/{wc.dataset}",
-        options=lambda wc: parse_options(wc.dataset),
+        code=code_digest("parse"),
+        content=lambda wc: plan.content(plan.own_text(wc.dataset)),
+        path=lambda wc: plan.own_path(wc.dataset) or f"data/raw/{wc.dataset}",
+        options=lambda wc: plan.parse_options(wc.dataset),
         seed=params.seed,
         out=subpath(output[0], parent=True),
     shell:

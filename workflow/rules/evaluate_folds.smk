@@ -1,34 +1,38 @@
-# Needs: the scores of a model's folds. Makes: results/<dataset>/<model>/per_query.parquet, from scores alone.
+# Needs: the scores of a model's folds.
+# Makes: results/<dataset>/<model>/per_query.parquet and its stamp evaluation.json, from scores alone.
 
 
 rule evaluate_folds:
     input:
         data="data/parquet/{dataset}/collection.json",
-        scores=scores_of,
+        scores=lambda wc: plan.fold_files(wc.dataset, wc.model, ["scores.parquet"]),
     output:
-        "results/{dataset}/{model}/per_query.parquet",
+        values="results/{dataset}/{model}/per_query.parquet",
+        stamp="results/{dataset}/{model}/evaluation.json",
     log:
         "logs/evaluate_folds/{dataset}/{model}.log",
     group:
-        GROUP
+        lambda wc: plan.group(wc.dataset, wc.model)
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("evaluate_folds"),
-        folder="results/{dataset}/{model}",
-        model=lambda wc: model_options(wc.model),
+        code=code_digest("evaluate_folds"),
+        model=lambda wc: plan.model_options(wc.model),
         seed=params.seeds[0],
-        further_seeds=lambda wc: further_seeds(wc.model),
+        further_seeds=lambda wc: plan.further_seeds(wc.model),
         conventions=",".join(params.evaluation.conventions),
         metrics=",".join(params.evaluation.metrics),
+        data=subpath(input.data, parent=True),
+        folder=subpath(output.stamp, parent=True),
     shell:
         """
         gradrank evaluate-folds {params.folder} \
             {params.model} \
-            --data "$(dirname {input.data})" \
+            --data {params.data} \
             --seed {params.seed} \
             {params.further_seeds} \
             --conventions {params.conventions} \
             --metrics {params.metrics} \
+            --code {params.code} \
             >{log} 2>&1
         """

@@ -1,11 +1,10 @@
-# Needs: data/parquet/<dataset>/ and the score files that params.yaml names. Makes: what `train` makes, without a
-# model: results/<dataset>/<method>/fold<k>/ of a method from elsewhere.
-from gradrank.evaluation.elsewhere import score_files
+# Needs: data/parquet/<dataset>/ and the score files that params.yaml names.
+# Makes: results/<dataset>/<method>/fold<k>/ as `train` does, for a method whose scores come from another program.
 
 
 rule import_scores:
     input:
-        lambda wc: list(map(str, score_files(scores_from(wc.model), wc.dataset, wc.fold).values())),
+        lambda wc: plan.import_files(wc.dataset, wc.model, wc.fold),
         data="data/parquet/{dataset}/collection.json",
     output:
         spec="results/{dataset}/{model}/fold{fold}/spec.json",
@@ -15,21 +14,25 @@ rule import_scores:
     log:
         "logs/import_scores/{dataset}/{model}/fold{fold}.log",
     wildcard_constraints:
-        model="|".join(IMPORTED) or "(?!)",
+        model=IMPORTED,
     group:
         "{dataset}.{model}"
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("import_scores"),
-        scores=lambda wc: scores_from(wc.model),
+        code=lambda wc: plan.training_code(wc.model),
+        content=lambda wc: plan.content(plan.import_files(wc.dataset, wc.model, wc.fold)),
+        scores=lambda wc: plan.import_pattern(wc.model),
         seed=params.seeds[0],
+        data=subpath(input.data, parent=True),
+        out=subpath(output.spec, parent=True),
     shell:
         """
         gradrank import-scores {params.scores:q} \
-            --data "$(dirname {input.data})" \
+            --data {params.data} \
             --fold {wildcards.fold} \
             --seed {params.seed} \
-            --out "$(dirname {output.spec})" \
+            --code {params.code} \
+            --out {params.out} \
             >{log} 2>&1
         """

@@ -1,10 +1,10 @@
-# Needs: data/parquet/<dataset>/, and a user's own pairs where params.yaml names some. Makes: data/pairs/<dataset>/, a
-# Parquet file a part and pairs.json, once for all folds and models.
+# Needs: data/parquet/<dataset>/, and the user's own pairs where params.yaml names a file of them.
+# Makes: data/pairs/<dataset>/, one Parquet file per part and the stamp pairs.json, once for all folds and models.
 
 
 rule pairs:
     input:
-        given_pairs,
+        lambda wc: plan.given_pairs(wc.dataset),
         data="data/parquet/{dataset}/collection.json",
     output:
         "data/pairs/{dataset}/pairs.json",
@@ -13,13 +13,15 @@ rule pairs:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("pairs"),
-        options=lambda wc: pairs_options(wc.dataset),
+        code=code_digest("pairs"),
+        content=lambda wc: plan.content(plan.given_pairs(wc.dataset)),
+        data=subpath(input.data, parent=True),
+        options=lambda wc: plan.pairs_options(wc.dataset),
         out=subpath(output[0], parent=True),
     shell:
         """
         gradrank pairs \
-            --data "$(dirname {input.data})" \
+            --data {params.data} \
             {params.options} \
             --out {params.out} \
             >{log} 2>&1

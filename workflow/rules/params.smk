@@ -1,11 +1,13 @@
-# Before Snakemake reads params.yaml: its reader names no line of what is wrong, and takes the last of two equal keys.
+# Reads params.yaml before Snakemake does: its reader takes the last of two equal keys and names no line.
+from pathlib import Path
+
 from snakemake.exceptions import WorkflowError
 
 from gradrank.errors import GradrankError
-from gradrank.pipeline.params_file import check_files
+from gradrank.pipeline.params_file import read
 
-if workflow.is_main_process:
+if Path("params.yaml").is_file():
     try:
-        check_files("params.yaml", workflow.configfiles)
+        read("params.yaml")
     except GradrankError as error:
         raise WorkflowError(str(error)) from None

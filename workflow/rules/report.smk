@@ -1,80 +1,86 @@
-# Needs: per_query.parquet of every model, and the data set. Makes: results/<dataset>/summary.json, summary.md,
-# queries.parquet and tables/, results/report.html, its tables and figures in results/report/, and
-# results/per_query.parquet, which cover every data set and study that has results.
-from gradrank.pipeline.run_log import CLOSING
-from snakemake.logging import logger
+# Needs: the records of data sets and studies.
+# Makes: results/report.html with its tables and figures in results/report/, about everything that has results here; and for
+# DVC results/per_query.parquet, metrics.json and methods.csv, the values of the run's data sets, with the stamp run.json. A
+# data set's or a study's own target makes report.html and report/ in its own folder.
 
 
-# Through the log: it comes after every line of the jobs, and stands in the log file.
-onsuccess:
-    remember()
-    if mending.files:
-        begin_again()
-    if any(job.rule is rules.report.rule for job in workflow.dag.jobs):
-        from gradrank.report.closing import closing
-
-        conventions = {dataset: params.convention(dataset) for dataset in requested()}
-        logger.info(closing(Results(), conventions), extra={CLOSING: True})
-
-
-rule summary:
+rule collect:
     input:
-        data="data/parquet/{dataset}/collection.json",
-        per_query=lambda wc: expand("results/{dataset}/{model}/per_query.parquet", model=MODELS, **wc),
+        lambda _: plan.run_records(),
     output:
-        json="results/{dataset}/summary.json",
-        markdown=report(
-            "results/{dataset}/summary.md",
-            caption="../report/summary.rst",
-            category="Tables",
-            labels={"data set": "{dataset}"},
-        ),
-        queries="results/{dataset}/queries.parquet",
-        tables=directory("results/{dataset}/tables"),
+        values="results/per_query.parquet",
+        metrics="results/metrics.json",
+        means="results/methods.csv",
+        stamp="results/run.json",
     log:
-        "logs/summary/{dataset}.log",
+        "logs/collect.log",
+    localrule: True
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("summary"),
-        folder=subpath(output.json, parent=True),
-        models=",".join(MODELS),
-        convention=lambda wc: params.convention(wc.dataset),
+        code=code_digest("collect"),
+        datasets=",".join(params.run.datasets),
     shell:
         """
-        gradrank summary {params.folder} \
-            --models {params.models} \
-            --convention {params.convention} \
-            --data "$(dirname {input.data})" \
+        gradrank collect \
+            --results results \
+            --datasets {params.datasets} \
             >{log} 2>&1
         """
 
 
 rule report:
     input:
-        summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
-        studies=lambda _: expand("results/studies/{study}/page.json", study=requested_studies()),
+        lambda _: plan.run_records(),
         described="params.yaml",
     output:
         html=report("results/report.html", caption="../report/report.rst", category="Report"),
-        tables=directory("results/report"),
-        per_query="results/per_query.parquet",
-        metrics="results/metrics.json",
+        files=directory("results/report"),
     log:
         "logs/report.log",
-    localrule: True  # its input depends on the call's targets, which a job on a cluster does not see
+    localrule: True  # it takes seconds
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("report", *sorted({cls.__module__ for cls in models().values()})),  # it prints what they declare
+        code=report_code(),
+        about="",
         convention=params.evaluation.convention,
     shell:
         """
         gradrank report \
             --results results \
+            {params.about} \
             --convention {params.convention} \
             --out {output.html} \
-            --per-query {output.per_query} \
-            --metrics {output.metrics} \
             >{log} 2>&1
         """
+
+
+use rule report as dataset_report with:
+    input:
+        "results/{dataset}/provenance.json",
+        described="params.yaml",
+    output:
+        html="results/{dataset}/report.html",
+        files=directory("results/{dataset}/report"),
+    log:
+        "logs/report/{dataset}.log",
+    params:
+        code=report_code(),
+        about="--datasets {dataset}",
+        convention=lambda wc: params.convention(wc.dataset),
+
+
+use rule report as study_report with:
+    input:
+        "results/studies/{study}/provenance.json",
+        described="params.yaml",
+    output:
+        html="results/studies/{study}/report.html",
+        files=directory("results/studies/{study}/report"),
+    log:
+        "logs/report/{study}.log",
+    params:
+        code=report_code(),
+        about="--studies {study}",
+        convention=params.evaluation.convention,

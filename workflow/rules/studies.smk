@@ -1,16 +1,11 @@
-# Needs: per_query.parquet of every data set and model of `studies.<name>` in params.yaml, and what jobs of the
-# study's own make. Makes: results/studies/<name>/: page.json, page.md, numbers.json and tables/, and of a study
-# with a reduced form the same in results/studies/<name>/reduced/. Each study's name is a target, report included.
-
-
-wildcard_constraints:
-    study="|".join(params.studies),  # a reduced form's name is <study>/reduced
-    job=r"[\w.+=-]+",
+# Needs: the values per query of the methods that `studies.<name>` of params.yaml names, and the results of the study's own
+# jobs. Makes: results/studies/<name>/: page.json, page.md, numbers.json, tables/ and, last, the stamp provenance.json; for a
+# study with a reduced form the same in results/studies/<name>/reduced/.
 
 
 rule study_job:
     input:
-        data_of_job,
+        lambda wc: plan.job_inputs(wc.study, wc.job),
     output:
         "results/studies/{study}/jobs/{job}.json",
     log:
@@ -18,9 +13,9 @@ rule study_job:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code_of_job,
+        code=lambda wc: plan.job_code(wc.study, wc.job),
         name=lambda wc: wc.study.partition("/")[0],
-        settings=lambda wc: as_json(jobs_of(wc.study)[wc.job]),
+        settings=lambda wc: plan.job_settings(wc.study, wc.job),
         seed=params.seed,
     shell:
         """
@@ -35,10 +30,8 @@ rule study_job:
 
 rule study:
     input:
-        per_query=measured_for,
-        jobs=lambda wc: expand(
-            "results/studies/{study}/jobs/{job}.json", study=wc.study, job=jobs_of(wc.study)
-        ),
+        lambda wc: plan.study_evaluations(wc.study),
+        jobs=lambda wc: plan.job_files(wc.study),
     output:
         page="results/studies/{study}/page.json",
         numbers="results/studies/{study}/numbers.json",
@@ -49,33 +42,21 @@ rule study:
             labels={"study": "{study}"},
         ),
         tables=directory("results/studies/{study}/tables"),
+        stamp="results/studies/{study}/provenance.json",
     log:
         "logs/study/{study}.log",
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=lambda wc: code_of_page(wc.study),
-        name=lambda wc: wc.study.partition("/")[0],
-        settings=lambda wc: as_json(params.study_settings(wc.study)),
-        out="results/studies/{study}",
+        code=lambda wc: plan.page_code(wc.study),
+        settings=lambda wc: plan.study_settings(wc.study),
+        stages=lambda wc: plan.study_code(wc.study),
     shell:
         """
-        gradrank study {params.name} \
+        gradrank study {wildcards.study} \
             --results results \
             --data data/parquet \
             --settings {params.settings:q} \
-            --out {params.out} \
+            --code {params.stages:q} \
             >{log} 2>&1
         """
-
-
-for name in STUDIES:
-
-    rule:
-        name:
-            name
-        input:
-            lambda _, name=name: recorded([], [name]),
-            "results/report.html",
-            "results/tracked.json",
-        localrule: True

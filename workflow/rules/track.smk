@@ -1,32 +1,57 @@
-# Needs: results/<dataset>/ with summary.json, results/studies/<study>/ with its page, and the report's figures. Makes:
-# runs in MLflow (sqlite:///mlflow.db unless MLFLOW_TRACKING_URI is set) and results/tracked.json, which names them. One
-# process: parallel first use of a fresh store crashes.
+# Needs: the records of data sets and studies, and the report's figures.
+# Makes: runs in MLflow (sqlite:///mlflow.db unless MLFLOW_TRACKING_URI is set) and tracked.json, which names them.
 
 
 rule track:
     input:
-        summaries=lambda _: expand("results/{dataset}/summary.json", dataset=requested()),
-        studies=lambda _: expand("results/studies/{study}/numbers.json", study=requested_studies()),
+        lambda _: plan.run_records(),
         report="results/report.html",
     output:
         "results/tracked.json",
     log:
         "logs/track.log",
-    localrule: True  # as report
+    localrule: True
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code("track"),
-        datasets=lambda _: ",".join(requested()),
-        models=",".join(MODELS),
-        studies=lambda _: as_json({name: params.tracked_settings(name) for name in requested_studies()}),
+        code=code_digest("track"),
+        datasets=lambda _: plan.tracked_datasets(params.run.datasets),
+        studies=lambda _: plan.tracked_studies(plan.reduced_studies),
     shell:
         """
         gradrank track \
             --results results \
-            --datasets '{params.datasets}' \
-            --models {params.models} \
+            --datasets {params.datasets:q} \
             --studies {params.studies:q} \
+            --report {input.report} \
             --out {output} \
             >{log} 2>&1
         """
+
+
+use rule track as dataset_track with:
+    input:
+        "results/{dataset}/provenance.json",
+        report="results/{dataset}/report.html",
+    output:
+        "results/{dataset}/tracked.json",
+    log:
+        "logs/track/{dataset}.log",
+    params:
+        code=code_digest("track"),
+        datasets=lambda wc: plan.tracked_datasets([wc.dataset]),
+        studies=lambda _: plan.tracked_studies([]),
+
+
+use rule track as study_track with:
+    input:
+        "results/studies/{study}/provenance.json",
+        report="results/studies/{study}/report.html",
+    output:
+        "results/studies/{study}/tracked.json",
+    log:
+        "logs/track/{study}.log",
+    params:
+        code=code_digest("track"),
+        datasets=lambda _: plan.tracked_datasets([]),
+        studies=lambda wc: plan.tracked_studies([wc.study]),

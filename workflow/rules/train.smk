@@ -1,12 +1,11 @@
 # Needs: data/parquet/<dataset>/, and the pairs or other models' scores where the model asks for them.
-# Makes: results/<dataset>/<model>/fold<k>/: the model, its scores, its history, its specification; and timing.json, which
-# is no output: no two runs give the same one, and nothing is trained again for the want of it. Of `run.seeds` the first
-# has these folders, each further one a folder seed<s> in them.
+# Makes: results/<dataset>/<model>/fold<k>/: the model, its scores, its history and, last, the stamp spec.json. A further
+# seed of `run.seeds` has a folder seed<s>/ inside. timing.json is no output, because no two runs write the same one.
 
 
 rule train:
     input:
-        needs_of,
+        lambda wc: plan.training_inputs(wc.dataset, wc.model, wc.fold),
         data="data/parquet/{dataset}/collection.json",
     output:
         spec="results/{dataset}/{model}/fold{fold}/spec.json",
@@ -16,22 +15,25 @@ rule train:
     log:
         "logs/train/{dataset}/{model}/fold{fold}.log",
     wildcard_constraints:
-        model=TRAINED,
+        model=f"(?!({IMPORTED})/){METHOD}",
         fold=FOLD,
     group:
-        GROUP
+        lambda wc: plan.group(wc.dataset, wc.model, wc.fold)
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=lambda wc: training_code(wc.model),
-        model=lambda wc: training_options(wc.model, wc.dataset),
-        fold=lambda wc: "--fold {} --seed {}".format(*fold_and_seed(wc.fold)),
+        code=lambda wc: plan.training_code(wc.model),
+        model=lambda wc: plan.training_options(wc.dataset, wc.model),
+        fold=lambda wc: "--fold {} --seed {}".format(*plan.fold_and_seed(wc.fold)),
+        data=subpath(input.data, parent=True),
+        out=subpath(output.spec, parent=True),
     shell:
         """
         gradrank train \
             {params.model} \
-            --data "$(dirname {input.data})" \
+            --data {params.data} \
             {params.fold} \
-            --out "$(dirname {output.spec})" \
+            --code {params.code} \
+            --out {params.out} \
             >{log} 2>&1
         """

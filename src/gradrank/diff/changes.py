@@ -29,7 +29,7 @@ def changes(a: Side, b: Side) -> Changes:
     return Changes(
         params=_collected(a.params, b.params, _params),
         data=_collected(a.data, b.data, _common),
-        code=_collected(a.code, b.code, _all),
+        code=_collected(a.code, b.code, _common),
         versions=_collected(a.versions, b.versions, _all),
     )
 
@@ -65,5 +65,5 @@ def _all(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Difference]:
 
 
 def _common(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Difference]:
-    """What both hashed: one side may know the text's hash alone, the other the Parquet's too."""
+    """Yield the differences in what both sides name: a method that one side did not train has not changed."""
     return ((name, old, new) for name, old, new in _all(a, b) if name in a and name in b)

@@ -9,8 +9,11 @@ from gradrank.diff.side import Method
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import KEYS, QueryValues, query_values
 from gradrank.evaluation.primary import DEFAULT
+from gradrank.learning.model import models
+from gradrank.provenance.settings import short_digest
 from gradrank.report.tables.measured import RECALL_LEVELS
 from gradrank.results import SUMMARY
+from gradrank.stamps import SCHEMA
 from gradrank.validation import flat
 
 if TYPE_CHECKING:
@@ -97,23 +100,36 @@ def faults(summaries: Summaries, values: Values, cure: str) -> list[str]:
 
 
 def of_provenance(dataset: str, record: Mapping[str, Any]) -> dict[str, Any]:
-    """A data set's `conventions`, `params`, `data`, `code` and `versions` of a Side, from its provenance.json."""
+    """Return a data set's `conventions`, `params`, `data`, `code` and `versions` of a Side, from its provenance.json.
+
+    A record of another schema says nothing that can be compared: the result is then empty.
+    """
+    if record.get("schema") != SCHEMA:
+        return {}
+    methods = record["methods"]
     return {
         "conventions": record["params"]["evaluation"]["convention"],
-        "params": params_of(dataset, record["params"]),
-        "data": {"source": record["data"]["source_sha256"]} | record["data"]["files"],
-        "code": record["code"]["files"],
+        "params": params_of(dataset, record["params"] | {"models": methods}),
+        "data": {"source": record["data"]["source_sha256"]},
+        "code": record["code"] | {f"train {name}": own["train"] for name, own in methods.items()},
         "versions": record["versions"],
     }
 
 
 def params_of(dataset: str, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """A Side's parameters of one data set from `seed`, `seeds` if there are several, `dataset` (its settings), `pairs`,
-    `models` and `evaluation`.
+    """Return a Side's parameters of one data set from `seed`, `seeds` if there are several, `dataset` (its settings),
+    `pairs`, `models` (as `variant_settings` describes them) and `evaluation`.
     """
     return {
         "": {key: values[key] for key in ("seed", "seeds") if key in values},
         f"datasets.{dataset}": flat(values["dataset"]),
         "pairs": flat(values.get("pairs", {})),
         "evaluation": flat(values["evaluation"]),
-    } | {f"models.{name}": flat(variant["params"]) for name, variant in values["models"].items()}
+    } | {f"models.{name}": flat(_all_params(variant)) for name, variant in values["models"].items()}
+
+
+def _all_params(variant: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a variant's parameters with today's defaults, and a digest of all where another default was in force."""
+    known = models().get(variant["model"])
+    values = (known.Params().model_dump(mode="json") if known else {}) | variant["params"]
+    return values if short_digest(values) == variant["digest"] else values | {"all values": variant["digest"]}

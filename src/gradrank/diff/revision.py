@@ -6,7 +6,6 @@ metric's. What a training took is known where it was measured alone, in results/
 
 import io
 import json
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import yaml
 
 from gradrank.data.stored import COLLECTION
+from gradrank.diff.committed import Committed
 from gradrank.diff.results import (
     all_measured,
     faults,
@@ -26,22 +26,17 @@ from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
 from gradrank.evaluation.primary import primary_convention
 from gradrank.learning.model import models
-from gradrank.pipeline.code_closure import named
-from gradrank.pipeline.committed import Committed
-from gradrank.pipeline.provenance import Variants, code_files, known_variants, models_in_force
-from gradrank.pipeline.source_digest import parse_source
+from gradrank.provenance.settings import model_settings
 from gradrank.results import SUMMARY, Results
 from gradrank.validation import flat
 
-_CODE = re.compile(r"src/.*\.py|models/[^/]*\.py|workflow/rules/.*\.smk")
 _RESULTS = Results()
 
 
-def read_revision(name: str, kind: str, commit: str) -> Side:
+def read_revision(name: str, committed: Committed) -> Side:
     """Raises GradrankError where the revision holds no results."""
     import polars as pl
 
-    committed = Committed(commit)
     summaries = {
         own.name: json.loads(text)
         for path, text in sorted(committed.files.items())
@@ -65,8 +60,8 @@ def read_revision(name: str, kind: str, commit: str) -> Side:
     values = all_measured(frames, frame, known["conventions"])
     return Side(
         name=name,
-        kind=kind,
-        revision=commit,
+        kind=committed.kind,
+        revision=committed.rev,
         methods=methods_of(summaries, values, {}),
         notices=(*notices, *faults(summaries, values, cure)),
         **known,
@@ -76,15 +71,12 @@ def read_revision(name: str, kind: str, commit: str) -> Side:
 def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[dict[str, Any], list[str]]:
     """How these methods' results were made: provenance.json, else what is committed beside them; and notices."""
     study = yaml.safe_load(committed.files.get("params.yaml", b"")) or {}
-    variants, params, notices = _params(study, methods)
+    params, notices = _params(study, methods)
     known: dict[str, Any] = {
         "conventions": {dataset: primary_convention(study, dataset) for dataset in methods},
         "params": params,
         "data": {dataset: _data(committed, dataset) for dataset in methods},
-        "code": {
-            dataset: _code(committed, {name: variants.get(name, _with_defaults(name)) for name in names})
-            for dataset, names in methods.items()
-        },
+        "code": {},
         "versions": {},
     }
     for dataset in methods:
@@ -94,22 +86,15 @@ def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[
 
 
 def _provenance(committed: Committed, dataset: str) -> dict[str, Any]:
-    """Of git; of DVC's snapshot, where git did not track the file yet."""
-    for root in (_RESULTS, _RESULTS.snapshot):
-        try:
-            record = committed.read(str(root.dataset(dataset).provenance_path))
-        except GradrankError:
-            continue
-        return of_provenance(dataset, json.loads(record))
-    return {}
+    """Return what the committed record says; empty without one."""
+    record = committed.files.get(str(_RESULTS.dataset(dataset).provenance_path))
+    return of_provenance(dataset, json.loads(record)) if record else {}
 
 
-def _params(
-    study: Mapping[str, Any], datasets: Iterable[str]
-) -> tuple[Variants, dict[str, dict[str, Any]], list[str]]:
-    """The model and parameters behind each method's name, and params.yaml by data set, resolved as results record it.
+def _params(study: Mapping[str, Any], datasets: Iterable[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return params.yaml by data set, resolved as results record it.
 
-    Without the checks, and with a notice, where the present code refuses it.
+    Where the present code refuses it, it is not checked, and a notice says so.
     """
     from gradrank.pipeline.params import check
 
@@ -120,19 +105,11 @@ def _params(
         notice = (
             f"the present code refuses its params.yaml ({fault}): compared as written, with present defaults"
         )
-        return {}, dict.fromkeys(datasets, _unchecked(study)), [notice]
+        return dict.fromkeys(datasets, _unchecked(study)), [notice]
     checked = params.model_dump(mode="json")
-    own = models_in_force(params, checked["models"])
+    own = model_settings(params, checked["models"])
     settings = {dataset: checked["datasets"].get(dataset) or {} for dataset in datasets}
-    return (
-        checked["models"],
-        {name: params_of(name, own | {"dataset": values}) for name, values in settings.items()},
-        [],
-    )
-
-
-def _with_defaults(name: str) -> dict[str, Any]:
-    return {"model": name, "params": {}}
+    return {name: params_of(name, own | {"dataset": values}) for name, values in settings.items()}, []
 
 
 def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -153,14 +130,3 @@ def _data(committed: Committed, dataset: str) -> dict[str, str]:
         with suppress(GradrankError):
             return {"source": json.loads(committed.read(path))["source_sha256"]}
     return {}
-
-
-def _code(committed: Committed, variants: Variants) -> dict[str, str]:
-    """Return digests of the files that these methods' results depend on today, and of those that are gone since."""
-    stages = code_files(known_variants(variants))
-    today = {named(path) for paths in stages.values() for path in paths}
-    return {
-        path: parse_source(path, text).digest
-        for path, text in committed.files.items()
-        if path in today or (_CODE.fullmatch(path) and not Path(path).exists())
-    }

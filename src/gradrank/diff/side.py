@@ -29,7 +29,7 @@ class Side:
 
     name: as the user gave it. kind: `results folder`, `git revision`, `DVC experiment` or `MLflow run`.
     conventions: the primary one. methods: by name. params: by section of params.yaml (`models.ranksvm`, ``
-    for the top level), then by dotted key. data: hashes by what was hashed. code: SHA-256 by file.
+    for the top level), then by dotted key. data: hashes by what was hashed. code: digests by stage.
     versions: of packages.
     """
 

@@ -12,16 +12,15 @@ def resolve(name: str) -> Side:
 
     Raises GradrankError where it is none of them or holds no results.
     """
+    from gradrank.diff.committed import find_commit
     from gradrank.diff.folder import read_folder
     from gradrank.diff.mlflow_run import read_run
     from gradrank.diff.revision import read_revision
-    from gradrank.pipeline.committed import find_commit
 
     if Path(name).is_dir():
         return read_folder(Path(name))
     if found := find_commit(name):
-        commit, kind = found
-        return read_revision(name, kind, commit)
+        return read_revision(name, found)
     if re.fullmatch(r"[0-9a-f]{32}", name):
         return read_run(name)
     raise GradrankError(

@@ -6,19 +6,27 @@ import numpy as np
 import polars as pl
 
 from gradrank.compiled import compiled
+from gradrank.data.order import descending
+from gradrank.data.roles import Columns
 from gradrank.errors import GradrankError
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_files import read_ranking
 
 
-def agreement(scores: Path | str, against: Path | str, data: Path | str, split: str = "test") -> pl.DataFrame:
+def agreement(
+    scores: Path | str,
+    against: Path | str,
+    data: Path | str,
+    split: str = "test",
+    columns: Columns = Columns(),  # noqa: B008 - frozen
+) -> pl.DataFrame:
     """A row a query of `data`: `qid`, `kendall_tau`, `spearman_rho` of the scores of both files.
 
-    scores, against, data: as in `evaluate_file`; documents that one of the two leaves out are left out of both. Null
-    where a query has fewer than two documents, or one of the two scores all alike. Raises GradrankError for malformed
-    scores, and for qrels to which a run adds documents of its own.
+    scores, against, data, columns: as in `evaluate_file`; documents that one of the two leaves out are left out of
+    both. Null where a query has fewer than two documents, or one of the two scores all alike. Raises GradrankError
+    for malformed scores, and for qrels to which a run adds documents of its own.
     """
-    judged = read_judgements(data)
+    judged = read_judgements(data, columns=columns)
     judgements, ours, ranked = read_ranking(scores, judged, split)
     others, theirs, also_ranked = read_ranking(against, judged, split)
     same = judgements.docids is None or judgements.docids.equals(others.docids)
@@ -35,7 +43,7 @@ def agreement(scores: Path | str, against: Path | str, data: Path | str, split: 
     return table.with_columns(pl.col(values).fill_nan(None))
 
 
-@compiled
+@compiled("f8[:], f8[:], i8[:]")
 def kendall_tau(a, b, offsets):
     """(q,) tau-b (Kendall 1945): (pairs in equal order - pairs in opposite ones) / sqrt(pairs untied in a * in b).
 
@@ -55,7 +63,7 @@ def kendall_tau(a, b, offsets):
     return out
 
 
-@compiled
+@compiled("f8[:], f8[:], i8[:]")
 def spearman_rho(a, b, offsets):
     """(q,) correlation of the ranks (Spearman 1904), equal scores sharing their mean; nan where all are equal."""
     out = np.full(len(offsets) - 1, np.nan)
@@ -68,10 +76,10 @@ def spearman_rho(a, b, offsets):
     return out
 
 
-@compiled
+@compiled()
 def _centred_ranks(values):
     """Ranks less their mean; whole and half numbers, so that no sum rounds."""
-    ranked = np.argsort(values, kind="mergesort")
+    ranked = descending(-values)
     ranks = np.empty(len(values))
     start = 0
     for end in range(1, len(values) + 1):

@@ -8,16 +8,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gradrank.data.stored import describe
+from gradrank import __version__
+from gradrank.data.roles import Columns
+from gradrank.data.stored import COLLECTION, describe
 from gradrank.errors import GradrankError
 from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.elsewhere import SPLITS
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.per_query import QUERY
 from gradrank.evaluation.score_files import read_ranking
 from gradrank.evaluation.seeds import SEED
-from gradrank.files import atomic
+from gradrank.files import atomic, sha256
+from gradrank.processor import form
 from gradrank.results import Fold, Method
+from gradrank.stamps import write_stamp
 from gradrank.validation import flat
 
 TYPES = {"fold": pl.Int8, SEED: pl.Int32}  # of the columns that are no text
@@ -33,23 +38,29 @@ def evaluate_file(
     convention: str | Convention,
     metrics: Sequence[str],
     split: str = "test",
+    columns: Columns = Columns(),  # noqa: B008 - frozen
 ) -> pl.DataFrame:
     """A row a query of `data`: `qid`, then one column a metric.
 
-    data: a stored collection, one Parquet file of it, LETOR or SVMlight text, TREC's qrels. scores: as in
-    `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and reason.
+    data: a stored collection, a file in any form that training reads (columns: those of a table), TREC's qrels. scores:
+    as in `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and
+    reason.
     """
-    judgements, values, ranked = read_ranking(scores, read_judgements(data), split)
+    judgements, values, ranked = read_ranking(scores, read_judgements(data, columns=columns), split)
     table = _table(judgements, values, resolve(convention), metrics, ranked)
-    return table.with_columns(qid=pl.Series(judgements.ids))
+    return table.select(pl.Series("qid", judgements.ids), *metrics)
 
 
 def letor_report(
-    scores: Path | str, data: Path | str, convention: str | Convention = "letor4", split: str = "test"
+    scores: Path | str,
+    data: Path | str,
+    convention: str | Convention = "letor4",
+    split: str = "test",
+    columns: Columns = Columns(),  # noqa: B008 - frozen
 ) -> str:
     """The two tables that LETOR's own evaluation program prints, character for character."""
     names = [name for table in LETOR_TABLES for name in table.values()]
-    values = evaluate_file(scores, data, convention, names, split)
+    values = evaluate_file(scores, data, convention, names, split, columns)
     lines = []
     for table in LETOR_TABLES:
         means = (f"{values[name].mean():.4f}" for name in table.values())
@@ -64,13 +75,15 @@ def evaluate_folds(
     conventions: Sequence[str],
     metrics: Sequence[str],
     further_seeds: Sequence[int] = (),
+    code: str = "",
 ) -> None:
-    """Write `folder`/per_query.parquet from the scores in `folder`/fold<k>/ of the stored collection `data`.
+    """Write `folder`/per_query.parquet and its stamp from the scores in `folder`/fold<k>/ of the collection `data`.
 
-    Columns `convention`, `fold`, `split` (train, vali, test), `qid`, one a metric (null where undefined); `seed` after
-    the fold, where there are several. spec: `model`, `dataset`, `params` and `seed` in force; further_seeds: those
-    whose folds are `folder`/fold<k>/seed<s>/. Raises GradrankError where a fold's spec.json says that it was trained
-    with others or on other data, and for malformed scores.
+    Columns `convention`, `fold`, `split` (train, vali, test), `qid`, `query` (where ids are text), one per metric (null
+    where undefined); `seed` after the fold, where there are several. spec: `model`, `dataset`, `params` and `seed` in
+    force; further_seeds: those whose folds are `folder`/fold<k>/seed<s>/. code: the digest of the code that measures,
+    for the stamp. Raises GradrankError where a fold's spec.json says that it was trained with others or on other data,
+    and for malformed scores.
     """
     method, data = Method(Path(folder)), Path(data)
     meta = describe(data)
@@ -78,13 +91,14 @@ def evaluate_folds(
     chosen = [resolve(name) for name in conventions]
     # ERR's highest grade is the collection's, whichever grades a part happens to hold.
     chosen = [replace(each, max_grade=highest) if each.max_grade is None else each for each in chosen]
-    tables = []
+    tables, read = [], {COLLECTION: sha256(data / COLLECTION)}
     for seed in (None, *further_seeds):
         for number, parts in enumerate(meta["folds"], start=1):
             fold = method.fold(number, seed)
             wanted = dict(spec) | {"fold": number, "data_sha256": meta["source_sha256"]}
             wanted |= {} if seed is None else {SEED: seed}
             _check(fold, wanted)
+            read[fold.scores_path.relative_to(method.folder).as_posix()] = sha256(fold.scores_path)
             about = {name: wanted[name] for name in ("fold", *([SEED] if further_seeds else []))}
             for split in fold.spec().get("splits", SPLITS):
                 judgements = read_judgements(data, parts[split])
@@ -93,6 +107,10 @@ def evaluate_folds(
     joined = pl.concat(tables).sort(pl.col("convention").replace_strict(order), maintain_order=True)
     with atomic(method.per_query_path) as partial:
         joined.write_parquet(partial)
+    said = {"conventions": list(conventions), "metrics": list(metrics), "inputs": read, "code": code}
+    versions = {"gradrank": __version__, "numpy": np.__version__, "polars": pl.__version__}
+    stamp = said | {"versions": versions, "processor": form()}
+    write_stamp(method.evaluation_path, stamp, [method.per_query_path])
 
 
 def _measured(
@@ -120,13 +138,14 @@ def _table(
 ) -> pl.DataFrame:
     labels, offsets, ids = judgements.labels, judgements.offsets, judgements.docids
     values = compute(metrics, scores, labels, offsets, convention, ids, None if ranked.all() else ranked)
-    return pl.DataFrame({"qid": judgements.qids} | values).with_columns(pl.col(metrics).fill_nan(None))
+    ids = {"qid": judgements.qids} | ({} if judgements.names is None else {QUERY: judgements.names})
+    return pl.DataFrame(ids | values).with_columns(pl.col(metrics).fill_nan(None))
 
 
 def _check(fold: Fold, wanted: Mapping[str, Any]) -> None:
     """Refuse scores that other parameters, another seed or other data made, and those that are not the job's own."""
     if not fold.finished:
-        raise GradrankError(f"{fold.spec_path}: no such file; train this fold first")
+        raise GradrankError(f"{fold.spec_path}: no such file. Fix: train this fold first")
     spec = fold.spec()
     found, wanted = flat({key: spec.get(key) for key in wanted}), flat(wanted)
     differing = [

@@ -12,18 +12,19 @@ import numpy as np
 import polars as pl
 
 from gradrank import __version__
-from gradrank.data.stored import describe
+from gradrank.data.stored import COLLECTION, describe
 from gradrank.errors import GradrankError
 from gradrank.evaluation.elsewhere import IMPORTED, ORIGIN, score_files
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_files import read_ranking
 from gradrank.files import atomic, sha256, write_json
-from gradrank.learning.job import digests
+from gradrank.learning.job import reproducible_files
 from gradrank.processor import form
 from gradrank.results import Fold
+from gradrank.stamps import write_stamp
 
 
-def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path) -> None:
+def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code: str = "") -> None:
     """Write `out` as a training job would: scores.parquet of the parts that there are, an empty history, spec.json.
 
     The model's folder holds origin.json, the files and their SHA-256. Column `ranked` says which documents the files
@@ -57,10 +58,11 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path) -> N
         "splits": list(files),
         "scores_sha256": [each["sha256"] for each in origin],
         "versions": {"gradrank": __version__, "polars": pl.__version__},
+        "inputs": {COLLECTION: sha256(data / COLLECTION)},
+        "code": code,
         "processor": form(),
-        "files": digests(made),
     }
-    write_json(made.spec_path, spec)
+    write_stamp(made.spec_path, spec, reproducible_files(made))
 
 
 def _part(path: Path, data: Path, parts: Sequence[int], whole: Sequence[int], split: str) -> pl.DataFrame:

@@ -14,16 +14,17 @@ from typing import Any
 
 from gradrank import __version__
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe, pairs_told
+from gradrank.data.stored import COLLECTION, PAIRS, describe, pairs_told
 from gradrank.errors import GradrankError
 from gradrank.files import sha256, write_json
-from gradrank.learning.held_out import held_out
 from gradrank.learning.members import keep_members, trained_members, with_member_scores
 from gradrank.learning.model import Model, ModelParams, get_model, missing_packages, models
 from gradrank.learning.scores import WrongScores, checked
 from gradrank.learning.seeds import job_seed
+from gradrank.learning.test_part_guard import guard_test_part
 from gradrank.processor import form
-from gradrank.results import FOLD_FILES, MEMBERS, Fold
+from gradrank.results import FOLD_FILES, MEMBERS, SPEC, Fold
+from gradrank.stamps import mismatches, write_stamp
 from gradrank.validation import validate
 
 
@@ -36,10 +37,12 @@ def train(
     out: Path,
     pairs: Path | None = None,
     members: Path | None = None,
+    code: str = "",
 ) -> None:
     """Fit `model` on fold `fold` of the stored collection `data` and write `out`.
 
-    members: results/<dataset>, where the models lie whose scores this one is made of.
+    members: results/<dataset>, where the models lie whose scores this one is made of. code: the digest of the code that
+    trains this model, for spec.json.
     `out` receives model/, scores.parquet (train, vali, test), history.parquet, timing.json and, last,
     spec.json. Raises GradrankError for a fold that does not exist, parameters out of range, data that
     cannot be trained on or members that are not trained.
@@ -68,7 +71,7 @@ def train(
 
         tested = _test_files(meta["folds"][fold - 1]["test"], data, pairs)
         history = History(f"{meta['dataset']}/{model}/fold{fold}")
-        with held_out(tested, model):
+        with guard_test_part(tested, model):
             parts = {split: read(split) for split in ("train", "vali")}
             fit_started = time.perf_counter()
             fitted = _fitted(cls, parts, resolved, spec["job_seed"], history)
@@ -76,12 +79,13 @@ def train(
             fitted.save(made.model_path)
         keep_members(found, made)
         parts["test"] = read("test")
-        with held_out(tested, model):
+        with guard_test_part(tested, model):
             scoring = _write_scores(fitted, parts, made.scores_path)
         history.write(made.history_path)
         _write_timing(made, started, fit_seconds, scoring)
-        made_by = {"versions": _versions(cls), "processor": form()}
-        write_json(made.spec_path, spec | made_by | {"files": digests(made)})
+        inputs = _inputs(data, pairs if cls.needs_pairs else None, found)
+        made_by = {"inputs": inputs, "code": code, "versions": _versions(cls), "processor": form()}
+        write_stamp(made.spec_path, spec | made_by, reproducible_files(made))
         _publish(made, Fold(out))
 
 
@@ -130,7 +134,7 @@ def _specification(
         "job_seed": job_seed(seed, meta["dataset"], model, fold),
         "data_sha256": meta["source_sha256"],
     }
-    return spec | {key: meta[key] for key in ("missing",) if key in meta}
+    return spec | {key: meta[key] for key in ("missing", "names", "columns", "sparse") if key in meta}
 
 
 def _fitted(
@@ -144,9 +148,10 @@ def _fitted(
 
 @contextmanager
 def _begun(out: Path) -> Iterator[Fold]:
-    """A new folder beside `out`, removed after an error; those of jobs that were killed are removed before."""
-    for left in out.parent.glob(f".{out.name}.*.partial"):
-        shutil.rmtree(left)
+    """Yield a new folder next to `out` for this process alone, and remove it at the end.
+
+    A folder that a killed job left stays: its process may be alive. `gradrank verify --repair` removes it.
+    """
     made = Fold(out.with_name(f".{out.name}.{os.getpid()}.partial"))
     made.model_path.mkdir(parents=True)
     try:
@@ -195,7 +200,13 @@ def _write_scores(fitted: Model, collections: Mapping[str, Collection], path: Pa
 
 
 def _publish(made: Fold, out: Fold) -> None:
-    """Move a finished folder's contents into `out`, which may exist from before; its specification last."""
+    """Move a finished folder's contents into `out`, which may exist from before; its specification last.
+
+    Nothing is moved where the same result lies there already: a job of a killed run may end after its successor.
+    """
+    same = out.finished and out.spec_path.read_bytes() == made.spec_path.read_bytes()
+    if same and not any(mismatches(out.spec_path)):
+        return
     out.folder.mkdir(parents=True, exist_ok=True)
     out.spec_path.unlink(missing_ok=True)
     shutil.rmtree(out.model_path, ignore_errors=True)
@@ -218,10 +229,17 @@ def _write_timing(made: Fold, started: float, fit_seconds: float, scoring: dict[
     write_json(made.timing_path, rounded | {"peak_memory_mb": _peak_memory_mb()} | scoring | size)
 
 
-def digests(made: Fold) -> dict[str, str]:
-    """SHA-256, by place in the folder, of all that equal jobs leave alike."""
-    paths = sorted(path for path in made.folder.rglob("*") if path.is_file() and path != made.timing_path)
-    return {path.relative_to(made.folder).as_posix(): sha256(path) for path in paths}
+def reproducible_files(made: Fold) -> list[Path]:
+    """Return the files of a fold that equal jobs write with equal bytes: all but the timings."""
+    return [path for path in made.folder.rglob("*") if path.is_file() and path != made.timing_path]
+
+
+def _inputs(data: Path, pairs: Path | None, members: Mapping[str, Fold]) -> dict[str, str]:
+    """Return the SHA-256 of the stamps of what a job read: the collection, the pairs, each member's fold."""
+    stamps = {COLLECTION: data / COLLECTION}
+    stamps |= {PAIRS: pairs / PAIRS} if pairs else {}
+    stamps |= {f"{name}/{SPEC}": fold.spec_path for name, fold in members.items()}
+    return {name: sha256(path) for name, path in stamps.items()}
 
 
 def _versions(cls: type[Model]) -> dict[str, str]:

@@ -40,8 +40,13 @@ STAGES: dict[str, tuple[str, ...]] = {
     "refit": ("gradrank.tuning.refits",),
     "evaluate_refits": ("gradrank.tuning.evaluate_refits",),
     "score_trials": ("gradrank.tuning.score_trials",),
-    "summary": ("gradrank.report.tables.summary", PUBLISHED),
-    "study": ("gradrank.studies.kit.writing", PUBLISHED, "studies/*/*.csv"),
+    "summary": ("gradrank.report.tables.summary", "gradrank.provenance.records", PUBLISHED),
+    "study": (
+        "gradrank.studies.kit.writing",
+        "gradrank.provenance.study_records",
+        PUBLISHED,
+        "studies/*/*.csv",
+    ),
     "study_job": (),
     # The page of methods lists the losses that a net may have.
     "report": (
@@ -50,19 +55,12 @@ STAGES: dict[str, tuple[str, ...]] = {
         "evaluation/literature/*.bib",
         "learning/losses/*.py",
     ),
-    "provenance": ("gradrank.pipeline.provenance",),
-    "study_provenance": ("gradrank.pipeline.study_provenance",),
-    "snapshot": ("gradrank.pipeline.snapshot",),
-    "track": ("gradrank.pipeline.mlflow_import", "gradrank.predict"),
+    "collect": ("gradrank.provenance.collect",),
+    "track": ("gradrank.tracking.runs", "gradrank.predict"),
 }
 
 
 @cache
-def code(stage: str, *modules: str) -> str:
-    """Return `code=` and `code_digest`, for a rule's params: Snakemake reports values, not the names of params."""
-    return f"code={code_digest(stage, *modules)}"
-
-
 def code_digest(stage: str, *modules: str) -> str:
     """Return 16 hex digits of all that a stage and these modules depend on, equal wherever a checkout lies."""
     return digest(stage_files(stage, *modules))

@@ -12,11 +12,11 @@ from gradrank.data.catalogue import catalogue
 from gradrank.errors import nearest
 from gradrank.pipeline.code_closure import STAGES
 from gradrank.pipeline.variants import NAME
-from gradrank.results import SNAPSHOT, STUDIES
+from gradrank.results import STUDIES
 from gradrank.validation import validate
 
 # Every data set is a target, beside the rules, which are called as their stages, and those that only gather files.
-RULES = sorted({*STAGES, "all", "data"})
+RULES = sorted({*STAGES, "all", "data", "run"})
 
 
 class Section(BaseModel):
@@ -45,8 +45,13 @@ def _fault(reason: str) -> PydanticCustomError:
     return PydanticCustomError("path", "{reason}", {"reason": reason})
 
 
+Models = Literal["all"] | tuple[str, ...]  # entries of `models`, or every model that is installed
+
+
 class DataSetParams(Section):
-    """What may be said of any data set."""
+    """The settings of any data set."""
+
+    models: Models | None = None  # what is trained on it, if not `run.models`
 
     convention: str | None = None  # its primary one, where that is not `evaluation.convention`
     pairs: Annotated[Path, AfterValidator(_there)] | None = (
@@ -70,14 +75,15 @@ class OwnDataParams(DataSetParams):
     # What missing values become (data/rows.py): of text the least value of their query, if nothing is said; in tables
     # they stay missing, which some models take.
     missing: Literal["least", "mean", "zero", "keep"] | None = None
-    query: str | None = None  # a table's columns, where their names are others than data/table.py knows
+    query: str | None = None  # a table's columns, where their names are others than data/roles.py knows
     label: str | None = None
     docid: str | None = None
-    ignore: tuple[str, ...] = ()  # columns that are no features
+    ignore: tuple[str, ...] = ()  # columns to set aside
+    keep: tuple[str, ...] = ()  # columns that are features though their names could be those of roles
 
     def parse_options(self) -> dict[str, Any]:
         """What `gradrank parse` is told, by option."""
-        return self.model_dump(include={"features", "missing", "query", "label", "docid", "ignore"})
+        return self.model_dump(include={"features", "missing", "query", "label", "docid", "ignore", "keep"})
 
 
 def check_datasets(section: Any, studies: Iterable[str], faults: list[str]) -> dict[str, Section]:
@@ -109,13 +115,13 @@ def _refused(name: str, values: Any, studies: Iterable[str]) -> str | None:
         return (
             None
             if free
-            else "is in the catalogue and takes no setting but `convention` and `pairs`; choose another name"
+            else "is in the catalogue and takes no setting but `convention`, `models` and `pairs`; choose another name"
         )
     if name in RULES:
         return "a rule of the workflow has this name, and so has its target; choose another"
     if name in studies:
         return "a study has this name, and so has its target; choose another"
-    if name in (SNAPSHOT, STUDIES):
+    if name in (STUDIES, "report"):
         return f"results/{name} holds something else; choose another name"
     if not re.fullmatch(NAME, name):
         return "a data set's name is lower case letters, digits and _, and begins with a letter"

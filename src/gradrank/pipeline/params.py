@@ -11,8 +11,15 @@ from pydantic_core import PydanticCustomError
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.elsewhere import IMPORTED
-from gradrank.learning.model import Model, get_model, missing_packages, models, training_modules
-from gradrank.pipeline.datasets import DataSetParams, OwnDataParams, Section, SyntheticParams, check_datasets
+from gradrank.learning.model import Model, get_model, missing_packages, models
+from gradrank.pipeline.datasets import (
+    DataSetParams,
+    Models,
+    OwnDataParams,
+    Section,
+    SyntheticParams,
+    check_datasets,
+)
 from gradrank.pipeline.evaluation_checks import check_evaluation
 from gradrank.pipeline.params_file import read
 from gradrank.pipeline.studies import StudySettings, check_studies, jobs
@@ -33,7 +40,7 @@ class RunParams(Section):
     """What plain `snakemake` builds; seeds: what models, the studies' too, are trained with; None: `seed` alone."""
 
     datasets: tuple[str, ...] = Field(min_length=1)
-    models: Literal["all"] | tuple[str, ...] = "all"
+    models: Models = "all"
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_different)] | None = None
 
 
@@ -64,16 +71,21 @@ class Params(Section):
     models: dict[str, Variant]  # by the name of its results folder; the studies' own among them
     evaluation: EvaluationParams
 
-    def model_names(self) -> list[str]:
-        """What the run trains: the entries listed, or all that this installation can run; sweeps expanded."""
-        if self.run.models == "all":
+    def model_names(self, dataset: str) -> list[str]:
+        """Return the methods of a data set, sweeps expanded: `datasets.<name>.models`, or else `run.models`.
+
+        `all` stands for every model that this installation can run.
+        """
+        own = self.datasets.get(dataset)
+        listed = (own and own.models) or self.run.models
+        if listed == "all":
             own = {name for study in self.studies.values() for name in self.variants(study.variants)}
             return sorted(
                 name
                 for name in self.models
                 if name not in own and (self.imported(name) or not missing_packages(self.model(name)))
             )
-        return self.variants(self.run.models)
+        return self.variants(listed)
 
     def study_models(self, form: str) -> list[str]:
         """What a study, or its reduced form, trains; sweeps expanded."""
@@ -113,11 +125,6 @@ class Params(Section):
         model = self.models[name].model
         # Asked for thousands of times, where all are imported.
         return models().get(model) or get_model(model)
-
-    def training_modules(self, name: str) -> tuple[str, ...]:
-        """Return the modules that decide what training `name` gives."""
-        cls = self.model(name)
-        return training_modules(cls, cls.Params(**self.models[name].params))
 
     def members(self, name: str) -> tuple[str, ...]:
         """The models whose scores `name` is made of."""
@@ -203,8 +210,10 @@ def _unknown_names(params: Params, written: set[str]) -> Iterator[str]:
     entries = {variant.entry for variant in params.models.values()}
     known = sorted(entries | set(params.models))
     faulty = written - entries - set(datasets)
-    asked = {f"studies.{name.replace('/', '.')}": study for name, study in params.studies.items()}
-    for where, listed in ({"run": params.run} | asked).items():
+    asked: dict[str, Any] = {"run": params.run}
+    asked |= {f"studies.{name.replace('/', '.')}": study for name, study in params.studies.items()}
+    asked |= {f"datasets.{name}": own for name, own in params.datasets.items() if own.models}
+    for where, listed in asked.items():
         for key, name in _named_datasets(listed):
             if name not in datasets and name not in faulty:
                 yield f"{where}.{key}: {unknown('data set', name, datasets)}; your own needs `datasets.{name}.path`"
@@ -213,7 +222,7 @@ def _unknown_names(params: Params, written: set[str]) -> Iterator[str]:
                 yield f"{where}.models: {unknown('model', name, known)}"
 
 
-def _named_datasets(listed: RunParams | StudySettings) -> Iterator[tuple[str, str]]:
+def _named_datasets(listed: Any) -> Iterator[tuple[str, str]]:
     """(key, name) of the data sets that are built, and of those that a study looks at once."""
     for key in ("datasets", "frozen"):
         for name in getattr(listed, key, ()):
@@ -240,7 +249,8 @@ def _check_models(
 def _check_members(params: Params) -> list[str]:
     """A model made of other models' scores needs them: they are trained for it where they are not yet."""
     faults = []
-    wanted = {*params.model_names(), *chain.from_iterable(map(params.study_models, params.studies))}
+    wanted = {*chain.from_iterable(map(params.model_names, [*params.run.datasets, *params.datasets]))}
+    wanted |= {*chain.from_iterable(map(params.study_models, params.studies))}
     for name in sorted(wanted):
         for member in params.members(name):
             if member == name:

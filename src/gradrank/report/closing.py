@@ -1,6 +1,7 @@
 """What a run says when it ends: the best methods of each data set, where the report is, what to try next."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from gradrank.evaluation.metrics import metric_label
 from gradrank.git import git
@@ -13,12 +14,15 @@ from gradrank.results import DataSet, Results
 BEST = 5
 
 
-def closing(results: Results, conventions: Mapping[str, str]) -> str:
-    """conventions: the primary one of each data set of this run."""
+def closing(results: Results, conventions: Mapping[str, str], out: Path) -> str:
+    """Return the best methods of each data set, where the report `out` lies, and what to try next.
+
+    conventions: the primary convention per data set.
+    """
     lines = []
     for dataset, convention in conventions.items():
         lines += ["", *_best(results.dataset(dataset), convention)]
-    report = results.report_path.resolve()
+    report = out.resolve()
     return "\n".join(
         [
             *lines,

@@ -1,12 +1,10 @@
 """Everything that the report shows, read from results/ and data/parquet/ once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import yaml
 
 from gradrank import results
 from gradrank.data.catalogue import catalogue
@@ -19,6 +17,7 @@ from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.seeds import measured_folds, timings
 from gradrank.files import read_json
 from gradrank.git import revision
+from gradrank.pipeline.params_file import read
 from gradrank.report.tables.summary_tables import means, read_tables, warnings
 from gradrank.report.tables.table import Row
 from gradrank.results import SUMMARY, Results
@@ -120,17 +119,28 @@ class Contents:
         return [dataset for dataset in self.datasets if not dataset.here]
 
 
-def read_contents(found: Results, convention: str, params: Path, data: Path) -> Contents:
-    """Read every data set with a summary; convention: of those that params.yaml names no primary one for.
+def read_contents(
+    found: Results,
+    convention: str,
+    params: Path,
+    data: Path,
+    only: tuple[Collection[str], Collection[str]] | None = None,
+) -> Contents:
+    """Read every data set with a summary and every finished study.
 
+    convention: of data sets that params.yaml names no primary one for. only: the names of the data sets and of the
+    studies to read, if not all.
     Raises GradrankError where there is none, and no study either.
     """
     datasets, pages = found.datasets(), study_pages(found)
+    if only is not None:
+        datasets = [each for each in datasets if each.name in only[0]]
+        pages = [page for page in pages if page["name"] in only[1]]
     finished = [each for each in datasets if each.summarised]
     if not finished and not pages:
         raise GradrankError(f"{found.folder}: no data set with a {SUMMARY}; run `snakemake --cores 2` first")
     text = params.read_text(encoding="utf-8") if params.is_file() else None
-    values = yaml.safe_load(text or "") or {}
+    values = read(params) if text else {}
     titles = _titles(values)
     on_pages = {model for page in pages for model in page.get("models", ())}
     return Contents(
@@ -211,6 +221,8 @@ def _read_queries(own: results.DataSet, summary: dict[str, Any], convention: str
     methods = [own.method(model) for model in summary]
     if not all(method.evaluated for method in methods):
         return {}
+    for method in methods:
+        method.check()
     measured = {
         method.name: read_test_queries(method.per_query_path, [metric]).get(convention) for method in methods
     }

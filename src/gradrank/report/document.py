@@ -5,11 +5,11 @@ order, so a new page is two new files and a word here. Styles, scripts and plots
 nothing.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 
-from gradrank.evaluation.per_query import KEYS, write_all_test_queries
-from gradrank.evaluation.seeds import SEED
 from gradrank.files import atomic
+from gradrank.report.closing import closing
 from gradrank.report.contents import read_contents
 from gradrank.report.own_tables import write_tables
 from gradrank.report.pages import datasets, methods, overview, studies
@@ -27,29 +27,22 @@ def report(
     convention: str = "letor4",
     params: Path = Path("params.yaml"),
     data: Path = Path("data/parquet"),
-) -> None:
-    """Write `out`, and its tables and figures into the folder of that name, from every data set with a summary.json and
-    every study that is finished.
+    only: tuple[Collection[str], Collection[str]] | None = None,
+) -> str:
+    """Write `out`, and its tables and figures into the folder of that name, and return what a run prints at its end.
+
+    The report shows every data set with a summary.json and every finished study, or `only` those of these names.
 
     convention: the one that summary.json was made under, where params names none of a data set's own. params: shown
     as they are. data: where the Parquet collections' .json files lie. Equal results give equal bytes but for the
     times and memory shown. Raises GradrankError where there is no data set to report or a file cannot be read.
     """
-    contents = read_contents(Results(Path(results)), convention, Path(params), Path(data))
+    found = Results(Path(results))
+    contents = read_contents(found, convention, Path(params), Path(data), only)
     pages = [page for module in PAGES for page in module.pages(contents)]
     with atomic(Path(out)) as partial:
         partial.write_text(render_page("layout.html", pages=pages, contents=contents), encoding="utf-8")
     folder = Path(out).with_suffix("")
     write_tables(contents, folder)
     write_figures({name: drawing for page in pages for name, drawing in page.figures.items()}, folder)
-
-
-def write_test_queries(found: Results, out: Path) -> None:
-    """Those of every evaluated method in one Parquet file; of a study that trains methods of its own alone, no rows."""
-    if any(method.evaluated for dataset in found.datasets() for method in dataset.methods()):
-        write_all_test_queries(found, out)
-        return
-    import polars as pl
-
-    with atomic(out) as partial:
-        pl.DataFrame(schema={key: pl.String for key in KEYS if key != SEED}).write_parquet(partial)
+    return closing(found, {each.name: each.convention for each in contents.here}, Path(out))

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit
 
 from gradrank.data.collection import Collection
+from gradrank.data.order import order
 from gradrank.data.pairs import PairSource, crucial_pairs
 from gradrank.errors import GradrankError
 from gradrank.learning.descent import descend, descend_pairs
@@ -76,7 +77,7 @@ def test_a_step_is_the_sum_over_pairs(hidden, ties, by_ndcg):
     part = drawn(0, queries=1, documents=12)
     x, sigma, rate = part.features.astype(np.float64), 1.3, 0.01
     before, after = layers_of(hidden), layers_of(hidden)
-    swap = ndcg_swap(forward(x, *before), part.labels, part.offsets)
+    swap = ndcg_swap(part.labels, part.offsets, order(forward(x, *before), part.offsets))
 
     def weight(i, j):
         if not by_ndcg:

@@ -29,7 +29,7 @@ from gradrank.pipeline.source_digest import read_source
 from gradrank.tuning.spaces import tuning_modules
 
 REPORTING = {"evaluation/metrics.py", "evaluation/evaluate.py", "report/tables/summary.py", "cli.py"}
-WORKFLOW = {"pipeline/mlflow_import.py", "pipeline/params.py", "pipeline/provenance.py"}
+WORKFLOW = {"pipeline/params.py", "pipeline/provenance.py", "tracking/runs.py"}
 
 
 def clear_caches():

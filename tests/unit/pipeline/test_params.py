@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from gradrank.pipeline.provenance import models_in_force
 
 from gradrank.errors import GradrankError
 from gradrank.learning.model import models
 from gradrank.pipeline.params import check, load
-from gradrank.pipeline.provenance import models_in_force
 
 SHIPPED = Path(__file__).parents[3] / "params.yaml"
 

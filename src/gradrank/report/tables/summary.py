@@ -54,7 +54,10 @@ def _measured(values: dict[str, dict[str, QueryValues]]) -> tuple[list[str], lis
 
 def _read(dataset: DataSet, models: Sequence[str], convention: str) -> dict[str, dict[str, QueryValues]]:
     """By method and convention; under the primary one, every method's queries are the same."""
-    found = {model: read_test_queries(dataset.method(model).per_query_path) for model in models}
+    found = {}
+    for model in models:
+        dataset.method(model).check()
+        found[model] = read_test_queries(dataset.method(model).per_query_path)
     for model, own in found.items():
         if convention not in own:
             hint = nearest(convention, list(own))

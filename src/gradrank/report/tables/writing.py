@@ -7,9 +7,10 @@ from gradrank.report.tables.latex import latex
 from gradrank.report.tables.table import Table, markdown, write_csv
 
 
-def write_table(table: Table, folder: Path) -> None:
-    """`folder`/<id>.csv, .md and .tex."""
+def write_table(table: Table, folder: Path) -> list[Path]:
+    """Write `folder`/<id>.csv, .md and .tex, and return these paths."""
     write_csv(table, folder)
     for suffix, form in (("md", markdown), ("tex", latex)):
         with atomic(folder / f"{table.id}.{suffix}") as partial:
             partial.write_text(form(table) + "\n", encoding="utf-8")
+    return [folder / f"{table.id}.{suffix}" for suffix in ("csv", "md", "tex")]

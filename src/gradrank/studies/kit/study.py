@@ -89,22 +89,24 @@ class Inputs:
         parts = [read_judgements(collection, own[split]) for own in describe(collection)["folds"]]
 
         def measured(seed: int | None) -> dict[str, np.ndarray]:
-            paths = [method.fold(number, seed).scores_path for number in range(1, len(parts) + 1)]
+            folds = [method.fold(number, seed) for number in range(1, len(parts) + 1)]
+            for fold in folds:
+                fold.check(fold.scores_path)
             values = [
                 compute(
                     metrics,
-                    read_scores(path, judged, split),
+                    read_scores(fold.scores_path, judged, split),
                     judged.labels,
                     judged.offsets,
                     convention,
                     ids=judged.docids,
                 )
-                for path, judged in zip(paths, parts, strict=True)
+                for fold, judged in zip(folds, parts, strict=True)
             ]
             return {metric: np.concatenate([own[metric] for own in values]) for metric in metrics}
 
         folds = np.repeat(np.arange(1, len(parts) + 1), [len(judged.qids) for judged in parts])
-        qids = np.concatenate([judged.qids for judged in parts])
+        qids = np.concatenate([judged.ids for judged in parts])
         return of_seeds(folds, qids, [measured(seed) for seed in (None, *seeds_of(method)[1:])])
 
     def method(self, dataset: str, model: str) -> Method:

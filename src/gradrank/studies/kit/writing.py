@@ -4,6 +4,7 @@ numbers.json and page.md hold no times: equal results give equal bytes, and they
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from gradrank.files import atomic, write_json
@@ -16,8 +17,8 @@ from gradrank.studies.kit.study import Figure, Inputs, Section
 DIGITS = 6  # of the numbers in numbers.json
 
 
-def study(name: str, inputs: Inputs) -> None:
-    """Build the study `name` into `inputs.folder`; page.json, which the report looks for, is written last.
+def study(name: str, inputs: Inputs) -> list[Path]:
+    """Build the study `name` into `inputs.folder`, and return the files of its tables that hold no times.
 
     Raises GradrankError for an unknown study or results that are missing.
     """
@@ -25,8 +26,7 @@ def study(name: str, inputs: Inputs) -> None:
     sections = get_study(name, "page").build(inputs)
     tables = list(_tables(sections))
     folder.tables_path.mkdir(parents=True, exist_ok=True)  # an output of the rule, without tables too
-    for table in tables:
-        write_table(table, folder.tables_path)
+    written = {table.id: write_table(table, folder.tables_path) for table in tables}
     write_json(folder.numbers_path, _numbers(sections))
     with atomic(folder.markdown_path) as partial:
         partial.write_text(_markdown(found.TITLE, found.PUBLICATION, sections), encoding="utf-8")
@@ -34,6 +34,7 @@ def study(name: str, inputs: Inputs) -> None:
     page["models"] = inputs.models
     page["sections"] = [_section(section) for section in sections]
     write_json(folder.page_path, page)
+    return [path for table in tables if not table.timed for path in written[table.id]]
 
 
 def _tables(sections: Sequence[Section]) -> Iterator[Table]:

@@ -1,0 +1,112 @@
+"""The stamps below data/ and results/ compared with the files that they name; what does not match is removed."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gradrank.data.stored import COLLECTION, PAIRS
+from gradrank.errors import GradrankError
+from gradrank.files import read_json, sha256
+from gradrank.results import EVALUATION, JOBS, PROVENANCE, RUN, SPEC, read_job
+from gradrank.stamps import mismatches
+
+FETCHED = "fetched.json"
+RESULT_STAMPS = (SPEC, EVALUATION, PROVENANCE, RUN)
+DATA_STAMPS = (COLLECTION, PAIRS, FETCHED)
+IN_GIT = (
+    "summary.json",
+    "summary.md",
+    "queries.parquet",
+    "numbers.json",
+    "page.md",
+    "choices.json",
+    "metrics.json",
+)
+
+
+class Mismatch(NamedTuple):
+    """A file that is not what the stamp of its folder says."""
+
+    stamp: Path
+    path: Path
+    reason: str
+
+
+def stamps(results: Path, data: Path) -> list[Path]:
+    """Return every stamp. data: the folder that holds raw/, parquet/ and pairs/."""
+    found = [path for name in DATA_STAMPS for path in data.glob(f"*/*/{name}")]
+    found += [path for name in RESULT_STAMPS for path in results.rglob(name)]
+    found += results.glob("studies/**/jobs/*.json")  # each its own stamp
+    return sorted(path for path in found if not any(part.startswith(".") for part in path.parts))
+
+
+def audit(stamp: Path) -> Iterator[Mismatch]:
+    """Yield the mismatches of one stamp.
+
+    Files that are not in git may be missing all together, as in a fresh clone; so may raw text, which nothing needs
+    once it is parsed.
+    """
+    if stamp.name in DATA_STAMPS:
+        found = [Mismatch(stamp, *each) for each in _data_mismatches(stamp)]
+        yield from (each for each in found if stamp.name != FETCHED or each.reason != "missing")
+        return
+    if stamp.parent.name == JOBS:
+        try:
+            read_job(stamp)
+        except GradrankError:
+            yield Mismatch(stamp, stamp, "damaged or edited")
+        return
+    found = [Mismatch(stamp, *each) for each in mismatches(stamp)]
+    absent = [each for each in found if each.reason == "missing" and each.path.name not in IN_GIT]
+    if stamp.name in (PROVENANCE, RUN) and len(absent) == _others(stamp):
+        found = [each for each in found if each not in absent]
+    yield from found
+
+
+def repair(found: list[Mismatch], results: Path, data: Path) -> Iterator[Path]:
+    """Remove every stamp with a mismatch, the damaged files, and what killed jobs left; yield what was removed.
+
+    Snakemake then makes these folders again, because its targets ask for every stamp.
+    """
+    damaged = [each.path for each in found if each.reason != "missing"]
+    for path in dict.fromkeys([*damaged, *(each.stamp for each in found)]):
+        if path.exists():
+            path.unlink()
+            yield path
+    for path in (path for root in (results, data) for path in root.rglob(".*.partial")):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+        yield path
+
+
+def _others(stamp: Path) -> int:
+    """Return how many files a stamp names that are not in git; -1 if it names none."""
+    try:
+        return sum(Path(name).name not in IN_GIT for name in read_json(stamp)["files"]) or -1
+    except (GradrankError, KeyError, TypeError, AttributeError):
+        return -1
+
+
+def _data_mismatches(stamp: Path) -> Iterator[tuple[Path, str]]:
+    try:
+        named = dict(_named(stamp, read_json(stamp)))
+    except (GradrankError, OSError, AttributeError, KeyError, TypeError):
+        yield stamp, "damaged"
+        return
+    for path, digest in named.items():
+        if not path.is_file():
+            yield path, "missing"
+        elif sha256(path) != digest:
+            yield path, "damaged or edited"
+
+
+def _named(stamp: Path, said: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    if stamp.name == FETCHED:
+        yield from ((stamp.parent / name, own["sha256"]) for name, own in said["files"].items())
+    else:
+        yield from (
+            (stamp.parent / f"part{part}.parquet", own["sha256"]) for part, own in said["parts"].items()
+        )

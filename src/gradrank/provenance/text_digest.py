@@ -1,0 +1,20 @@
+"""The checksum of a data set's text, as parsing computes it."""
+
+import hashlib
+from itertools import chain
+from pathlib import Path
+
+from gradrank.data.compressed import blocks
+from gradrank.data.layout import find_layout
+from gradrank.errors import GradrankError
+
+
+def sha256_of_text(path: Path) -> str | None:
+    """Return the SHA-256 of the parts' files one after the other; None if they are no collection."""
+    try:
+        layout, digest = find_layout(path), hashlib.sha256()
+    except GradrankError:
+        return None
+    for block in chain.from_iterable(map(blocks, dict.fromkeys(layout.sources.values()))):
+        digest.update(block)
+    return digest.hexdigest()
