@@ -31,7 +31,7 @@ from gradrank.pipeline.source_digest import read_source
 from gradrank.tuning.spaces import tuning_modules
 
 REPORTING = {"evaluation/metrics.py", "evaluation/evaluate.py", "report/tables/summary.py", "cli.py"}
-WORKFLOW = {"pipeline/params.py", "pipeline/provenance.py", "tracking/runs.py"}
+WORKFLOW = {"pipeline/params.py", "provenance/records.py", "tracking/runs.py"}
 
 
 def clear_caches():
