@@ -71,7 +71,7 @@ def digest(paths: Iterable[str]) -> str:
 
     Docstrings count if one of the files reads docstrings at run time.
     """
-    sources = {os.path.relpath(named(path), NAMED): read_source(path) for path in set(paths)}
+    sources = {os.path.relpath(named(path), NAMED): read_source(Path(path).absolute()) for path in set(paths)}
     documented = any(source.reads_docstrings for source in sources.values())
     lines = [
         f"{name} {source.documented if documented else source.digest}"
@@ -125,7 +125,7 @@ _relative = cache(os.path.relpath)  # asked for a dozen files by every one of th
 
 @cache
 def imported_files(path: Path) -> list[Path]:
-    statements = read_source(path).imports
+    statements = read_source(path.absolute()).imports
     return [file for each in statements for name in _names(each, path) for file in module_files(name)]
 
 

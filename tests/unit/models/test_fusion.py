@@ -291,8 +291,8 @@ def checked(listed, members):
 
 def test_a_study_with_fusion_names_its_members():
     assert checked(["fusion", *MEMBERS], list(MEMBERS)).members("fusion") == MEMBERS
-    assert checked(list(MEMBERS), ["lambdamart", "xendcg"]).model_names("mq2007") == sorted(MEMBERS)
-    assert "fusion" in checked("all", list(LearnedFusionParams().models)).model_names("mq2007")
+    assert checked(list(MEMBERS), ["lambdamart", "xendcg"]).model_names("synthetic_net") == sorted(MEMBERS)
+    assert "fusion" in checked("all", list(LearnedFusionParams().models)).model_names("synthetic_net")
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,15 @@ from gradrank.learning.by_name import LOSSES, SCORERS
 from gradrank.learning.model import models, training_modules
 from gradrank.learning.neural import NeuralRanker
 from gradrank.learning.space import Choice
-from gradrank.pipeline import code_closure, source_digest
+from gradrank.pipeline import code_closure
 from gradrank.pipeline.code_closure import (
     PACKAGE,
     STAGES,
     code_digest,
     digest,
+    imported_files,
+    module_file,
+    module_files,
     named,
     sources,
     stage_files,
@@ -28,20 +31,13 @@ from gradrank.pipeline.source_digest import read_source
 from gradrank.tuning.spaces import tuning_modules
 
 REPORTING = {"evaluation/metrics.py", "evaluation/evaluate.py", "report/tables/summary.py", "cli.py"}
-WORKFLOW = {"pipeline/params.py", "pipeline/provenance.py", "tracking/runs.py"}
+WORKFLOW = {"pipeline/params.py", "provenance/records.py", "tracking/runs.py"}
 
 
 def clear_caches():
     """Forget where files lie and what they hold: a process reads each once."""
-    for cached in (
-        code_digest,
-        named,
-        code_closure.module_files,
-        code_closure.module_file,
-        code_closure.imported_files,
-    ):
+    for cached in (code_digest, named, module_files, module_file, imported_files, read_source):
         cached.cache_clear()
-    source_digest.read_file.cache_clear()
 
 
 def names(*modules):
@@ -107,24 +103,23 @@ def test_tuning_depends_on_every_loss_of_the_space():
     assert {f"{LOSSES}.softmax", f"{LOSSES}.listmle", f"{SCORERS}.net"} <= set(tuning_modules(Tuned))
 
 
-# What imports by name, where no closure follows: callers add what is found, or it is no code of this package.
+# What imports by name, where no closure follows: callers add what is found.
 BY_NAME = {
     "learning/by_name.py": "ModelParams.modules",
     "learning/model.py": "the model's own module",
-    "learning/boosting.py": "lightgbm",
     "pipeline/studies.py": "the study's page and experiments",
 }
 
 
 def test_imports_by_name_are_those_whose_modules_callers_add():
-    dynamic = {"import_module", "pkgutil", "__import__", "exec", "run_module", "run_path"}
+    dynamic = {"import_module", "pkgutil", "__import__", "runpy"}
     found = set()
     for path in PACKAGE.rglob("*.py"):
         nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
         words = {getattr(node, key, None) for node in nodes for key in ("id", "attr", "name")}
         if words & dynamic:
             found.add(str(path.relative_to(PACKAGE)))
-    assert found - {"pipeline/forked_jobs.py"} == BY_NAME.keys()
+    assert found == BY_NAME.keys()
 
 
 FORMS = (
@@ -314,14 +309,14 @@ def test_an_edit_of_a_shared_callee_retrains_its_callers_alone(edited):
 def test_the_report_depends_on_what_models_declare_and_reads_no_docstrings():
     paths = stage_files("report", *{cls.__module__ for cls in models().values()})
     assert "src/gradrank/models/mart.py" in map(named, paths)
-    assert not [path for path in paths if read_source(path).reads_docstrings]
+    assert not [path for path in paths if read_source(Path(path).absolute()).reads_docstrings]
 
 
 def test_all_digests_of_a_start_are_computed_once_per_file():
-    source_digest.read_file.cache_clear()
+    read_source.cache_clear()
     for cls in models().values():
         digest(stage_files("train", *modules_of(cls)))
-    counts = source_digest.read_file.cache_info()
+    counts = read_source.cache_info()
     assert counts.misses <= len([*PACKAGE.rglob("*.py")]) < counts.hits
 
 

@@ -55,7 +55,7 @@ def test_a_named_variant_has_its_model_and_its_own_values():
 def test_a_ranking_from_elsewhere_is_a_method_that_nothing_trains():
     params = study({"theirs": {"scores": "runs/fold{fold}.txt"}})
     assert (
-        "theirs" in params.model_names("mq2007")
+        "theirs" in params.model_names("synthetic_net")
         and params.imported("theirs")
         and not params.members("theirs")
     )
@@ -114,7 +114,7 @@ def test_all_is_every_entry_of_models_and_no_study_s_variants():
         }
     }
     params = study({"lambdamart": {"num_leaves": [7, 15]}}, studies=own)
-    names = params.model_names("mq2007")
+    names = params.model_names("synthetic_net")
     assert "lambdamart" not in names and "deep" not in names and "ranksvm" in names
     assert [name for name in names if name.startswith("lambdamart-")] == [
         "lambdamart-num_leaves=15",
@@ -136,8 +136,10 @@ def test_a_sweep_among_a_fusions_models_stands_for_all_its_variants():
 
 def test_an_entry_or_one_of_its_variants_may_be_listed():
     sweep = {"lambdamart": {"num_leaves": [7, 15]}}
-    assert len(study(sweep, ["lambdamart"]).model_names("mq2007")) == 2
-    assert study(sweep, ["lambdamart-num_leaves=7"]).model_names("mq2007") == ["lambdamart-num_leaves=7"]
+    assert len(study(sweep, ["lambdamart"]).model_names("synthetic_net")) == 2
+    assert study(sweep, ["lambdamart-num_leaves=7"]).model_names("synthetic_net") == [
+        "lambdamart-num_leaves=7"
+    ]
 
 
 @pytest.mark.parametrize(
