@@ -179,7 +179,7 @@ def test_a_data_set_may_name_its_own_models():
         "mart",
         "prank",
     ]
-    assert {"mart", "prank", "lambdamart"} < set(params.model_names("synthetic_net"))
+    assert {"mart", "prank", "lambdamart"} < set(params.model_names("mq2007"))
     changes["datasets"]["ohsumed"] = {"models": ["prnk"]}
     with pytest.raises(GradrankError, match=r"datasets\.ohsumed\.models: unknown model 'prnk' .*'prank'"):
         check(raw(**changes))
