@@ -14,10 +14,9 @@ from hypothesis import settings
 
 import gradrank  # noqa: F401  # isort: split  # before numpy, which every test imports: it sets the instruction set
 from gradrank.compiled_cache import use_cache_folder
+from project import Project
 
 use_cache_folder()  # before Numba is imported
-
-from project import Project
 
 # The first call after any change of compiled code compiles.
 settings.register_profile("compiling", deadline=None)

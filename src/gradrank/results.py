@@ -163,7 +163,7 @@ class Method(Folder):
     @property
     def begun(self) -> bool:
         """Whether anything of it is here."""
-        return self.evaluated or any(self.folder.glob("fold*"))
+        return self.evaluated or any(_FOLD.fullmatch(path.name) for path in self.folder.glob("fold*"))
 
     def fold(self, number: int, seed: int | None = None) -> Fold:
         folder = self.folder / f"fold{number}"

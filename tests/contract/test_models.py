@@ -14,7 +14,6 @@ import gradrank  # noqa: F401  # before numpy: it sets the instruction set
 
 # isort: split
 import numpy as np
-import polars as pl
 import pytest
 from pydantic import ValidationError
 
@@ -170,6 +169,24 @@ def test_nothing_saved_is_pickled(cls, tmp_path):
 
 
 @every_model
+def test_what_is_kept_is_the_best_that_validation_showed(cls):
+    told, vali = trained(cls).told, trained(cls).vali
+    if "select_by" in cls.Params.model_fields:
+        name = quick(cls).select_by
+        best = max(values[f"vali_{name}"] for _, values in told)
+        assert measure(name, score(fitted(cls), vali), vali.labels, vali.offsets) == best
+
+
+@every_model
+def test_a_query_s_scores_are_its_own(cls):
+    test = drawn(3, sizes=(12, 1, 7))
+    together = score(fitted(cls), test)
+    for a, b in zip(test.offsets[:-1], test.offsets[1:], strict=True):
+        alone = fitted(cls).score(test.features[a:b], np.array([0, b - a]))
+        np.testing.assert_allclose(alone, together[a:b], rtol=1e-6, atol=1e-9)
+
+
+@every_model
 def test_scores_follow_the_documents(cls):
     test = drawn(3, sizes=(12, 1, 7, 20))
     rng = np.random.default_rng(0)
@@ -216,32 +233,6 @@ def test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monk
     params = quick(cls).model_dump(mode="json")
     train(cls.name, data, 1, params, 1, tmp_path / "fold1", own, tmp_path / "results")
     assert (tmp_path / "fold1/spec.json").is_file()
-
-
-READERS = {
-    "open": lambda path: path.open("rb").read(),
-    "numpy": lambda path: np.fromfile(path, np.uint8),
-    "read_parquet": pl.read_parquet,
-    "scan_parquet": lambda path: pl.scan_parquet(path).collect(),
-    "pyarrow": lambda path: pytest.importorskip("pyarrow.parquet").read_table(path),
-}
-
-
-@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
-def test_that_test_fails_for_a_model_that_does(read, project, tmp_path, monkeypatch):
-    cls = models()["single_feature"]
-    fit = cls.fit
-
-    def peeking(*arguments):
-        for path in Path("data/parquet").glob("*/part*.parquet"):
-            read(path)
-        return fit(*arguments)
-
-    monkeypatch.setattr(cls, "fit", peeking)
-    with pytest.raises(
-        GradrankError, match=r"single_feature: it opens data/parquet/.*which this fold tests on"
-    ):
-        test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monkeypatch)
 
 
 @every_model

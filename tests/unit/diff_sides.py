@@ -10,7 +10,7 @@ from gradrank.diff.side import Method, Side
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.summary import summary
-from made_results import make_results
+from made_results import make_results, write_values
 
 SIZES = (20, 30, 45)  # test queries of each fold, unequal
 FOLDS = np.repeat(np.arange(1, len(SIZES) + 1), SIZES)
@@ -53,6 +53,6 @@ def make_study(root: Path, shift: float = 0.0) -> Path:
         spec["params"] = {"shift": shift} if spec["model"] == "lambdamart" else {"C": [0.1, 1]}
         path.write_text(json.dumps(spec))
     table = pl.read_parquet(folder / "lambdamart/per_query.parquet")
-    table.with_columns(pl.col("ndcg@10") + shift).write_parquet(folder / "lambdamart/per_query.parquet")
+    write_values(table.with_columns(pl.col("ndcg@10") + shift), folder / "lambdamart")
     summary(folder, ["lambdamart", "ranksvm"], "letor4")
     return root / "results"

@@ -2,9 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
+
+from gradrank.learning.job import reproducible_files
+from gradrank.processor import form
+from gradrank.results import Fold, Method
+from gradrank.stamps import write_stamp
 
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map", "p@10")
 RECALL = tuple(f"iprec@{tenth / 10}" for tenth in range(11))
@@ -31,28 +37,39 @@ def make_results(
                             *[pl.lit(value).alias(name) for name, value in columns.items()], pl.all()
                         )
                     )
-        pl.concat(frames).write_parquet(folder / model / "per_query.parquet")
+        write_values(pl.concat(frames), folder / model)
     write_meta(root / "data" / "parquet" / dataset / "collection.json", dataset, sizes)
     return folder
 
 
-def make_fold(folder: Path, model: str, dataset: str, fold: int, rng: np.random.Generator) -> None:
-    folder.mkdir(parents=True)
-    steps = 20 + fold
+def write_values(frame: pl.DataFrame, folder: Path) -> None:
+    """Write a method's per_query.parquet and its stamp."""
+    method = Method(folder)
+    frame.write_parquet(method.per_query_path)
+    said = {"conventions": list(CONVENTIONS), "metrics": list(METRICS), "inputs": {}, "code": "0" * 64}
+    stamp = said | {"versions": {"numpy": "2.4.0"}, "processor": form()}
+    write_stamp(method.evaluation_path, stamp, [method.per_query_path])
+
+
+def make_fold(folder: Path, model: str, dataset: str, number: int, rng: np.random.Generator) -> None:
+    fold = Fold(folder)
+    fold.model_path.mkdir(parents=True)
+    (fold.model_path / "model.json").write_text(f'"{model} {number}"')
+    steps = 20 + number
     history = {"step": np.arange(steps), "vali_ndcg@10": rng.random(steps), "train_loss": rng.random(steps)}
-    pl.DataFrame(history).write_parquet(folder / "history.parquet")
-    timing = {"seconds": 2.0 + fold, "fit_seconds": 1.0 + fold, "peak_memory_mb": 300 + fold}
-    timing |= {"score_seconds": 0.002 * fold, "scored_documents": 1000, "model_bytes": 1000 + 100 * fold}
-    (folder / "timing.json").write_text(json.dumps(timing))
-    spec = {
-        "model": model,
-        "dataset": dataset,
-        "fold": fold,
-        "params": {"epochs": steps},
-        "seed": 2005,
-        "versions": {"numpy": "2.4.0"},
-    }
-    (folder / "spec.json").write_text(json.dumps(spec))
+    pl.DataFrame(history).write_parquet(fold.history_path)
+    scores = {"split": ["train", "vali", "test"], "score": [0.0, 0.0, float(number)]}
+    pl.DataFrame(scores).write_parquet(fold.scores_path)
+    timing = {"seconds": 2.0 + number, "fit_seconds": 1.0 + number, "peak_memory_mb": 300 + number}
+    timing |= {"score_seconds": 0.002 * number, "scored_documents": 1000, "model_bytes": 1000 + 100 * number}
+    fold.timing_path.write_text(json.dumps(timing))
+    write_spec(fold, model=model, dataset=dataset, fold=number, params={"epochs": steps})
+
+
+def write_spec(own: Fold, **said: Any) -> None:
+    """Write the stamp of a fold whose files are written."""
+    made_by = {"inputs": {}, "code": "0" * 64, "versions": {"numpy": "2.4.0"}, "processor": form()}
+    write_stamp(own.spec_path, {"seed": 2005} | said | made_by, reproducible_files(own))
 
 
 def write_meta(path: Path, dataset: str, sizes: list[int]) -> None:

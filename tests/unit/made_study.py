@@ -1,6 +1,5 @@
 """A study's inputs made up: a small collection, and scores and specifications of all that params.yaml lists."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +7,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.files import sha256
 from gradrank.pipeline.params import load
 from gradrank.pipeline.studies import get_study
 from gradrank.results import Results
 from gradrank.studies.kit.study import Inputs, Section
 from gradrank.studies.kit.writing import study as write_study
 from made_collection import store
+from made_results import write_spec
 
 PARAMS = load(Path(__file__).parents[2] / "params.yaml")
 PARTS, QUERIES, DOCUMENTS = 5, 4, 17  # queries of a part, documents of a query
@@ -33,20 +32,18 @@ def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> 
         for model in settings["models"]:
             variant = PARAMS.models[model]
             for fold in range(1, PARTS + 1):
-                folder = root / "results" / dataset / model / f"fold{fold}"
-                folder.mkdir(parents=True)
+                own = Results(root / "results").dataset(dataset).method(model).fold(fold)
+                own.folder.mkdir(parents=True)
                 splits = {"test": [part_of(fold)], "train": trained_on(fold)}
                 rng, frames = np.random.default_rng(fold), []
                 for split, parts in splits.items():
-                    own = np.concatenate([labels[part - 1] for part in parts])
-                    drawn = rng.normal(0.0, (noise or {}).get(model, 1.0), len(own))
-                    frames.append(pl.DataFrame({"score": own + drawn}).with_columns(split=pl.lit(split)))
-                pl.concat(frames).write_parquet(folder / "scores.parquet")
+                    grades = np.concatenate([labels[part - 1] for part in parts])
+                    drawn = rng.normal(0.0, (noise or {}).get(model, 1.0), len(grades))
+                    frames.append(pl.DataFrame({"score": grades + drawn}).with_columns(split=pl.lit(split)))
+                pl.concat(frames).write_parquet(own.scores_path)
                 history = {"step": [1, 2, 3], "vali_ndcg@10": [0.2, 0.5, 0.4]}
-                pl.DataFrame(history).write_parquet(folder / "history.parquet")
-                spec = {"model": variant.model, "params": variant.params}
-                spec["files"] = {"scores.parquet": sha256(folder / "scores.parquet")}
-                (folder / "spec.json").write_text(json.dumps(spec))
+                pl.DataFrame(history).write_parquet(own.history_path)
+                write_spec(own, model=variant.model, params=variant.params)
     return Inputs(
         root / "results", root / "data" / "parquet", Results(root / "results").study(name).folder, settings
     )

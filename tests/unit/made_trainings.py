@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gradrank.files import write_json
 from gradrank.learning.job import train
 from gradrank.pipeline.params import load
-from gradrank.results import Results
+from gradrank.results import Results, write_job
 from gradrank.studies.kit.study import Inputs
 from gradrank.studies.ranknet2005.experiments import run_job
 from made_collection import store
@@ -61,5 +60,5 @@ def make_trainings(root: Path, settings: dict) -> Inputs:
             further += [{"seed": seed, "queries": 5} for seed in range(1, settings["fewer"]["seeds"] + 1)]
         for own in further:
             name = f"{DATASET}-{method}-{own['queries']}-{own['seed']}"
-            write_json(inputs.folder / "jobs" / f"{name}.json", run_job(told | own, data, SEED))
+            write_job(inputs.folder / "jobs" / f"{name}.json", run_job(told | own, data, SEED))
     return inputs

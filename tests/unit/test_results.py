@@ -1,6 +1,5 @@
-"""results/: every path has its name and reader in results.py, and nobody else spells one."""
+"""results/: every path has its name and reader in results.py."""
 
-import ast
 import json
 import re
 from pathlib import Path
@@ -8,21 +7,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import gradrank
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.seeds import folds_by_seed, timings
-from gradrank.files import sha256, write_json
 from gradrank.pipeline.datasets import check_datasets
-from gradrank.results import SNAPSHOT, STUDIES, Below, Fold, Folder, Method, Results
+from gradrank.results import STUDIES, Below, Fold, Folder, Method, Results, read_job, write_job
+from gradrank.stamps import write_stamp
 from gradrank.tuning.folders import Contest
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = Path(gradrank.__file__).parent
-NAMES = re.compile(
-    r"(^|/)((summary|spec|timing|page|provenance|tracked)\.json|(per_query|scores|history)\.parquet|summary\.md"
-    r"|page\.md|report\.html)$|(^|/)fold\*"
-)
+OWN_REPORT = ("report.html", "report", "tracked.json")  # of one data set or study
 
 
 def finish(fold: Fold, **timing: float) -> Fold:
@@ -64,25 +58,13 @@ def test_every_output_of_the_rules_is_one_that_results_names():
     named = set().union(*map(paths_of, folders)) | {str(results.report_path.with_suffix(""))}
     written = outputs()
     assert len(written) > 10 and "results/{dataset}/{model}/fold{fold}/spec.json" in written
-    of_dvc = {str(results.snapshot.folder), "results/methods.csv"}  # which no command of ours reads
-    assert written - named - {str(study.job_path("{job}"))} == of_dvc
-
-
-def test_nobody_else_spells_a_name_of_a_result_file():
-    found = {}
-    for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE) in (Path("results.py"), Path("tuning/folders.py")):
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-            if NAMES.search(text) and not re.search(r"\s", text):  # with a blank it is prose
-                found[f"{path.relative_to(PACKAGE)}:{node.lineno}"] = text
-    assert found == {}
+    shown = {f"results/{scope}/{name}" for scope in ("{dataset}", "studies/{study}") for name in OWN_REPORT}
+    assert written - named - {str(study.job_path("{job}"))} == shown
 
 
 def test_no_data_set_may_be_called_as_a_folder_of_results():
     faults: list[str] = []
-    names = {STUDIES, SNAPSHOT, Results().report_path.stem}
+    names = {STUDIES, Results().report_path.stem}
     check_datasets({name: {"path": "."} for name in names}, [], faults)
     assert {name for name in names if any(f"datasets.{name}: " in fault for fault in faults)} == names
 
@@ -117,18 +99,12 @@ def test_fold_that_a_file_belongs_to(path, folder):
 def test_data_sets_and_methods_are_those_of_which_something_is_here(tmp_path):
     results = Results(tmp_path)
     finish(results.dataset("trained").method("m").fold(1))
-    for folder in (
-        "summarised",
-        "evaluated/m",
-        "report",
-        "studies/arsm",
-        "snapshot/toy/m/fold1",
-        ".partial/m",
-    ):
+    for folder in ("summarised", "evaluated/m", "report", "studies/arsm", ".partial/m"):
         (tmp_path / folder).mkdir(parents=True)
     results.dataset("summarised").summary_path.write_text('{"m": {"map": 0.5}}')
     results.dataset("evaluated").method("m").per_query_path.touch()
     (results.dataset("evaluated").tables_path).mkdir()
+    (results.dataset("evaluated").tables_path / "folds.csv").touch()
     assert [each.name for each in results.datasets()] == ["evaluated", "summarised", "trained"]
     assert results.dataset("evaluated").methods() == [Method(tmp_path / "evaluated/m")]
     assert results.dataset("summarised").summary() == {"m": {"map": 0.5}}
@@ -180,11 +156,31 @@ def test_scores_are_those_of_a_part_in_their_order(tmp_path):
         Fold(tmp_path).scores_path
     )
     fold = Fold(tmp_path)
-    write_json(fold.spec_path, {"files": {"scores.parquet": sha256(fold.scores_path)}})
+    write_stamp(fold.spec_path, {}, [fold.scores_path])
     assert fold.scores("test").tolist() == [3.0, 2.0]
     with fold.scores_path.open("r+b") as stream:
         stream.write(b"damaged")
-    with pytest.raises(
-        GradrankError, match=r"scores\.parquet: not the file that .*spec\.json names: damaged"
-    ):
+    with pytest.raises(GradrankError, match=r"scores\.parquet: damaged"):
         fold.scores("test")
+
+
+def test_values_per_query_are_those_that_were_measured(tmp_path):
+    method = Method(tmp_path)
+    method.per_query_path.write_bytes(b"values")
+    with pytest.raises(GradrankError, match=r"evaluation\.json: no such file"):
+        method.check()
+    write_stamp(method.evaluation_path, {}, [method.per_query_path])
+    method.check()
+    method.per_query_path.write_bytes(b"other")
+    with pytest.raises(GradrankError, match=r"per_query\.parquet: damaged"):
+        method.check()
+
+
+def test_a_job_s_file_is_its_own_stamp(tmp_path):
+    path, found = tmp_path / "jobs/a.json", {"b": [1, 0.1, None], "a": "ü"}
+    write_job(path, found)
+    assert read_job(path) == found
+    for text in (path.read_text().replace("0.1", "0.2"), '{"found": 1}', "[]", "{"):
+        path.write_text(text)
+        with pytest.raises(GradrankError, match=r"a\.json: "):
+            read_job(path)

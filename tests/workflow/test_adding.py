@@ -1,4 +1,4 @@
-"""Adding a thing is one edit: a model, a loss, a metric, a convention, a data set and a study in one copy of the project."""
+"""Adding a thing is one edit: a model, a loss, a metric, a convention, a data set and a study, all in one copy."""
 
 import shutil
 

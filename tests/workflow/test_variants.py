@@ -79,7 +79,7 @@ def test_what_a_changed_parameter_moved(finished, rerun):
     rerun.params(
         run={"models": [*MODELS, "theirs"]},
         models={
-            "lambdamart": {"learning_rate": 0.5},
+            "lambdamart": {"min_data_in_leaf": 50},  # more than there are documents: no tree
             "theirs": {"scores": "theirs/{dataset}/fold{fold}.run.txt"},
         },
     )
@@ -88,8 +88,12 @@ def test_what_a_changed_parameter_moved(finished, rerun):
     before, after = (read_json(each.root / MINE / "summary.json") for each in (finished, rerun))
     assert after["theirs"] == before["lambdamart"] and after.keys() == {*MODELS, "theirs"}
     found = json.loads(rerun.gradrank("diff", str(finished.root), "results", "--json"))
-    (change,) = (each for each in found["changes"]["params"] if "learning_rate" in each["name"])
-    assert (change["name"], change["a"], change["b"]) == ("models.lambdamart.learning_rate", 0.05, 0.5)
+    (change,) = (
+        each
+        for each in found["changes"]["params"]
+        if each["datasets"] == ["mine"] and "lambdamart" in each["name"]
+    )
+    assert (change["name"], change["a"], change["b"]) == ("models.lambdamart.min_data_in_leaf", 2, 50)
     assert found["changes"]["code"] == found["changes"]["versions"] == found["changes"]["data"] == []
     rows = {(row["dataset"], row["model"]): row for row in found["rows"] if row["metric"] == "map"}
     assert (

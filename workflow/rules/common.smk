@@ -20,7 +20,7 @@ from gradrank.workflow_support.plan import FOLD, METHOD, Plan
 shell.prefix(f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
 
 # An environment that Snakemake deploys (workflow/envs/) installs this release.
-os.environ["GRADRANK_RELEASE"] = __version__
+os.environ.update(GRADRANK_RELEASE=__version__)
 
 try:
     plan = Plan(check(with_frozen_datasets(config)))

@@ -69,6 +69,7 @@ def heads(buffer, i, text_ids, numbers, runs):
             same = count > 0 and same_bytes(buffer, (runs[count - 1, 3], runs[count - 1, 4]), (i, end))
         else:
             same = count > 0 and runs[count - 1, 0] == value
+            same = same and runs[count - 1, 4] - runs[count - 1, 3] == end - i  # 7 and 07 are two ids
         if not same:
             runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3], runs[count, 4] = (
                 value,
@@ -105,7 +106,8 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
     Returns (code, position, number, nulls, late_count): number is that of the last good feature before the
     byte at `position` that `code` complains of; nulls counts the NULL values.
     """
-    row = nulls = late_count = 0
+    # Not the literal 0: Numba would compile what is called with it twice, for literals and for other numbers.
+    row = nulls = late_count = np.int64(0)
     while i < len(buffer):
         i = skip_blanks(buffer, i)
         if buffer[i] == NEWLINE or buffer[i] == HASH:
@@ -118,7 +120,7 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
             return BAD_GRADE, i, 0, nulls, late_count
         labels[row] = np.int16(value)
         end = token_end(buffer, skip_blanks(buffer, end))  # past the qid, which `heads` has checked
-        number = 0
+        number = np.int64(0)
         if is_usual(buffer, end, least, spread):
             usual_values(buffer, end, places, columns, row)
             end, number = end + len(least), len(places)
@@ -128,8 +130,7 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
             if rounding == NOT_A_NUMBER:
                 return BAD_VALUE, i, number, nulls, late_count
             if rounding == NEAR and may_round_otherwise(value):
-                late[late_count] = number - 1, row, i, end
-                late_count += 1
+                late_count = noted(late, late_count, number - 1, row, i, end)
             columns[number - 1, row] = to_float32(value)
             code, i, number, nulls = features(buffer, end, number, sparse, columns, row, nulls)
         if code != OK:
@@ -139,11 +140,17 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
         for k in range(2):
             estimates[k, row], rounding = estimate(buffer, numbers[k])
             if rounding == NEAR:
-                late[late_count] = len(columns) + k, row, numbers[k][0], numbers[k][1]
-                late_count += 1
+                late_count = noted(late, late_count, len(columns) + k, row, numbers[k][0], numbers[k][1])
         row += 1
         i = line_end(buffer, i) + 1
     return OK, 0, 0, nulls, late_count
+
+
+@compiled()
+def noted(late, count, column, row, start, end):
+    """Writes one row of `late`, and returns how many there are then."""
+    late[count, 0], late[count, 1], late[count, 2], late[count, 3] = column, row, start, end
+    return count + 1
 
 
 @compiled()
@@ -193,9 +200,9 @@ def features(buffer, i, last, sparse, columns, row, nulls):
 def comment(buffer, i):
     """The row's `#docid = <id> inc = <x> prob = <p>`, which may stand at i: (docid, (inc, prob), position behind them),
     each the start and end of its word, -1 and -1 without one."""
-    docid, i = field(buffer, i + 1, DOCID, 5) if buffer[i] == HASH else ((-1, -1), i)
-    inc, i = field(buffer, i, INC, 3)
-    prob, i = field(buffer, i, PROB, 4)
+    docid, i = field(buffer, i + 1, DOCID, np.int64(5)) if buffer[i] == HASH else ((-1, -1), i)
+    inc, i = field(buffer, i, INC, np.int64(3))
+    prob, i = field(buffer, i, PROB, np.int64(4))
     return docid, (inc, prob), i
 
 

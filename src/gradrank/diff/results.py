@@ -131,5 +131,5 @@ def params_of(dataset: str, values: Mapping[str, Any]) -> dict[str, dict[str, An
 def _all_params(variant: Mapping[str, Any]) -> dict[str, Any]:
     """Return a variant's parameters with today's defaults, and a digest of all where another default was in force."""
     known = models().get(variant["model"])
-    values = (known.Params().model_dump(mode="json") if known else {}) | variant["params"]
+    values = (known.Params().model_dump(mode="json") if known else {}) | variant.get("params", {})
     return values if short_digest(values) == variant["digest"] else values | {"all values": variant["digest"]}

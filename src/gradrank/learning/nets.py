@@ -166,7 +166,8 @@ def _affine(x, weights, biases):
     whole = x.shape[1] // 4 * 4
     for i in range(x.shape[0]):
         row = out[i]
-        row[:] = biases
+        for k in range(len(row)):
+            row[k] = biases[k]
         for j in range(0, whole, 4):
             x0, x1, x2, x3 = x[i, j], x[i, j + 1], x[i, j + 2], x[i, j + 3]
             w0, w1, w2, w3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]

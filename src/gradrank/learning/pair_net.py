@@ -141,9 +141,9 @@ def _difference_row_sums(h, weights, biases, widths, offsets):
                     x[:outputs] = biases[bias : bias + outputs]
                     for k in range(inputs):
                         if below[k] > 0.0:
-                            row = weights[first + k * outputs : first + (k + 1) * outputs]
+                            factors = weights[first + k * outputs : first + (k + 1) * outputs]
                             for m in range(outputs):
-                                x[m] += below[k] * row[m]
+                                x[m] += below[k] * factors[m]
                     first, bias = first + inputs * outputs, bias + outputs
                 p = _sigmoid(x[0])
                 row[i - a] += p

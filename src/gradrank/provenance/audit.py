@@ -35,10 +35,14 @@ class Mismatch(NamedTuple):
 
 def stamps(results: Path, data: Path) -> list[Path]:
     """Return every stamp. data: the folder that holds raw/, parquet/ and pairs/."""
-    found = [path for name in DATA_STAMPS for path in data.glob(f"*/*/{name}")]
-    found += [path for name in RESULT_STAMPS for path in results.rglob(name)]
-    found += results.glob("studies/**/jobs/*.json")  # each its own stamp
-    return sorted(path for path in found if not any(part.startswith(".") for part in path.parts))
+    found = [(data, path) for name in DATA_STAMPS for path in data.glob(f"*/*/{name}")]
+    found += [(results, path) for name in RESULT_STAMPS for path in results.rglob(name)]
+    found += [(results, path) for path in results.glob("studies/**/jobs/*.json")]  # each its own stamp
+    return sorted(path for root, path in found if not _is_hidden(path.relative_to(root)))
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def audit(stamp: Path) -> Iterator[Mismatch]:

@@ -3,8 +3,9 @@
 - params: what params.yaml said, resolved: `seed`, `seeds`, `pairs`, `evaluation` and `dataset` (its settings);
 - data: `source_sha256` of the text, and the SHA-256 of collection.json and pairs.json, which name their files;
 - code: a digest per stage;
-- methods: per method its registered `model`, its `params` that are not the defaults, a `digest` of all parameters, and
-  digests of the code that trains it (`train`), of the code that measures it (`evaluate`) and of its `results`;
+- methods: per method its registered `model`, its `params` that are not the defaults, if it has any, a `digest` of all
+  parameters, and digests of the code that trains it (`train`), of its models, scores and histories (`results`) and of
+  its values per query (`values`);
 - versions, processors: the packages and the instruction sets that made the methods;
 - files: the SHA-256 of the summary, the values per query and the tables.
 
@@ -21,8 +22,8 @@ from gradrank.evaluation.seeds import SEED, measured_folds
 from gradrank.files import sha256
 from gradrank.pipeline.code_closure import code_digest
 from gradrank.processor import refusal
-from gradrank.provenance.settings import short_digest
-from gradrank.results import SPEC, DataSet, Method
+from gradrank.provenance.settings import DIGITS, short_digest
+from gradrank.results import PER_QUERY, SPEC, DataSet, Method
 from gradrank.stamps import read_stamp, write_stamp
 
 STAGES = (
@@ -32,7 +33,7 @@ STAGES = (
     "pairs",
     "evaluate_folds",
     "summary",
-)  # without training, which is per method
+)  # training has a digest per method
 
 
 def write_record(own: DataSet, settings: Mapping[str, Any], data: Path) -> None:
@@ -43,7 +44,7 @@ def write_record(own: DataSet, settings: Mapping[str, Any], data: Path) -> None:
     """
     stamps = [method_stamps(own.method(name)) for name in settings["models"]]
     entries = {
-        name: variant | method_digests(own.method(name), settings, variant)
+        name: brief(variant) | method_digests(own.method(name), settings, variant)
         for name, variant in settings["models"].items()
     }
     values = {
@@ -53,8 +54,13 @@ def write_record(own: DataSet, settings: Mapping[str, Any], data: Path) -> None:
         "methods": entries,
         **made_with(stamp for each in stamps for stamp in each),
     }
-    files = [own.summary_path, own.summary_page_path, own.queries_path, *own.tables_path.glob("[!.]*")]
+    files = [own.summary_path, own.summary_page_path, own.queries_path, own.tables_path]
     write_stamp(own.provenance_path, values, files)
+
+
+def brief(variant: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a variant's settings as a record has them: without `params` if all are defaults."""
+    return {key: value for key, value in variant.items() if value != {}}
 
 
 def data_record(dataset: str, data: Path) -> dict[str, str]:
@@ -73,12 +79,16 @@ def method_stamps(method: Method) -> list[dict[str, Any]]:
 
 
 def method_digests(method: Method, settings: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, str]:
-    """Return digests of the code that trained a method (`train`) and measured it (`evaluate`), and of its `results`.
+    """Return digests of the code that trained a method (`train`), of its `results` and of its `values` per query.
 
     Raises GradrankError where a fold was trained with other parameters, another seed, other code or another instruction
     set than the others and `settings` name.
     """
     folds = measured_folds(method)
+    if not folds:
+        raise GradrankError(
+            f"{method.folder}: no trained fold. Fix: run `snakemake --cores 2 {method.dataset}`"
+        )
     specs = [read_stamp(fold.spec_path) for fold in folds]
     first = settings.get("seeds", [settings[SEED]])[0]
     for fold, spec in zip(folds, specs, strict=True):
@@ -99,18 +109,22 @@ def method_digests(method: Method, settings: Mapping[str, Any], variant: Mapping
                 f"{fold.spec_path}: {reason}. Fix: delete {fold.folder} and run the same command again, or set "
                 "GRADRANK_CPU=native to keep results that no other processor can reproduce"
             )
-    evaluation = read_stamp(method.evaluation_path)
-    return {"train": specs[0]["code"], "evaluate": evaluation["code"], "results": results_digest(method)}
+    return {"train": specs[0]["code"], "results": results_digest(method), "values": values_digest(method)}
+
+
+def values_digest(method: Method) -> str:
+    """Return a digest of a method's values per query, as its stamp names it."""
+    return read_stamp(method.evaluation_path)["files"][PER_QUERY][:DIGITS]
 
 
 def results_digest(method: Method) -> str:
-    """Return a digest of a method's models, scores, histories and values per query, as its stamps name them."""
+    """Return a digest of a method's models, scores and histories, as its stamps name them."""
     found = {}
     for fold in measured_folds(method):
         place = fold.folder.relative_to(method.folder).as_posix()
         files = read_stamp(fold.spec_path)["files"]
         found |= {f"{place}/{name}": digest for name, digest in files.items() if Path(name).name != SPEC}
-    return short_digest(found | read_stamp(method.evaluation_path)["files"])
+    return short_digest(found)
 
 
 def made_with(stamps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

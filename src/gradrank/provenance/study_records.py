@@ -3,7 +3,7 @@
 - params: what params.yaml said, resolved: `seed`, `pairs`, `evaluation` and the study's `settings`;
 - code: a digest per stage of the study; of a contest, per stage and method;
 - models: per method of the study as in a data set's record, without results;
-- read: digests of the results of every method and data set that the page is about;
+- read: digests of the values per query of every method and data set that the page is about;
 - jobs: a digest of what the study's own jobs found;
 - versions, processors: of all that was read, and of what wrote the page;
 - files: the SHA-256 of the page, its numbers, its tables without times and, of a contest, its choices.
@@ -22,7 +22,7 @@ from gradrank.pipeline.code_closure import code_digest
 from gradrank.pipeline.params import Params
 from gradrank.processor import form
 from gradrank.provenance.code import job_code, page_code, tuning_code
-from gradrank.provenance.records import made_with, method_digests, method_stamps
+from gradrank.provenance.records import brief, made_with, method_digests, method_stamps
 from gradrank.provenance.settings import DIGITS, short_digest
 from gradrank.results import Method, Results, StudyFolder
 from gradrank.stamps import checksums, read_stamp, write_stamp
@@ -30,6 +30,7 @@ from gradrank.tuning.folders import Contest
 from gradrank.tuning.refits import runs
 from gradrank.tuning.selection import read_choice
 
+NO_JOBS = short_digest({})  # of a study without jobs of its own, and of a fresh clone
 TUNING = ("tune", "refit", "score_trials")  # stages of a contest that depend on the method
 TUNED = "tuning"  # begins the keys of a contest's methods, as it does their paths
 CHOOSING = ("select", "freeze", "choices", "evaluate_refits")  # the others
@@ -71,13 +72,18 @@ def write_study_record(
         "params": {key: value for key, value in settings.items() if key != "models"},
         "code": dict(code),
         "models": _models(settings, digests),
-        "read": {key: each["results"] for key, each in digests.items()}
+        "read": {key: each["values"] for key, each in digests.items()}
         | {f"{TUNED}/{key}": sha256(path)[:DIGITS] for key, path in tuned.items()},
-        "jobs": short_digest(checksums(study.job_path("*").parent.glob("*.json"), study.folder)),
+        "jobs": jobs_digest(study),
         **made_with([{"versions": dict(_versions()), "processor": form()}, *stamps]),
     }
     choices = [contest.choices_path] if contest.choices_path.is_file() else []
     write_stamp(study.provenance_path, values, [study.numbers_path, study.markdown_path, *choices, *tables])
+
+
+def jobs_digest(study: StudyFolder) -> str:
+    """Return a digest of what the study's own jobs found; NO_JOBS where no job's file is here."""
+    return short_digest(checksums(study.job_path("*").parent.glob("*.json"), study.folder))
 
 
 def study_code(params: Params, name: str) -> dict[str, str]:
@@ -96,11 +102,8 @@ def study_code(params: Params, name: str) -> dict[str, str]:
 
 
 def _models(settings: Mapping[str, Any], digests: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    code = {
-        key.partition("/")[2]: {part: each[part] for part in ("train", "evaluate")}
-        for key, each in digests.items()
-    }
-    return {name: variant | code.get(name, {}) for name, variant in settings["models"].items()}
+    code = {key.partition("/")[2]: {"train": each["train"]} for key, each in digests.items()}
+    return {name: brief(variant) | code.get(name, {}) for name, variant in settings["models"].items()}
 
 
 def _methods(root: Results, settings: Mapping[str, Any]) -> Iterator[Method]:

@@ -17,9 +17,9 @@ from gradrank.pipeline.params import Params
 from gradrank.processor import form, refusal
 from gradrank.provenance.audit import FETCHED, audit, stamps
 from gradrank.provenance.code import training_code
-from gradrank.provenance.records import STAGES, results_digest
+from gradrank.provenance.records import STAGES, results_digest, values_digest
 from gradrank.provenance.settings import DIGITS, dataset_settings, study_settings
-from gradrank.provenance.study_records import TUNED, study_code
+from gradrank.provenance.study_records import NO_JOBS, TUNED, jobs_digest, study_code
 from gradrank.provenance.text_digest import sha256_of_text
 from gradrank.results import DataSet, Recorded, Results
 from gradrank.stamps import SCHEMA
@@ -107,8 +107,7 @@ def _record(params: Params, name: str, own: Recorded, root: Results, data: Path)
         RERUN.format(name if "/" not in name else "").replace(" `", "`"),
     )
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-        yield Check(False, f"{own.provenance_path}: damaged, or written by another version", again)
-        return
+        return  # as a stamp it was named above
     is_study = not isinstance(own, DataSet)
     if is_study and name not in params.studies:
         yield Check(False, f"{name}: no longer in params.yaml", f"delete {own.folder}")
@@ -121,9 +120,12 @@ def _record(params: Params, name: str, own: Recorded, root: Results, data: Path)
     yield from _settings(name, record["params"], methods, settings, again)
     code = study_code(params, name) if is_study else {stage: code_digest(stage) for stage in STAGES}
     yield from _code(name, record["code"] | _method_code(methods), code | _code_now(params, methods), again)
-    yield from (
-        _read_results(name, record["read"], root, again) if is_study else _methods(own, record, data, again)
-    )
+    if is_study:
+        yield from _read_results(name, record["read"], root, again)
+        if (found := jobs_digest(own)) not in (NO_JOBS, record["jobs"]):
+            yield Check(False, f"{name}: jobs: {found}, not what the page was made of", again)
+    else:
+        yield from _methods(own, record, data, again)
     for made in record["processors"]:
         if reason := refusal(made):
             yield Check(False, f"{name}: instruction set: {reason}", f"delete {own.folder}, then {again}")
@@ -143,7 +145,7 @@ def _settings(
             methods[model]["digest"] != wanted[model]["digest"]
             or methods[model]["model"] != wanted[model]["model"]
         ):
-            old, new = flat(methods[model]["params"]), flat(wanted[model]["params"])
+            old, new = flat(methods[model].get("params", {})), flat(wanted[model]["params"])
             changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
             wrong += [
                 f"models.{model}.{key}: {old.get(key, 'default')} then, {new.get(key, 'default')} now"
@@ -196,7 +198,7 @@ def _methods(own: DataSet, record: Mapping[str, Any], data: Path, again: str) ->
             absent.append(name)
             continue
         try:
-            same = results_digest(method) == entry["results"]
+            same = (results_digest(method), values_digest(method)) == (entry["results"], entry["values"])
         except (GradrankError, KeyError):
             same = False
         if not same:
@@ -226,9 +228,9 @@ def _digests_here(study: str, key: str, root: Results) -> set[str]:
     own, found = root.dataset(dataset), set()
     entry = (_read(own.provenance_path) or {}).get("methods", {}).get(model)
     if entry:
-        found.add(entry["results"])
+        found.add(entry["values"])
     try:
-        return found | ({results_digest(own.method(model))} if own.method(model).evaluated else set())
+        return found | ({values_digest(own.method(model))} if own.method(model).evaluated else set())
     except (GradrankError, KeyError):
         return {"damaged"}
 

@@ -70,7 +70,8 @@ def create_tables(database: Path) -> None:
     from mlflow import MlflowClient
 
     partial = database.with_name(f"{database.name}.partial")
-    partial.unlink(missing_ok=True)
+    for left in database.parent.glob(f"{partial.name}*"):  # by a killed import, with SQLite's journal
+        left.unlink()
     MlflowClient(f"sqlite:///{partial}").search_experiments(max_results=1)
     partial.replace(database)
 

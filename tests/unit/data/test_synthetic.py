@@ -6,7 +6,6 @@ from scipy.stats import kstest
 
 from gradrank.data import synthetic
 from gradrank.data.pairs import crucial_pairs
-from gradrank.data.parse import parse
 from gradrank.errors import GradrankError
 
 TARGETS = ("net", "poly")
@@ -106,12 +105,6 @@ def test_a_thousand_vectors_give_about_the_papers_20382_pairs():
     assert abs(np.mean(pairs) - 20_382) < 2 * np.std(pairs) < 0.01 * 20_382
 
 
-def test_higher_output_never_has_a_lower_grade():
-    values = np.random.default_rng(0).normal(size=100)
-    graded = synthetic.grades(values)
-    assert np.all(np.diff(graded[np.argsort(values)]) >= 0)
-
-
 def test_the_target_does_not_depend_on_the_size_of_the_draw():
     small, large = synthetic.draw_features(10, 4), synthetic.draw_features(30, 4)
     assert np.array_equal(small, large[:10])
@@ -161,10 +154,3 @@ def test_an_interrupted_second_run_does_not_look_finished(tmp_path, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         synthetic.generate("net", 6, 4, 2, tmp_path)
     assert not (tmp_path / "fetched.json").exists()
-
-
-def test_what_it_wrote_parses_as_a_five_fold_collection(tmp_path):
-    synthetic.generate("poly", 10, 6, 9, tmp_path / "raw")
-    described = parse(tmp_path / "raw", tmp_path / "p", seed=0, dataset="synthetic_poly")
-    assert (described["rows"], described["queries"], described["features"]) == (60, 10, 50)
-    assert len(described["folds"]) == 5

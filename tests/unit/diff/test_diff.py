@@ -239,10 +239,6 @@ def test_a_malformed_limit_is_refused(text):
         limit(text)
 
 
-def test_limit():
-    assert limit("ndcg@10:0.005") == ("ndcg@10", 0.005)
-
-
 def seeds_of(found: QueryValues, *shifts: float) -> QueryValues:
     """`found` as the mean of seeds that lie so far from it on every query."""
     each = [{metric: own + shift for metric, own in found.values.items()} for shift in shifts]

@@ -4,7 +4,6 @@ import io
 import json
 import subprocess
 import sys
-from html.parser import HTMLParser
 
 import pytest
 from rich.console import Console
@@ -14,8 +13,7 @@ from gradrank.diff import html, markdown, text
 from gradrank.diff.as_json import plain
 from gradrank.diff.compare import compare
 from gradrank.diff.side import Method
-
-VOID = {"meta", "link", "input", "br"}
+from rendered import Document
 
 
 @pytest.fixture
@@ -23,10 +21,10 @@ def comparison():
     """A little of everything, with a name that is HTML."""
     a = {"d": {"<b>&|": values(1), "same": values(2), "old": values(3)}, "e": {"m": Method({"map": 0.5})}}
     b = {"d": {"<b>&|": values(1, ndcg=0.1), "same": values(2)}, "e": {"m": Method({"map": 0.4})}}
-    code = {"d": {f"src/{i}.py": str(i) for i in range(50)}}
+    code = [{"d": {f"stage{i}": f"{i}{side}" for i in range(50)}} for side in "ab"]
     return compare(
-        side("before", a, params={"d": {"models.m": {"rate": 0.1}}}, code=code, notices=("look here",)),
-        side("after", b, params={"d": {"models.m": {"rate": 0.2}}}, code={"d": {"src/0.py": "1"}}),
+        side("before", a, params={"d": {"models.m": {"rate": 0.1}}}, code=code[0], notices=("look here",)),
+        side("after", b, params={"d": {"models.m": {"rate": 0.2}}}, code=code[1]),
     )
 
 
@@ -50,24 +48,6 @@ def test_text(comparison):
     assert not [line for line in seen.splitlines() if len(line) > 120]
 
 
-def test_many_methods_that_stayed_are_counted():
-    before = {"d": {"moved": values(1)} | {f"same{i}": values(2) for i in range(9)}}
-    after = before | {"d": before["d"] | {"moved": values(1, ndcg=0.1)}}
-    assert "d: Unchanged on every query: 9 of 10 methods" in shown(
-        compare(side("a", before), side("b", after))
-    )
-
-
-def test_a_method_of_which_some_queries_are_known_is_named_once():
-    found = Method(
-        {"ndcg@10": values(1).mean("ndcg@10"), "map": values(1).mean("map"), "err@10": 0.3}, values(1)
-    )
-    seen = shown(compare(side("a", {"d": {"m": found}}), side("b", {"d": {"m": found}})))
-    assert seen.count(": m\n") == 1 and "equal means to four decimals under the others: m" in seen.replace(
-        "\n", " "
-    )
-
-
 def test_markdown_tables_are_whole(comparison):
     lines = markdown.page(comparison).splitlines()
     columns = [line.replace("\\|", "").count("|") for line in lines if line.startswith("| ")]
@@ -88,34 +68,13 @@ def test_json_holds_all_and_no_nan(comparison):
     assert next(row for row in read["rows"] if row["verdict"] == "untested")["wilcoxon_holm"] is None
 
 
-class Reader(HTMLParser):
-    """Follows open tags; keeps the text, and every address that a browser would ask for."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.words, self.asked, self.drawings = [], [], [], 0
-
-    def handle_starttag(self, tag, attributes):
-        self.drawings += tag == "svg"
-        self.asked += [value for key, value in attributes if key in ("src", "href") and value[:1] != "#"]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-
 def test_html_is_one_whole_file(comparison):
-    reader = Reader()
-    reader.feed(html.page(comparison))
-    assert reader.open == [] and reader.asked == ["data:,"]
-    assert "<b>&|" in reader.words and "gradrank: diff" in reader.words
-    assert (
-        reader.drawings == (2 + 1) + 2
-    )  # strip and axis of both data sets' one metric, queries of one method
+    document = Document(html.page(comparison))
+    asked = [attributes.get(key) for _, attributes in document.tags for key in ("src", "href")]
+    assert {each for each in asked if each and each[0] != "#"} == {"data:,"}
+    assert "<b>&|" in document.text
+    # Strip and axis of both data sets' one metric, queries of one method.
+    assert sum(tag == "svg" for tag, _ in document.tags) == (2 + 1) + 2
     assert html.page(comparison) == html.page(comparison)
 
 

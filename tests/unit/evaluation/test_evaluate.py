@@ -13,7 +13,7 @@ from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.score_files import read_scores
-from gradrank.files import sha256
+from gradrank.stamps import write_stamp
 from made_collection import store
 
 LETOR = """\
@@ -60,19 +60,16 @@ def test_text_with_byte_order_mark_carriage_returns_and_no_last_newline(tmp_path
     assert read_scores(scores, read_judgements(path)).tolist() == SCORES
 
 
-def test_without_ids_there_are_no_docids(tmp_path):
-    assert read_judgements(write(tmp_path / "a.txt", "1 qid:3 4:1\n0 qid:3\n")).docids is None
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("1 qid:1 1:2\nx qid:1 1:2\n", "line 2: expected GRADE qid:N"),
-        ("1 qid:1 1:2\n\n1 1:2\n", "line 3: expected GRADE qid:N"),
-        ("-1 qid:1 1:2\n", "line 1: expected GRADE qid:N"),
-        ("0.5 qid:1 1:2\n", "line 1: expected GRADE qid:N"),
-        ("1 qid:1 1:2\n1 qid:2 1:2\n1 qid:1 1:2\n", "rows of query 1 are not together"),
-        ("", "no judgements"),
+        ("1 qid:1 1:2\nx qid:1 1:2\n", "line 2: expected a grade"),
+        ("1 qid:1 1:2\n\n1 1:2\n", "line 3: expected qid:"),
+        ("-1 qid:1 1:2\n", "line 1: expected a grade"),
+        ("0.5 qid:1 1:2\n", "line 1: expected a grade"),
+        ("1 qid:1 1:2\n1 qid:2 1:2\n1 qid:1 1:2\n", "line 3: query 1 comes back"),
+        ("32 qid:1 1:2\n", "line 1: expected a grade"),
+        ("", "no rows"),
     ],
 )
 def test_malformed_judgements_are_refused(tmp_path, text, reason):
@@ -191,8 +188,7 @@ def study(tmp_path):
             folder / "scores.parquet"
         )
         spec = SPEC | {"fold": number, "data_sha256": "abc", "job_seed": 5, "versions": {"numpy": "2"}}
-        spec["files"] = {"scores.parquet": sha256(folder / "scores.parquet")}
-        (folder / "spec.json").write_text(json.dumps(spec))
+        write_stamp(folder / "spec.json", spec, [folder / "scores.parquet"])
     return tmp_path / "toy", data
 
 
@@ -231,8 +227,8 @@ def test_every_seed_is_evaluated_as_it_would_be_alone(study):
         table = pl.read_parquet(folder / fold / "scores.parquet").with_columns(-pl.col("score"))
         table.write_parquet(folder / fold / "seed8/scores.parquet")
         spec = json.loads((folder / fold / "spec.json").read_text())
-        spec |= {"seed": 8, "files": {"scores.parquet": sha256(folder / fold / "seed8/scores.parquet")}}
-        (folder / fold / "seed8/spec.json").write_text(json.dumps(spec))
+        further = folder / fold / "seed8"
+        write_stamp(further / "spec.json", spec | {"seed": 8}, [further / "scores.parquet"])
     evaluate_folds(folder, data, SPEC, ["letor4", "trec"], ["map"], [8])
     got = pl.read_parquet(folder / "per_query.parquet")
     assert got.columns == ["convention", "fold", "seed", "split", "qid", "map"]
@@ -249,15 +245,6 @@ def test_every_seed_is_evaluated_as_it_would_be_alone(study):
     with pytest.raises(GradrankError, match="seed is 8 in it, 9 now"):
         (folder / "fold1/seed8").rename(folder / "fold1/seed9")
         evaluate_folds(folder, data, SPEC, ["letor4"], ["map"], [9])
-
-
-def test_evaluation_twice_gives_the_same_bytes(study):
-    folder, data = study
-    written = []
-    for _ in range(2):
-        evaluate_folds(folder, data, SPEC, ["letor4"], ["ndcg@10"])
-        written.append((folder / "per_query.parquet").read_bytes())
-    assert written[0] == written[1]
 
 
 @pytest.mark.parametrize(
@@ -289,30 +276,11 @@ def test_scores_of_other_data_or_a_missing_fold_are_refused(study):
         evaluate_folds(folder, data, SPEC, ["letor4"], ["map"])
     (data / "collection.json").write_text(json.dumps(meta))
     (folder / "fold2" / "spec.json").unlink()
-    with pytest.raises(GradrankError, match=r"fold2/spec\.json: no such file; train this fold"):
+    with pytest.raises(GradrankError, match=r"fold2/spec\.json: no such file"):
         evaluate_folds(folder, data, SPEC, ["letor4"], ["map"])
 
 
 # --- export -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("with_ids", [True, False])
-def test_trec_eval_on_the_export_is_our_trec_convention(tmp_path, with_ids):
-    pytrec_eval = pytest.importorskip("pytrec_eval", reason="needs pytrec-eval-terrier")
-    rng = np.random.default_rng(4)
-    offsets = np.r_[0, np.cumsum(rng.integers(1, 30, 40))]
-    n = offsets[-1]
-    ids = pl.Series([f"GX{i}" for i in rng.permutation(n)]) if with_ids else None
-    judgements = Judgements(rng.integers(0, 3, n), offsets, np.arange(40) * 3, ids)
-    scores = rng.normal(size=n).round(1)  # ties
-    export_trec(scores, judgements, tmp_path / "run", tmp_path / "qrels")
-    with (tmp_path / "run").open() as run, (tmp_path / "qrels").open() as qrels:
-        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(qrels), {"map", "ndcg_cut"})
-        theirs = evaluator.evaluate(pytrec_eval.parse_run(run))
-    ours = compute(["map", "ndcg@10"], scores, judgements.labels, offsets, "trec", ids=ids)
-    for name, measure in (("map", "map"), ("ndcg@10", "ndcg_cut_10")):
-        want = [theirs[str(qid)][measure] for qid in judgements.qids]
-        np.testing.assert_allclose(ours[name], want, rtol=1e-12)
 
 
 def test_exported_run_and_scores_read_back_as_they_were(tmp_path, data):
@@ -327,17 +295,6 @@ def test_exported_run_and_scores_read_back_as_they_were(tmp_path, data):
         "10 Q0 A 1 0.3333333333333333 me",
         "10 Q0 B 2 1e-300 me",
     ]
-
-
-def test_model_export_holds_the_test_parts(tmp_path, study):
-    folder, data = study
-    paths = export_model(folder, data, tmp_path / "out")
-    assert [path.name for path in paths] == [
-        f"fold{k}.{kind}.txt" for k in (1, 2) for kind in ("run", "qrels", "scores")
-    ]
-    judgements = read_judgements(data, [3])
-    assert read_scores(paths[0], judgements).tolist() == read_scores(paths[2], judgements).tolist()
-    assert {line.split()[-1] for line in paths[0].read_text().splitlines()} == {"toy"}
 
 
 def test_ir_measures_on_the_exported_folds_gives_the_values_of_per_query_parquet(tmp_path, study):

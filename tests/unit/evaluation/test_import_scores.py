@@ -81,15 +81,6 @@ def test_of_a_file_that_was_divided_the_ranking_has_the_file_s_own_order(tmp_pat
     assert pl.read_parquet(method.per_query_path)["mrr"].to_list() == [1.0] * 7
 
 
-def test_every_part_where_the_pattern_names_it(tmp_path, data):
-    for split, rows in (("train", 3), ("vali", 3), ("test", 6)):
-        for fold in (1, 2):
-            count = 3 if (split, fold) == ("test", 2) else rows
-            (tmp_path / f"{split}{fold}.txt").write_text("1\n" * count)
-    values = measured(tmp_path, data, f"{tmp_path}/{{split}}{{fold}}.txt")
-    assert sorted(set(values["split"])) == ["test", "train", "vali"]
-
-
 def test_a_fault_leaves_no_finished_fold(tmp_path, data):
     method = Method(tmp_path / "results/toy/theirs")
     (tmp_path / "1.txt").write_text("1\n" * 6)

@@ -1,9 +1,6 @@
 """Family and year come from what a model is and says: nothing lists them."""
 
-import re
-
 from gradrank.evaluation.lineage import ALONE, by_family, family, year
-from gradrank.inventory import list_models
 from gradrank.learning.model import get_model, models
 
 
@@ -35,13 +32,3 @@ def test_every_model_is_in_one_family_by_year():
     for members in grouped.values():
         years = [when for _, when in members]
         assert len(members) > 1 and years == sorted(years)
-
-
-def test_the_listing_has_families_and_years(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "250")
-    list_models(None)
-    lines = capsys.readouterr().out.splitlines()
-    at = lines.index(next(line for line in lines if line.strip() == "boosted trees"))
-    assert re.match(
-        r"mart +2001 +Boosted trees on squared error", next(x for x in lines[at:] if x.startswith("mart"))
-    )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gradrank.errors import GradrankError
 from gradrank.evaluation import metrics
 from gradrank.evaluation.conventions import PROGRAMS, resolve
-from gradrank.evaluation.metrics import compute, metric_label
+from gradrank.evaluation.metrics import compute
 from gradrank.learning.selection import Criterion, measure
 
 NAMES = [
@@ -144,18 +144,6 @@ def ranked(grades):
     return -np.arange(len(grades), dtype=float), np.array(grades), np.array([0, len(grades)])
 
 
-@pytest.mark.parametrize(
-    ("grades", "value"),
-    [
-        ([1, 1, 1, 0, 0], 1.0),
-        ([0, 0, 1, 1, 0, 0, 1], (1 / 3 + 2 / 4 + 3 / 7) / 3),
-        ([1, 0, 1, 0, 1], (1 / 1 + 2 / 3 + 3 / 5) / 3),
-    ],
-)
-def test_average_precision_by_hand(grades, value):
-    assert metrics.average_precision(*ranked(grades)) == pytest.approx([value], abs=1e-15)
-
-
 def test_ndcg_by_hand_under_each_gain_and_discount():
     data = ranked([2, 1, 2, 0, 1])
     log = math.log2
@@ -168,15 +156,6 @@ def test_ndcg_by_hand_under_each_gain_and_discount():
     assert metrics.ndcg(*data, convention="letor4", gain="linear", discount="log2") == metrics.ndcg(
         *data, convention="trec"
     )
-
-
-def test_eleven_points_by_hand():
-    data = ranked(
-        [1, 0, 1, 0, 0, 1]
-    )  # precision 1, 2/3, 1/2 at recall 1/3, 2/3 (.7 in trec_eval's rounding), 1
-    curve = [metrics.interpolated_precision(*data, recall=level / 10)[0] for level in range(11)]
-    assert curve == [1.0] * 4 + [2 / 3] * 4 + [1 / 2] * 3
-    assert metrics.eleven_point_precision(*data) == pytest.approx([(4 + 8 / 3 + 3 / 2) / 11], abs=1e-15)
 
 
 def test_err_by_hand():
@@ -273,20 +252,6 @@ def test_trec_preset_is_trec_eval(score_levels):
     for name, measure_name in TREC.items():
         want = [theirs[str(q)][measure_name] for q in range(len(slices))]
         np.testing.assert_allclose(ours[name], want, rtol=1e-12, atol=1e-15, err_msg=name)
-
-
-def test_trec_preset_is_ir_measures():
-    ir_measures = pytest.importorskip("ir_measures")
-    scores, labels, offsets = generated()
-    qrels, run = [], []
-    for q, (a, b) in enumerate(pairwise(offsets)):
-        qrels += [ir_measures.Qrel(str(q), str(i), int(labels[i])) for i in range(a, b)]
-        run += [ir_measures.ScoredDoc(str(q), str(i), float(scores[i])) for i in range(a, b)]
-    named = {"map": ir_measures.AP, "mrr": ir_measures.RR, "ndcg@10": ir_measures.nDCG @ 10}
-    theirs = ir_measures.calc_aggregate(named.values(), qrels, run)
-    ours = compute(list(named), scores, labels, offsets, "trec")
-    for name, measure_name in named.items():
-        assert ours[name].mean() == pytest.approx(theirs[measure_name], abs=1e-12)
 
 
 def test_trec_ties_go_by_id_descending_and_by_32_bit_score():
@@ -400,23 +365,3 @@ def test_unknown_convention_names_the_nearest():
         resolve("letor")
     with pytest.raises(GradrankError, match="discount 'log' is none of"):
         resolve("standard", discount="log")
-
-
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("ndcg@10", "NDCG@10"),
-        ("ndcg", "NDCG"),
-        ("mean_ndcg", "MeanNDCG"),
-        ("map", "MAP"),
-        ("p@10", "P@10"),
-        ("mrr", "MRR"),
-        ("ndcg_beta", "NDCG_beta"),
-        ("f0.5@3", "F0.5@3"),
-        ("rbp@0.8", "RBP (p = 0.8)"),
-        ("iprec@0.1", "Precision at recall 0.1"),
-        ("own_measure", "own_measure"),
-    ],
-)
-def test_labels_are_those_of_the_definitions(name, label):
-    assert metric_label(name) == label

@@ -84,16 +84,6 @@ def test_cite_takes_variants_members_and_own_data(tmp_path):
     assert "% small, mart\n@inproceedings{ke2017," in text
 
 
-def test_cite_says_of_a_ranking_from_elsewhere_that_it_names_nothing(tmp_path):
-    (tmp_path / "params.yaml").write_text(
-        "seed: 1\nrun: {datasets: [synthetic_net], models: [theirs, mart]}\nevaluation: {metrics: [map]}\n"
-        "datasets: {synthetic_net: {queries: 5, documents: 5}, synthetic_poly: {queries: 5, documents: 5}}\n"
-        "models: {theirs: {scores: all.txt}}\n"
-    )
-    text = "\n".join(cite([], [], tmp_path / "params.yaml"))
-    assert "% theirs: no publication to cite" in text and "% mart\n@" in text
-
-
 def test_cite_needs_no_params_and_refuses_unknown_names(tmp_path):
     assert "xu2007" in "\n".join(cite(["adarank_map"], [], tmp_path / "none.yaml"))
     with pytest.raises(GradrankError, match="did you mean 'adarank_map'"):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import t
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.statistics import (
@@ -33,12 +32,6 @@ def test_mean_interval_by_hand():
     assert interval.low == pytest.approx(2 - half, abs=1e-9)
 
 
-def test_mean_interval_covers_the_truth_95_times_in_100():
-    draws = np.random.default_rng(0).normal(0.4, 0.3, (2000, 20))
-    covered = sum(interval.low <= 0.4 <= interval.high for interval in map(mean_interval, draws))
-    assert 0.935 < covered / 2000 < 0.965  # three standard deviations of the count
-
-
 def test_mean_interval_of_one_or_no_value():
     assert mean_interval(np.array([0.5])).mean == 0.5
     assert np.isnan(mean_interval(np.array([0.5])).low)
@@ -54,17 +47,6 @@ def test_prediction_interval_by_hand():
 
 def test_intervals_of_equal_values_have_no_width():
     assert mean_interval(np.ones(4)) == prediction_interval(np.ones(4)) == (1.0, 1.0, 1.0)
-
-
-@given(st.lists(st.floats(-1, 1), min_size=2, max_size=9, unique=True))
-def test_paired_t_is_the_formula(gaps):
-    gaps = np.round(gaps, 6)
-    if np.std(gaps) < 1e-6:
-        return
-    statistic = np.mean(gaps) / (np.std(gaps, ddof=1) / np.sqrt(len(gaps)))
-    assert paired_t(gaps, np.zeros(len(gaps))) == pytest.approx(
-        2 * t.sf(abs(statistic), len(gaps) - 1), rel=1e-9
-    )
 
 
 def test_paired_t_of_students_sleep_data():
@@ -127,16 +109,6 @@ def test_holm_by_hand(p, corrected):
     np.testing.assert_allclose(holm(p), corrected, rtol=1e-15)
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_rejects_what_the_step_down_procedure_rejects(p):
-    rejected, order = set(), np.argsort(p, kind="stable")
-    for step, i in enumerate(order):
-        if p[i] * (len(p) - step) > 0.05:
-            break
-        rejected.add(int(i))
-    assert {i for i, value in enumerate(holm(p)) if value <= 0.05} == rejected
-
-
 def test_mean_difference_is_seeded_and_its_interval_near_the_normal_one():
     draw = np.random.default_rng(1)
     a, b, folds = draw.normal(0.45, 0.3, 1500), draw.normal(0.44, 0.3, 1500), np.repeat([1, 2, 3], 500)
@@ -189,10 +161,6 @@ def test_a_constant_difference_has_an_interval_of_no_width():
     assert mean_difference(a + 0.25, a, np.repeat([1, 2], [5, 35])) == pytest.approx(
         (0.25, 0.25, 0.25), abs=1e-9
     )
-
-
-def test_without_queries_there_is_no_difference():
-    assert np.isnan(mean_difference(np.array([np.nan]), np.ones(1), np.ones(1))).all()
 
 
 def test_compare_all_has_every_pair_with_its_own_tests():

@@ -53,10 +53,6 @@ def test_steps_go_on_from_those_before_and_patience_starts_anew():
     assert chosen("WRW", steps_before=7, patience=3) == (Best(2, 1.0, 10), [8, 9, 10])
 
 
-def test_without_candidates_nothing_is_kept():
-    assert chosen("", steps_before=3) == (Best(None, -np.inf, 3), [])
-
-
 def test_a_training_loss_brings_the_usual_measures_and_their_order_is_fixed():
     told = Told()
     model = SimpleNamespace(score=lambda features, offsets: WRONG)
@@ -66,9 +62,3 @@ def test_a_training_loss_brings_the_usual_measures_and_their_order_is_fixed():
     assert values["train_loss"] == 0.5
     assert values["vali_map"] == 0.5
     assert values["vali_ndcg@2"] == 1.0  # the discount of rank 2 is 1 under `letor4`
-
-
-def test_without_a_loss_the_criterion_alone_is_reported():
-    told = Told()
-    best_of([Candidate(1, scores=RIGHT, told={"C": 2.0})], VALI, "map", told)
-    assert told == [(1, {"C": 2.0, "vali_map": 1.0})]

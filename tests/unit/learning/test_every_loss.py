@@ -135,14 +135,6 @@ def test_scores_far_apart_or_equal_and_high_grades_stay_finite(name, settings):
         assert np.isfinite(cost) and np.isfinite(gradient).all()
 
 
-@every_loss
-def test_single_precision_scores_are_taken(name):
-    scores, labels, offsets = drawn(name)
-    cost, gradient = value(name, (scores.astype(np.float32), labels, offsets))
-    assert cost == value(name, (scores.astype(np.float32).astype(np.float64), labels, offsets))[0]
-    assert gradient.dtype == np.float64
-
-
 def test_an_unknown_loss_is_refused_with_the_nearest_name():
     with pytest.raises(GradrankError, match="did you mean 'listmle'"):
         find_loss("listmlee")

@@ -1,7 +1,6 @@
 """A training job's folder: whole or absent, the same bytes for a seed, untouched by the test part."""
 
 import json
-import shutil
 import subprocess
 import sys
 
@@ -13,10 +12,11 @@ from gradrank.data.parse import parse
 from gradrank.data.stored import COLLECTION
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256, write_json
+from gradrank.files import sha256
 from gradrank.learning.job import train
 from gradrank.learning.seeds import job_seed
 from gradrank.models.single_feature import SingleFeature
+from gradrank.stamps import read_stamp
 from gradrank.validation import read_params
 
 
@@ -46,47 +46,6 @@ def test_folder_holds_scores_of_every_row_and_its_specification(data, tmp_path):
     assert timing["model_bytes"] == sum(path.stat().st_size for path in (tmp_path / "fold2/model").iterdir())
 
 
-def test_same_seed_gives_the_same_bytes(data, tmp_path):
-    for name in ("a", "b"):
-        train("lambdamart", data, 1, {"rounds": 5}, 7, tmp_path / name)
-    for file in sorted((tmp_path / "a").rglob("*")):
-        if file.is_file() and file.name != "timing.json":
-            assert file.read_bytes() == (tmp_path / "b" / file.relative_to(tmp_path / "a")).read_bytes()
-
-
-def test_test_part_does_not_reach_training(data, tmp_path):
-    changed = shutil.copytree(data, tmp_path / "synthetic_net")
-    path = changed / "part5.parquet"  # fold 1 tests on part 5
-    frame = pl.read_parquet(path)
-    frame.with_columns(((pl.col("label") + 3) % 6).cast(pl.Int16)).write_parquet(path)
-    described = read_json(changed / COLLECTION)
-    described["parts"]["5"]["sha256"] = sha256(path)
-    write_json(changed / COLLECTION, described)
-    train("single_feature", data, 1, {}, 7, tmp_path / "a")
-    train("single_feature", changed, 1, {}, 7, tmp_path / "b")
-    a, b = (pl.read_parquet(tmp_path / run / "scores.parquet") for run in "ab")
-    assert a.equals(b)
-
-
-def test_test_part_is_read_after_the_fit(data, tmp_path, monkeypatch):
-    from gradrank.data.collection import Collection
-
-    steps, read, fit = [], Collection.read, SingleFeature.fit
-
-    def noted_read(path, parts, pairs=None):
-        steps.append(list(parts))
-        return read(path, parts, pairs)
-
-    def noted_fit(*arguments):
-        steps.append("fit")
-        return fit(*arguments)
-
-    monkeypatch.setattr(Collection, "read", staticmethod(noted_read))
-    monkeypatch.setattr(SingleFeature, "fit", noted_fit)
-    train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
-    assert steps == [[1, 2, 3], [4], "fit", [5]]
-
-
 def test_failure_leaves_no_finished_folder(data, tmp_path, monkeypatch):
     score_with(monkeypatch, lambda scores: np.full(len(scores), np.nan))
     with pytest.raises(
@@ -94,6 +53,50 @@ def test_failure_leaves_no_finished_folder(data, tmp_path, monkeypatch):
     ):
         train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
     assert not list(tmp_path.iterdir())
+
+
+def written(folder) -> dict[str, tuple[int, bytes]]:
+    """Inode and content of every file, the timings included."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): (path.stat().st_ino, path.read_bytes()) for path in files}
+
+
+def test_the_stamp_names_inputs_code_and_every_reproducible_file(data, tmp_path):
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1", code="abc")
+    spec = read_stamp(tmp_path / "fold1/spec.json")
+    assert spec["code"] == "abc" and spec["inputs"] == {COLLECTION: sha256(data / COLLECTION)}
+    assert set(spec["files"]) == written(tmp_path / "fold1").keys() - {"spec.json", "timing.json"}
+    assert [path.name for path in tmp_path.iterdir()] == ["fold1"]
+
+
+def test_a_job_of_a_killed_run_that_ends_after_its_successor_changes_nothing(data, tmp_path):
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1", code="abc")
+    before = written(tmp_path / "fold1")
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1", code="abc")
+    assert written(tmp_path / "fold1") == before, "not even its timings"
+    for changed in ({"seed": 8}, {"code": "def"}):
+        train("single_feature", data, 1, {}, **{"seed": 7, "code": "abc"} | changed, out=tmp_path / "fold1")
+        assert read_stamp(tmp_path / "fold1/spec.json").items() >= changed.items()
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1", code="abc")
+    again = {name: content for name, (_, content) in written(tmp_path / "fold1").items()}
+    assert all(again[name] == content for name, (_, content) in before.items() if name != "timing.json")
+
+
+@pytest.mark.parametrize("name", ["scores.parquet", "model/single_feature.json", "spec.json"])
+def test_a_damaged_or_missing_file_is_replaced(data, tmp_path, name):
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
+    before = (tmp_path / "fold1" / name).read_bytes()
+    for damage in (lambda path: path.write_bytes(b"damaged"), lambda path: path.unlink()):
+        damage(tmp_path / "fold1" / name)
+        train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
+        assert (tmp_path / "fold1" / name).read_bytes() == before
+
+
+def test_what_a_killed_job_left_stays_for_it_may_be_alive(data, tmp_path):
+    left = tmp_path / ".fold1.1.partial/model"
+    left.mkdir(parents=True)
+    train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
+    assert left.is_dir() and (tmp_path / "fold1/spec.json").is_file()
 
 
 WRONG_SCORES = {
@@ -104,9 +107,6 @@ WRONG_SCORES = {
     "short": (lambda scores: scores[1:], r"of shape \(\d+,\), expected \(\d+,\)"),
     "one number": (lambda scores: scores[0], r"of shape \(\), expected \(\d+,\)"),
     "complex": (lambda scores: scores + 1j, "of type complex128, expected real numbers"),
-    "text": (lambda scores: scores.astype(str), "of type <U32, expected real numbers"),
-    "nothing": (lambda scores: None, r"of shape \(\), expected"),
-    "objects": (lambda scores: scores.astype(object), "of type object, expected real numbers"),
     "ragged": (lambda scores: [[1.0], [1.0, 2.0]], "no array of numbers"),
     "infinite": (
         lambda scores: np.r_[scores[:2], np.inf, scores[3:]],

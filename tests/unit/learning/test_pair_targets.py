@@ -8,13 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
-from gradrank.data.collection import Collection
 from gradrank.data.pairs import Pairs, PairSource, crucial_pairs
 from gradrank.errors import GradrankError
 from gradrank.learning.losses.ranknet import pair_cost, ranknet, ranknet_curvature
-from gradrank.learning.ranksvm.dual import solve_dual
-from gradrank.learning.ranksvm.objective import group_by_grade, listed
-from gradrank.learning.ranksvm.primal import solve_primal
 from gradrank.learning.training_part import with_grades_to_order, with_pairs_to_order
 from gradrank.models.frank import FRank
 from gradrank.models.listnet import ListNet
@@ -23,15 +19,13 @@ from gradrank.models.ranknet_2005 import RankNet2005Linear, RankNet2005TwoLayer
 from gradrank.models.ranknet_kernel import RankNetKernel
 from gradrank.models.ranknet_report import RankNetReport
 from gradrank.models.ranksvm import RankSVM, RankSVML1Dual, RankSVML2Dual, RankSVMSparse
+from made_rankings import linear_grades
 
 
 def drawn(seed=0, queries=12, documents=8):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(queries * documents, 4)).astype(np.float32)
-    value = x @ [3.0, -1.0, 0.5, 0.0] + rng.normal(size=len(x))
-    labels = np.digitize(value, np.quantile(value, [0.6, 0.85])).astype(np.int32)
-    labels[:documents] = 0  # a query without a pair
-    return Collection(x, labels, np.arange(0, len(x) + 1, documents), np.arange(queries))
+    part = linear_grades(seed, queries, documents)
+    part.labels[:documents] = 0  # a query without a pair
+    return part
 
 
 def with_pairs(train, pairs):
@@ -177,38 +171,6 @@ def test_a_weight_is_as_many_pairs():
     for model in (RankNetLinear, RankSVM, RankSVML2Dual, RankNet2005TwoLayer):
         ours, theirs = (scored(model, with_pairs(train, each), **FAST[model]) for each in (whole, again))
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
-
-
-def test_violations_of_a_list_are_those_of_the_grades():
-    train, rng = drawn(), np.random.default_rng(6)
-    scores, values = rng.normal(size=train.rows), rng.normal(size=(train.rows, 3))
-    for weighting in ("pair", "query"):
-        of_list = listed(train.pairs, weighting, train.queries).violations(scores)(values, 0.5)
-        of_grade = group_by_grade(train, weighting).violations(scores)(values, 0.5)
-        for ours, theirs in zip(of_list, of_grade, strict=True):
-            np.testing.assert_allclose(ours, theirs, atol=1e-10)
-
-
-@pytest.mark.parametrize("weighting", ["pair", "query"])
-def test_primal_and_dual_agree_on_soft_pairs(weighting):
-    train = drawn()
-    features, pairs = train.features.astype(np.float64), listed(soft(train), weighting, train.queries)
-    primal = solve_primal(features, pairs, 2.0, np.zeros(4))
-    start, rng = np.zeros(len(pairs.tau)), np.random.default_rng(0)
-    dual, _ = solve_dual(features, pairs.better, pairs.worse, 2.0 * pairs.tau, "l2", start, 1e-12, rng)
-    np.testing.assert_allclose(primal, dual, atol=1e-5)
-
-    def objective(w):
-        hinge = np.maximum(1.0 - (features[pairs.better] - features[pairs.worse]) @ w, 0.0)
-        return 0.5 * w @ w + 2.0 * pairs.tau @ hinge**2
-
-    np.testing.assert_allclose(approx_fprime(primal, objective, 1e-7), 0.0, atol=1e-3)
-
-
-def test_weights_of_a_query_sum_to_one():
-    pairs = soft(drawn())
-    own, by_query = pairs.directed(), listed(pairs, "query", 12)
-    np.testing.assert_allclose(np.bincount(own.query, by_query.tau)[np.unique(own.query)], 1.0)
 
 
 def test_queries_without_a_pair_are_left_out_and_the_others_counted_anew():

@@ -7,9 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
-from gradrank.learning.cutting_planes import CuttingPlanes, ascend
-from gradrank.learning.model import get_model
+from gradrank.learning.cutting_planes import CuttingPlanes
 from gradrank.learning.ranksvm.dual import solve_dual
 from gradrank.learning.structural import MAPRisk, PairRisk, most_violating
 
@@ -97,23 +95,3 @@ def test_svm_map_is_at_a_minimum():
     other = minimize(objective, weights, method="Nelder-Mead", options={"maxiter": 4000, "xatol": 1e-9})
     assert reached <= other.fun + 1e-6 * reached
     assert reached < objective(np.zeros(4))
-
-
-def test_the_program_of_the_planes_is_solved():
-    rng = np.random.default_rng(4)
-    slopes, constants, C = rng.normal(size=(12, 3)), rng.random(12), 5.0
-    alpha = np.full(12, 1.0 / 12)
-    ascend(slopes @ slopes.T, constants, alpha, C, 1e-10)
-    w = -C * alpha @ slopes
-    assert alpha.sum() == pytest.approx(1.0) and (alpha >= 0.0).all()
-    primal = 0.5 * w @ w + C * (constants + slopes @ w).max()
-    dual = C * alpha @ constants - 0.5 * w @ w
-    assert primal == pytest.approx(dual, abs=1e-8)
-
-
-def test_svm_map_says_where_there_is_no_precision_to_raise():
-    data = collection(5)
-    data.labels[:] = np.maximum(data.labels, 1)
-    with pytest.raises(GradrankError, match="svm_map: no query of the training part has both relevant"):
-        cls = get_model("svm_map")
-        cls.fit(data, data, cls.Params(), 0, lambda step, **values: None)

@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
-from gradrank.learning.additive import AdditiveRanker
 from gradrank.learning.selection import Criterion, measure
 from gradrank.models.adarank import AdaRank, AdaRankNDCG, boost
+from made_rankings import noisy_copies, silent
 
 seeds = st.integers(0, 2**32 - 1)
 measures = st.sampled_from(["map", "ndcg@3", "ndcg@10"])
@@ -17,17 +16,7 @@ small = settings(max_examples=40, deadline=None)
 
 
 def collection(seed: int, queries=12, documents=9, features=4, noise=1.0) -> Collection:
-    """Queries of 2 to `documents` documents, grades 0 to 2 of which two differ; features = grade + noise."""
-    rng = np.random.default_rng(seed)
-    offsets = np.r_[0, np.cumsum(rng.integers(2, documents + 1, queries))]
-    labels = rng.integers(0, 3, offsets[-1]).astype(np.int32)
-    labels[offsets[:-1]], labels[offsets[:-1] + 1] = 0, 1 + rng.integers(0, 2, queries)
-    x = labels[:, None] + noise * rng.normal(size=(len(labels), features))
-    return Collection(x.astype(np.float32), labels, offsets, np.arange(queries))
-
-
-def ignore(step, **values):
-    pass
+    return noisy_copies(seed, queries, documents, features, noise)
 
 
 def ensemble_of(data: Collection, name: str, rounds) -> np.ndarray:
@@ -69,38 +58,6 @@ def test_the_first_feature_is_the_best_of_all(seed, name):
     assert not any(np.array_equal(each, values[chosen]) for each in values[:chosen])
 
 
-@small
-@given(seeds, measures, st.sampled_from([0.5, 2.0]))
-def test_the_bound_on_training_error_holds_each_round(seed, name, noise):
-    """Xu & Li 2007, Theorem 1: mean E >= 1 - prod_t exp(-delta_min_t) sqrt(1 - phi_t^2), with
-    phi_t = sum P_t E(h_t) and delta_t(q) = E(f_t, q) - E(f_{t-1}, q) - alpha_t E(h_t, q); E(f_0) = 0."""
-    data = collection(seed, noise=noise)
-    product, before = 1.0, np.zeros(data.queries)
-    for kept in boost(data, name, rounds=60):
-        delta = kept.ensemble - before - kept.term.weight * kept.weak
-        phi = min((kept.weights * kept.weak).sum(), 1 - 1e-6)  # as alpha is kept finite
-        product *= np.exp(-delta.min()) * np.sqrt(1 - phi**2)
-        assert np.exp(-kept.ensemble).mean() <= product + 1e-12
-        assert kept.ensemble.mean() >= 1 - product - 1e-12
-        before = kept.ensemble
-
-
-def test_the_measure_rises_unless_every_feature_was_tried_in_vain():
-    data = collection(7, queries=60, documents=20, features=6, noise=2.0)
-    alone = [Criterion("map", data.labels, data.offsets).per_query(column) for column in data.features.T]
-    before, scores, forced = 0.0, np.zeros(data.rows), 0
-    for kept in boost(data, "map", rounds=300):
-        if kept.ensemble.mean() <= before:
-            forced += 1
-            for feature, column in enumerate(data.features.T.astype(np.float64)):
-                alpha = np.arctanh((kept.weights * alone[feature]).sum())
-                tried = Criterion("map", data.labels, data.offsets).per_query(scores + alpha * column)
-                assert tried.mean() <= before
-        scores += kept.term(data.features.T)
-        before = kept.ensemble.mean()
-    assert forced > 1
-
-
 def test_one_strong_feature_is_not_chosen_for_ever():
     """By the paper's rule alone the strongest feature here stays the strongest, and P as it is."""
     data = collection(8, queries=60, documents=20, noise=1.5)
@@ -126,7 +83,7 @@ def test_queries_without_relevant_documents_change_nothing(model):
         np.r_[train.offsets[:16], train.offsets[15:] + empty],
         np.insert(train.qids, 15, 99),
     )
-    plain, padded = (model.fit(data, vali, model.Params(), 3, ignore) for data in (train, more))
+    plain, padded = (model.fit(data, vali, model.Params(), 3, silent) for data in (train, more))
     assert plain.terms == padded.terms
 
 
@@ -139,7 +96,7 @@ def test_a_file_that_lists_relevant_documents_first_gives_nothing_away(model):
     ranked = Collection(x, data.labels[rows], data.offsets, data.qids)
     assert Criterion("map", ranked.labels, ranked.offsets).per_query(x[:, 0]).mean() == 1.0
     assert measure("map", x[:, 0], ranked.labels, ranked.offsets) < 0.8, "by which rounds are chosen"
-    fitted = model.fit(ranked, collection_with_constant(12), model.Params(), 0, ignore)
+    fitted = model.fit(ranked, collection_with_constant(12), model.Params(), 0, silent)
     assert 0 not in {term.feature for term in fitted.terms}
 
 
@@ -149,39 +106,8 @@ def collection_with_constant(seed: int) -> Collection:
     return Collection(x, data.labels, data.offsets, data.qids)
 
 
-def test_the_kept_rounds_are_those_with_the_best_validation_measure():
-    train, vali = collection(13, queries=60, noise=3.0), collection(14, queries=60, noise=3.0)
-    history: list[dict[str, float]] = []
-    model = AdaRankNDCG.fit(
-        train, vali, AdaRankNDCG.Params(select_by="ndcg@5"), 0, lambda step, **values: history.append(values)
-    )
-    reached = measure("ndcg@5", model.score(vali.features, vali.offsets), vali.labels, vali.offsets)
-    assert reached == max(values["vali_ndcg@5"] for values in history)
-    assert reached == history[len(model.terms) - 1]["vali_ndcg@5"]
-    assert set(history[0]) == {"train_loss", "vali_map", "vali_ndcg@5", "vali_ndcg@10"}
-
-
 def test_a_faultless_feature_has_a_finite_weight():
     data = collection(15, noise=0.0)
-    model = AdaRank.fit(data, data, AdaRank.Params(rounds=20), 0, ignore)
+    model = AdaRank.fit(data, data, AdaRank.Params(rounds=20), 0, silent)
     scores = model.score(data.features, data.offsets)
     assert np.isfinite(scores).all() and measure("map", scores, data.labels, data.offsets) == 1.0
-
-
-def test_no_relevant_document_at_all_is_refused():
-    data = collection(16)
-    none = Collection(data.features, np.zeros_like(data.labels), data.offsets, data.qids)
-    with pytest.raises(GradrankError, match=r"adarank_map: no query .* two different grades"):
-        AdaRank.fit(none, data, AdaRank.Params(), 0, ignore)
-
-
-def test_a_saved_model_scores_the_same_bytes(tmp_path):
-    data = collection(17, queries=40, noise=3.0)
-    model = AdaRank.fit(data, data, AdaRank.Params(), 5, ignore)
-    model.save(tmp_path)
-    loaded: AdditiveRanker = AdaRank.load(tmp_path)
-    assert loaded.terms == model.terms and len(model.terms) >= 3
-    assert (
-        loaded.score(data.features, data.offsets).tobytes()
-        == model.score(data.features, data.offsets).tobytes()
-    )

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.evaluation.metrics import ndcg_at
 from gradrank.learning.adam import Adam, Average
@@ -182,11 +181,6 @@ def test_entropy_gradient_by_differences():
         assert found[index] == pytest.approx(slope, rel=1e-6, abs=1e-9)
 
 
-def test_entropy_gradient_of_certain_levels_is_finite():
-    phi = np.array([[1e4, 0.0, -1e4], [0.0, 0.0, 0.0]])
-    np.testing.assert_allclose(entropy_gradient(phi, offsets_of(2)), 0.0, atol=1e-12)
-
-
 def drawn(seed=0, sizes=(6, 1, 40, 300), levels=20):
     rng = np.random.default_rng(seed)
     n = sum(sizes)
@@ -219,13 +213,6 @@ def test_query_does_not_see_its_neighbours():
     rows = np.arange(offsets[2], offsets[3])
     _, alone = arsm_gradient(phi[rows], races[rows], offsets_of(len(rows)), measure.of(rows, np.array([2])))
     np.testing.assert_array_equal(alone, together[rows])
-
-
-def test_query_without_relevant_documents_has_no_gradient():
-    phi, races, labels, offsets = drawn(sizes=(5, 8))
-    labels[:5] = 0
-    _, gradient = arsm_gradient(phi, races, offsets, measure_of("ndcg@10", labels, offsets))
-    assert not gradient[:5].any() and gradient[5:].any()
 
 
 def test_standard_discount_is_the_textbook_s_ndcg():
@@ -303,55 +290,6 @@ def test_average_follows_the_parameters():
     assert slow.means[0][0] == pytest.approx(2.1, abs=0.01)  # a hundredth of the way
 
 
-def separable(seed=0, queries=20, documents=10):
-    """Grade 2 where the first of three features is large, 0 elsewhere."""
-    features = np.random.default_rng(seed).normal(size=(queries * documents, 3)).astype(np.float32)
-    labels = np.where(features[:, 0] > 0.8, 2, 0).astype(np.int32)
-    offsets = np.arange(queries + 1, dtype=np.int64) * documents
-    return Collection(features, labels, offsets, np.arange(queries, dtype=np.int64))
-
-
-@pytest.mark.parametrize(
-    ("loss", "levels"),
-    [*[("ndcg@10", levels) for levels in (3, 5, 10, 20, 40)], ("ap", 5), ("p@3", 5), ("p@10", 5)],
-)
-def test_each_loss_falls_in_training_at_any_number_of_levels(loss, levels):
-    history = []
-    ARSM.fit(
-        separable(documents=20),
-        separable(1),
-        ARSMParams(loss=loss, levels=levels, hidden=20, epochs=40, patience=40, batch_queries=5, entropy=0.1),
-        seed=0,
-        callback=lambda step, **values: history.append(values["train_loss"]),
-    )
-    assert np.mean(history[-5:]) < np.mean(history[:5]) - 0.03
-
-
-def test_entropy_keeps_levels_in_use():
-    """The mean entropy of a document's levels after training, with a weight and without."""
-
-    def trained(weight):
-        params = ARSMParams(
-            hidden=20, levels=5, epochs=30, patience=30, batch_queries=5, learning_rate=0.01, entropy=weight
-        )
-        net = ARSM.fit(separable(), separable(1), params, 0, lambda step, **values: None).net
-        phi = net.outputs(separable(1).features).astype(np.float64)
-        p = np.exp(phi) / np.exp(phi).sum(axis=1, keepdims=True)
-        return -(p * np.log(p)).sum(axis=1).mean()
-
-    assert trained(0.3) > trained(0.0) + 0.2
-
-
-def test_training_ends_when_patience_does():
-    values = []
-    params = ARSMParams(hidden=20, levels=5, learning_rate=0.01, patience=4, select_by="ndcg@10")
-    ARSM.fit(
-        separable(), separable(1), params, seed=0, callback=lambda step, **v: values.append(v["vali_ndcg@10"])
-    )
-    assert len(values) < params.epochs
-    assert int(np.argmax(values)) == len(values) - 1 - params.patience
-
-
 def test_score_is_the_expected_level():
     phi = np.array([[0.0, 0.0, 0.0], [900.0, 0.0, 0.0], [0.0, 0.0, 900.0], [0.0, np.log(2.0), 0.0]])
 
@@ -377,16 +315,3 @@ def test_other_combinations_of_the_levels_probabilities(combination, expected, t
         np.testing.assert_allclose(
             each.score(np.ones((4, 2), np.float32), offsets_of(4)), expected, rtol=1e-6
         )
-
-
-def test_the_combination_changes_the_score_and_not_the_training():
-    def losses(combination):
-        found = []
-        params = ARSMParams(hidden=10, levels=5, epochs=3, batch_queries=5, combination=combination)
-        model = ARSM.fit(
-            separable(), separable(1), params, 0, lambda step, **values: found.append(values["train_loss"])
-        )
-        return found, model.combination
-
-    assert losses("level")[0] == losses("likeliest")[0]
-    assert losses("likeliest")[1] == "likeliest"

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from gradrank.data.collection import Collection
-from gradrank.learning.attention_net import load_net
 from gradrank.learning.encoder import CELLS
-from gradrank.learning.torch_net import rows_of, untrained
+from gradrank.learning.torch_net import untrained
 from gradrank.models.dasalc import DASALC
 from gradrank.models.lambdaloss import AttentionLambdaLoss
 
@@ -33,13 +32,6 @@ def scorer_of(cls, data, **changes):
     return scorer
 
 
-def evaluated(scorer, rows, offsets):
-    scorer.layers.eval()
-    outputs = scorer.outputs(rows, offsets).detach().numpy()
-    scorer.layers.train()
-    return outputs
-
-
 @both
 @pytest.mark.parametrize(
     "changes", [{}, {"blocks": 3, "heads": 4, "width": 32}, {"inputs": "log1p", "heads": 1}]
@@ -47,42 +39,10 @@ def evaluated(scorer, rows, offsets):
 def test_exported_arrays_agree_with_torch(cls, changes):
     data = drawn()
     scorer = scorer_of(cls, data, **changes)
-    expected = evaluated(scorer, np.arange(data.rows), data.offsets)[:, 0]
+    scorer.layers.eval()
+    expected = scorer.outputs(np.arange(data.rows), data.offsets).detach().numpy()[:, 0]
     np.testing.assert_allclose(
         scorer.export().scores(data.features, data.offsets), expected, rtol=1e-4, atol=1e-5
-    )
-
-
-@both
-def test_padding_does_not_reach_the_outputs(cls):
-    """A query's outputs are those that it has by itself, whatever its batch."""
-    data = drawn()
-    scorer = scorer_of(cls, data)
-    together = evaluated(scorer, np.arange(data.rows), data.offsets)
-    for query in range(data.queries):
-        rows, offsets = rows_of(np.array([query]), data.offsets)
-        np.testing.assert_allclose(evaluated(scorer, rows, offsets), together[rows], rtol=1e-4, atol=1e-6)
-
-
-@both
-def test_outputs_depend_on_the_list(cls):
-    data = drawn((5, 5))
-    net = scorer_of(cls, data).export()
-    before = net.scores(data.features, data.offsets)
-    data.features[0] += 1.0
-    after = net.scores(data.features, data.offsets)
-    assert (after[1:5] != before[1:5]).all()
-    np.testing.assert_array_equal(after[5:], before[5:])
-
-
-@both
-def test_a_net_is_read_back_as_it_was(cls, tmp_path):
-    data = drawn()
-    net = scorer_of(cls, data).export()
-    net.save(tmp_path / "net.safetensors")
-    again = load_net(tmp_path / "net.safetensors")
-    np.testing.assert_array_equal(
-        again.scores(data.features, data.offsets), net.scores(data.features, data.offsets)
     )
 
 
@@ -110,13 +70,3 @@ def test_batches_hold_each_query_once_similar_lengths_and_a_bounded_number_of_ce
     assert padded < 1.15 * sizes.sum()
     again = scorer.batches(np.random.default_rng(2), data.offsets, 50)
     assert [list(batch) for batch in again] != [list(batch) for batch in batches]
-
-
-def test_another_loss_and_another_scorer_are_a_parameter_each():
-    data, silent = drawn((12,) * 8), lambda step, **values: None
-    found = {}
-    for changes in ({}, {"loss": "ordinal"}, {"loss": "softmax", "scorer": "net"}, {"mu": 1.0}):
-        params = AttentionLambdaLoss.Params(epochs=2, **changes)
-        model = AttentionLambdaLoss.fit(data, data, params, 1, silent)
-        found[str(changes)] = tuple(model.score(data.features, data.offsets))
-    assert len(set(found.values())) == 4

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gradrank.data.collection import Collection
-from gradrank.learning.fidelity import cut_sums, loss_with, pair_weights
+from gradrank.learning.fidelity import pair_weights
 from gradrank.learning.losses.frank import frank
 from gradrank.models.frank import FRankParams, boost
 from gradrank.models.rankboost import PERFECT, stump_thresholds
@@ -42,18 +42,6 @@ def test_the_loss_of_scores_is_the_loss_function_s():
     assert loss == pytest.approx(frank(scores, data.labels, data.offsets)[0], rel=1e-12)
 
 
-def test_cut_sums_are_those_of_the_pairs():
-    data, rng = collection(3), np.random.default_rng(4)
-    codes, pairs = data.features.T.astype(np.uint16), data.pairs
-    weights = rng.random(len(pairs))
-    right, wrong = cut_sums(codes, pairs.better, pairs.worse, weights, 7)
-    for feature, row in enumerate(codes):
-        for cut in range(7):
-            h = (row > cut)[pairs.better].astype(int) - (row > cut)[pairs.worse]
-            assert right[feature, cut] == pytest.approx(weights[h == 1].sum(), abs=1e-12)
-            assert wrong[feature, cut] == pytest.approx(weights[h == -1].sum(), abs=1e-12)
-
-
 def every_stump(data, scores, shares):
     """(loss, feature, threshold, alpha) of every stump, by its definition."""
     pairs = data.pairs
@@ -84,15 +72,3 @@ def test_a_round_adds_the_stump_that_lowers_the_loss_most(seed):
             loss, rel=1e-9
         )
         scores += term(np.ascontiguousarray(data.features.T))
-
-
-def test_the_loss_with_a_stump_is_that_of_the_scores_with_it():
-    data, rng = collection(5), np.random.default_rng(6)
-    pairs, shares = data.pairs, by_query(data)
-    scores, row = rng.normal(size=data.rows), rng.integers(0, 9, data.rows).astype(np.uint16)
-    h = scores[pairs.better] - scores[pairs.worse]
-    found = loss_with(np.exp(-h), shares, pairs.better, pairs.worse, row, 4, -0.7)
-    added = scores - 0.7 * (row > 4)
-    assert found == pytest.approx(
-        pair_weights(added[pairs.better] - added[pairs.worse], shares)[1], rel=1e-12
-    )

@@ -105,14 +105,6 @@ def test_mcrank_scores_are_expected_grades(form):
     np.testing.assert_allclose(scores, data.labels.mean(), atol=1e-4)
 
 
-def test_a_forest_averages_its_trees():
-    data = collection([40] * 5, highest=3)
-    model, _ = fit("random_forest", data, rounds=20)
-    scores = model.score(data.features, data.offsets)
-    assert data.labels.min() <= scores.min() < scores.max() <= data.labels.max()
-    assert scores.mean() == pytest.approx(data.labels.mean(), abs=0.1)
-
-
 @pytest.mark.parametrize("name", TREES)
 def test_the_best_round_on_validation_is_kept(name):
     """LightGBM's running validation output is what the saved trees predict; extra rounds are cut off."""
@@ -125,22 +117,6 @@ def test_the_best_round_on_validation_is_kept(name):
     criterion = next(iter(history[0])).removeprefix("vali_")
     assert measure(criterion, scores, vali.labels, vali.offsets) == max(values)
     assert {booster.current_iteration() for booster in model.boosters} == {best}
-
-
-@pytest.mark.parametrize("name", ["lambdamart", "random_forest", "dart", "yeti_trees"])
-def test_the_seed_decides_the_samples(name, tmp_path):
-    data = collection([20] * 8)
-    texts = [fit(name, data, seed=seed, rounds=5, bagging_fraction=0.5)[0].texts for seed in (1, 1, 2)]
-    assert texts[0] == texts[1] != texts[2]
-
-
-@pytest.mark.parametrize("name", RANKING + FOLLOWING)
-def test_grades_up_to_30_are_learned(name):
-    data = collection([40] * 10, highest=30)
-    model, _ = fit(name, data, rounds=20, min_data_in_leaf=5)
-    scores = model.score(data.features, data.offsets)
-    assert np.isfinite(scores).all()
-    assert np.corrcoef(scores, data.labels)[0, 1] > 0.5
 
 
 def test_a_query_over_the_limit_is_refused_only_where_lightgbm_refuses_it():

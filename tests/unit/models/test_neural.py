@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from scipy.special import expit
 
 from gradrank.data.collection import Collection
@@ -13,15 +12,11 @@ from gradrank.learning import losses
 from gradrank.learning.by_name import find_loss, loss_names
 from gradrank.learning.model import models
 from gradrank.learning.neural import NeuralRanker
-from gradrank.learning.space import Choice, Integer, LogUniform, Uniform
+from made_rankings import silent
 
 MEMBERS = [cls for cls in models().values() if issubclass(cls, NeuralRanker)]
 every_member = pytest.mark.parametrize("cls", MEMBERS, ids=lambda cls: cls.name)
 NOT_THE_PAPER_S = {("lambdarank", "normalize")}  # chosen on validation, as its source says
-
-
-def silent(step, **values):
-    pass
 
 
 def drawn(seed, queries=12, documents=8):
@@ -60,21 +55,6 @@ def test_every_loss_has_a_name_of_its_own_but_those_whose_papers_train_otherwise
     assert set(loss_names()) - {own_loss(cls) for cls in MEMBERS} == {"frank", "smoothrank"}
 
 
-@every_member
-def test_a_space_names_parameters_and_values_that_they_take(cls):
-    assert {"learning_rate", "weight_decay"} <= cls.space.keys()
-    for name, dimension in cls.space.items():
-        assert dimension.source
-        if isinstance(dimension, Choice):
-            ends = dimension.values
-        else:
-            assert isinstance(dimension, LogUniform | Uniform | Integer) and dimension.low < dimension.high
-            assert dimension.low > 0 or not isinstance(dimension, LogUniform)
-            ends = (dimension.low, dimension.high)
-        for value in ends:
-            assert getattr(cls.Params(**{name: value}), name) == value
-
-
 @pytest.mark.parametrize("loss", loss_names())
 @pytest.mark.parametrize("scorer", ["linear", "net", "attention", "dasalc"])
 def test_every_loss_trains_every_scorer(loss, scorer):
@@ -90,16 +70,6 @@ def test_another_loss_has_its_own_settings():
     assert not np.array_equal(scores("approx_ndcg", temperature=3.0), scores("approx_ndcg"))
 
 
-def test_an_unknown_loss_is_refused_with_the_nearest_name():
-    with pytest.raises(ValidationError, match="did you mean 'listmle'"):
-        models()["softmax"].Params(loss="listmle2")
-
-
-def test_heads_that_do_not_share_the_width_are_refused():
-    with pytest.raises(ValidationError, match="width 10 is no multiple of heads 4"):
-        models()["dasalc"].Params(width=10, heads=4)
-
-
 def test_several_outputs_are_questions_whose_answers_add_up(tmp_path):
     data, model = drawn(4), fitted("ordinal")
     outputs = model.net.outputs(data.features)
@@ -112,11 +82,6 @@ def test_several_outputs_are_questions_whose_answers_add_up(tmp_path):
     np.testing.assert_array_equal(
         again.score(data.features, data.offsets), model.score(data.features, data.offsets)
     )
-
-
-def test_a_linear_scorer_is_linear():
-    net = fitted("listmle", scorer="linear").net
-    assert [weights.shape for weights in net.weights] == [(5, 1)]
 
 
 def test_a_new_loss_is_one_file(tmp_path, monkeypatch):

@@ -7,11 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
 from gradrank.learning.best_of import Candidate
-from gradrank.learning.model import get_model
 from gradrank.learning.perceptron import form_scores, prank_epoch
-from gradrank.learning.selection import measure
 from gradrank.models.prank import PRank, PRankKernel, PRankQuadratic, feature_unit, until_unchanged
 
 MACHINES = [PRank, PRankQuadratic, PRankKernel]
@@ -45,21 +42,7 @@ def by_definition(gram, grades, levels, rows):
     return gram @ alpha, b, errors
 
 
-def phi(cls, x, coef0):
-    """The explicit features of a machine, written out product by product."""
-    n, d = x.shape
-    pairs = [(i, j) for i in range(d) for j in range(i, d)]
-    products = np.array([x[:, i] * x[:, j] for i, j in pairs]).T
-    if cls is PRank:
-        return x
-    if cls is PRankQuadratic:
-        return np.hstack([x, products])
-    root = np.array([1.0 if i == j else np.sqrt(2.0) for i, j in pairs])
-    return np.hstack([np.full((n, 1), coef0), np.sqrt(2.0 * coef0) * x, products * root])
-
-
 whole = st.integers(-4, 4)
-real = st.floats(-1e3, 1e3, width=32)
 
 
 @st.composite
@@ -70,22 +53,6 @@ def streams(draw, elements):
     grades = draw(arrays(np.int32, n, elements=st.integers(0, levels - 1)))
     rows = draw(arrays(np.int64, draw(st.integers(1, 40)), elements=st.integers(0, n - 1)))
     return x, grades, levels, rows
-
-
-@every_machine
-@settings(max_examples=60, deadline=None)
-@given(streams(real))
-def test_thresholds_stay_ordered_after_every_document(cls, stream):
-    """Crammer & Singer 2002, Lemma 1."""
-    x, grades, levels, rows = stream
-    squared_scale = cls.squared_scale(x.shape[1], cls.Params())
-    weights, thresholds = np.zeros_like(squared_scale), np.zeros(levels - 1)
-    for row in rows:
-        before = thresholds.copy()
-        one = np.array([row])
-        errors = prank_epoch(x, np.ones(x.shape[1]), grades, one, squared_scale, weights, thresholds)
-        assert (np.diff(thresholds) >= 0).all()
-        assert np.abs(thresholds - before).sum() >= errors and np.abs(thresholds - before).max() <= 1
 
 
 @every_machine
@@ -106,45 +73,6 @@ def test_each_machine_is_the_dual_perceptron_with_its_kernel(cls, stream):
     np.testing.assert_array_equal(form_scores(x, np.ones(x.shape[1]), weights), scores)
     np.testing.assert_array_equal(thresholds, b)
     assert found == errors
-
-
-@every_machine
-@pytest.mark.parametrize("coef0", [0.0, 1.0, 2.5])
-def test_each_machine_is_linear_prank_on_its_explicit_features(cls, coef0):
-    """The kernel machine is the quadratic one up to the scaling of the features that the kernel implies."""
-    rng = np.random.default_rng(1)
-    x, grades = rng.uniform(-1, 1, (300, 4)), rng.integers(0, 4, 300)
-    explicit = phi(cls, x, coef0)
-    weights, b, errors = run(cls, x, grades, 4, coef0=coef0 if cls is PRankKernel else None)
-    linear, linear_b, linear_errors = run(PRank, explicit, grades, 4)
-    np.testing.assert_allclose(
-        form_scores(x, np.ones(4), weights),
-        form_scores(explicit, np.ones(explicit.shape[1]), linear),
-        rtol=1e-9,
-        atol=1e-9,
-    )
-    np.testing.assert_array_equal(b, linear_b)
-    assert errors == linear_errors > 0
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 8), st.sampled_from([0.02, 0.1]))
-def test_the_mistake_bound_holds(seed, levels, gap):
-    """Crammer & Singer 2002, Theorem 2: sum |predicted - true rank| <= (k - 1)(R^2 + 1)/gamma^2.
-
-    Some (v, c) of norm 1 ranks the stream with margin gamma = min |v.x - c_r|, and R = max |x|.
-    """
-    rng = np.random.default_rng(seed)
-    v, c = rng.normal(size=5), np.sort(rng.normal(size=levels - 1))
-    norm = np.sqrt(v @ v + c @ c)
-    v, c = v / norm, c / norm
-    x = rng.normal(size=(400, 5))
-    margin = np.abs((x @ v)[:, None] - c).min(axis=1)
-    x, gamma = x[margin >= gap], gap
-    grades = (x @ v >= c[:, None]).sum(axis=0)
-    bound = (levels - 1) * ((x**2).sum(axis=1).max() + 1) / gamma**2
-    *_, errors = run(PRank, x, grades, levels, np.tile(np.arange(len(x)), 30))
-    assert (errors > 0) == (len(np.unique(grades)) > 1) and errors <= bound
 
 
 def test_the_output_of_an_independent_implementation():
@@ -173,45 +101,6 @@ def fit(cls, train, vali, seed=0, **params):
     return model, history
 
 
-def test_products_of_features_are_learned_by_the_quadratic_machines_alone():
-    train, vali, test = (collection(seed, 40, 25) for seed in (1, 2, 3))
-    reached = {}
-    for cls in MACHINES:
-        model, _ = fit(cls, train, vali)
-        reached[cls] = measure("ndcg@10", model.score(test.features, test.offsets), test.labels, test.offsets)
-    assert reached[PRank] + 0.2 < min(reached[PRankQuadratic], reached[PRankKernel])
-
-
-@every_machine
-def test_the_best_epoch_is_kept_of_all_while_the_training_error_changes(cls):
-    train, vali = collection(4, 30, 20), collection(5, 30, 20)
-    model, history = fit(cls, train, vali, patience=2, select_by="ndcg@5")
-    values, errors = [row["vali_ndcg@5"] for row in history], [row["train_loss"] for row in history]
-    assert measure("ndcg@5", model.score(vali.features, vali.offsets), vali.labels, vali.offsets) == max(
-        values
-    )
-    assert len(values) == 100 and len(values) - np.argmax(values) > 2
-    assert not any(a == b == c for a, b, c in zip(errors, errors[1:], errors[2:], strict=False))
-    assert set(history[0]) == {"train_loss", "vali_map", "vali_ndcg@5", "vali_ndcg@10"}
-
-
-@every_machine
-@pytest.mark.parametrize("patience", [1, 4])
-def test_training_ends_when_the_training_error_stays(cls, patience):
-    """Grades that a linear form separates are learnt without an error, which then stays none."""
-    rng = np.random.default_rng(2)
-    x = rng.uniform(-1, 1, (400, 3)).astype(np.float32)
-    value = x @ [2.0, -1.0, 0.5]
-    x, value = x[np.abs(value) > 0.3], value[np.abs(value) > 0.3]
-    count = len(x) // 20 * 20
-    data = Collection(
-        x[:count], (value[:count] > 0).astype(np.int32), np.arange(0, count + 1, 20), np.arange(count // 20)
-    )
-    errors = [row["train_loss"] for row in fit(cls, data, data, patience=patience)[1]]
-    assert errors[-1] == 0.0 and len(errors) < 100
-    assert errors[-patience - 1 :] == [0.0] * (patience + 1) and errors[-patience - 2] > 0
-
-
 def test_an_error_that_stays_ends_training_whatever_it_is():
     losses = [0.5, 0.4, 0.4, 0.3, 0.3, 0.3, 0.3, 0.2]
     kept = [epoch.kept for epoch in until_unchanged((Candidate(i, loss) for i, loss in enumerate(losses)), 2)]
@@ -235,26 +124,3 @@ def test_scaling_a_feature_changes_nothing_and_a_constant_one_is_left_out():
     np.testing.assert_array_equal(
         again.score(scaled[1].features, vali.offsets), plain.score(vali.features, vali.offsets)
     )
-
-
-@every_machine
-def test_a_query_of_12000_documents_and_31_grades(cls, tmp_path):
-    data = collection(8, 1, 12_000, levels=31)
-    assert data.labels.max() == 30
-    model, history = fit(cls, data, data, epochs=2)
-    assert len(history) == 2
-    model.save(tmp_path)
-    scores = model.score(data.features, data.offsets)
-    assert scores.tobytes() == cls.load(tmp_path).score(data.features, data.offsets).tobytes()
-
-
-@every_machine
-def test_one_grade_alone_is_refused(cls):
-    data = collection(9, 5, 10)
-    same = Collection(data.features, np.full_like(data.labels, 2), data.offsets, data.qids)
-    with pytest.raises(GradrankError, match=f"{cls.name}: no query .* two different grades"):
-        fit(cls, same, data)
-
-
-def test_the_three_are_registered():
-    assert [get_model(name) for name in ("prank", "prank_quadratic", "prank_kernel")] == MACHINES

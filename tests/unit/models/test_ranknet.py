@@ -5,18 +5,13 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
 from gradrank.learning.linear import l2_path
 from gradrank.learning.losses.ranknet import ranknet
-from gradrank.learning.nets import Net, standardisation, standardised
-from gradrank.learning.selection import measure
-from gradrank.learning.torch_net import rows_of, train_net, untrained
+from gradrank.learning.nets import standardisation, standardised
+from gradrank.learning.torch_net import train_net, untrained
 from gradrank.models.lambdarank import LambdaRank
-from gradrank.models.ranknet import RankNetLinear, RankNetTwoLayer
-
-
-def silent(step, **values):
-    pass
+from gradrank.models.ranknet import RankNetTwoLayer
+from made_rankings import silent
 
 
 def drawn(seed, queries=40, documents=12, features=6, target=lambda x: x @ np.arange(6.0)):
@@ -62,28 +57,6 @@ def test_features_are_standardised_as_they_are_read():
     assert cost == pytest.approx(same_cost, rel=1e-9)
 
 
-def test_linear_ranknet_finds_the_direction():
-    model = RankNetLinear.fit(drawn(2), drawn(3), RankNetLinear.Params(), 0, silent)
-    weights = model.net.weights[0][:, 0]
-    truth = np.arange(6.0)
-    assert weights @ truth > 0.99 * np.linalg.norm(weights) * np.linalg.norm(truth)
-
-
-@pytest.mark.parametrize("model", [RankNetTwoLayer, LambdaRank])
-def test_a_hidden_layer_learns_what_no_linear_scorer_can(model):
-    def bowl(x):
-        return np.abs(x[:, 0]) + np.abs(x[:, 1])
-
-    train, vali, test = (drawn(seed, queries=80, target=bowl) for seed in (4, 5, 6))
-    linear = RankNetLinear.fit(train, vali, RankNetLinear.Params(), 0, silent)
-    net = model.fit(train, vali, model.Params(), 0, silent)
-    reached = [
-        measure("map", scorer.score(test.features, test.offsets), test.labels, test.offsets)
-        for scorer in (linear, net)
-    ]
-    assert reached[1] > reached[0] + 0.2
-
-
 def scorer_of(features, **changes):
     """Untrained, as it starts."""
     params = RankNetTwoLayer.Params(**changes)
@@ -121,60 +94,11 @@ def test_dropout_and_noise_are_of_training_alone():
     np.testing.assert_allclose(scorer.export().scores(features), expected, rtol=1e-4, atol=1e-6)
 
 
-def test_a_documents_score_depends_on_that_document_alone():
-    features = drawn(8).features
-    net = scorer_of(features, hidden=(33,), activation="tanh").export()
-    scores = net.scores(features)
-    order = np.random.default_rng(0).permutation(len(features))
-    np.testing.assert_array_equal(net.scores(features[order]), scores[order])
-    np.testing.assert_array_equal([net.scores(row[None])[0] for row in features[:40]], scores[:40])
-
-
-def test_net_is_read_back_as_it_was(tmp_path):
-    rng = np.random.default_rng(0)
-    net = Net(
-        weights=[rng.normal(size=(6, 1))],
-        biases=[rng.normal(size=1)],
-        mean=rng.normal(size=6),
-        scale=np.ones(6),
-        activation="tanh",
-    )
-    net.save(tmp_path / "net.safetensors")
-    again = Net.load(tmp_path / "net.safetensors")
-    assert again.activation == "tanh" and again.weights[0].dtype == np.float64
-    features = drawn(9).features
-    np.testing.assert_array_equal(again.scores(features), net.scores(features))
-
-
 def test_standardisation_of_a_constant_feature_is_finite():
     features = np.array([[1.0, 5.0], [3.0, 5.0]], np.float32)
     np.testing.assert_array_equal(
         standardised(features, *standardisation(features)), np.array([[-1, 0], [1, 0]], np.float32)
     )
-
-
-def test_rows_of_queries():
-    rows, offsets = rows_of(np.array([2, 0]), np.array([0, 3, 4, 6]))
-    assert rows.tolist() == [4, 5, 0, 1, 2]
-    assert offsets.tolist() == [0, 2, 5]
-
-
-@pytest.mark.parametrize("select_by", ["map", "ndcg@3"])
-def test_the_best_validation_epoch_is_kept(select_by):
-    train, vali = drawn(10, queries=10), drawn(11)
-    seen = []
-    model = RankNetTwoLayer.fit(
-        train,
-        vali,
-        RankNetTwoLayer.Params(select_by=select_by, epochs=15, batch_queries=2, learning_rate=0.5),
-        0,
-        lambda step, **values: seen.append((step, values[f"vali_{select_by}"])),
-    )
-    assert [step for step, _ in seen] == list(range(1, 16))
-    values = [value for _, value in seen]
-    assert values[-1] < max(values)  # else keeping the last epoch would pass too
-    scores = model.score(vali.features, vali.offsets)
-    assert measure(select_by, scores, vali.labels, vali.offsets) == max(values)
 
 
 def test_each_epoch_passes_every_query_once():
@@ -195,13 +119,6 @@ def test_training_leaves_torchs_generator_alone():
     state = torch.get_rng_state()
     LambdaRank.fit(drawn(13), drawn(14), LambdaRank.Params(epochs=1), 5, silent)
     assert torch.equal(torch.get_rng_state(), state)
-
-
-def test_divergence_is_an_error_that_names_the_parameter():
-    with pytest.raises(GradrankError, match=r"epoch 1.*learning_rate"):
-        RankNetTwoLayer.fit(
-            drawn(15), drawn(16), RankNetTwoLayer.Params(learning_rate=1e38, batch_queries=1), 0, silent
-        )
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])

@@ -1,44 +1,26 @@
 """Gradient descent as of 2005: its steps against sums over pairs, the halving of its rate, its two forms."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
-from gradrank.data.collection import Collection
-from gradrank.data.pairs import PairSource, crucial_pairs
-from gradrank.errors import GradrankError
+from gradrank.data.order import order
+from gradrank.data.pairs import crucial_pairs
 from gradrank.learning.descent import descend, descend_pairs
 from gradrank.learning.losses.lambdarank import ndcg_swap
 from gradrank.learning.losses.ranknet import pair_cost
-from gradrank.learning.selection import measure
 from gradrank.learning.stochastic import initial_layers
 from gradrank.models.lambdarank_faithful import LambdaRankFaithful
 from gradrank.models.ranknet_2005 import RankNet2005Linear, RankNet2005TwoLayer
-
-
-def silent(step, **values):
-    pass
-
-
-def drawn(seed, queries=20, documents=8):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(queries * documents, 4)).astype(np.float32)
-    value = x @ [3.0, -1.0, 0.5, 0.0] + rng.normal(size=len(x))
-    labels = np.digitize(value, np.quantile(value, [0.6, 0.85])).astype(np.int32)
-    return Collection(x, labels, np.arange(0, len(x) + 1, documents), np.arange(queries))
+from made_rankings import linear_grades, silent
 
 
 def layers_of(hidden, features=4, seed=0):
     """Weights away from the initial zeros, at which most gradients vanish."""
     rng = np.random.default_rng(seed)
-    return (
-        rng.normal(size=(features, hidden)),
-        rng.normal(size=hidden),
-        rng.normal(size=hidden or features),
-    )
+    return (rng.normal(size=(features, hidden)), rng.normal(size=hidden), rng.normal(size=hidden or features))
 
 
 def forward(x, weights, biases, output):
@@ -73,10 +55,10 @@ def pair_by_pair(x, labels, layers, sigma, ties, weight):
 def test_a_step_is_the_sum_over_pairs(hidden, ties, by_ndcg):
     if ties and by_ndcg:
         pytest.skip("pairs of equal grade have no |dNDCG|")
-    part = drawn(0, queries=1, documents=12)
+    part = linear_grades(0, 1, 12)
     x, sigma, rate = part.features.astype(np.float64), 1.3, 0.01
     before, after = layers_of(hidden), layers_of(hidden)
-    swap = ndcg_swap(forward(x, *before), part.labels, part.offsets)
+    swap = ndcg_swap(part.labels, part.offsets, order(forward(x, *before), part.offsets))
 
     def weight(i, j):
         if not by_ndcg:
@@ -93,7 +75,7 @@ def test_a_step_is_the_sum_over_pairs(hidden, ties, by_ndcg):
 @pytest.mark.parametrize("hidden", [0, 5])
 @pytest.mark.parametrize("ties", [False, True])
 def test_a_step_a_pair_is_that_pairs_gradient_one_after_the_other(hidden, ties):
-    part = drawn(0, queries=2, documents=6)
+    part = linear_grades(0, 2, 6)
     x, sigma, rate = part.features.astype(np.float64), 1.3, 0.05
     pairs = crucial_pairs(part.labels, part.offsets, ties)
     targets = np.where(part.labels[pairs.better] > part.labels[pairs.worse], 1.0, 0.5)
@@ -126,7 +108,13 @@ def test_initial_weights_are_those_of_the_paper():
 def test_the_rate_halves_after_an_epoch_whose_cost_rose(model):
     seen = []
     params = model.Params(learning_rate=0.3, epochs=40)
-    model.fit(drawn(1), drawn(2), params, 0, lambda step, **values: seen.append(values))
+    model.fit(
+        linear_grades(1, 20, 8),
+        linear_grades(2, 20, 8),
+        params,
+        0,
+        lambda step, **values: seen.append(values),
+    )
     rates, costs = ([values[name] for values in seen] for name in ("learning_rate", "train_loss"))
     assert rates[:2] == [0.3, 0.3]
     rose = [after > before for before, after in pairwise(costs)]
@@ -134,40 +122,8 @@ def test_the_rate_halves_after_an_epoch_whose_cost_rose(model):
     assert [b / a for a, b in pairwise(rates[1:])] == [0.5 if up else 1.0 for up in rose[:-1]]
 
 
-@pytest.mark.parametrize("updates", ["query", "pair"])
-@pytest.mark.parametrize("model", [RankNet2005Linear, RankNet2005TwoLayer])
-def test_both_forms_learn_and_keep_the_best_epoch(model, updates):
-    train, vali = drawn(3), drawn(4)
-    seen = []
-    params = model.Params(updates=updates, learning_rate=0.01)
-    fitted = model.fit(train, vali, params, 0, lambda step, **values: seen.append(values["vali_map"]))
-    scores = fitted.score(vali.features, vali.offsets)
-    assert measure("map", scores, vali.labels, vali.offsets) == max(seen) > 0.8  # by chance: .5
-
-
-def test_a_step_a_query_is_to_first_order_a_step_a_pair():
-    """Halving the rate halves the distance twice: what is left is of second order."""
-    train, vali = drawn(5), drawn(6)
-
-    def gap(rate):
-        nets = [
-            RankNet2005Linear.fit(
-                train,
-                vali,
-                RankNet2005Linear.Params(updates=updates, learning_rate=rate, epochs=1),
-                0,
-                silent,
-            ).net.weights[0]
-            for updates in ("query", "pair")
-        ]
-        assert np.abs(nets[0]).max() > 0.5 * rate
-        return np.abs(nets[0] - nets[1]).max()
-
-    assert gap(1e-4) / gap(5e-5) == pytest.approx(4.0, rel=0.1)
-
-
 def test_both_forms_agree_where_each_query_is_one_pair():
-    train, vali = drawn(5, queries=60, documents=2), drawn(6)
+    train, vali = linear_grades(5, 60, 2), linear_grades(6, 20, 8)
     scores = [
         RankNet2005TwoLayer.fit(train, vali, RankNet2005TwoLayer.Params(updates=updates), 0, silent).score(
             vali.features, vali.offsets
@@ -175,19 +131,3 @@ def test_both_forms_agree_where_each_query_is_one_pair():
         for updates in ("query", "pair")
     ]
     np.testing.assert_allclose(*scores, rtol=1e-9, atol=1e-12)
-
-
-def test_ties_pull_scores_together():
-    train, vali = drawn(7), drawn(8)
-    tied = PairSource(False, True, lambda: crucial_pairs(train.labels, train.offsets, ties=True))
-    without, along = (
-        RankNet2005Linear.fit(each, vali, RankNet2005Linear.Params(epochs=1), 0, silent)
-        for each in (train, replace(train, pair_source=tied))
-    )
-    assert np.linalg.norm(along.net.weights[0]) < np.linalg.norm(without.net.weights[0])
-
-
-def test_divergence_names_the_parameter():
-    params = RankNet2005TwoLayer.Params(learning_rate=1e300)
-    with pytest.raises(GradrankError, match=r"epoch 1.*learning_rate"):
-        RankNet2005TwoLayer.fit(drawn(9), drawn(10), params, 0, silent)

@@ -1,17 +1,13 @@
 """Kernel RankNet: kernels against scikit-learn, exact solutions, the linear kernel as linear RankNet."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
-from gradrank.learning.linear import l2_path
 from gradrank.learning.losses.ranknet import ranknet, ranknet_curvature
 from gradrank.learning.nystroem import Kernel, Problem, independent, regularised_path
 from gradrank.models.ranknet_kernel import RankNetKernel, RankNetKernelParams
@@ -57,13 +53,6 @@ def test_kernels_are_scikit_learns(seed, gamma, degree):
     )
 
 
-def test_expansion_is_the_kernel_matrix_times_the_coefficients():
-    data, coefficients = toy(), np.random.default_rng(1).normal(size=9)
-    landmarks = data.features[:9]
-    expected = rbf_kernel(data.features.astype(float), landmarks.astype(float), 0.25) @ coefficients
-    np.testing.assert_allclose(RBF.expansion(data.features, landmarks, coefficients), expected, atol=1e-6)
-
-
 @pytest.mark.parametrize("kernel", [RBF, Kernel("polynomial", 0.1, 3)])
 def test_a_document_has_its_kernel_values_whatever_stands_beside_it(kernel):
     rng = np.random.default_rng(2)
@@ -98,41 +87,6 @@ def test_with_all_rows_as_landmarks_the_solution_is_optimal_in_the_whole_functio
         )
 
 
-def test_with_all_rows_as_landmarks_it_is_what_a_search_over_pairs_finds():
-    """The problem as printed: over a, by the cost's definition, without factoring or preconditioning."""
-    data, l2 = toy(queries=3, documents=8), 0.05
-    x = data.features.astype(np.float64)
-    gram, pairs = rbf_kernel(x, x, RBF.gamma), data.pairs
-
-    def objective(a):
-        scores = gram @ a
-        pair_costs = np.logaddexp(0.0, -(scores[pairs.better] - scores[pairs.worse]))
-        return pair_costs.sum() / (len(pairs) * np.log(2.0)) + l2 / 2.0 * a @ gram @ a
-
-    a = minimize(objective, np.zeros(data.rows), tol=1e-10).x
-    (scores,) = path(data, RBF, data.features, (l2,))
-    np.testing.assert_allclose(scores, gram @ a, atol=1e-4)
-
-
-def test_polynomial_kernel_of_degree_one_is_linear_ranknet():
-    data = toy()
-    linear = l2_path(data.features, data.labels, data.offsets, ranknet, L2)
-    scores = path(data, Kernel("polynomial", 1.0, 1), data.features)
-    for ours, (weights, _) in zip(scores, linear, strict=True):
-        theirs = data.features @ weights
-        np.testing.assert_allclose(ours - ours.mean(), theirs - theirs.mean(), atol=1e-3)
-
-
-def test_more_landmarks_never_fit_worse():
-    data, l2 = toy(queries=10), 0.01
-    reached = []
-    for count in (2, 5, 20, 50, data.rows):
-        steps = regularised_path(data.features, RBF, data.features[:count], problem_of(data), (l2,), 1e-12)
-        used, a, loss = next(steps)
-        reached.append(loss + l2 / 2.0 * a @ RBF.matrix(used, used).astype(np.float64) @ a)
-    assert all(more < less for less, more in pairwise(reached))
-
-
 def test_spanned_rows_are_no_landmarks():
     rows = toy().features[:12]
     kept, root = independent(RBF, np.r_[rows, rows[:5]])
@@ -140,41 +94,6 @@ def test_spanned_rows_are_no_landmarks():
     np.testing.assert_allclose(root @ root.T, RBF.matrix(kept, kept), atol=1e-6)
     plane, _ = independent(Kernel("polynomial", 1.0, 1), rows)
     assert len(plane) == 5  # a constant and four features
-
-
-def test_fit_keeps_the_best_of_the_grid_and_saves_it(tmp_path):
-    train, vali = toy(1, queries=20), toy(2, queries=10)
-    seen = []
-    params = RankNetKernelParams(gamma=(0.01, 0.3), l2=(0.1, 0.001), landmarks=40)
-    model = RankNetKernel.fit(train, vali, params, 3, lambda step, **values: seen.append((step, values)))
-    assert [step for step, _ in seen] == [1, 2, 3, 4]
-    best = max(range(4), key=lambda i: seen[i][1]["vali_map"])
-    assert model.kernel.gamma == (0.01, 0.3)[best // 2]
-    assert len(model.landmarks) <= 40
-    model.save(tmp_path)
-    loaded = RankNetKernel.load(tmp_path)
-    np.testing.assert_array_equal(
-        loaded.score(vali.features, vali.offsets), model.score(vali.features, vali.offsets)
-    )
-
-
-def test_nonlinear_order_is_learned_that_a_linear_scorer_misses():
-    """Grades by distance from a point: no direction orders them."""
-    rng = np.random.default_rng(0)
-    features = rng.uniform(-1, 1, (600, 2)).astype(np.float32)
-    labels = (np.hypot(*features.T) < 0.5).astype(np.int32)
-    data = Collection(features, labels, np.arange(0, 601, 20), np.arange(30))
-    params = RankNetKernelParams(gamma=(1.0,), landmarks=100)
-    model = RankNetKernel.fit(data, data, params, 0, lambda step, **values: None)
-    scores = model.score(features, data.offsets)
-    right = np.mean(scores[data.pairs.better] > scores[data.pairs.worse])
-    assert right > 0.99
-
-
-@pytest.mark.parametrize("values", [{"gamma": []}, {"gamma": [0.0]}, {"l2": [-1.0]}, {"kernel": "sigmoid"}])
-def test_impossible_parameters_are_refused(values):
-    with pytest.raises(ValueError, match=next(iter(values))):
-        RankNetKernelParams(**values)
 
 
 def test_a_kernel_that_overflows_is_an_error_that_says_what_to_lower():

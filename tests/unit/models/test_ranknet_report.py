@@ -5,27 +5,13 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 
-from gradrank.data.collection import Collection
 from gradrank.data.pairs import Pairs
-from gradrank.errors import GradrankError
 from gradrank.learning.nets import Net
 from gradrank.learning.pair_net import PairNet, train_epochs
-from gradrank.learning.selection import measure
-from gradrank.models.ranknet_report import RankNetReport, RankNetReportL2
+from gradrank.models.ranknet_report import RankNetReport
+from made_rankings import linear_grades
 
 READINGS = ["difference", "siamese"]
-
-
-def silent(step, **values):
-    pass
-
-
-def drawn(seed, queries=30, documents=10):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(queries * documents, 4)).astype(np.float32)
-    value = x @ [3.0, -1.0, 0.5, 0.0] + rng.normal(size=len(x))
-    labels = np.digitize(value, np.quantile(value, [0.6, 0.85])).astype(np.int32)
-    return Collection(x, labels, np.arange(0, len(x) + 1, documents), np.arange(queries))
 
 
 def random_model(reading, scoring="row_sums", hidden=(64, 32), seed=0):
@@ -64,7 +50,7 @@ def probability(model, first, second):
 @pytest.mark.parametrize("hidden", [(64, 32), (5,), (3, 9, 4)])
 @pytest.mark.parametrize("reading", READINGS)
 def test_scores_are_row_sums_over_all_pairs_of_the_query(reading, hidden):
-    model, part = random_model(reading, hidden=hidden), drawn(0, queries=1, documents=11)
+    model, part = random_model(reading, hidden=hidden), linear_grades(0, queries=1, documents=11)
     offsets = np.array([0, 4, 5, 11])
     expected = np.concatenate(
         [
@@ -77,34 +63,13 @@ def test_scores_are_row_sums_over_all_pairs_of_the_query(reading, hidden):
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_the_plain_score_is_of_the_document_alone(reading):
-    model, part = random_model(reading, "plain"), drawn(0, queries=2, documents=6)
+    model, part = random_model(reading, "plain"), linear_grades(0, queries=2, documents=6)
     xs = [standard(model, x) for x in part.features]
     back = 0.0 if reading == "siamese" else np.array([logit(model, -x) for x in xs])
     expected = np.array([logit(model, x) for x in xs]) - back
     scores = model.score(part.features, part.offsets)
     np.testing.assert_allclose(scores, expected if reading == "siamese" else expected / 2.0, atol=1e-4)
     np.testing.assert_array_equal(model.score(part.features, np.array([0, 12])), scores)
-
-
-def test_row_sums_of_a_siamese_net_sort_as_its_plain_scores():
-    part = drawn(3, queries=5, documents=20)
-    sums, plain = (
-        random_model("siamese", scoring).score(part.features, part.offsets)
-        for scoring in ("row_sums", "plain")
-    )
-    for a, b in pairwise(part.offsets):
-        np.testing.assert_array_equal(np.argsort(sums[a:b]), np.argsort(plain[a:b]))
-
-
-@pytest.mark.parametrize("reading", READINGS)
-def test_probabilities_of_both_directions_add_up_to_one(reading):
-    """A query of two documents: each row sum is 1/2 + P, so P_ij is read from either order of the file."""
-    model, features = random_model(reading), drawn(1, queries=1, documents=2).features
-    offsets = np.array([0, 2])
-    there, back = model.score(features, offsets) - 0.5
-    assert there + back == pytest.approx(1.0, abs=1e-12)
-    assert abs(there - 0.5) > 0.01  # not the trivial way to be antisymmetric
-    np.testing.assert_allclose(model.score(features[::-1], offsets) - 0.5, [back, there], atol=1e-12)
 
 
 @pytest.mark.parametrize("siamese", [False, True])
@@ -175,34 +140,3 @@ def test_an_epoch_is_as_many_different_pairs_as_asked_for():
     assert set(target) == {0, 1}  # both classes, else the net learns to say 1
     winner = np.where(target[:, None], first, second)
     assert len(np.unique(winner[:, 0])) == 7 and (winner[:, 0] > 0).all()
-
-
-@pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize("model", [RankNetReport, RankNetReportL2])
-def test_the_best_validation_epoch_is_kept(model, reading):
-    train, vali = drawn(4), drawn(5)
-    seen = []
-    params = model.Params(reading=reading)
-    fitted = model.fit(train, vali, params, 0, lambda step, **values: seen.append(values["vali_map"]))
-    scores = fitted.score(vali.features, vali.offsets)
-    assert measure("map", scores, vali.labels, vali.offsets) == max(seen) > 0.8  # by chance: .5
-    assert len(seen) == 10
-
-
-def test_l2_shrinks_the_weights():
-    train, vali = drawn(6), drawn(7)
-    norms = [
-        sum(
-            np.linalg.norm(w)
-            for w in RankNetReport.fit(
-                train, vali, RankNetReport.Params(l2=l2, epochs=1), 0, silent
-            ).net.weights
-        )
-        for l2 in (0.0, 0.01, 1.0)
-    ]
-    assert norms[0] > norms[1] > norms[2]
-
-
-def test_divergence_names_the_parameter():
-    with pytest.raises(GradrankError, match=r"ranknet_report: training diverged.*learning_rate"):
-        RankNetReport.fit(drawn(8), drawn(9), RankNetReport.Params(learning_rate=1e38), 0, silent)

@@ -3,29 +3,10 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
-from gradrank.learning.selection import measure
-from gradrank.models.rankprop import RankProp, rank_targets
-
-
-def collection(seed: int, queries=40, documents=20, levels=4) -> Collection:
-    """Grades are quantiles of a form with a product in it, which a linear scorer cannot follow."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-1, 1, (queries * documents, 4)).astype(np.float32)
-    value = 2 * x[:, 0] * x[:, 1] + x[:, 2] + rng.normal(0, 0.1, len(x))
-    labels = np.digitize(value, np.quantile(value, np.arange(1, levels) / levels)).astype(np.int32)
-    return Collection(x, labels, np.arange(queries + 1) * documents, np.arange(queries))
-
-
-def fit(train, vali, seed=0, **params):
-    history: list[dict[str, float]] = []
-    model = RankProp.fit(train, vali, RankProp.Params(**params), seed, lambda step, **v: history.append(v))
-    return model, history
+from gradrank.models.rankprop import rank_targets
 
 
 def test_targets_of_a_worked_example():
@@ -55,62 +36,3 @@ def test_targets_follow_the_grades_and_in_equal_grades_the_scores(given):
         above = t[:, None] > t[None, :]
         assert above[y[:, None] > y[None, :]].all()
         assert above[(y[:, None] == y[None, :]) & (s[:, None] > s[None, :])].all()
-
-
-@settings(max_examples=100, deadline=None)
-@given(lists())
-def test_targets_are_the_scores_of_a_net_that_is_done(given):
-    """A perfect net with evenly spaced outputs is a fixed point: there is no error left to train on."""
-    _, labels, offsets = given
-    done = rank_targets(np.zeros(len(labels)), labels, offsets)
-    np.testing.assert_array_equal(rank_targets(done, labels, offsets), done)
-
-
-@pytest.mark.parametrize("ranks", ["global", "query"])
-def test_it_learns_what_no_linear_scorer_can(ranks):
-    train, vali, test = (collection(seed) for seed in (1, 2, 3))
-    model, history = fit(train, vali, ranks=ranks, batch_documents=100)
-    reached = measure("ndcg@10", model.score(test.features, test.offsets), test.labels, test.offsets)
-    linear = measure("ndcg@10", test.features[:, 2], test.labels, test.offsets)  # no linear form is better
-    assert reached > linear + 0.1
-    assert history[-1]["train_loss"] < history[0]["train_loss"] / 3
-
-
-def test_ranks_of_one_query_are_the_same_globally():
-    train, vali = collection(4, queries=1, documents=200), collection(5)
-    runs = [fit(train, vali, ranks=ranks, epochs=8) for ranks in ("global", "query")]
-    assert runs[0][1] == runs[1][1]
-    more = collection(4)
-    assert fit(more, vali, ranks="global", epochs=2)[1] != fit(more, vali, ranks="query", epochs=2)[1]
-
-
-def test_the_best_epoch_is_kept_and_training_ends_when_none_better_comes():
-    train, vali = collection(6), collection(7)
-    model, history = fit(train, vali, patience=3, select_by="ndcg@5")
-    values = [row["vali_ndcg@5"] for row in history]
-    assert measure("ndcg@5", model.score(vali.features, vali.offsets), vali.labels, vali.offsets) == max(
-        values
-    )
-    assert len(values) == np.argmax(values) + 1 + 3 < 100
-
-
-def test_equal_seeds_give_equal_bytes_and_others_do_not(tmp_path):
-    train, vali = collection(8), collection(9)
-    saved = []
-    for i, seed in enumerate((1, 1, 2)):
-        (tmp_path / str(i)).mkdir()
-        model, _ = fit(train, vali, seed=seed, epochs=3)
-        model.save(tmp_path / str(i))
-        saved.append((tmp_path / str(i) / "net.safetensors").read_bytes())
-        loaded = RankProp.load(tmp_path / str(i))
-        assert (
-            loaded.score(vali.features, vali.offsets).tobytes()
-            == model.score(vali.features, vali.offsets).tobytes()
-        )
-    assert saved[0] == saved[1] != saved[2]
-
-
-def test_divergence_is_named_with_what_to_lower():
-    data = collection(10)
-    with pytest.raises(GradrankError, match=r"rankprop: training diverged in epoch \d+; lower learning_rate"):
-        fit(data, data, learning_rate=1e30)

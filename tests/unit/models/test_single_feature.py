@@ -48,13 +48,3 @@ def test_every_feature_and_direction_is_measured_on_validation():
         found[feature, sign] = value
     assert len(found) == 10
     assert found[model.feature, model.sign] == max(found.values())
-
-
-def test_a_feature_that_falls_with_the_grade_ranks_by_low_values():
-    labels = np.array([0, 1, 2, 0, 2])
-    features = np.c_[np.ones(5), 3.0 - labels]
-    data = collection(features, labels, [3, 2])
-    model, _ = fit(data, data)
-    assert (model.feature, model.sign) == (1, -1)
-    scores = model.score(data.features, data.offsets)
-    assert scores[2] > scores[1] > scores[0] and scores[4] > scores[3]

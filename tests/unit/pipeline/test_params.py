@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from gradrank.pipeline.provenance import models_in_force
 
 from gradrank.errors import GradrankError
 from gradrank.learning.model import models
@@ -146,7 +145,8 @@ def test_the_home_folder_is_found(tmp_path, monkeypatch):
 def test_shipped_file_resolves_every_model():
     params = load(SHIPPED)
     assert {variant.entry for variant in params.models.values()} >= set(models())
-    assert params.model_names() == sorted(params.model_names())
+    for dataset in ("mq2007", "synthetic_net"):
+        assert params.model_names(dataset) == sorted(params.model_names(dataset))
     for variant in params.models.values():
         assert set(variant.params) == set(models()[variant.model].Params.model_fields)
 
@@ -168,13 +168,21 @@ def test_only_what_chance_plays_a_part_in_has_several_seeds():
     assert one.seeds == (5,) and {one.seeds_of(name) for name in both} == {(5,)}
 
 
-def test_a_record_names_seeds_only_where_they_are_not_the_one():
-    def recorded(seed: int, **run) -> dict:
-        params = check(raw(seed=seed, run={"datasets": ["mq2007"]} | run))
-        return models_in_force(params, ["ranksvm", "lambdarank"])
-
-    assert recorded(5, seeds=[5]) == recorded(5) and "seeds" not in recorded(5)
-    assert recorded(5, seeds=[5, 6])["seeds"] == [5, 6] and recorded(5, seeds=[6])["seeds"] == [6]
+def test_a_data_set_may_name_its_own_models():
+    changes = {"run": {"datasets": ["mq2007", "synthetic_net"], "models": ["mart"]}}
+    changes["datasets"] = raw()["datasets"] | {
+        "mq2007": {"models": "all"},
+        "ohsumed": {"models": ["mart", "prank"]},
+    }
+    params = check(raw(**changes))
+    assert params.model_names("synthetic_net") == ["mart"] and params.model_names("ohsumed") == [
+        "mart",
+        "prank",
+    ]
+    assert {"mart", "prank", "lambdamart"} < set(params.model_names("mq2007"))
+    changes["datasets"]["ohsumed"] = {"models": ["prnk"]}
+    with pytest.raises(GradrankError, match=r"datasets\.ohsumed\.models: unknown model 'prnk' .*'prank'"):
+        check(raw(**changes))
 
 
 def test_a_contest_is_told_each_data_set_s_own_convention(tmp_path):

@@ -54,7 +54,11 @@ def test_a_named_variant_has_its_model_and_its_own_values():
 
 def test_a_ranking_from_elsewhere_is_a_method_that_nothing_trains():
     params = study({"theirs": {"scores": "runs/fold{fold}.txt"}})
-    assert "theirs" in params.model_names() and params.imported("theirs") and not params.members("theirs")
+    assert (
+        "theirs" in params.model_names("synthetic_net")
+        and params.imported("theirs")
+        and not params.members("theirs")
+    )
     assert params.models["theirs"].params == {"scores": "runs/fold{fold}.txt"}
 
 
@@ -110,7 +114,7 @@ def test_all_is_every_entry_of_models_and_no_study_s_variants():
         }
     }
     params = study({"lambdamart": {"num_leaves": [7, 15]}}, studies=own)
-    names = params.model_names()
+    names = params.model_names("synthetic_net")
     assert "lambdamart" not in names and "deep" not in names and "ranksvm" in names
     assert [name for name in names if name.startswith("lambdamart-")] == [
         "lambdamart-num_leaves=15",
@@ -132,8 +136,10 @@ def test_a_sweep_among_a_fusions_models_stands_for_all_its_variants():
 
 def test_an_entry_or_one_of_its_variants_may_be_listed():
     sweep = {"lambdamart": {"num_leaves": [7, 15]}}
-    assert len(study(sweep, ["lambdamart"]).model_names()) == 2
-    assert study(sweep, ["lambdamart-num_leaves=7"]).model_names() == ["lambdamart-num_leaves=7"]
+    assert len(study(sweep, ["lambdamart"]).model_names("synthetic_net")) == 2
+    assert study(sweep, ["lambdamart-num_leaves=7"]).model_names("synthetic_net") == [
+        "lambdamart-num_leaves=7"
+    ]
 
 
 @pytest.mark.parametrize(

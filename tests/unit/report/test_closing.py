@@ -16,7 +16,7 @@ def test_the_best_of_each_data_set_then_the_report(tmp_path):
     for dataset, convention in (("mq2007", "letor4"), ("synthetic_net", "standard")):
         summary(make_results(tmp_path, dataset, MODELS), MODELS, convention)
     results = Results(tmp_path / "results")
-    text = closing(results, {"mq2007": "letor4", "synthetic_net": "standard"})
+    text = closing(results, {"mq2007": "letor4", "synthetic_net": "standard"}, results.report_path)
     blocks = text.strip().split("\n\n")
     assert len(blocks) == 3
     head, *lines = blocks[1].splitlines()
@@ -33,7 +33,7 @@ def test_the_best_of_each_data_set_then_the_report(tmp_path):
 def test_what_to_try_next_compares_with_a_commit_only_where_one_has_these_results(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     summary(make_results(tmp_path, "mq2007", MODELS), MODELS, "letor4")
-    text = closing(Results(), {"mq2007": "letor4"})
+    text = closing(Results(), {"mq2007": "letor4"}, Results().report_path)
     assert "`cp -r results results_before`, change" in text
     assert re.search(r"gradrank'? diff results_before results`", text)  # quoted in a folder with a blank
     for command in (
@@ -42,12 +42,8 @@ def test_what_to_try_next_compares_with_a_commit_only_where_one_has_these_result
         ["-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "results"],
     ):
         subprocess.run(["git", *command], check=True)
-    text = closing(Results(), {"mq2007": "letor4"})
+    text = closing(Results(), {"mq2007": "letor4"}, Results().report_path)
     assert "Next: change" in text and re.search(r"gradrank'? diff HEAD results`", text)
-
-
-def test_a_run_of_studies_alone_names_the_report(tmp_path):
-    assert closing(Results(tmp_path), {}).strip().startswith("The report: ")
 
 
 def test_the_warning_of_zeros_is_in_it(tmp_path):
@@ -55,7 +51,7 @@ def test_the_warning_of_zeros_is_in_it(tmp_path):
     summary(folder, MODELS, "letor4")
     table = folder / "tables" / "short_lists.csv"
     table.write_text("convention,metric,queries,of,share\nletor4,ndcg@10,44,45,0.98\n")
-    text = closing(Results(tmp_path / "results"), {"mine": "letor4"})
+    text = closing(Results(tmp_path / "results"), {"mine": "letor4"}, tmp_path / "report.html")
     assert "  WARNING: Zeros that are no results: under `letor4`" in text and "NDCG@10 of 98%" in text
 
 
@@ -63,5 +59,5 @@ def test_a_mean_that_is_not_defined_is_not_among_the_best(tmp_path):
     folder = tmp_path / "results" / "mine"
     folder.mkdir(parents=True)
     (folder / "summary.json").write_text(json.dumps({"a": {"ndcg@10": None}, "b": {"ndcg@10": 0.25}}))
-    text = closing(Results(tmp_path / "results"), {"mine": "letor4"})
+    text = closing(Results(tmp_path / "results"), {"mine": "letor4"}, tmp_path / "report.html")
     assert "the best 1 of 2 methods" in text and "  b  0.2500 ± –" in text

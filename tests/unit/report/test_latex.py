@@ -39,16 +39,6 @@ def body(environment):
     return [line.split(" & ") for line in lines]
 
 
-def test_each_convention_has_its_table_and_caption(tables):
-    found = environments((tables / "main.tex").read_text())
-    assert len(found) == len(CONVENTIONS)
-    for convention, text in zip(CONVENTIONS, found, strict=True):
-        assert f"Test results on mq2007, convention \\texttt{{{convention}}}. Mean over folds" in text
-        assert f"\\label{{tab:main-{convention}}}" in text
-        head, *_ = body(text)
-        assert head == ["model", "NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MeanNDCG", "MAP", "P@10"]
-
-
 def test_the_best_is_bold_and_comes_first_and_what_is_below_it_is_marked(tables):
     rows = {(row["convention"], row["model"], row["metric"]): row for row in read_tables(tables)["main"]}
     for convention, text in zip(CONVENTIONS, environments((tables / "main.tex").read_text()), strict=True):
@@ -106,15 +96,6 @@ COLUMNS = (
 def made(lines=1, **options):
     row = {"a_name": "x & y", "value": -0.5, "p": 1e-6, "side": "not reproduced"}
     return Table("made", "What it is", COLUMNS, [row] * lines, note="And `how`.", **options)
-
-
-def test_a_plain_table_has_every_column():
-    text = latex(made())
-    assert body(text) == [
-        ["a\\_name", "value", "p", "side"],
-        ["x \\& y", "$-$0.50", "$<$0.0001", "not reproduced"],
-    ]
-    assert "\\begin{tabular}{lrrl}" in text and "\\caption{What it is. And \\texttt{how}.}" in text
 
 
 def test_what_fits_no_page_is_a_longtable():

@@ -1,22 +1,18 @@
 """The report's plots: what they draw against the values that they are made of."""
 
-import json
 import re
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
-from markupsafe import Markup
 
 from gradrank.evaluation.statistics import compare_all
 from gradrank.report.contents import DataSet, read_contents
 from gradrank.report.plots import two_methods as two_methods_module
-from gradrank.report.plots.files import write_figures
 from gradrank.report.plots.heat_map import matrices
 from gradrank.report.plots.pr_curves import pr_curves
-from gradrank.report.plots.ranks import mean_ranks
-from gradrank.report.plots.sweeps import sweeps, swept
+from gradrank.report.plots.sweeps import swept
 from gradrank.report.plots.two_methods import MOST_VALUES, difference_plot, paired_tests, two_methods
 from gradrank.report.tables.summary import summary
 from gradrank.results import Results
@@ -57,25 +53,12 @@ def test_difference_plot_draws_every_query_in_order():
         assert drawn[name] == pytest.approx(np.array([(34, middle), *want, (350, middle)]), abs=0.051)
 
 
-def test_difference_plot_leaves_undefined_queries_out():
-    drawing = difference_plot("a", "b", [9000, -1, 5000], [1000, 0, -1])
-    assert "on each of 1 queries: a is better on 1, b on 0" in drawing
-    assert "NaN" not in str(difference_plot("a", "b", [-1], [5]))
-
-
 def test_embedded_values_are_those_of_the_test_queries(dataset):
     found = two_methods(dataset)
     assert found.chosen == tuple(dataset.ranked()[:2])
     assert found.every == 1
     for model, values in zip(found.models, found.data["values"], strict=True):
         np.testing.assert_allclose(np.array(values) / 1e4, dataset.queries[model], atol=5.001e-5)
-
-
-def test_forty_methods_on_mq2007_take_less_than_a_megabyte():
-    rng = np.random.default_rng(0)
-    found = two_methods(dataset_of({f"m{i}": rng.random(1692) for i in range(40)}))
-    assert found.every == 1
-    assert len(json.dumps(found.data)) < 500_000
 
 
 def test_large_collections_are_thinned(monkeypatch):
@@ -93,10 +76,6 @@ def test_undefined_values_are_marked():
         "a": [5000, -1],
         "b": [2500, 10_000],
     }
-
-
-def test_one_method_has_no_pair():
-    assert two_methods(dataset_of({"a": np.ones(3)})) is None
 
 
 def test_stored_tests_are_those_of_the_two_methods_in_that_order(dataset):
@@ -135,10 +114,6 @@ def test_curve_is_the_mean_over_folds_of_the_measured_precisions(dataset, tmp_pa
     assert np.all(np.diff(np.array(heights)[order]) <= 0.051)
 
 
-def test_no_curve_where_none_was_measured():
-    assert pr_curves(dataset_of({"a": np.ones(2)}), "letor4", ("a",)) is None
-
-
 # --- tests and ranks --------------------------------------------------------------------------------------
 
 
@@ -164,42 +139,6 @@ def test_heat_map_shades_what_differs_by_how_much():
     assert (matrix.separated, matrix.pairs) == (2, 3)
 
 
-def test_heat_map_without_any_difference():
-    (matrix,) = matrices(with_tests([0.0, 0.0, 0.0], [1.0, 1.0, 1.0]))
-    assert {cell["class"] for row in matrix.cells for cell in row if cell} == {"level"}
-
-
-def test_rank_bars_overlap_with_the_best_ones_where_they_do_not_differ():
-    rows = [
-        {"metric": "ndcg@10", "convention": "letor4", "model": model, "rank": rank}
-        | {"critical_difference": 0.5, "p": 0.01}
-        for model, rank in (("a", 1.0), ("b", 1.4), ("c", 2.6))
-    ]
-    found = mean_ranks(dataset_of({model: np.ones(2) for model in "abc"}, {"ranks": rows}))
-    assert found.level == ["b"]
-    ends = [
-        tuple(
-            map(float, re.search(r'x1="([\d.]+)%" x2="([\d.]+)%"[^>]*class="rank', str(s.drawing)).groups())
-        )
-        for s in found.strips
-    ]
-    assert ends[1][0] < ends[0][1] < ends[2][0]
-    assert "differs from the best" in found.strips[2].drawing
-
-
-def test_ranks_of_a_summary_add_up(dataset):
-    rows = [row for row in dataset.tables["ranks"] if row["metric"] == "ndcg@10"]
-    assert sum(row["rank"] for row in rows) == pytest.approx(4 * 5 / 2)
-    assert [row["rank"] for row in rows] == sorted(row["rank"] for row in rows)
-    assert mean_ranks(dataset).strips[0].model == rows[0]["model"]
-
-
-def test_two_methods_have_no_critical_difference(tmp_path):
-    made = make_results(tmp_path, models=MODELS[:2])
-    summary(made, MODELS[:2], "letor4")
-    assert (made / "tables" / "ranks.csv").read_text().count("\n") == 1
-
-
 # --- sweeps -----------------------------------------------------------------------------------------------
 
 
@@ -221,52 +160,3 @@ def test_swept_parameters_are_those_of_the_names_with_the_values_of_the_spec():
         (0.1, "hidden=64x32"),
         (0.1, "hidden=8"),
     ]
-
-
-def sweep_of(tmp_path, values, name="rate"):
-    """The drawing of a sweep over `values` on made results."""
-    models = tuple(f"net-{name}={i}" for i in range(len(values)))
-    made = make_results(tmp_path, models=models)
-    for model, value in zip(models, values, strict=True):
-        for path in made.glob(f"{model}/fold*/spec.json"):
-            path.write_text(json.dumps(json.loads(path.read_text()) | {"params": {name: value}}))
-    summary(made, models, "letor4")
-    contents = read_contents(
-        Results(tmp_path / "results"), "letor4", tmp_path / "params.yaml", tmp_path / "data"
-    )
-    (found,) = sweeps(contents.datasets[0], "letor4")
-    return found
-
-
-def centres(drawing):
-    return [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', str(drawing))]
-
-
-def test_numbers_that_span_decades_get_a_logarithmic_axis(tmp_path):
-    found = sweep_of(tmp_path, [0.1, 0.001, 0.01])
-    assert [point.value for point in found.points] == [0.001, 0.01, 0.1]
-    steps = np.diff(centres(found.drawing))
-    assert steps[0] == pytest.approx(steps[1], abs=0.2)
-    assert ">0.001</text>" in found.drawing
-
-
-def test_other_numbers_get_a_linear_axis(tmp_path):
-    steps = np.diff(centres(sweep_of(tmp_path, [10, 20, 40]).drawing))
-    assert steps[1] == pytest.approx(2 * steps[0], abs=0.3)
-
-
-def test_values_that_are_no_numbers_stand_side_by_side(tmp_path):
-    drawing = sweep_of(tmp_path, [[64, 32], None, [8]]).drawing
-    assert all(f">{label}</text>" in drawing for label in ("64 × 32", "None", "8"))
-    steps = np.diff(centres(drawing))
-    assert steps[0] == pytest.approx(steps[1], abs=0.2)
-
-
-def test_each_outermost_drawing_is_a_file(tmp_path):
-    inner = '<svg x="1" y="2" class="strip"><line x1="0"></line></svg>'
-    one, two = (f'<svg viewBox="0 0 {width} 5" role="img">{inner}</svg>' for width in (10, 20))
-    write_figures({"alone": Markup(one), "a/study": Markup(f"<div>{one}<p></p>{two}</div>")}, tmp_path)
-    files = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*.svg")}
-    assert files.keys() == {"alone.svg", "a/study-1.svg", "a/study-2.svg"}
-    assert files["alone.svg"] == files["a/study-1.svg"] and 'width="40"' in files["a/study-2.svg"]
-    assert all(text.count("<svg ") == 2 and inner in text for text in files.values())

@@ -1,7 +1,5 @@
 """Tables as CSV, Markdown and LaTeX, and read again."""
 
-import csv
-
 import pytest
 
 from gradrank.report.document import report as render
@@ -59,35 +57,6 @@ def test_main_table_reads_as_in_the_report(root):
             assert cell == f"{row['mean']:.4f} ± {row['half_width']:.4f}"
 
 
-@pytest.mark.parametrize(
-    ("name", "lines", "numbers"),
-    [("folds", 42, 5), ("ranks", 3, 2), ("pr_curve", 6, 11), ("pairwise", 6, 11)],
-)
-def test_other_tables_hold_every_row(root, name, lines, numbers):
-    head, rows = read_markdown(root / f"results/mq2007/tables/{name}.md")
-    assert len(rows) == lines
-    text = {"convention", "model", "metric", "model_a", "model_b"}
-    assert len([column for column in head if column not in text]) == numbers
-    assert all(all(cell for cell in row) for row in rows)
-
-
-def test_overview_and_costs_of_the_report(root):
-    head, rows = read_markdown(root / "results/report/overview.md")
-    assert head == ["model", "mq2007"]
-    means = {
-        row["model"]: row
-        for row in read_tables(root / "results/mq2007/tables")["main"]
-        if row["metric"] == "ndcg@10" and row["convention"] == "letor4"
-    }
-    assert dict(rows) == {m: f"{row['mean']:.4f}" for m, row in means.items()}
-    with (root / "results/report/costs.csv").open(newline="") as stream:
-        costs = list(csv.DictReader(stream))
-    assert {row["model"]: float(row["fit_seconds"]) for row in costs} == dict.fromkeys(MODELS, 4.0)
-    assert {float(row["job_seconds"]) for row in costs} == {25.0}
-    assert {float(row["model_bytes"]) for row in costs} == {1300.0}
-    assert {round(float(row["score_microseconds"]), 6) for row in costs} == {6.0}
-
-
 COLUMNS = (
     Column("name", "a name"),
     Column("count", form=",d"),
@@ -140,7 +109,3 @@ def test_a_p_value_has_one_form():
         "0.0432", "1.0000", "0.0001", "<0.0001", "<0.0001", "–", "–",
     ]  # fmt: skip
     assert number(0.5, P) == "0.5000"
-
-
-def test_a_table_that_was_not_written_has_no_rows(tmp_path):
-    assert set(map(len, read_tables(tmp_path).values())) == {0}

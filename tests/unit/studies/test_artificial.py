@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gradrank.data.synthetic import draw_weights
-from gradrank.errors import GradrankError
 from gradrank.studies.ranknet2005.artificial import (
     LINEAR_SHARES,
     PARTS,
@@ -65,14 +64,6 @@ def test_a_step_is_the_sum_of_the_files_pair_gradients(data):
     np.testing.assert_allclose(weights, -1e-3 * gradient, atol=1e-12)
 
 
-def test_first_layer_starts_at_zero_so_that_only_the_output_decides_the_first_step(data):
-    own = data[:50]
-    hidden, biases, output = (layer.copy() for layer in next(epochs(own, 5, False, SEED, halve=True)))
-    rank_one = np.linalg.svd(hidden, compute_uv=False)
-    assert rank_one[0] > 0 and rank_one[1] < 1e-12 * rank_one[0]
-    assert np.all(np.abs(output) <= 0.1) and biases.shape == (5,)
-
-
 def test_the_kept_net_has_the_least_validation_error(data):
     found = trained(data, 100, 0, False, SEED)
     own, vali, test = data[:100], data[PARTS["vali"]], data[PARTS["test"]]
@@ -82,16 +73,6 @@ def test_the_kept_net_has_the_least_validation_error(data):
     best = int(np.argmax([correct for correct, _ in scored]))
     assert (found["vali"], found["test"]) == scored[best] and found["epoch"] == best + 1
     assert found["test"] > 70
-
-
-def test_training_ends_without_a_training_error(data):
-    found = trained(data, 50, 10, False, SEED, most=1000)
-    assert found["train"] == 100.0 and found["epochs"] < 1000
-
-
-def test_pairs_are_those_trained_on(data):
-    assert trained(data, 100, 0, False, SEED, most=1)["pairs"] == len(crucial_pairs(data.grades[:100]))
-    assert trained(data, 100, 0, True, SEED, most=1)["pairs"] == 2 * 50 * 49 // 2
 
 
 def test_ties_pull_equal_grades_together(data):
@@ -110,16 +91,6 @@ def test_ties_pull_equal_grades_together(data):
     assert spread(first[3][:50]) < spread(first[2][:50])
 
 
-def test_rate_halves_only_where_asked(data):
-    """The mean cost of twenty files rises sooner or later; from there the runs part."""
-    runs = [
-        [net[2].copy() for net in islice(epochs(data[:1000], 0, False, SEED, halve), 60)]
-        for halve in (True, False)
-    ]
-    same = [np.array_equal(a, b) for a, b in zip(*runs, strict=True)]
-    assert same[0] and same[1] and not same[-1]
-
-
 def test_experiments_of_a_draw_do_not_depend_on_the_others():
     small, more = (experiments("poly", 2, sizes, [], SEED)["runs"] for sizes in ([50], [50, 100]))
     assert [run for run in more if run["size"] == 50] == small
@@ -127,13 +98,6 @@ def test_experiments_of_a_draw_do_not_depend_on_the_others():
     assert kinds == {("table1", net) for net in ("linear", "two_layer_5", "two_layer_10")} | {
         ("table1_by_variance", net) for net in ("linear", "two_layer_5")
     } | {(f"linear_share_{share}", "linear") for share in LINEAR_SHARES}
-
-
-def test_both_scalings_of_the_polynomial_are_trained_with_and_without_ties():
-    runs = experiments("poly", 1, [], [50], SEED)["runs"]
-    kinds = [(run["experiment"], run["ties"]) for run in runs]
-    assert kinds == [(name, ties) for name in ("table2", "table2_by_variance") for ties in (False, True)]
-    assert {run["pairs"] for run in runs if run["ties"]} == {50 * 49 // 2}
 
 
 def test_a_third_is_the_texts_polynomial_and_a_share_is_one():
@@ -145,9 +109,3 @@ def test_a_third_is_the_texts_polynomial_and_a_share_is_one():
     for share in (0.1, 0.3, 0.5):  # less the twentieth that grades lose of the values
         found = np.corrcoef(term, with_linear_share(SEED, share).grades)[0, 1] ** 2
         assert found == pytest.approx(0.95 * share, abs=0.04)
-
-
-@pytest.mark.parametrize("size", [0, 75, 40_050])
-def test_impossible_sizes_are_refused(size):
-    with pytest.raises(GradrankError, match=f"{size} training vectors"):
-        experiments("net", 1, [size], [], SEED)

@@ -12,20 +12,15 @@ import pytest
 from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.evaluation.verdict import QUERIES, Band, judge
-from gradrank.files import sha256
 from gradrank.pipeline.studies import get_study, study_names
-from gradrank.report.contents import study_pages
 from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.summary import summary
 from gradrank.report.tables.table import Column
-from gradrank.results import Results
+from gradrank.stamps import write_stamp
 from gradrank.studies.kit import writing as study_files
 from gradrank.studies.kit.comparison import alone, beside, comparison
 from gradrank.studies.kit.study import Figure, Inputs, Section, Table
 from gradrank.studies.kit.writing import study as write_study
-from made_results import make_results
 from made_study import make_collection
-from rendered import Document, rendered
 
 ALT = "One line that rises"
 
@@ -85,57 +80,11 @@ def test_files_of_a_study(written):
     assert tables["times.csv"] == [{"s": "1.5"}] and tables["numbers.csv"][3]["half_width"] == ""
 
 
-def test_markdown_prints_the_tables(written):
-    text = (written() / "page.md").read_text()
-    assert text.startswith("# A & B\n\nSomebody 2005.\n\n## First\n\nSome `code`.\n")
-    assert "| a \\| b | 0.5000 | 0.5100 | +0.0100 | 0.0200 | queries | ≈ consistent | 1 | 2 |" in text
-    assert "| own | – | 0.2500 | – | – | queries |  | – | – |" in text
-    assert ALT in text and "tables/curve.csv" in text
-
-
 def test_times_change_neither_numbers_nor_markdown(written):
     kept = ("numbers.json", "page.md")
     before = [(written(1.5) / name).read_bytes() for name in kept]
     assert [(written(2.5) / name).read_bytes() for name in kept] == before
     assert "2.5" in (written(2.5) / "page.json").read_text()
-
-
-def test_report_has_a_page_of_it(written, tmp_path):
-    written()
-    summary(make_results(tmp_path), ["lambdamart", "ranksvm"], "letor4")
-    (tmp_path / "params.yaml").write_text("seed: 1\n")
-    text = rendered(tmp_path)
-    page = Document(
-        text[
-            text.index('<article class="page" id="study-made"') : text.index(
-                "</article>", text.index('id="study-made"')
-            )
-            + 10
-        ]
-    )
-    assert ("a", {"href": "#study-made-first"}) in page.tags
-    head, *rows = page.tables[0]["rows"]
-    assert [cell["text"].strip() for cell in head][:4] == ["what", "published", "ours", "difference"]
-    assert [[cell["text"].strip() for cell in row] for row in rows][:2] == [
-        ["a | b", "0.5000", "0.5100", "+0.0100", "0.0200", "queries", "≈ consistent", "1", "2"],
-        ["<b>", "0.5000", "0.6000", "+0.1000", "0.0200", "queries", "✗ not reproduced", "0", "2"],
-    ]
-    assert page.tables[2]["rows"][1][0]["text"] == "1.50", "times are on the page"
-    drawings = [attributes for tag, attributes in page.tags if tag == "svg"]
-    assert [each["aria-label"] for each in drawings] == [ALT] and drawings[0]["role"] == "img"
-    assert ("code", {}) in page.tags
-    assert "No summary yet" not in text, "studies are no unfinished data set"
-
-
-def test_reduced_form_is_shown_until_there_is_a_complete_one(written, tmp_path):
-    written(1.5, "made/reduced")
-    assert [
-        page["sections"][1]["content"][0]["rows"] for page in study_pages(Results(tmp_path / "results"))
-    ] == [[{"s": 1.5}]]
-    written(2.5, "made")
-    assert [
-        page["sections"][1]["content"][0]["rows"] for page in study_pages(Results(tmp_path / "results"))
-    ] == [[{"s": 2.5}]]
 
 
 def test_measure_gives_what_evaluation_writes(tmp_path):
@@ -152,9 +101,8 @@ def test_measure_gives_what_evaluation_writes(tmp_path):
         pl.DataFrame({"split": splits, "score": rng.random(4 * rows)}).write_parquet(
             folder / "scores.parquet"
         )
-        files = {"scores.parquet": sha256(folder / "scores.parquet")}
-        own = spec | {"fold": number, "data_sha256": "ab", "files": files}
-        (folder / "spec.json").write_text(json.dumps(own))
+        own = spec | {"fold": number, "data_sha256": "ab"}
+        write_stamp(folder / "spec.json", own, [folder / "scores.parquet"])
     metrics = ["ndcg@15", "map"]
     evaluate_folds(tmp_path / "results" / "made" / "m", collection, spec, ["letor4", "standard"], metrics)
     stored = pl.read_parquet(tmp_path / "results" / "made" / "m" / "per_query.parquet")
@@ -179,19 +127,3 @@ def test_studies_are_found_by_their_files():
         assert study.TITLE and study.PUBLICATION and callable(get_study(name, "page").build)
     with pytest.raises(GradrankError, match="did you mean 'ranknet2005'"):
         get_study("ranknet_2005")
-
-
-def test_chart_keeps_values_and_alt_text():
-    drawing = line_chart(
-        [Series("<one>", [100, 1000], [1.0, 2.0], [0.5, 0.5], points=True)], "x", "y", "alt & all", log_x=True
-    )
-    page = Document(str(drawing))
-    texts = [part.strip() for part in page.text]
-    assert "<one>" in texts and "100" in texts and "1,000" in texts
-    points = [attributes for tag, attributes in page.tags if tag == "circle"]
-    bars = [attributes for tag, attributes in page.tags if tag == "line" and "bar" in attributes["class"]]
-    assert len(points) == len(bars) == 2 and page.tags[0][1]["aria-label"] == "alt & all"
-    for point, bar in zip(points, bars, strict=True):
-        middle = (float(bar["y1"]) + float(bar["y2"])) / 2
-        assert float(point["cy"]) == pytest.approx(middle, abs=0.1)
-    assert float(points[0]["cx"]) < float(points[1]["cx"]) and float(points[0]["cy"]) > float(points[1]["cy"])

@@ -12,11 +12,10 @@ from scipy.stats import t
 from typer.testing import CliRunner
 
 from gradrank.cli import app
-from gradrank.files import read_json, write_json
+from gradrank.results import read_job, write_job
 from gradrank.studies.arsm.claims import CONTRADICTED, HOLDS, OPEN
 from gradrank.studies.arsm.experiments import METRICS
 from gradrank.studies.arsm.variance import GRADES, LEVELS
-from gradrank.studies.kit.writing import study as write_study
 from made_collection import store
 from made_study import PARTS, QUERIES, make_study, written
 
@@ -46,7 +45,7 @@ METHODS = {
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     inputs = make_study(tmp_path_factory.mktemp("arsm"), "arsm", NOISE)
-    write_json(inputs.folder / "jobs/ranksvm-ohsumed.json", JOB)
+    write_job(inputs.folder / "jobs/ranksvm-ohsumed.json", JOB)
     sections = written("arsm", inputs)
     tables = {item.id: item for section in sections for item in section.content if not hasattr(item, "svg")}
     return inputs, {section.id: section for section in sections}, tables
@@ -144,15 +143,6 @@ def test_ablation_over_levels_has_every_value_in_order(made):
     )
 
 
-def test_ablation_over_the_loss(made):
-    _, sections, tables = made
-    assert [row["value"] for row in tables["loss_mq2007"].rows] == ["ap", "ndcg@10", "p@10"]
-    assert len(tables["loss_mq2007_tests"].rows) == 2 * 3
-    assert "none of 6 differences" in sections["loss"].paragraphs[1]
-    figure = next(item for item in sections["loss"].content if hasattr(item, "svg"))
-    assert ">p@10</text>" in figure.svg and "MAP from" in figure.alt
-
-
 def test_the_paper_s_update_and_its_recipe_beside_ours(made):
     _, sections, tables = made
     rows = {(row["dataset"], row["recipe"], row["metric"]): row for row in tables["update"].rows}
@@ -238,7 +228,7 @@ def test_ranksvm_s_job_solves_and_stops(tmp_path):
         arguments = [str(each) for option in options.items() for each in option]
         done = CliRunner().invoke(app, ["study-job", "arsm", "ranksvm-tiny", *arguments])
         assert done.exit_code == 0, done.output
-        found.append(read_json(out))
+        found.append(read_job(out))
     assert [row["exponent"] for row in found[0]["solved"]] == [-4, 4]
     stopped = [(row["order"], row["visits"]) for row in found[0]["stopped"]]
     assert stopped == [(0, 1), (0, 10_000), (1, 1), (1, 10_000)]
@@ -263,14 +253,3 @@ def test_variance_table(made):
         for name in ("reinforce", "baseline", "ar"):
             assert row[f"equal_{name}"] == pytest.approx(one[name] / row["losses"])
     assert np.bincount(GRADES).tolist() == [14, 4, 2]
-
-
-def test_written_twice_it_is_the_same(made):
-    inputs, _, tables = made
-    first = {name: (inputs.folder / name).read_bytes() for name in ("page.md", "numbers.json", "page.json")}
-    write_study("arsm", inputs)
-    assert {name: (inputs.folder / name).read_bytes() for name in first} == first
-    numbers = json.loads(first["numbers.json"])
-    assert set(numbers) == set(tables)
-    assert numbers["paper_mq2007"][0]["published"] == 0.4045
-    assert b"| RankSVM | NDCG@1 | 0.4045 |" in first["page.md"]

@@ -10,7 +10,6 @@ from scipy.stats import kendalltau
 from gradrank.evaluation.metrics import average_precision as average_precision_of
 from gradrank.studies.average_precision.page import CONVENTION
 from gradrank.studies.average_precision.worked import PRINTED, SLIPS, average_precision
-from gradrank.studies.kit.writing import study as write_study
 from made_study import make_study, written
 
 NOISE = {
@@ -103,10 +102,3 @@ def test_worked_example_by_the_metric_that_is_used_elsewhere(made):
     said = made[1]["worked"].paragraphs[0]
     assert "= 53/126 = 0.4206, which is .42" in said
     assert "no AP of three relevant documents" in said and "13/15 = 0.8667 and 11/12 = 0.9167" in said
-
-
-def test_written_twice_it_is_the_same(made):
-    inputs, _, _ = made
-    first = (inputs.folder / "page.md").read_bytes()
-    write_study("average_precision", inputs)
-    assert (inputs.folder / "page.md").read_bytes() == first

@@ -15,7 +15,7 @@ from gradrank.pipeline.params import check
 from gradrank.pipeline.params_file import read
 from gradrank.studies.contest import tables
 from gradrank.studies.contest.page import build, curves
-from gradrank.studies.contest.reading import HEADLINE, Tried, entries, in_words, tried
+from gradrank.studies.contest.reading import HEADLINE, Tried, entries, tried
 from gradrank.studies.kit.study import Inputs
 from gradrank.studies.kit.writing import study
 from gradrank.tuning.evaluate_refits import evaluate_refits
@@ -95,32 +95,6 @@ def test_every_two_methods_are_compared(rows):
         assert matrix[row["second"]][row["first"]] == pytest.approx(1 - row["probability"])
 
 
-def test_years_and_the_best_so_far(inputs):
-    """By the publications that models name: RankNet's, and nobody's."""
-    section = next(each for each in build(inputs) if each.id == f"timeline_{TUNED}")
-    (figure,) = section.content
-    found = figure.table.rows
-    years = {row["method"]: row["year"] for row in found}
-    assert years["ranknet_linear"] == 2005 and not {"single_feature", "fusion"} & set(years)
-    assert list(years.values()) == sorted(years.values())
-    assert [row["best"] for row in found] == list(np.maximum.accumulate([row["mean"] for row in found]))
-    last = max(found, key=lambda row: row["mean"])
-    assert f"the best of all years is {last['method']} ({last['year']})" in section.paragraphs[0]
-    assert figure.svg.count("<circle") == len(found)
-
-
-def test_shares_of_the_variance(rows):
-    for row in rows[f"variances_{TUNED}"]:
-        assert row["queries"] + row["seeds"] + row["tuning"] == pytest.approx(1)
-    alone = next(row for row in rows[f"variances_{TUNED}"] if row["method"] == "single_feature")
-    assert alone["queries"] == 1, "nothing to choose, and no chance in it"
-
-
-def test_runs_without_a_choice_are_seeds(inputs):
-    shapes = {entry.method: entry.values[HEADLINE].shape[:2] for entry in entries(inputs, TUNED)}
-    assert shapes == dict.fromkeys(METHODS, (2, SEEDS)) | {"single_feature": (1, 2 * SEEDS)}
-
-
 def test_default_tuned_and_one_for_all(inputs, rows):
     """By the trials' own models: recomputed from what score-trials wrote."""
     entry = next(each for each in entries(inputs, TUNED) if each.method == "ranknet_linear")
@@ -141,12 +115,6 @@ def test_default_tuned_and_one_for_all(inputs, rows):
     everywhere = {each.tuner: each.trial for each in own.for_all}
     assert row["one"] == pytest.approx(mean({(t, f): everywhere[t] for t, f in keys}))
     assert row["leak"] == pytest.approx(row["one"] - row["tuned"])
-
-
-def test_budget_curves(inputs):
-    found = curves({entry.method: tried(inputs, entry) for entry in entries(inputs, TUNED)})
-    assert {len(curve) for curve in found.values()} == {6}, "three drawn by each of two tuners"
-    assert len(set(found["single_feature"])) == 1
 
 
 def test_failed_configurations_are_named_and_left_out():
@@ -181,14 +149,6 @@ def test_failed_configurations_are_named_and_left_out():
     (row,) = tables.choosing("made", {"toy": own}).rows
     assert (row["default"], row["gain"], row["leak"]) == (None, None, 0)
     assert curves({"toy": own})["toy"].tolist() == [1.25, 1.5]
-
-
-def test_choices_are_shown_with_their_hash(rows):
-    chosen = rows[f"chosen_{TUNED}"]
-    assert len(chosen) == len(METHODS) * FOLDS * 2
-    assert all(len(row["sha256"]) == 12 for row in chosen)
-    text = in_words(Chosen(1, 3, {}, {"l2": [0.1], "hidden": [64, 32], "models": ["a", "b"]}, 0.5))
-    assert text == "l2 0.1, hidden 64 × 32, models a + b"
 
 
 def test_the_second_collection(inputs, rows):

@@ -9,8 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from gradrank.files import write_json
-from gradrank.results import Results
+from gradrank.results import Results, write_job
 from gradrank.studies.kit.study import Inputs
 from gradrank.studies.kit.writing import study as write_study
 from gradrank.studies.pair_targets import jobs
@@ -60,7 +59,7 @@ def test_judges_say_what_the_probability_says_on_average():
 
 def test_every_claim_holds_and_the_page_says_so(found, tmp_path):
     folder = Results(tmp_path).study("pair_targets").folder
-    write_json(folder / "jobs/targets.json", found)
+    write_job(folder / "jobs/targets.json", found)
     write_study("pair_targets", Inputs(tmp_path, tmp_path, folder, {"draws": DRAWS, "sizes": SIZES}))
     numbers = json.loads((folder / "numbers.json").read_text())
     assert len(numbers["claims"]) == 12 and {row["verdict"] for row in numbers["claims"]} == {"holds"}

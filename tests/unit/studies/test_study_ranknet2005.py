@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import t
 
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.seeds import timings
 from gradrank.evaluation.statistics import wilcoxon
 from gradrank.learning.nets import Net
+from gradrank.results import read_job, write_job
 from gradrank.studies.kit.study import Inputs, Table
 from gradrank.studies.ranknet2005.artificial import LINEAR_SHARES
 from gradrank.studies.ranknet2005.draws import over_draws
@@ -22,8 +22,8 @@ from gradrank.studies.ranknet2005.page import build
 from gradrank.studies.ranknet2005.published import PRIVATE, value
 from gradrank.studies.ranknet2005.table1 import met
 from gradrank.studies.ranknet2005.trainings import METRIC, Training, over_seeds, trainings
-from gradrank.studies.ranknet2005.web_search import METHODS, half_width
-from made_trainings import DATASET, DOCUMENTS, EPOCHS, PARAMS, QUERIES, make_trainings
+from gradrank.studies.ranknet2005.web_search import METHODS
+from made_trainings import DATASET, PARAMS, make_trainings
 
 DRAWS = 4
 SETTINGS = PARAMS.study_settings("ranknet2005")
@@ -86,7 +86,7 @@ def make_runs(folder):
                 for experiment, net, size, ties in runs
             ]
             job = {"target": target, "draw": draw, "seed": draw, "runs": made}
-            (folder / f"{target}-{draw}.json").write_text(json.dumps(job))
+            write_job(folder / f"{target}-{draw}.json", job)
 
 
 def test_every_number_of_the_paper_stands_beside_ours(made):
@@ -145,7 +145,7 @@ def test_cells_are_means_over_the_draws_asked_for(made):
     for row in tables["table1"].rows:
         own = []
         for draw in range(1, DRAWS + 1):
-            job = json.loads((inputs.folder / "jobs" / f"{row['target']}-{draw}.json").read_text())
+            job = read_job(inputs.folder / "jobs" / f"{row['target']}-{draw}.json")
             own += [
                 run["test"]
                 for run in job["runs"]
@@ -176,35 +176,6 @@ def test_interval_by_hand():
     assert np.isnan(over_draws(99.0, [80.0])["half_width"])
 
 
-def test_ties_are_compared_draw_by_draw(made):
-    _, _, tables = made
-    cells = {(row["size"], row["ties"]): row["ours"] for row in tables["table2"].rows}
-    for row in tables["table2_difference"].rows:
-        assert row["difference"] == pytest.approx(cells[row["size"], "all"] - cells[row["size"], "none"])
-        assert row["low"] < row["difference"] < row["high"]
-
-
-def test_zero_error_counts_the_draws_that_reach_it(made):
-    _, sections, tables = made
-    assert (
-        "2 of 4 draws end without a training error, after 100 to 200 epochs"
-        in sections["zero_error"].paragraphs[0]
-    )
-    cells = {row["what"]: row for row in tables["zero_error"].rows}
-    assert cells["training pairs in error, %"]["ours"] == pytest.approx(0.05)
-    assert cells["training pairs"]["published"] == 20382
-
-
-def test_linear_shares_are_swept_draw_by_draw(made):
-    _, _, tables = made
-    rows = tables["table1_linear_share"].rows
-    assert sorted({row["share"] for row in rows}) == pytest.approx([*LINEAR_SHARES, 1 / 3])
-    assert all(row["draws"] == DRAWS and row["others"] == len(LINEAR_SHARES) for row in rows)
-    text = {row["size"]: row["ours"] for row in rows if row["share"] > 0.32}
-    linear = [row for row in tables["table1"].rows if (row["target"], row["net"]) == ("poly", "linear")]
-    assert text == {row["size"]: row["ours"] for row in linear}
-
-
 def test_the_share_that_gives_a_number_is_interpolated():
     """Draws whose accuracy is 50 + 40 share + draw: the paper's 59.63 is met at a share of .24 - draw/40."""
     shares = {f"linear_share_{share}": share for share in LINEAR_SHARES} | {"table1": 1 / 3}
@@ -219,28 +190,6 @@ def test_the_share_that_gives_a_number_is_interpolated():
     assert row["high"] - row["share"] == pytest.approx(t.ppf(0.975, 2) * 0.1 / 40 * np.sqrt(4 / 3))
 
 
-def test_the_share_is_bounded_by_the_sweep():
-    runs = [
-        {"experiment": "table1", "target": "poly", "net": "linear", "size": 100, "draw": 1, "test": 50.0},
-        {
-            "experiment": "linear_share_0.1",
-            "target": "poly",
-            "net": "linear",
-            "size": 100,
-            "draw": 1,
-            "test": 40.0,
-        },
-    ]
-    assert met(runs)[0]["share"] == 1 / 3
-
-
-def test_ties_have_a_table_of_either_scaling(made):
-    _, _, tables = made
-    plain, scaled = (tables[name].rows for name in ("table2", "table2_by_variance"))
-    assert [row["published"] for row in plain] == [row["published"] for row in scaled]
-    assert all(a["ours"] != b["ours"] for a, b in zip(plain, scaled, strict=True))
-
-
 def test_ndcg_15_of_each_part_is_the_mean_over_seeds(made, trained):
     inputs, sections, tables = made
     rows = tables["tables45_mq2007"].rows
@@ -248,7 +197,7 @@ def test_ndcg_15_of_each_part_is_the_mean_over_seeds(made, trained):
     for row in rows:
         split = {"validation": "vali", "test": "test", "training": "train"}[row["split"]]
         first = inputs.measure("mq2007", row["model"], [METRIC], "standard", split).mean(METRIC)
-        job = json.loads((inputs.folder / f"jobs/mq2007-{row['model']}-None-2.json").read_text())
+        job = read_job(inputs.folder / f"jobs/mq2007-{row['model']}-None-2.json")
         second = np.mean([np.mean(fold[split]["values"]) for fold in job["folds"]])
         assert row["ours"] == pytest.approx((first + second) / 2) and row["seeds"] == SEEDS
         assert row["spread"] == pytest.approx(abs(first - second) / np.sqrt(2), abs=1e-9)
@@ -257,26 +206,6 @@ def test_ndcg_15_of_each_part_is_the_mean_over_seeds(made, trained):
     ours = {row["method"]: row["ours"] for row in rows if row["split"] == "test"}
     order = " > ".join(sorted(ours, key=lambda method: -ours[method]))
     assert f"Ours, by the mean over seeds: {order}." in sections["order_mq2007"].paragraphs[0]
-
-
-def test_the_sizes_are_means_over_folds(made):
-    _, _, tables = made
-    ours = {(row["split"], row["what"]): row["ours"] for row in tables["table3_mq2007"].rows}
-    assert ours["training", "queries"] == 3 * QUERIES and ours["test", "documents"] == QUERIES * DOCUMENTS
-
-
-def test_epochs_kept_and_perceptrons_chosen(made, trained):
-    _, _, tables = made
-    rows = {row["model"]: row for row in tables["epochs_mq2007"].rows}
-    assert rows["table4_one_layer"]["published"] == 20 and rows["table4_two_layer"]["published"] == 22
-    for method, row in rows.items():
-        kept = [step["epoch"] for training in trained[method] for step in training.kept]
-        assert len(kept) == 5 * SEEDS and row["ours"] == np.median(kept)
-        assert (row["least"], row["most"], row["epochs"]) == (min(kept), max(kept), EPOCHS)
-    chosen = rows["table4_oap_bpm"]["perceptrons"]
-    assert sum(int(part.split("(")[1].rstrip(")")) for part in chosen.split(", ")) == 5 * SEEDS
-    assert {int(part.split(" ")[0]) for part in chosen.split(", ")} <= {10, 30, 100}
-    assert rows["table4_rankprop"]["perceptrons"] == ""
 
 
 def trainings_of(*means, noise=0.0):
@@ -365,35 +294,6 @@ def test_units_in_use_of_nets_by_hand():
     assert used == pytest.approx(1.0) and linear == pytest.approx(1.0, abs=1e-5)
     used, linear = units_in_use(net(5.0, 1.0, 1.0, 1.0), x)
     assert used == pytest.approx(3.0, abs=0.05) and linear < 0.8
-
-
-def test_fewer_queries_have_rows_of_both_exceptional_pairs(made):
-    _, _, tables = made
-    rows = tables["fewer_mq2007"].rows
-    assert [(row["better"], row["queries"]) for row in rows] == [
-        (better, queries) for better in ("Two layer net", "Linear PRank") for queries in ("5", "all")
-    ]
-    for row in rows:
-        assert row["difference"] == pytest.approx(row["first"] - row["second"])
-        assert row["documents"] == {"5": 5 * DOCUMENTS, "all": 3 * QUERIES * DOCUMENTS}[row["queries"]]
-
-
-def test_a_training_query_counts_once():
-    values = np.random.default_rng(0).random(30)
-    once = QueryValues(np.ones(30), np.arange(30), {METRIC: values})
-    thrice = QueryValues(np.repeat([1, 2, 3], 30), np.tile(np.arange(30), 3), {METRIC: np.tile(values, 3)})
-    assert half_width(thrice) == pytest.approx(half_width(once)) == pytest.approx(once.half_width(METRIC))
-
-
-def test_times_are_those_of_100_epochs_and_no_part_of_the_numbers(made):
-    inputs, _, tables = made
-    timed = tables["table6_mq2007"]
-    assert timed.timed and [row["ours"] for row in timed.rows] == sorted(row["ours"] for row in timed.rows)
-    cells = {row["method"]: row for row in timed.rows}
-    assert cells["Two layer RankNet"]["their_ratio"] == pytest.approx(351 / 11)
-    seconds = [timing["fit_seconds"] for timing in timings(inputs.method("mq2007", "table4_rankprop"))]
-    assert cells["RankProp"]["ours"] == pytest.approx(100 / EPOCHS * np.mean(seconds))
-    assert cells["Linear PRank"]["our_ratio"] == 1
 
 
 def test_reduced_form_needs_no_data_set(made):

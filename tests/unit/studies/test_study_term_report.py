@@ -1,13 +1,11 @@
 """The term report's study on made-up results: the figure's exact values, the claims, the paired questions."""
 
-import json
 import math
 
 import numpy as np
 import pytest
 
 from gradrank.learning.pair_net import PairNet
-from gradrank.studies.kit.writing import study as write_study
 from gradrank.studies.term_report.claims import FORMS, HIGH, LOW, MEASURED, PLAIN, READINGS, WITH_L2
 from gradrank.studies.term_report.targets import blog_cost, report_cost
 from gradrank.studies.term_report.weights import positions
@@ -110,33 +108,6 @@ def test_a_query_of_three_training_parts_counts_once(made):
     assert row["half_width"] == pytest.approx(math.sqrt(3) * values.half_width("ndcg@15"))
 
 
-def test_what_is_said_of_the_claims_is_in_the_tables(made):
-    _, sections, tables = made
-    said = sections["claims"].paragraphs[1]
-    fits = {
-        row["convention"]
-        for row in tables["claims"].rows
-        if (row["published"], row["part"], row["verdict"]) == (HIGH, "test", "consistent")
-    }
-    assert 0 < len(fits) < 4
-    place = said.split("is consistent with NDCG@15, test part, five folds (")[1].split(")")[0]
-    assert set(place.replace("`", "").split(", ")) == fits
-
-
-def test_claimed_gap_beside_ours(made):
-    inputs, _, tables = made
-    rows = tables["claims_gaps"].rows
-    assert len(rows) == 4 * (1 + 4) and {row["first"] for row in rows} == {PLAIN, *FORMS}
-    row = next(row for row in rows if (row["convention"], row["first"]) == ("dropped", PLAIN))
-    assert row["claimed"] == pytest.approx(0.0405)
-    first, second = (
-        inputs.measure("mq2007", model, ["ndcg@15"], MEASURED["dropped"]).values["ndcg@15"]
-        for model in (PLAIN, WITH_L2)
-    )
-    assert row["difference"] == pytest.approx(np.nanmean(first - second)) and row["difference"] > 0
-    assert sum(map(int, row["record"].split(", "))) == np.sum(~np.isnan(first)) < PARTS * QUERIES
-
-
 def test_the_report_s_targets_and_the_blog_s_are_one_cost(made):
     rows = made[2]["targets"].rows
     assert [(row["blog"], row["report"]) for row in rows] == [(-1, 0), (0, 0.5), (1, 1)]
@@ -180,31 +151,3 @@ def test_every_reading_scoring_and_penalty(made):
     assert len(tests) == 3 * 4 * 2
     penalty = [row for row in tests if row["question"] == "no L2 − L2"]
     assert {row["net"] for row in penalty if row["difference"] != 0} == {"difference, row sums, no L2"}
-
-
-def test_variation_changes_one_thing_a_panel(made):
-    _, sections, tables = made
-    values = {}
-    for row in tables["variation_mq2007"].rows:
-        values.setdefault(row["parameter"], []).append(row["value"])
-    assert values == {
-        "hidden units": ["32 × 16", "64 × 32", "128 × 64"],
-        "layers": ["64", "64 × 32", "64 × 32 × 16"],
-        "pairs a batch": ["32", "128", "512"],
-        "epochs": ["5", "10", "20"],
-        "pairs an epoch": ["50000", "1000000"],
-    }
-    tests = tables["variation_mq2007_tests"].rows
-    assert len(tests) == (4 * 2 + 1) * 2
-    different = {(row["parameter"], row["value"]) for row in tests if row["difference"] != 0}
-    assert different == {("layers", "64")}
-    figure = sections["variation"].content[0]
-    assert figure.svg.count("<svg") == 5 and figure.svg.startswith('<div class="plots"')
-
-
-def test_written_twice_it_is_the_same(made):
-    inputs, _, tables = made
-    first = {name: (inputs.folder / name).read_bytes() for name in ("page.md", "numbers.json", "page.json")}
-    write_study("term_report", inputs)
-    assert {name: (inputs.folder / name).read_bytes() for name in first} == first
-    assert set(json.loads(first["numbers.json"])) == set(tables)

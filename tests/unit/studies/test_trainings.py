@@ -54,11 +54,6 @@ def test_a_job_finds_the_values_of_a_fit_with_its_seed(data):
     assert fold["kept"] == kept_step(history, "ndcg@15") and fold["documents"] == parts["train"].rows
 
 
-def test_seeds_differ_and_are_repeated_exactly(data):
-    first, again, other = (train_again(TOLD | {"seed": seed}, data, 7)["folds"] for seed in (2, 2, 3))
-    assert first == again != other
-
-
 def test_fewer_queries_are_drawn_anew_for_a_seed_and_alike_for_every_method(data):
     found = {
         (model, seed): train_again(
@@ -136,12 +131,3 @@ def test_jobs_are_further_seeds_of_every_variant_and_fewer_queries_of_some():
     told = found["y-b-queries20-seed1"]
     assert told["model"] == "rankprop" and told["params"]["scorer"] == "linear"
     assert (told["dataset"], told["queries"], told["seed"]) == ("y", 20, 1)
-
-
-def test_fewer_names_variants_alone():
-    with pytest.raises(ValueError, match=r"fewer\.methods: 'c' is none of this study's variants"):
-        Settings(
-            variants={"a": {"model": "prank"}},
-            artificial={"draws": 1, "sizes": [50]},
-            fewer={"methods": ["c"], "queries": [10], "seeds": 2},
-        )

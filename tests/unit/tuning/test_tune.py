@@ -1,8 +1,6 @@
 """Tuning a fold: what it reads, what it leaves, and that neither kills nor test labels change what is chosen."""
 
 import shutil
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -139,17 +137,6 @@ def test_shuffled_test_labels_choose_the_same(data, tmp_path):
     assert first.sha256 != select(tuned(elsewhere, tmp_path / "c")).sha256
 
 
-def test_shuffled_test_labels_choose_the_same_on_ohsumed(ohsumed, tmp_path):
-    changed = shuffled(ohsumed, tmp_path / "ohsumed", TEST_PART)
-    plan = Plan(3, 1)
-    for model in ("ranknet_linear", "mart", "listnet"):
-        one, other = (
-            tuned(folder, tmp_path / f"{folder.parent.name}-{model}", model, plan)
-            for folder in (ohsumed, changed)
-        )
-        assert select(one) == select(other)
-
-
 def test_a_killed_job_goes_on_where_it_was(data, tmp_path, toy):
     whole = tuned(data, tmp_path / "whole", "toy")
     fits, save = toy.fits, toy.save
@@ -167,34 +154,6 @@ def test_a_killed_job_goes_on_where_it_was(data, tmp_path, toy):
     before = toy.fits
     assert left(tuned(data, tmp_path / "killed", "toy")) == left(whole)
     assert toy.fits - before < fits, "what was tried is not tried again"
-
-
-def test_kill_9_loses_no_finished_trial(data, tmp_path):
-    """The command, killed from outside as soon as a trial is kept, ends with the same bytes as one that never was."""
-    command = [
-        sys.executable,
-        "-m",
-        "gradrank",
-        "tune",
-        "--model",
-        "lambdarank",
-        "--data",
-        str(data),
-        "--seed",
-        "7",
-    ]
-    command += ["--trials", "4", "--tuners", "2", "--out"]
-    killed = TunedFold(tmp_path / "killed")
-    job = subprocess.Popen([*command, str(killed.folder)], stderr=subprocess.PIPE, text=True)
-    job.stderr.readline()  # the first trial is told of once it is kept
-    job.kill()
-    job.wait()
-    kept = pl.read_parquet(killed.unfinished_trials_path)
-    assert len(kept) >= 1 and not killed.trials_path.exists()
-    again = subprocess.run([*command, str(killed.folder)], check=True, capture_output=True, text=True)
-    assert len(again.stderr.splitlines()) == 8 - len(kept)
-    assert left(killed) == left(tuned(data, tmp_path / "whole", "lambdarank", Plan(4, 2)))
-    assert again.stdout.count("gradrank train --model lambdarank") == 2
 
 
 def test_other_code_begins_anew(data, tmp_path, toy, monkeypatch):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradrank.compiled import compiled
-from gradrank.data.order import order
+from gradrank.data.order import descending, order
 from gradrank.learning.loss import loss
 from gradrank.learning.losses.ranknet import by_pairs
 
@@ -66,17 +66,18 @@ def ndcg_swap(labels, offsets, ranked):
     ranked: (n,) row numbers by descending score within each query.
     G = 2^y - 1, D = 1 / log2(1 + rank), not truncated (Burges 2010, section 4). Queries with IDCG 0 weigh 0.
     """
-    gain = 2.0 ** labels.astype(np.float64) - 1.0
-    discount = np.empty(len(labels))
+    gain, discount = np.empty(len(labels)), np.empty(len(labels))
     scale = np.zeros(len(offsets) - 1)
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
         ideal = 0.0
-        best = np.sort(gain[a:b])[::-1]
+        for i in range(a, b):
+            gain[i] = 2.0 ** labels[i] - 1.0
+        best = descending(gain[a:b])
         for i in range(b - a):
             d = 1.0 / np.log2(i + 2.0)
             discount[ranked[a + i]] = d
-            ideal += best[i] * d
+            ideal += gain[a + best[i]] * d
         if ideal > 0.0:
             scale[q] = 1.0 / ideal
     return SwapWeights(gain, discount, scale)

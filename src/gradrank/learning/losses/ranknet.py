@@ -64,11 +64,20 @@ def factored(scores, labels, offsets, sigma, ties):
     for q in range(len(offsets) - 1):
         start, stop = offsets[q], offsets[q + 1]
         own = scores[start:stop]
-        if not ties and len(own) >= FEW and sigma * (own.max() - own.min()) <= WIDEST:
+        if not ties and len(own) >= FEW and sigma * width(own) <= WIDEST:
             cost += by_odds(own, labels[start:stop], sigma, gradient[start:stop])
         else:
             cost += by_pairs(scores, labels, q, offsets, sigma, ties, None, gradient)
     return cost, gradient
+
+
+@compiled()
+def width(values):
+    """The highest less the lowest of (n,) values, n > 0."""
+    low = high = values[0]
+    for value in values:
+        low, high = min(low, value), max(high, value)
+    return high - low
 
 
 @compiled(reassociated=True)
@@ -79,20 +88,21 @@ def by_odds(scores, labels, sigma, gradient):
     1 + a_j / a_i: an exponential a document and a division a pair. Of the costs the logarithm is taken of a product, of
     as many pairs as float64 holds. With the documents in order of their grades, those worse than one lie together.
     """
-    below = np.zeros(labels.max() + 2, np.int64)
+    grades, top = 0, scores[0]
+    for i in range(len(scores)):
+        grades, top = max(grades, labels[i] + 1), max(top, scores[i])
+    below, filled = np.zeros(grades + 1, np.int64), np.zeros(grades, np.int64)
     for grade in labels:
         below[grade + 1] += 1
-    below = np.cumsum(below)
-    rows, filled = np.empty(len(scores), np.int64), below.copy()
+    for grade in range(grades):
+        below[grade + 1] += below[grade]
+    rows, odds, slopes = np.empty(len(scores), np.int64), np.empty(len(scores)), np.zeros(len(scores))
     for row, grade in enumerate(labels):
-        rows[filled[grade]] = row
+        place = below[grade] + filled[grade]
+        rows[place], odds[place] = row, np.exp(sigma * (scores[row] - top))
         filled[grade] += 1
-    top = scores.max()
-    odds = np.exp(sigma * (scores[rows] - top))
-    slopes = np.zeros(len(scores))
-    together = int(
-        690.0 / (sigma * (top - scores.min()) + 0.7)
-    )  # ln of a factor is less, of the largest float64 709
+    # The logarithm of a factor is less than the divisor, that of the largest float64 is 709.
+    together = int(690.0 / (sigma * width(scores) + 0.7))
     cost = 0.0
     for i in range(len(scores)):
         worse, inverse, slope = below[labels[rows[i]]], 1.0 / odds[i], 0.0

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradrank.compiled import compiled
 from gradrank.data.collection import Collection
+from gradrank.data.order import descending
 from gradrank.data.pairs import Pairs
 from gradrank.learning.ndcg_beta import ideal_dcg_beta
 
@@ -141,7 +142,7 @@ def _sort_groups(rows, starts, scores):
     out = np.empty_like(rows)
     for g in range(len(starts) - 1):
         group = rows[starts[g] : starts[g + 1]]
-        out[starts[g] : starts[g + 1]] = group[np.argsort(scores[group], kind="mergesort")]
+        out[starts[g] : starts[g + 1]] = group[descending(-scores[group])]
     return out
 
 

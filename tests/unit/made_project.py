@@ -1,0 +1,88 @@
+"""A small project that is run to its end without Snakemake: data, pairs, trained methods, records, a study."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gradrank.data.pair_files import pairs
+from gradrank.data.parse import parse
+from gradrank.data.synthetic import generate
+from gradrank.evaluation.evaluate import evaluate_folds
+from gradrank.learning.job import train
+from gradrank.pipeline.code_closure import code_digest
+from gradrank.pipeline.params import Params, load
+from gradrank.provenance.code import training_code
+from gradrank.provenance.collect import collect
+from gradrank.provenance.records import write_record
+from gradrank.provenance.settings import dataset_settings, study_settings
+from gradrank.provenance.study_records import write_study_record
+from gradrank.report.tables.summary import summary
+from gradrank.results import Results, write_job
+from gradrank.studies.kit.study import Inputs
+from gradrank.studies.kit.writing import study as write_study
+from gradrank.studies.pair_targets.experiments import run_job
+
+DATASET, STUDY = "synthetic_net", "average_precision"
+SEEDS = (5, 6)  # the second for prank alone: no chance is in the other
+SETTINGS = {
+    "seed": 5,
+    "run": {"datasets": [DATASET], "models": ["single_feature", "prank"], "seeds": list(SEEDS)},
+    "datasets": {name: {"queries": 10, "documents": 6} for name in (DATASET, "synthetic_poly")},
+    "models": {"prank": {"epochs": 2}},
+    "studies": {
+        STUDY: {"datasets": [DATASET], "models": ["single_feature", "prank"]},
+        "pair_targets": {"draws": 3, "sizes": [50]},
+    },
+    "evaluation": {"metrics": ["ndcg@10", "map", "r_precision", "ndcg@5", "p@5", "mrr", "iprec_11pt"]},
+}
+
+
+def write_params(root: Path, **changes: Any) -> Params:
+    """Write params.yaml with top-level keys replaced; returns it checked."""
+    (root / "params.yaml").write_text(yaml.safe_dump(SETTINGS | changes, sort_keys=False))
+    return load(root / "params.yaml")
+
+
+def make_project(root: Path) -> Params:
+    """Fill an empty folder; paths in it are relative, so that it may be copied."""
+    before = Path.cwd()
+    os.chdir(root)
+    try:
+        params, results = write_params(Path()), Results()
+        generate("net", 10, 6, params.seed, Path("data/raw") / DATASET)
+        stored, paired = Path("data/parquet") / DATASET, Path("data/pairs") / DATASET
+        parse(Path("data/raw") / DATASET, stored, params.seed, DATASET)
+        pairs(stored, paired)
+        for name in params.model_names(DATASET):
+            _make_method(params, name, stored)
+        own, settings = results.dataset(DATASET), dataset_settings(params, DATASET)
+        summary(own.folder, list(settings["models"]), settings["evaluation"]["convention"], stored)
+        write_record(own, settings, stored.parent)
+        write_job(
+            results.study("pair_targets").job_path("targets"), run_job({"draws": 3, "sizes": [50]}, Path(), 5)
+        )
+        for name in (STUDY, "pair_targets"):
+            settings, folder = study_settings(params, name), results.study(name)
+            tables = write_study(
+                name, Inputs(results.folder, stored.parent, folder.folder, settings["settings"])
+            )
+            write_study_record(folder, results, name, settings, tables)
+        collect(results, [DATASET])
+        return params
+    finally:
+        os.chdir(before)
+
+
+def _make_method(params: Params, name: str, stored: Path) -> None:
+    variant, method = params.models[name], Results().dataset(DATASET).method(name)
+    first, *further = params.seeds_of(name)
+    code = training_code(variant.model, variant.params)
+    for number in range(1, 6):
+        for seed in (first, *further):
+            out = method.fold(number, None if seed == first else seed).folder
+            train(variant.model, stored, number, variant.params, seed, out, code=code)
+    spec = {"model": variant.model, "dataset": DATASET, "params": variant.params, "seed": first}
+    measured = (params.evaluation.conventions, params.evaluation.metrics)
+    evaluate_folds(method.folder, stored, spec, *measured, further, code_digest("evaluate_folds"))
