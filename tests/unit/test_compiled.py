@@ -181,7 +181,7 @@ def calls_across_files() -> list[tuple[tuple[str, str], tuple[str, str]]]:
 
 
 def test_every_such_callee_is_found():
-    """What tests/campaigns/callees.py edits, one at a time."""
+    """Every call of a compiled function of another file, as an edit of the callee must reach the caller."""
     found = {(caller, name) for (caller, _), (_, name) in calls_across_files()}
     assert {("gradrank.learning.fusing", "order"), ("gradrank.data.scan", "to_float32")} < found
     assert len(found) > 15
