@@ -38,16 +38,6 @@ def read_parquet(
         return _checked(pq.ParquetFile(content or path).read(_there(path, columns)))
 
 
-def parquet_frames(path: Path, columns: Collection[str], rows: int) -> Iterator[pl.DataFrame]:
-    """In order, some rows at a time, in as much memory as they take."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with _refused(path):
-        for batch in pq.ParquetFile(path).iter_batches(rows, columns=_there(path, columns)):
-            yield _checked(pa.table(batch))
-
-
 def _there(path: Path, columns: Collection[str] | None) -> list[str] | None:
     return None if columns is None else [name for name in parquet_schema(path) if name in columns]
 
