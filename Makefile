@@ -24,6 +24,7 @@ lint: $(READY)
 	.venv/bin/snakemake --lint
 	.venv/bin/lint-imports
 	.venv/bin/deptry .
+	.venv/bin/python tools/foreign_internals.py
 
 format: $(READY)
 	.venv/bin/ruff format .

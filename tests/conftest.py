@@ -14,6 +14,9 @@ import pytest
 from hypothesis import settings
 
 import gradrank  # noqa: F401  # isort: split  # before numpy, which every test imports: it sets the instruction set
+from gradrank.compiled_cache import use_cache_folder
+
+use_cache_folder()  # before Numba is imported
 
 # Whatever the environment says, bytecode is kept: processes of checkouts start by the hundred.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -51,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     And the last, tuning's, which at the end would leave all processes but one without work.
     """
-    first = ("tests/workflow/test_slurm.py", "tests/workflow/test_processors.py", "tests/unit/tuning/")
+    first = ("tests/system/test_slurm.py", "tests/workflow/test_processors.py", "tests/unit/tuning/")
     items.sort(key=lambda item: not item.nodeid.startswith(first))
 
 

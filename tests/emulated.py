@@ -7,6 +7,7 @@ the width that chooses a kernel.
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import gradrank  # noqa: F401  # before numpy: it sets the instruction set
 # isort: split
 import numpy as np
 
+from gradrank.compiled_cache import use_cache_folder
 from gradrank.data.pair_files import pairs as write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
@@ -22,6 +24,7 @@ from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.statistics import friedman_nemenyi, mean_difference, mean_interval
 from gradrank.files import read_json, write_json
+from gradrank.learning import selection
 from gradrank.learning.job import train
 from gradrank.learning.model import models
 from gradrank.report.tables.summary import summary
@@ -47,24 +50,18 @@ FEW = {
 METRICS = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10", "err@10")
 
 
-_argsort = np.argsort
-
-
-def _stable_argsort(values: np.ndarray, axis: int = -1, **_asked: Any) -> np.ndarray:
-    return _argsort(values, axis, kind="stable")
-
-
 def sort_for_the_emulator() -> None:
-    """With SORT_STABLY=1 np.argsort is stable from now on: its faster form gathers under a mask, where qemu 7.2 reads
-    what the mask leaves out and crashes. What nothing may depend on, the order of equal values, differs.
+    """With SORT_STABLY=1, sort the scores that select an epoch by NumPy's stable sort from now on.
 
-    Not natively: that is what the emulated run is compared with, and Numba compiles np.argsort alone.
+    NumPy's faster sort gathers under a mask, where qemu 7.2 reads the masked addresses and crashes. The order of equal
+    values differs; nothing may depend on it. The native run, which the emulated one is compared with, sorts as usual.
     """
     if os.environ.get("SORT_STABLY") == "1":
-        np.argsort = _stable_argsort
+        selection.ascending = partial(np.argsort, kind="stable")
 
 
 def main(out: Path, names: list[str]) -> None:
+    use_cache_folder()
     sort_for_the_emulator()
     collection, pairs = _data(out)
     folder = out / "results" / collection.name

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from gradrank import processor
+from gradrank.compiled_cache import use_cache_folder
 from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.files import atomic, write_json
@@ -46,6 +47,7 @@ Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CO
 @app.callback()
 def _before_any_command() -> None:
     processor.check()
+    use_cache_folder()
 
 
 @app.command()
@@ -283,10 +285,13 @@ def study(
     settings: Annotated[
         str | None, typer.Option(help="Settings in force: JSON object, or @FILE; by default of params.yaml.")
     ] = None,
+    code: Annotated[
+        str | None, typer.Option(help="Code digests by stage: JSON object, or @FILE; by default computed.")
+    ] = None,
 ) -> None:
     """Re-create a publication's tables and figures from finished results: page, tables, numbers, provenance.json."""
     from gradrank.provenance.settings import study_settings
-    from gradrank.provenance.study_records import write_study_record
+    from gradrank.provenance.study_records import study_code, write_study_record
     from gradrank.studies.kit.study import Inputs
     from gradrank.studies.kit.writing import study as run
     from gradrank.validation import read_params
@@ -295,7 +300,8 @@ def study(
     values = read_params(settings) if settings else study_settings(_params(name), name)
     own = root.study(name)
     tables = run(name.partition("/")[0], Inputs(results, data, own.folder, values["settings"]))
-    write_study_record(own, root, name, values, tables)
+    stages = read_params(code) if code else study_code(_params(name), name)
+    write_study_record(own, root, name, values, stages, tables)
     typer.echo(own.markdown_path)
 
 
@@ -385,14 +391,15 @@ def track(
     studies: Annotated[
         str, typer.Option(help="Settings of finished studies by name: JSON object, or @FILE.")
     ] = "{}",
+    report: Annotated[Path, typer.Option(help="The report whose figures go with the runs.")] = REPORT,
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI); importing twice adds nothing."""
     from gradrank.pipeline.params_file import read
-    from gradrank.tracking import track as run
+    from gradrank.tracking.runs import track as run
     from gradrank.validation import read_params
 
-    runs = run(results, read_params(datasets), read(params), studies=read_params(studies))
+    runs = run(results, read_params(datasets), read(params), read_params(studies), report)
     typer.echo(f"{len(runs)} runs, {sum(each.new for each in runs)} of them new")
     if out is not None:
         write_json(out, {f"{each.dataset}/{each.model}": each.run_id for each in runs})

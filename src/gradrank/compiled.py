@@ -1,157 +1,107 @@
-"""Compiled code: the one decorator for it, and the folder in which its machine code is kept.
+"""The decorator for functions that Numba compiles.
 
-Numba's own cache knows the file of the function that it compiled, not the other files whose functions that one
-calls: after a change there it would go on with the old machine code. Here the folder is named by a digest of
-everything that machine code is made from, and a file in it by the types that it was made for, so that jobs which
-compile the same function at the same time cannot mix up their results.
+Two processes that compile two signatures of one cached function at the same time replace each other's files in Numba's
+cache. So only functions that Python calls are cached, and each of them has exactly one signature.
 """
 
-import hashlib
-import os
-import pickle
-import platform
-import shutil
-import stat
-import tempfile
-import time
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cache, partial
-from pathlib import Path
-from typing import Any
+from functools import cache, cached_property, update_wrapper
+from typing import Any, NamedTuple
 
-import llvmlite
-import numba
 import numpy as np
-from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
-from numba.core.runtime.nrt import rtsys
-from numba.core.serialize import dumps
 
-from gradrank.errors import GradrankError
-from gradrank.files import OWN_MODELS, atomic
-
-PACKAGE = Path(__file__).parent
-MARK = b"\n@compiled"  # at the start of a line: a file of compiled functions
-KEPT_SECONDS = 30 * 24 * 3600.0  # without use
+from gradrank import compiled_cache
 
 
 def compiled(
-    function: Callable | None = None, *, nogil: bool = False, reassociated: bool = False, lent: bool = False
-) -> Callable:
-    """Decorator: compile a function at its first call with each combination of types, kept on disk.
+    signature: str | None = None, *, nogil: bool = False, reassociated: bool = False
+) -> "Callable[[Callable], CompiledFunction]":
+    """Return a decorator that compiles a function at its first call.
 
-    Constants that the function uses must stand in a file of compiled functions themselves. nogil: other threads
-    run meanwhile. reassociated: sums are taken in the order that fills the registers, the same for one instruction set.
-    lent: it makes no arrays, and those it gets live longer than its call; so their uses are not counted, which takes
-    longer than to read a number.
+    signature: the parameters' types if Python calls the function, as in "f8[:], i8[:], f8, f8[:,:] out": NumPy's type
+    codes, and one `:` per dimension of an array. The function writes to arrays marked `out` and only reads the others.
+    Its machine code is cached on disk. Arguments of other types are converted if no digit is lost; else the function is
+    compiled for their types in this process only. A function without a signature is compiled into each function that
+    calls it.
+    nogil: other threads run during the call. reassociated: sums are taken in the order that fills the registers, which
+    is the same for one instruction set.
+
+    Constants that the function uses must be defined in a file of compiled functions, because only these files are
+    part of the cache folder's digest.
     """
-    if function is None:
-        return partial(compiled, nogil=nogil, reassociated=reassociated, lent=lent)
-    fastmath = {"reassoc"} if reassociated else False
-    dispatcher = numba.njit(nogil=nogil, fastmath=fastmath, _nrt=not lent)(function)
-    dispatcher._cache = MachineCode(function)
-    return dispatcher
+    parameters = None if signature is None else [Parameter.of(text.strip()) for text in signature.split(", ")]
+    options = {"nogil": nogil, "fastmath": {"reassoc"} if reassociated else False}
+    return lambda function: CompiledFunction(function, parameters, options)
 
 
-class MachineCode(_Cache):
-    """The machine code of one function, a file for each combination of types."""
+class Parameter(NamedTuple):
+    """The type of one parameter: NumPy's type, the number of dimensions, and whether the function writes to it."""
 
-    def __init__(self, function: Callable) -> None:
-        self._name, self._enabled = f"{function.__module__}.{function.__qualname__}", True
+    dtype: np.dtype
+    dimensions: int
+    is_output: bool
 
-    @property
-    def cache_path(self) -> str:
-        return str(folder())
+    @classmethod
+    def of(cls, text: str) -> "Parameter":
+        code, _, shape = text.removesuffix(" out").partition("[")
+        return cls(np.dtype(code), shape.count(":"), text.endswith(" out"))
 
-    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
-        """What was compiled for these types and this processor; None if nothing was, or its file is damaged."""
-        if self._enabled:
-            with suppress(OSError, EOFError, pickle.UnpicklingError):
-                payload = pickle.loads(self._path(sig, target_context.codegen()).read_bytes())
-                # Machine code needs Numba's memory at most. What compiles, half of Numba and SciPy's linear algebra, is
-                # imported where something is compiled.
-                rtsys.initialize(target_context)
-                return CompileResult._rebuild(target_context, *payload)
-        return None
+    def numba_type(self) -> Any:
+        from numba import from_dtype, types
 
-    def save_overload(self, sig: Any, data: CompileResult) -> None:
-        if self._enabled and not data.library.has_dynamic_globals:
-            payload = dumps(data._reduce())
-            # A full disk costs the time to compile again, not the job.
-            with suppress(OSError), atomic(self._path(sig, data.codegen)) as partial_file:
-                partial_file.write_bytes(payload)
+        element = from_dtype(self.dtype)
+        if not self.dimensions:
+            return element
+        return types.Array(element, self.dimensions, "C", readonly=not self.is_output)
 
-    def _path(self, sig: Any, codegen: Any) -> Path:
-        made_for = hashlib.sha256(repr((sig, codegen.magic_tuple())).encode()).hexdigest()
-        return folder() / f"{self._name}-{made_for[:16]}.code"
+    def converted(self, value: Any) -> Any:
+        """Return the argument as the signature states it, copied if need be; None if no safe cast leads there."""
+        if not self.dimensions:
+            return value
+        array = np.asarray(value)
+        if array.ndim != self.dimensions:
+            return None
+        if array.dtype == self.dtype and array.flags.c_contiguous:
+            return array if array.flags.writeable or not self.is_output else None
+        if self.is_output or not np.can_cast(array.dtype, self.dtype):
+            return None
+        return np.ascontiguousarray(array, self.dtype)
 
-    def enable(self) -> None:
-        self._enabled = True
 
-    def disable(self) -> None:
-        self._enabled = False
+class CompiledFunction:
+    """A function that Numba compiles at its first call, from Python or from another compiled function."""
 
-    def flush(self) -> None:
-        for path in folder().glob(f"{self._name}-*.code"):
-            path.unlink(missing_ok=True)
+    def __init__(self, function: Callable, parameters: list[Parameter] | None, options: dict) -> None:
+        update_wrapper(self, function)
+        self.parameters, self.options = parameters, options
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.parameters is not None:
+            converted = [p.converted(value) for p, value in zip(self.parameters, arguments, strict=True)]
+            if all(value is not None for value in converted):
+                return self.entry(*converted)
+        return self.inner(*arguments)
+
+    @cached_property
+    def entry(self) -> Callable:
+        """Numba's function for calls from Python. It has one signature, and is cached if the cache folder is set."""
+        types = tuple(parameter.numba_type() for parameter in self.parameters)
+        return numba().njit(types, cache=compiled_cache.is_set(), **self.options)(self.__wrapped__)
+
+    @cached_property
+    def inner(self) -> Callable:
+        """Numba's function for calls from compiled functions, and with other types from Python; never cached."""
+        return numba().njit(**self.options)(self.__wrapped__)
 
 
 @cache
-def folder() -> Path:
-    """Where this code's machine code lies: a folder that nobody else can write into, since it holds pickles.
+def numba() -> Any:
+    """Import Numba, and let compiled functions call objects of CompiledFunction."""
+    import numba
+    from numba.extending import typeof_impl
 
-    In $NUMBA_CACHE_DIR where that is set, else in the user's cache ($XDG_CACHE_HOME, ~/.cache), else, where there
-    is no home that can be written, among the temporary files. Raises GradrankError if another user owns it.
-    """
-    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
-        try:
-            Path(chosen).mkdir(parents=True, exist_ok=True)
-            return _made(Path(chosen), f"gradrank-{digest()}")
-        except OSError as error:
-            raise GradrankError(f"NUMBA_CACHE_DIR: {error}; set it to a folder that you can write") from None
-    with suppress(OSError, RuntimeError):  # no home, or one that cannot be written
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        base.mkdir(exist_ok=True)
-        return _made(_private(base / "gradrank"), digest())
-    return _made(_private(Path(tempfile.gettempdir()) / f"gradrank-{os.getuid()}"), digest())
+    @typeof_impl.register(CompiledFunction)
+    def _(function: CompiledFunction, context: Any) -> Any:
+        return numba.typeof(function.inner)
 
-
-def digest() -> str:
-    """Of all compiled sources, Python, the packages that compile, and Numba's settings in the environment."""
-    hashed = hashlib.sha256(Path(__file__).read_bytes())
-    for path in [*sorted(PACKAGE.rglob("*.py")), *sorted(OWN_MODELS.glob("[!._]*.py"))]:
-        source = path.read_bytes()
-        if MARK in source:
-            hashed.update(f"{os.path.relpath(path, PACKAGE)} {len(source)}\n".encode() + source)
-    versions = [platform.python_version(), numba.__version__, llvmlite.__version__, np.__version__]
-    settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
-    hashed.update(repr((versions, [item for item in settings if item[0] != "NUMBA_CACHE_DIR"])).encode())
-    return hashed.hexdigest()[:20]
-
-
-def _made(base: Path, name: str) -> Path:
-    """base/name, marked as used now. Making a new one removes its like that were not used for long."""
-    new = not (base / name).exists()
-    made = _private(base / name)
-    os.utime(made)
-    if new:
-        for other in base.glob(name.replace(digest(), "*")):
-            with suppress(OSError):
-                if time.time() - other.stat().st_mtime > KEPT_SECONDS:
-                    shutil.rmtree(other, ignore_errors=True)
-    return made
-
-
-def _private(path: Path) -> Path:
-    """`path`, made if need be: a folder of this user's and for this user alone."""
-    path.mkdir(mode=0o700, exist_ok=True)
-    found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise GradrankError(
-            f"{path}: compiled code is kept here, but it is a link or another user's; set NUMBA_CACHE_DIR to a "
-            "folder of your own"
-        )
-    if stat.S_IMODE(found.st_mode) != 0o700:
-        path.chmod(0o700)
-    return path
+    return numba

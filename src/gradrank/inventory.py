@@ -10,7 +10,7 @@ from rich.table import Table
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.lineage import by_family
-from gradrank.evaluation.references import cited_text, missing, named, references
+from gradrank.evaluation.references import missing, named, references
 from gradrank.learning.model import Model, get_model, missing_packages, models
 from gradrank.pipeline.params import load
 from gradrank.tuning.spaces import first_configuration, in_words, space_of
@@ -136,7 +136,7 @@ def _of_methods(names: Sequence[str], params: Path) -> dict[str, str]:
         if name in variants and known.imported(name):
             found[name] = ""  # only its owners know
             continue
-        found[name] = cited_text(known.model(name) if name in variants else get_model(name))
+        found[name] = (known.model(name) if name in variants else get_model(name)).summary
         waiting += known.members(name) if name in variants else ()
     return found
 

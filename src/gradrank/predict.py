@@ -106,7 +106,7 @@ def _loaded(name: str, fold: Fold) -> Model:
 
 
 def _load_pyfunc(path: str) -> Ranker:
-    """What `mlflow.pyfunc.load_model` calls; `gradrank.pipeline.mlflow_content` names this module as the loader."""
+    """What `mlflow.pyfunc.load_model` calls; `gradrank.tracking.content` names this module as the loader."""
     return Ranker.load(path)
 
 

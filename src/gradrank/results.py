@@ -87,7 +87,7 @@ class Fold(Folder):
     def holding(cls, path: Path | str) -> "Fold | None":
         """The fold that a file of results/ belongs to; None for one beside the folds."""
         named = (cls(folder) for folder in Path(path).parents)
-        return next((fold for fold in named if _FOLD.fullmatch(fold._numbered.name)), None)
+        return next((fold for fold in named if _FOLD.fullmatch(fold.numbered.name)), None)
 
     @property
     def seed(self) -> int | None:
@@ -96,14 +96,14 @@ class Fold(Folder):
 
     @property
     def number(self) -> int:
-        return int(_FOLD.fullmatch(self._numbered.name)[1])
+        return int(_FOLD.fullmatch(self.numbered.name)[1])
 
     @property
     def method(self) -> "Method":
-        return Method(self._numbered.parent)
+        return Method(self.numbered.parent)
 
     @property
-    def _numbered(self) -> Path:
+    def numbered(self) -> Path:
         return self.folder if self.seed is None else self.folder.parent
 
     @property

@@ -2,9 +2,11 @@
 
 The stamps are fetched.json (raw data), collection.json and pairs.json (stored data), spec.json (a trained fold),
 evaluation.json (a measured method), provenance.json (a data set or a study) and run.json (results/ itself). `files` of
-a stamp holds the SHA-256 of every reproducible file by its path within the folder: no times and no logs.
+a stamp holds the SHA-256 of every reproducible file by its path within the folder: no times and no logs. A folder among
+them, such as tables/, has one digest for all its files.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,8 +24,17 @@ def write_stamp(path: Path, values: Mapping[str, Any], files: Iterable[Path]) ->
 
 
 def checksums(files: Iterable[Path], folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file by its path within `folder`, in the order of the paths."""
-    return {path.relative_to(folder).as_posix(): sha256(path) for path in sorted(files)}
+    """Return the checksum of each file by its path within `folder`, in the order of the paths."""
+    return {path.relative_to(folder).as_posix(): checksum(path) for path in sorted(files)}
+
+
+def checksum(path: Path) -> str:
+    """Return the SHA-256 of a file, or of the names and checksums of all files in a folder, hidden ones left out."""
+    if not path.is_dir():
+        return sha256(path)
+    inside = sorted(each for each in path.rglob("*") if each.is_file() and not each.name.startswith("."))
+    lines = [f"{each.relative_to(path).as_posix()} {sha256(each)}" for each in inside]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def read_stamp(path: Path) -> dict[str, Any]:
@@ -44,8 +55,8 @@ def read_stamp(path: Path) -> dict[str, Any]:
 def check_file(stamp: Path, path: Path) -> None:
     """Raise GradrankError unless `path` has the checksum that the stamp of its folder names."""
     known = read_stamp(stamp)["files"].get(path.relative_to(stamp.parent).as_posix())
-    if not path.is_file() or known is None or sha256(path) != known:
-        state = "damaged or edited" if path.is_file() else "missing"
+    if not path.exists() or known is None or checksum(path) != known:
+        state = "damaged or edited" if path.exists() else "missing"
         raise GradrankError(f"{path}: {state}: it is not the file that {stamp} names. Fix: {REPAIR}")
 
 
@@ -61,7 +72,7 @@ def mismatches(stamp: Path) -> Iterator[tuple[Path, str]]:
         yield stamp, "damaged, or written by another version"
         return
     for path, digest in named.items():
-        if not path.is_file():
+        if not path.exists():
             yield path, "missing"
         elif not _has(path, digest):
             yield path, "damaged or edited"
@@ -69,6 +80,6 @@ def mismatches(stamp: Path) -> Iterator[tuple[Path, str]]:
 
 def _has(path: Path, digest: str) -> bool:
     try:
-        return sha256(path) == digest
+        return checksum(path) == digest
     except OSError:  # a disk that cannot read it
         return False

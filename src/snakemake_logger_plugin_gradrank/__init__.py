@@ -1,36 +1,142 @@
-"""What a run prints (`logger: gradrank` in a profile). Snakemake finds the plugin by this package's name.
+"""Console output of a run (`logger: gradrank` in a profile): one line per finished job, failures last.
 
-Every Snakemake of this environment imports this module, for whatever workflow: so gradrank, which pins the instruction
-set, is imported only where this logger is asked for.
+Snakemake finds the plugin by the name of this package. It uses the log events that snakemake-interface-logger-plugins
+documents and nothing of gradrank, because every Snakemake of this environment imports it.
 """
 
-import warnings
+import sys
+from dataclasses import dataclass
 from logging import LogRecord
+from pathlib import Path
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+LOG_LINES, LOGS = 20, 10  # shown of a failed job's log, and of how many failures
+
+
+@dataclass
+class Job:
+    """A job that was started."""
+
+    name: str
+    log: list[str]
+    started: float
+    is_report: bool = False
+
+
+@dataclass
+class Failure:
+    """A failed job, or a failed group of jobs on a cluster."""
+
+    name: str
+    jobs: set[int]
+    logs: str  # read when the job fails, because a retry overwrites the files
 
 
 class LogHandler(LogHandlerBase):
-    """Hands every record to `gradrank.pipeline.run_log`."""
+    """Print finished jobs at once and failures at the end; with --dry-run and --verbose print Snakemake's own text."""
 
     def __post_init__(self) -> None:
-        # As in workflow/rules/common.smk: this process computes nothing.
-        warnings.filterwarnings("ignore", "numpy imported before gradrank", RuntimeWarning)
-        from gradrank.pipeline.run_log import RunLog
-
-        self.log = RunLog(self.common_settings)
+        settings = self.common_settings
+        self._stream = sys.stdout if settings.stdout else sys.stderr
+        self._prints_all = settings.dryrun or settings.verbose or settings.debug_dag
+        self._jobs: dict[int, Job] = {}
+        self._finished: list[Job] = []  # not printed yet
+        self._failures: list[Failure] = []
+        self._report = ""  # the log of the last report that was rendered: it lists the best methods
+        self._grouped: set[int] = set()  # jobs of failed groups: an error of each follows that of the group
+        self._messages: set[str] = set()
 
     def emit(self, record: LogRecord) -> None:
         try:
-            self.log.take(record)
-        except BrokenPipeError:  # the reader, such as `head`, has seen enough
-            pass
+            if self._prints_all:
+                self._print(self.format(record))
+            else:
+                self._emit(record)
         except Exception:
             self.handleError(record)
 
     def close(self) -> None:
-        self.log.close()
+        if self._report:
+            self._print("", _text_of(self._report))
+        if self._failures:
+            self._print("", f"{len(self._failures)} failed, with the end of each log:")
+            for failure in self._failures[:LOGS]:
+                self._print("", failure.name, failure.logs)
+            self._print(*(f"{failure.name}: failed, too" for failure in self._failures[LOGS:]))
+            self._print("", "Fix: remove the cause, then run the same command again. Finished jobs are kept.")
+            self._failures = []
         super().close()
+
+    def _emit(self, record: LogRecord) -> None:
+        match getattr(record, "event", None):
+            case LogEvent.JOB_INFO:
+                self._jobs[record.jobid] = _job(record)
+            case LogEvent.JOB_FINISHED:
+                if job := self._jobs.pop(record.job_id, None):
+                    job.name += f" ({_duration(record.created - job.started)})"
+                    self._finished.append(job)
+                    self._report = job.log[0] if job.is_report else self._report
+                self._failures = [each for each in self._failures if record.job_id not in each.jobs]
+            case LogEvent.PROGRESS:
+                self._print(*(f"[{record.done}/{record.total}] {job.name}" for job in self._finished))
+                self._finished.clear()
+            case LogEvent.JOB_ERROR:
+                if record.jobid not in self._grouped:
+                    job = self._jobs.get(record.jobid) or Job(f"job {record.jobid}", [], 0)
+                    self._fail(job.name, {record.jobid}, getattr(record, "log", None) or job.log)
+            case LogEvent.GROUP_ERROR:
+                logs = [log for job in record.job_error_info for log in job["log"]]
+                jobs = {job["jobid"] for job in record.job_error_info}
+                self._grouped |= jobs
+                self._fail(f"group {record.groupid}", jobs, [*record.aux_logs, *logs])
+            case LogEvent.ERROR if getattr(record, "exception", None) == "RuleException" and self._jobs:
+                pass  # the job's own error event follows
+            case None | LogEvent.ERROR | LogEvent.RUN_INFO | LogEvent.SHELLCMD:
+                if (text := self.format(record)) not in self._messages:  # Snakemake repeats many of them
+                    self._messages.add(text)
+                    self._print(text)
+
+    def _fail(self, name: str, jobs: set[int], logs: list[str]) -> None:
+        self._failures = [each for each in self._failures if each.jobs != jobs]
+        self._failures.append(Failure(name, jobs, "\n".join(map(_end_of, logs))))
+        self._print(f"FAILED {name}: log at the end")
+
+    def _print(self, *lines: str) -> None:
+        self._stream.writelines(f"{line}\n" for line in lines)
+        self._stream.flush()
 
     writes_to_stream = True
     writes_to_file = has_filter = has_formatter = needs_rulegraph = False
+
+
+def _job(record: LogRecord) -> Job:
+    is_report = record.rule_name.endswith("report") and bool(record.log)
+    return Job(_job_name(record), list(record.log or []), record.created, is_report)
+
+
+def _job_name(record: LogRecord) -> str:
+    wildcards = ", ".join(f"{name}={value}" for name, value in (record.wildcards or {}).items())
+    return f"{record.rule_name}: {wildcards}" if wildcards else record.rule_name
+
+
+def _text_of(log: str) -> str:
+    try:
+        return Path(log).read_text(errors="replace")
+    except OSError as error:
+        return f"{log}: {error.strerror}"
+
+
+def _end_of(log: str) -> str:
+    """Return the path of a log file and its last lines."""
+    lines = _text_of(log).splitlines()
+    return "\n".join([f"{log}:", *(f"    {line}" for line in lines[-LOG_LINES:])])
+
+
+def _duration(seconds: float) -> str:
+    """Return a time such as `8 s`, `3 min` or `2 h 05 min`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"

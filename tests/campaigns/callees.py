@@ -46,8 +46,8 @@ PROGRAMS = {  # what runs the callers of a module
     "    measure_of('ndcg@10', labels, offsets)))",
     "gradrank.learning.fusing": f"{GRADES}from gradrank.learning.fusing import reciprocal_rank\n"
     "print(reciprocal_rank(scores, np.array([0, 3]), 0.0))",
-    "gradrank.learning.losses.lambdarank": f"{GRADES}from gradrank.learning.losses.lambdarank import ndcg_swap\n"
-    "print(ndcg_swap(scores, labels, np.array([0, 3])))",
+    "gradrank.learning.losses.lambdarank": f"{GRADES}from gradrank.learning.losses.lambdarank import lambdarank\n"
+    "print(lambdarank(scores, labels, np.array([0, 3])))",
     "gradrank.learning.descent": f"{GRADES}from gradrank.learning.descent import Listed, descend\n"
     "output, one = np.zeros(2), np.ones(1)\n"
     "pairs = Listed(np.array([0, 1]), np.array([1]), np.array([0]), one, one)\n"

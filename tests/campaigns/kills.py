@@ -2,7 +2,7 @@
 
 A fresh run is killed at a moment drawn from its whole length: Snakemake alone, one job, or everything; sometimes twice.
 Then the same command, at once where jobs may still be alive: it must end in the bytes of a run that nobody killed, with
-no temporary file left, and the call after it must find nothing to do. (kills_slurm.py: the same on a Slurm.)
+no temporary file left, and the call after it must find nothing to do.
 """
 
 import os

@@ -149,7 +149,8 @@ def _merge(old: dict, new: dict) -> dict:
 
 # As `gradrank track` makes a store, which takes as long as ten jobs.
 MAKE_STORE = (
-    "import sys, pathlib, gradrank.pipeline.mlflow_store as own; own._create(pathlib.Path(sys.argv[1]))"
+    "import sys, pathlib; from gradrank.tracking.store import create_tables; "
+    "create_tables(pathlib.Path(sys.argv[1]))"
 )
 
 

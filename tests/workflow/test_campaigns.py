@@ -19,8 +19,8 @@ ALONE = {
     "memory": 1,
     "callees": 1,
 }  # trials in some seconds each
-ON_A_RUN = {"damage": 1, "failing_writes": 2, "kills": 1, "together": 1}
-FOR_PEOPLE = {"guided", "kills_slurm", "retrain"}  # which take atheris, a cluster, or hours
+ON_A_RUN = {"damage": 1, "kills": 1, "together": 1}
+FOR_PEOPLE = {"guided", "retrain"}  # which take atheris or hours
 HELPERS = {"small", "traps"}
 # Each script's --help, in one process.
 USAGES = """

@@ -67,10 +67,10 @@ class Repository(Project):
         warm.write_program(binaries / "snakemake")
 
     def committed(self, experiment: str, path: str) -> str:
-        """A file of an experiment, which is no branch but a commit below refs/exps."""
-        refs = self.git("for-each-ref", "--format=%(refname)", "refs/exps").split()
-        (ref,) = [ref for ref in refs if ref.endswith(f"/{experiment}")]
-        return self.git("show", f"{ref}:{path}")
+        """Return the content of a file of an experiment."""
+        from dvc.api import DVCFileSystem
+
+        return DVCFileSystem(self.root, rev=experiment).read_text(path)
 
     def summary(self, experiment: str = "") -> dict:
         here = self.root / SUMMARY
@@ -149,7 +149,7 @@ def test_a_second_repro_does_nothing_and_a_value_reruns_its_model_alone(reproduc
 
 
 def test_a_run_that_dvc_did_not_make_is_taken_over_where_its_bytes_are_the_locks(repository):
-    shutil.rmtree(repository.root / ".dvc/cache")
+    shutil.rmtree(repository.dvc("cache", "dir").strip())
     assert "not in cache" in repository.dvc("status", "dvc.yaml")
     repository.dvc("commit", "dvc.yaml")  # as `make reproduce` ends
     assert "Data and pipelines are up to date" in repository.dvc("status", "dvc.yaml")
@@ -161,7 +161,7 @@ def test_a_run_that_dvc_did_not_make_is_taken_over_where_its_bytes_are_the_locks
 
 def test_pulled_after_a_wipe_nothing_is_done_again(reproduced, repository):
     repository.dvc("push")
-    for name in ("data", "results", ".dvc/cache"):
+    for name in ("data", "results", repository.dvc("cache", "dir").strip()):
         shutil.rmtree(repository.root / name)
     repository.git("checkout", "--", "results")
     repository.dvc("pull")

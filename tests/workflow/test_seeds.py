@@ -3,12 +3,12 @@
 import json
 import re
 import shutil
-import sqlite3
 
 import polars as pl
 import pytest
 
 from gradrank.files import read_json
+from made_tracked import all_models
 
 DATASET = "synthetic_net"
 MODELS = {
@@ -81,10 +81,9 @@ def test_a_further_seed_is_trained_alone_measured_recorded_and_taken_back(one):
     assert "over 2 seeds" in (results / "summary.md").read_text()
     assert read_json(results / "provenance.json")["params"]["seeds"] == [2005, 2]
     assert f"DIFFERS  {DATASET}" not in one.gradrank("verify")
-    with sqlite3.connect(one.root / "mlflow.db") as store:
-        names = {name for (name,) in store.execute("SELECT name FROM runs")}
-    assert {f"{model} seed {seed}" for model in ("lambdamart", "pair") for seed in (2005, 2)} <= names
-    assert "single_feature seed 2005" not in names
+    names = {model.name for model in all_models(f"sqlite:///{one.root}/mlflow.db")}
+    assert {f"{model}-fold1_seed{seed}" for model in ("lambdamart", "pair") for seed in (2005, 2)} <= names
+    assert "single_feature-fold1" in names
 
     found = json.loads(one.gradrank("diff", "before", "results", "--json"))
     own = [row for row in found["rows"] if (row["dataset"], row["metric"]) == (DATASET, "ndcg@10")]

@@ -1,10 +1,9 @@
 """A list of values in params.yaml: variants side by side, each equal to a run with that value alone."""
 
-import sqlite3
-
 import pytest
 
 from gradrank.files import read_json
+from made_tracked import all_runs, client
 
 RATES = ("0.05", "0.1")
 
@@ -36,12 +35,11 @@ def test_a_sweep_is_trained_reported_and_recorded(swept):
         }
     assert all(f"`{name(rate)}`" in (results / "summary.md").read_text() for rate in RATES)
     assert "NDCG@10 of lambdamart against learning_rate" in (swept.root / "results/report.html").read_text()
-    with sqlite3.connect(swept.root / "mlflow.db") as store:
-        rows = store.execute("SELECT key, value, run_uuid FROM tags").fetchall()
-    runs = {value: run for key, value, run in rows if key == "model" and value.startswith("lambdamart-")}
-    parents = {run: value for key, value, run in rows if key == "mlflow.parentRunId"}
-    assert set(runs) == {name(rate) for rate in RATES}
-    assert len({parents[run] for run in runs.values()}) == 1
+    uri = f"sqlite:///{swept.root}/mlflow.db"
+    for rate in RATES:
+        (run,) = all_runs(uri)[name(rate)]
+        parent = client(uri).get_run(run.data.tags["mlflow.parentRunId"])
+        assert parent.info.run_name == "synthetic_net"
 
     swept.params(models={"lambdamart": {"learning_rate": [0.05, 0.2]}})
     trained = {model for rule, _, model in swept.planned() if rule == "train"}

@@ -12,6 +12,7 @@ from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError
 from gradrank.pipeline.code_closure import code_digest
 from gradrank.pipeline.params import check
+from gradrank.provenance.code import report_code
 from gradrank.workflow_support.contest import ContestPlan, with_frozen_datasets
 from gradrank.workflow_support.plan import FOLD, METHOD, Plan
 
@@ -19,7 +20,7 @@ from gradrank.workflow_support.plan import FOLD, METHOD, Plan
 shell.prefix(f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
 
 # An environment that Snakemake deploys (workflow/envs/) installs this release.
-os.environ["GRADRANK_RELEASE"] = __version__
+os.environ.update(GRADRANK_RELEASE=__version__)
 
 try:
     plan = Plan(check(with_frozen_datasets(config)))

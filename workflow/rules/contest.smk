@@ -26,16 +26,18 @@ rule tune:
         plan=lambda wc: contest.tune_options(wc.contest, wc.method),
         pairs=lambda wc: contest.pairs_option(wc.dataset, wc.method),
         seed=params.seed,
+        data=subpath(input.data, parent=True),
+        out=subpath(output[0], parent=True),
     shell:
         """
         gradrank tune \
             --model {wildcards.method} \
-            --data "$(dirname {input.data})" \
+            --data {params.data} \
             --fold {wildcards.fold} \
             {params.plan} \
             {params.pairs} \
             --seed {params.seed} \
-            --out "$(dirname {output})" \
+            --out {params.out} \
             >{log} 2>&1
         """
 
@@ -55,9 +57,10 @@ rule select:
         "../envs/gradrank.yaml"
     params:
         code=code_digest("select"),
+        out=subpath(output[0], parent=True),
     shell:
         """
-        gradrank select "$(dirname {output})" \
+        gradrank select {params.out} \
             >{log} 2>&1
         """
 
@@ -77,9 +80,10 @@ rule freeze:
         "../envs/gradrank.yaml"
     params:
         code=code_digest("freeze"),
+        out=subpath(output[0], parent=True),
     shell:
         """
-        gradrank freeze "$(dirname {output})" $(dirname {input}) \
+        gradrank freeze {params.out} $(dirname {input}) \
             >{log} 2>&1
         """
 
@@ -127,10 +131,12 @@ rule refit:
         seeds=lambda wc: params.studies[wc.contest].seeds,
         pairs=lambda wc: contest.pairs_option(wc.dataset, wc.method),
         seed=params.seed,
+        data=subpath(input.data, parent=True),
+        out=subpath(output[0], parent=True),
     shell:
         """
-        gradrank refit "$(dirname {output})" \
-            --data "$(dirname {input.data})" \
+        gradrank refit {params.out} \
+            --data {params.data} \
             --fold {wildcards.fold} \
             --seeds {params.seeds} \
             {params.pairs} \
@@ -156,10 +162,11 @@ rule evaluate_refits:
         code=code_digest("evaluate_refits"),
         seeds=lambda wc: params.studies[wc.contest].seeds,
         convention=lambda wc: params.convention(wc.dataset),
+        data=subpath(input.data, parent=True),
     shell:
         """
         gradrank evaluate-refits {wildcards.method} \
-            --data "$(dirname {input.data})" \
+            --data {params.data} \
             --seeds {params.seeds} \
             --convention {params.convention} \
             --contest results/studies/{wildcards.contest} \
@@ -182,10 +189,11 @@ rule score_trials:
     params:
         code=lambda wc: contest.code("score_trials", wc.method),
         convention=lambda wc: params.convention(wc.dataset),
+        data=subpath(input.data, parent=True),
     shell:
         """
         gradrank score-trials {wildcards.method} \
-            --data "$(dirname {input.data})" \
+            --data {params.data} \
             --convention {params.convention} \
             --contest results/studies/{wildcards.contest} \
             >{log} 2>&1

@@ -66,6 +66,7 @@ rule parse:
     threads: 2
     params:
         code=code_digest("parse"),
+        content=lambda wc: plan.content(plan.own_text(wc.dataset)),
         path=lambda wc: plan.own_path(wc.dataset) or f"data/raw/{wc.dataset}",
         options=lambda wc: plan.parse_options(wc.dataset),
         seed=params.seed,

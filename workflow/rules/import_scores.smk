@@ -21,6 +21,7 @@ rule import_scores:
         "../envs/gradrank.yaml"
     params:
         code=lambda wc: plan.training_code(wc.model),
+        content=lambda wc: plan.content(plan.import_files(wc.dataset, wc.model, wc.fold)),
         scores=lambda wc: plan.import_pattern(wc.model),
         seed=params.seeds[0],
         data=subpath(input.data, parent=True),

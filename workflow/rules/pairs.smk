@@ -14,6 +14,7 @@ rule pairs:
         "../envs/gradrank.yaml"
     params:
         code=code_digest("pairs"),
+        content=lambda wc: plan.content(plan.given_pairs(wc.dataset)),
         data=subpath(input.data, parent=True),
         options=lambda wc: plan.pairs_options(wc.dataset),
         out=subpath(output[0], parent=True),

@@ -42,7 +42,7 @@ rule report:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=code_digest("report"),
+        code=report_code(),
         about="",
         convention=params.evaluation.convention,
     shell:
@@ -66,7 +66,7 @@ use rule report as dataset_report with:
     log:
         "logs/report/{dataset}.log",
     params:
-        code=code_digest("report"),
+        code=report_code(),
         about="--datasets {dataset}",
         convention=lambda wc: params.convention(wc.dataset),
 
@@ -81,6 +81,6 @@ use rule report as study_report with:
     log:
         "logs/report/{study}.log",
     params:
-        code=code_digest("report"),
+        code=report_code(),
         about="--studies {study}",
         convention=params.evaluation.convention,

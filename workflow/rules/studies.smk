@@ -50,11 +50,13 @@ rule study:
     params:
         code=lambda wc: plan.page_code(wc.study),
         settings=lambda wc: plan.study_settings(wc.study),
+        stages=lambda wc: plan.study_code(wc.study),
     shell:
         """
         gradrank study {wildcards.study} \
             --results results \
             --data data/parquet \
             --settings {params.settings:q} \
+            --code {params.stages:q} \
             >{log} 2>&1
         """

@@ -23,6 +23,7 @@ rule track:
             --results results \
             --datasets {params.datasets:q} \
             --studies {params.studies:q} \
+            --report {input.report} \
             --out {output} \
             >{log} 2>&1
         """

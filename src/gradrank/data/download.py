@@ -66,7 +66,7 @@ def _continue(url: str, part: Path) -> bool:
         length = response.headers.get("Content-Length")
         total = have + int(length) if length else None
         with part.open("ab" if have else "wb") as out:
-            progress = _Progress(url.rsplit("/", 1)[-1], total)
+            progress = Progress(url.rsplit("/", 1)[-1], total)
             while block := response.read(BLOCK):
                 out.write(block)
                 progress.show(out.tell())
@@ -77,7 +77,7 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-class _Progress:
+class Progress:
     """A line on standard error every other second, rewritten in place on a terminal."""
 
     def __init__(self, name: str, total: int | None):

@@ -116,20 +116,21 @@ def _pairs(labels, offsets, counts, start: int, stop: int, ties: bool) -> Pairs:
     return Pairs(better, worse, np.repeat(np.arange(start, stop, dtype=np.int32), counts[start:stop]), target)
 
 
-@compiled
+@compiled("i8[:], i8[:], b1")
 def pair_counts(labels, offsets, ties):
     """(q,) int64: pairs of each query, n(n-1)/2 less (unless `ties`) those within a grade."""
     counts = np.zeros(len(offsets) - 1, np.int64)
+    of_grade = np.zeros(labels.max() + 1 if len(labels) > 0 else 1, np.int64)  # documents of the query so far
     for q in range(len(counts)):
-        ordered = np.sort(labels[offsets[q] : offsets[q + 1]])
-        equal = 0  # documents before i with the grade of i
-        for i in range(1, len(ordered)):
-            equal = equal + 1 if ordered[i] == ordered[i - 1] else 0
-            counts[q] += i if ties else i - equal
+        of_grade[:] = 0
+        for i in range(offsets[q], offsets[q + 1]):
+            before = i - offsets[q]
+            counts[q] += before if ties else before - of_grade[labels[i]]
+            of_grade[labels[i]] += 1
     return counts
 
 
-@compiled
+@compiled("i8[:], i8[:], i8[:], b1, i4[:] out, i4[:] out")
 def _fill(labels, offsets, first, ties, better, worse):
     for q in range(len(offsets) - 1):
         a, b, p = offsets[q], offsets[q + 1], first[q]

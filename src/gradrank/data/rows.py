@@ -86,7 +86,7 @@ def read_rows(
     while code == scan.LATE_IS_FULL:
         late = np.empty((capacity, 4), np.int64)
         code, position, number, nulls, late_count = scan.rows(
-            text, start, sparse, form, features, labels, docids, ends, estimates, late
+            text, start, sparse, *form, features, labels, docids, ends, estimates, late
         )
         capacity *= 8
     if code != scan.OK:

@@ -43,7 +43,7 @@ OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW, LATE_IS_FULL, RARE_VAL
 HIGHEST_GRADE = 31  # gains are 2^grade - 1; LightGBM's table of gains ends here too
 
 
-@compiled(nogil=True, lent=True)
+@compiled("u1[:], i8, b1, b1, i8[:,:] out", nogil=True)
 def heads(buffer, i, text_ids, numbers, runs):
     """Reads `<grade> qid:<query>` of each line of the whole lines from i on: the runs of rows of one query.
 
@@ -85,8 +85,11 @@ def heads(buffer, i, text_ids, numbers, runs):
     return OK, 0, count, highest
 
 
-@compiled(nogil=True, lent=True)
-def rows(buffer, i, sparse, form, columns, labels, docids, ends, estimates, late):
+@compiled(
+    "u1[:], i8, b1, u1[:], u1[:], u8[:], f4[:,:] out, i2[:] out, u1[:] out, i4[:] out, f8[:,:] out, i8[:,:] out",
+    nogil=True,
+)
+def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends, estimates, late):
     """Reads the rows of the whole lines from i on.
 
     columns: (d, n) float32, all zero if sparse; labels: (n,) int16; docids: uint8, as long as the buffer, filled with
@@ -94,7 +97,7 @@ def rows(buffer, i, sparse, form, columns, labels, docids, ends, estimates, late
     further without one; estimates: (2, n) float64, inc and prob, NaN without one. `NULL` becomes NaN in `columns`.
     Dense rows must number their features 1..d; sparse ones may leave some out, which are 0.
 
-    form: the arrays of `usual_form` for dense rows, of no features for others.
+    least, spread, places: the arrays of `usual_form` for dense rows, of no features for others.
 
     late: (capacity, 4) int64, filled with the few numbers whose rounding needs more than 64 bits, as (column,
     row, start, end), with column d for `inc` and d + 1 for `prob`.
@@ -102,8 +105,8 @@ def rows(buffer, i, sparse, form, columns, labels, docids, ends, estimates, late
     Returns (code, position, number, nulls, late_count): number is that of the last good feature before the
     byte at `position` that `code` complains of; nulls counts the NULL values.
     """
-    least, spread, places = form
-    row = nulls = late_count = 0
+    # Not the literal 0: Numba would compile what is called with it twice, for literals and for other numbers.
+    row = nulls = late_count = np.int64(0)
     while i < len(buffer):
         i = skip_blanks(buffer, i)
         if buffer[i] == NEWLINE or buffer[i] == HASH:
@@ -116,7 +119,7 @@ def rows(buffer, i, sparse, form, columns, labels, docids, ends, estimates, late
             return BAD_GRADE, i, 0, nulls, late_count
         labels[row] = np.int16(value)
         end = token_end(buffer, skip_blanks(buffer, end))  # past the qid, which `heads` has checked
-        number = 0
+        number = np.int64(0)
         if is_usual(buffer, end, least, spread):
             usual_values(buffer, end, places, columns, row)
             end, number = end + len(least), len(places)
@@ -126,8 +129,7 @@ def rows(buffer, i, sparse, form, columns, labels, docids, ends, estimates, late
             if rounding == NOT_A_NUMBER:
                 return BAD_VALUE, i, number, nulls, late_count
             if rounding == NEAR and may_round_otherwise(value):
-                late[late_count] = number - 1, row, i, end
-                late_count += 1
+                late_count = noted(late, late_count, number - 1, row, i, end)
             columns[number - 1, row] = to_float32(value)
             code, i, number, nulls = features(buffer, end, number, sparse, columns, row, nulls)
         if code != OK:
@@ -137,14 +139,20 @@ def rows(buffer, i, sparse, form, columns, labels, docids, ends, estimates, late
         for k in range(2):
             estimates[k, row], rounding = estimate(buffer, numbers[k])
             if rounding == NEAR:
-                late[late_count] = len(columns) + k, row, numbers[k][0], numbers[k][1]
-                late_count += 1
+                late_count = noted(late, late_count, len(columns) + k, row, numbers[k][0], numbers[k][1])
         row += 1
         i = line_end(buffer, i) + 1
     return OK, 0, 0, nulls, late_count
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
+def noted(late, count, column, row, start, end):
+    """Writes one row of `late`, and returns how many there are then."""
+    late[count, 0], late[count, 1], late[count, 2], late[count, 3] = column, row, start, end
+    return count + 1
+
+
+@compiled()
 def features(buffer, i, last, sparse, columns, row, nulls):
     """Reads a row's features after number `last`, from i on: (code, position, number, nulls), as `rows` has them.
 
@@ -187,17 +195,17 @@ def features(buffer, i, last, sparse, columns, row, nulls):
     return OK if sparse or last == len(columns) else SHORT_ROW, np.int64(at), last, nulls
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def comment(buffer, i):
     """The row's `#docid = <id> inc = <x> prob = <p>`, which may stand at i: (docid, (inc, prob), position behind them),
     each the start and end of its word, -1 and -1 without one."""
-    docid, i = field(buffer, i + 1, DOCID, 5) if buffer[i] == HASH else ((-1, -1), i)
-    inc, i = field(buffer, i, INC, 3)
-    prob, i = field(buffer, i, PROB, 4)
+    docid, i = field(buffer, i + 1, DOCID, np.int64(5)) if buffer[i] == HASH else ((-1, -1), i)
+    inc, i = field(buffer, i, INC, np.int64(3))
+    prob, i = field(buffer, i, PROB, np.int64(4))
     return docid, (inc, prob), i
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def copied(buffer, span, target, at):
     """Copies the bytes of a span to target[at:]: where they end there."""
     to = np.uint64(at)
@@ -207,7 +215,7 @@ def copied(buffer, span, target, at):
     return np.int32(to)
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def estimate(buffer, span):
     """The number at a span of a comment: (float64, NaN if it is none; rounding as of `decimal`)."""
     if span[0] < 0:
@@ -219,7 +227,7 @@ def estimate(buffer, span):
     return (np.nan if rounding == NOT_A_NUMBER else value), rounding
 
 
-@compiled(nogil=True, lent=True)
+@compiled("f4[:,:] out, i8[:], b1", nogil=True)
 def fill_missing(columns, offsets, by_mean):
     """NaN becomes the least value of that feature among the query's documents, or their mean; 0 where all are NaN.
 

@@ -19,7 +19,7 @@ ONE = np.uint64(1)
 POWERS = np.array([float(f"1e{power}") for power in range(LEAST_POWER, GREATEST_POWER + 1)])
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def word_at(buffer, at):
     """The eight bytes from `at` on, uint64: an index that may be negative costs a test a byte."""
     word = np.uint64(0)
@@ -28,7 +28,7 @@ def word_at(buffer, at):
     return word
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def eight_digits(word):
     """The number that eight bytes spell, the last digit highest in the word; of each byte its lower half counts.
 
@@ -39,7 +39,7 @@ def eight_digits(word):
     return ((fours & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(10_000 * 2**32 + 1)) >> np.uint64(32)
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def six_places(buffer, at):
     """The millionths of a value `d.dddddd` at `at`, LETOR's usual form; -1 if anything else stands there."""
     word, point = word_at(buffer, at), np.uint64(0xFF00)
@@ -52,7 +52,7 @@ def six_places(buffer, at):
     return np.int64(eight_digits(digits))
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def short_decimal(buffer, at):
     """A number of at most 15 digits without exponent: (float64, end), end == at without one."""
     negative, start = buffer[at] == MINUS, at
@@ -76,7 +76,7 @@ def short_decimal(buffer, at):
     return -value if negative else value, at
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def decimal(buffer, i):
     """A decimal number at i: (float64, end, rounding).
 
@@ -126,7 +126,7 @@ def decimal(buffer, i):
     return -value if negative else value, i, rounding
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def may_round_otherwise(value):
     """Whether a float64 a few units away could round to another float32; outside float32's normal range: yes."""
     if not SMALLEST_NORMAL < abs(value) < LARGEST:
@@ -134,7 +134,7 @@ def may_round_otherwise(value):
     return np.float32(value * (1 - 2.0**-49)) != np.float32(value * (1 + 2.0**-49))
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def to_float32(value):
     """The nearest finite float32: values beyond its range become the largest one, with their sign."""
     if value > LARGEST:
@@ -144,7 +144,7 @@ def to_float32(value):
     return np.float32(value)
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def unsigned(buffer, i):
     """(value, end) of an unsigned integer, not more than 18 digits of it; end == i if there is none."""
     value, most = 0, i + 18
@@ -154,7 +154,7 @@ def unsigned(buffer, i):
     return value, i
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def field(buffer, i, key, length):
     """`key = token` at i, in a comment: ((start, end) of the token, -1 and -1 without one; where to read on).
 
@@ -173,7 +173,7 @@ def field(buffer, i, key, length):
     return ((start, end), end) if end > start else ((-1, -1), i)
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def last_number(buffer, i):
     """The number of a row's last feature, 0 without any; `rows` checks them all later."""
     colon = -1
@@ -189,14 +189,14 @@ def last_number(buffer, i):
     return unsigned(buffer, start)[0]
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def past(buffer, i, key, length):
     """The position after the `length` bytes of the word `key` if they stand at i, else -1."""
     other = (word_at(buffer, np.uint64(i)) ^ key) << np.uint64(64 - 8 * length)
     return i + length if other == 0 else -1
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def same_bytes(buffer, one, other):
     """Whether two spans (start, end) hold the same."""
     if one[1] - one[0] != other[1] - other[0]:
@@ -207,7 +207,7 @@ def same_bytes(buffer, one, other):
     return True
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def is_null(buffer, i):
     return (
         buffer[i] == CAPITAL_N
@@ -218,31 +218,31 @@ def is_null(buffer, i):
     )
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def is_blank(byte):
     return byte in (SPACE, TAB, RETURN)
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def ends_token(byte):
     return byte in (SPACE, NEWLINE, HASH, TAB, RETURN)
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def skip_blanks(buffer, i):
     while is_blank(buffer[i]):
         i += 1
     return i
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def token_end(buffer, i):
     while not ends_token(buffer[i]):
         i += 1
     return i
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def line_end(buffer, i):
     at, step, length = np.uint64(i), np.uint64(64), np.uint64(len(buffer))
     while at + step <= length:

@@ -37,7 +37,7 @@ def usual_form(width: int) -> UsualForm:
     return UsualForm(np.frombuffer(text, np.uint8), spread, places.astype(np.uint64))
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def is_usual(buffer, i, least, spread):
     """Whether the bytes from i on are a row's features in the usual form."""
     at, length = np.uint64(i), np.uint64(len(least))
@@ -49,7 +49,7 @@ def is_usual(buffer, i, least, spread):
     return other == 0
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def usual_values(buffer, i, places, columns, row):
     """Reads the values of a row in the usual form from i on into columns (d, n) float32."""
     at, row = np.uint64(i), np.uint64(row)
@@ -57,7 +57,7 @@ def usual_values(buffer, i, places, columns, row):
         columns[column, row] = millionths(word_at(buffer, at + places[column])) / np.float32(1e6)
 
 
-@compiled(nogil=True, lent=True)
+@compiled()
 def millionths(word):
     """d.dddddd, eight bytes as one word, in millionths, as float32: seven digits and 10^6 are exact there.
 

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.compiled import compiled
+from gradrank.data.order import descending
 from gradrank.errors import GradrankError
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_files import read_ranking
@@ -35,7 +36,7 @@ def agreement(scores: Path | str, against: Path | str, data: Path | str, split: 
     return table.with_columns(pl.col(values).fill_nan(None))
 
 
-@compiled
+@compiled("f8[:], f8[:], i8[:]")
 def kendall_tau(a, b, offsets):
     """(q,) tau-b (Kendall 1945): (pairs in equal order - pairs in opposite ones) / sqrt(pairs untied in a * in b).
 
@@ -55,7 +56,7 @@ def kendall_tau(a, b, offsets):
     return out
 
 
-@compiled
+@compiled("f8[:], f8[:], i8[:]")
 def spearman_rho(a, b, offsets):
     """(q,) correlation of the ranks (Spearman 1904), equal scores sharing their mean; nan where all are equal."""
     out = np.full(len(offsets) - 1, np.nan)
@@ -68,10 +69,10 @@ def spearman_rho(a, b, offsets):
     return out
 
 
-@compiled
+@compiled()
 def _centred_ranks(values):
     """Ranks less their mean; whole and half numbers, so that no sum rounds."""
-    ranked = np.argsort(values, kind="mergesort")
+    ranked = descending(-values)
     ranks = np.empty(len(values))
     start = 0
     for end in range(1, len(values) + 1):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from gradrank.evaluation.references import CITED, cited_text
+from gradrank.evaluation.references import CITED
 from gradrank.learning.model import Model
 
 ALONE = "others"
@@ -11,7 +11,7 @@ ALONE = "others"
 
 def year(model: type[Model]) -> str:
     """Of the earliest publication that the model names as its method; empty for nobody's invention."""
-    return min((match[2] for match in CITED.finditer(cited_text(model))), default="")
+    return min((match[2] for match in CITED.finditer(model.summary)), default="")
 
 
 def family(model: type[Model]) -> str:

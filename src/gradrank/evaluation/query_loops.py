@@ -5,7 +5,7 @@ import numpy as np
 from gradrank.compiled import compiled
 
 
-@compiled
+@compiled("f8[:], i8[:]")
 def running_sum(values, offsets):
     """(n,) float64 cumulative sum of (n,) values, begun anew at each query: none sees another's rounding."""
     out = np.empty(len(values), np.float64)
@@ -17,7 +17,7 @@ def running_sum(values, offsets):
     return out
 
 
-@compiled
+@compiled("f8[:], i8[:]")
 def product_before(values, offsets):
     """(n,) float64 product of the (n,) values before each position, begun anew (at 1) at each query."""
     out = np.empty(len(values), np.float64)
@@ -29,7 +29,7 @@ def product_before(values, offsets):
     return out
 
 
-@compiled
+@compiled("f8[:], i8[:]")
 def best_from_here(values, offsets):
     """(n,) float64: the largest of (n,) values at this or a later position of the query."""
     out = np.empty(len(values), np.float64)
@@ -41,7 +41,7 @@ def best_from_here(values, offsets):
     return out
 
 
-@compiled
+@compiled("i8[:], i8[:], i8")
 def sorted_grades(grades, offsets, highest):
     """(n,) grades 0..highest in descending order within each query, by counting."""
     out = np.empty_like(grades)
@@ -57,7 +57,7 @@ def sorted_grades(grades, offsets, highest):
     return out
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:], i8")
 def pair_counts(scores, grades, offsets, highest):
     """(q,) pairs of different grade whose scores are in the right order, (q,) equal, (q,) all of them.
 

@@ -2,11 +2,10 @@
 
 A text names a publication by authors and year, `Burges et al. 2005` or `(Xu & Li 2007)`; at the beginning of a clause
 by its first author with the year or arXiv number anywhere behind (the catalogue's way); or by one of its keywords,
-`LightGBM`. So a model cites by its summary or its file's docstring, and nothing else lists who cites what.
+`LightGBM`. So a model cites by its summary, and nothing else lists who cites what.
 """
 
 import re
-import sys
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -66,12 +65,6 @@ def references() -> dict[str, Reference]:
         )
         for entry in found
     }
-
-
-def cited_text(model: type) -> str:
-    """Where a model says whose method it is: its summary; of one that names nobody the docstring of its file, too."""
-    summary = model.summary
-    return summary if CITED.search(summary) else f"{summary}; {sys.modules[model.__module__].__doc__}"
 
 
 def named(text: str) -> list[Reference]:

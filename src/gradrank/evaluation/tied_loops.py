@@ -8,7 +8,7 @@ import numpy as np
 from gradrank.compiled import compiled
 
 
-@compiled
+@compiled("f8[:], i8[:]")
 def group_means(values, groups):
     """(n,) float64: the mean of (n,) values over each group, at each of its places."""
     out = np.empty(len(values), np.float64)
@@ -21,7 +21,7 @@ def group_means(values, groups):
     return out
 
 
-@compiled
+@compiled("b1[:], i8[:], i8[:]")
 def expected_precision_at_hits(relevant, position, groups):
     """(n,) float64: expected [relevant at rank i] P@i, of which the sum over a query is R times average precision.
 
@@ -45,7 +45,7 @@ def expected_precision_at_hits(relevant, position, groups):
     return out
 
 
-@compiled
+@compiled("b1[:], i8[:], i8[:], i8[:]")
 def expected_reciprocal_rank(relevant, position, groups, offsets):
     """(q,) float64: expected 1 / rank of the first relevant document, 0 without any; as above."""
     out = np.zeros(len(offsets) - 1, np.float64)
@@ -68,7 +68,7 @@ def expected_reciprocal_rank(relevant, position, groups, offsets):
     return out
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:]")
 def expected_stops(stop, position, groups):
     """(n,) float64: expected chance that the cascade of ERR stops at each place, of (n,) chances a document.
 

@@ -26,7 +26,7 @@ class Adam:
             _step(p.ravel(), m.ravel(), v.ravel(), g.ravel(), self.learning_rate, *biases)
 
 
-@compiled
+@compiled("f4[:] out, f4[:] out, f4[:] out, f4[:], f4, f4, f4")
 def _step(p, m, v, g, learning_rate, bias1, bias2):
     """All (n,) float32, p, m and v in place. What is nothing becomes 0.
 

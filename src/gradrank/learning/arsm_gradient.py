@@ -23,7 +23,7 @@ def arsm_gradient(
     measure, summed over queries.
     """
     pi = races / races.sum(axis=1, keepdims=True)
-    return _gradient(np.asarray(phi, dtype=np.float64), np.log(pi), pi, offsets, measure)
+    return _gradient(phi, np.log(pi), pi, offsets, *measure)
 
 
 def entropy_gradient(phi: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -40,14 +40,15 @@ def entropy_gradient(phi: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return p * (log_p + entropy) / np.repeat(sizes, sizes)[:, None]
 
 
-@compiled
-def _gradient(phi, log_pi, pi, offsets, measure):
+@compiled("f8[:,:], f8[:,:], f8[:,:], i8[:], f8[:], f8[:], f8[:], i8, b1")
+def _gradient(phi, log_pi, pi, offsets, gain, scale, cumulated, cutoff, precision):
+    measure = Measure(gain, scale, cumulated, cutoff, precision)
     n, C = phi.shape
     loss, gradient = 0.0, np.zeros((n, C))
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
-        swapped = swapped_values(phi[a:b], log_pi[a:b], measure.gain[a:b], measure)
-        swapped *= -measure.scale[q]
+        swapped = swapped_values(phi[a:b], log_pi[a:b], gain[a:b], measure)
+        swapped *= -scale[q]
         loss += swapped[0, 0]
         for k in range(C):
             swapped[k] -= np.mean(swapped[k])  # row k is L_ck for all c: L is symmetric
@@ -59,7 +60,13 @@ def _gradient(phi, log_pi, pi, offsets, measure):
     return loss, gradient
 
 
-@compiled
+@compiled("f8[:,:], f8[:,:], f8[:], f8[:], f8[:], i8, b1")
+def values_of_swaps(phi, log_pi, gain, scale, cumulated, cutoff, precision):
+    """`swapped_values` of one query for a call from Python: the last five arguments are those of Measure."""
+    return swapped_values(phi, log_pi, gain, Measure(gain, scale, cumulated, cutoff, precision))
+
+
+@compiled()
 def swapped_values(phi, log_pi, gain, measure):
     """(C, C) symmetric: one query's measure, before its scale, of the levels z^(c<->k), z where c = k.
 
@@ -99,7 +106,7 @@ def swapped_values(phi, log_pi, gain, measure):
     return values
 
 
-@compiled
+@compiled()
 def draw(phi, log_pi):
     """What swaps ask of each document's races: (n, 3) levels of the three smallest, and these, ascending (of two levels
     the third is -1, and its race infinite); of the levels that did not win, (n,) the least ln pi and the largest phi.
@@ -130,7 +137,7 @@ def draw(phi, log_pi):
     return winners, races, least, most
 
 
-@compiled
+@compiled()
 def level_after_swap(c, k, at_c, at_k, winners, races):
     """A document's level with pi_c and pi_k swapped: c, k, or the best of the others, one of `draw`'s three.
 

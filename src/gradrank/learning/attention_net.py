@@ -112,7 +112,7 @@ def load_net(path: Path) -> Net | AttentionNet:
     return kind.load(path)
 
 
-@compiled
+@compiled("f4[:,:], f4[:,:], f4[:,:], i8[:], i8")
 def attended(query, key, value, offsets, heads):
     """(n, width) float32: each head's values, in shares softmax_j(query_i . key_j / sqrt(its width))."""
     n, width = query.shape

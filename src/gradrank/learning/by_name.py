@@ -1,30 +1,39 @@
-"""What lies in a folder of the package, a file and its function each: losses, scorers. Nothing else lists them."""
+"""Losses and scorers found by name: one file each in a folder of the package, with a function of the file's name.
+
+Nothing else lists them. Parameters that name one declare its module (`ModelParams.modules`), because an import of this
+file is no dependency on any of them.
+"""
 
 import importlib
 import pkgutil
-from types import ModuleType
 from typing import Any
 
 from gradrank.errors import GradrankError, unknown
-from gradrank.learning import losses
+
+LOSSES = "gradrank.learning.losses"
+SCORERS = "gradrank.learning.scorers"
 
 
 def loss_names() -> list[str]:
-    """In alphabetical order; none is imported."""
-    return _names(losses)
+    """Return the names in alphabetical order, without importing a loss."""
+    return _names(LOSSES)
 
 
 def find_loss(name: str) -> Any:
-    """The function `name` of losses/`name`.py. Raises GradrankError with the nearest name if there is none."""
-    return find(losses, "loss", name)
+    """Return the function `name` of losses/`name`.py. Raises GradrankError with the nearest name if there is none."""
+    return _find(LOSSES, "loss", name)
 
 
-def find(package: ModuleType, kind: str, name: str) -> Any:
-    """The same of another package; kind: what its functions are, in words."""
+def find_scorer(name: str) -> Any:
+    """Return the function `name` of scorers/`name`.py. Raises GradrankError with the nearest name if there is none."""
+    return _find(SCORERS, "scorer", name)
+
+
+def _find(package: str, kind: str, name: str) -> Any:
     if name not in _names(package):
         raise GradrankError(unknown(kind, name, _names(package)))
-    return getattr(importlib.import_module(f"{package.__name__}.{name}"), name)
+    return getattr(importlib.import_module(f"{package}.{name}"), name)
 
 
-def _names(package: ModuleType) -> list[str]:
-    return sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+def _names(package: str) -> list[str]:
+    return sorted(info.name for info in pkgutil.iter_modules(importlib.import_module(package).__path__))

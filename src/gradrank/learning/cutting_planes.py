@@ -64,7 +64,7 @@ class CuttingPlanes:
         self.alpha, self.idle = self.alpha[kept], self.idle[kept]
 
 
-@compiled
+@compiled("f8[:,:], f8[:], f8[:] out, f8, f8")
 def ascend(kernel, constants, alpha, C, accuracy):
     """Maximise constants . alpha - C / 2 alpha' kernel alpha over shares alpha >= 0 of sum 1, in place.
 

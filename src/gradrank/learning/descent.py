@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gradrank.compiled import compiled
-from gradrank.learning.losses.lambdarank import ndcg_swap
+from gradrank.data.order import order
+from gradrank.learning.losses.lambdarank import swap_weighted
 from gradrank.learning.losses.ranknet import factored, listed
 
 
@@ -22,14 +23,42 @@ class Listed(NamedTuple):
     weight: np.ndarray
 
 
-@compiled
-def descend(x, labels, rows, offsets, steps, weights, biases, output, rate, sigma, ties, by_ndcg, pairs=None):
+NO_PAIRS = Listed(*(np.empty(0, np.int64),) * 3, np.empty(0), np.empty(0))
+
+
+def descend(
+    x: np.ndarray,
+    labels: np.ndarray,
+    rows: np.ndarray,
+    offsets: np.ndarray,
+    steps: np.ndarray,
+    weights: np.ndarray,
+    biases: np.ndarray,
+    output: np.ndarray,
+    rate: float,
+    sigma: float,
+    ties: bool,
+    by_ndcg: bool,
+    pairs: Listed | None = None,
+) -> float:
     """One step of size `rate` on each group of documents rows[offsets[g]:offsets[g+1]], g in `steps`.
 
     x: (n, d) float64. weights (d, h), biases (h,) and output (h,) change in place; with h = 0 the scorer is linear,
     output (d,). Returns the sum of the groups' costs, each taken before the group's own step. pairs: Listed; None:
     those of the grades.
     """
+    layers, costs = (weights, biases, output), (rate, sigma, ties, by_ndcg)
+    return _descend(x, labels, rows, offsets, steps, *layers, *costs, *(NO_PAIRS if pairs is None else pairs))
+
+
+@compiled(
+    "f8[:,:], i8[:], i8[:], i8[:], i8[:], f8[:,:] out, f8[:] out, f8[:] out, f8, f8, b1, b1, "
+    "i8[:], i8[:], i8[:], f8[:], f8[:]"
+)
+def _descend(
+    x, labels, rows, offsets, steps, weights, biases, output, rate, sigma, ties, by_ndcg,
+    starts, better, worse, target, weight
+):  # fmt: skip
     cost = 0.0
     for group in steps:
         members = rows[offsets[group] : offsets[group + 1]]
@@ -39,16 +68,13 @@ def descend(x, labels, rows, offsets, steps, weights, biases, output, rate, sigm
         for i in range(len(members)):
             for k in range(len(output)):
                 scores[i] += last[i, k] * output[k]
-        if pairs is not None:
-            a, b = pairs.starts[group], pairs.starts[group + 1]
-            group_cost, slope = listed(
-                scores, pairs.better[a:b], pairs.worse[a:b], pairs.target[a:b], pairs.weight[a:b], sigma
-            )
+        if len(starts) > 0:
+            a, b = starts[group], starts[group + 1]
+            group_cost, slope = listed(scores, better[a:b], worse[a:b], target[a:b], weight[a:b], sigma)
         elif by_ndcg:
-            swap = ndcg_swap(scores, labels[members], own)
-            group_cost, slope = factored(scores, labels[members], own, sigma, ties, swap)
+            group_cost, slope = swap_weighted(scores, labels[members], own, order(scores, own), sigma, ties)
         else:
-            group_cost, slope = factored(scores, labels[members], own, sigma, ties, None)
+            group_cost, slope = factored(scores, labels[members], own, sigma, ties)
         cost += group_cost
         if len(biases) > 0:
             _backward(inputs, last, slope, weights, biases, output, rate)
@@ -58,7 +84,7 @@ def descend(x, labels, rows, offsets, steps, weights, biases, output, rate, sigm
     return cost
 
 
-@compiled
+@compiled("f8[:,:], i4[:], i4[:], f8[:], f8[:], i8[:], f8[:,:] out, f8[:] out, f8[:] out, f8, f8")
 def descend_pairs(x, better, worse, targets, factors, steps, weights, biases, output, rate, sigma):
     """One step of size `rate` on each pair of documents, in the order of `steps`; the same net as in `descend`.
 
@@ -81,7 +107,7 @@ def descend_pairs(x, better, worse, targets, factors, steps, weights, biases, ou
     return cost
 
 
-@compiled
+@compiled()
 def _logistic(margin, target):
     """RankNet's cost of a pair, -target m + log(1 + e^m), and its slope in m, stable at both ends."""
     small = np.exp(-abs(margin))
@@ -89,7 +115,7 @@ def _logistic(margin, target):
     return max(margin, 0.0) + np.log1p(small) - target * margin, probability - target
 
 
-@compiled
+@compiled()
 def _gap(a, b, weights, biases, output, first, second):
     """The score of `a` minus that of `b`; their hidden units go to `first` and `second`."""
     gap = 0.0
@@ -108,7 +134,7 @@ def _gap(a, b, weights, biases, output, first, second):
     return gap
 
 
-@compiled
+@compiled()
 def _pair_backward(a, b, step, weights, biases, output, first, second):
     """Both layers' step; `first` and `second` hold the hidden units and are overwritten."""
     for k in range(len(biases)):
@@ -122,7 +148,7 @@ def _pair_backward(a, b, step, weights, biases, output, first, second):
             weights[j, k] -= a[j] * first[k] + b[j] * second[k]
 
 
-@compiled
+@compiled()
 def _tanh_layer(inputs, weights, biases):
     out = np.empty((len(inputs), len(biases)))
     for i in range(len(inputs)):
@@ -135,7 +161,7 @@ def _tanh_layer(inputs, weights, biases):
     return out
 
 
-@compiled
+@compiled()
 def _backward(inputs, hidden, slope, weights, biases, output, rate):
     """The first layer's step; `output` is still the one that made the scores."""
     delta = np.empty(len(biases))

@@ -9,7 +9,7 @@ import numpy as np
 from gradrank.compiled import compiled
 
 
-@compiled
+@compiled("f8[:], f8[:]")
 def pair_weights(differences, shares):
     """(p,) W of the pairs, and the sum of their losses. differences: (p,) H; shares: (p,) D."""
     weights = np.empty(len(differences))
@@ -24,7 +24,7 @@ def pair_weights(differences, shares):
     return weights, loss
 
 
-@compiled
+@compiled("u2[:,:], i4[:], i4[:], f8[:], i8")
 def cut_sums(codes, better, worse, weights, cuts):
     """(2, d, cuts) sums of W: first of the pairs that a stump 1[code > cut] puts right, then of those it puts wrong.
 
@@ -60,7 +60,7 @@ def cut_sums(codes, better, worse, weights, cuts):
     return out
 
 
-@compiled
+@compiled("f8[:], f8[:], i4[:], i4[:], u2[:], i8, f8")
 def loss_with(odds, shares, better, worse, row, cut, alpha):
     """The sum of the losses once alpha 1[code > cut] is added to the scores.
 

@@ -10,7 +10,7 @@ from gradrank.compiled import compiled
 from gradrank.data.order import order
 
 
-@compiled
+@compiled("f8[:], i8[:]")
 def z_score(scores, offsets):
     """(s - mean) / standard deviation over the query's documents; 0 where all are equal (Montague & Aslam 2001)."""
     out = np.zeros(len(scores))
@@ -24,7 +24,7 @@ def z_score(scores, offsets):
     return out
 
 
-@compiled
+@compiled("f8[:], i8[:]")
 def min_max(scores, offsets):
     """(s - least) / (greatest - least) of the query's documents; 0 where all are equal (Lee 1997)."""
     out = np.zeros(len(scores))
@@ -36,7 +36,7 @@ def min_max(scores, offsets):
     return out
 
 
-@compiled
+@compiled("f8[:], i8[:]")
 def rank(scores, offsets):
     """(n,) the rank of each document in its query."""
     out = np.empty(len(scores))

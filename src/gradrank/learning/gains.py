@@ -3,11 +3,12 @@
 import numpy as np
 
 from gradrank.compiled import compiled
+from gradrank.data.order import descending
 
 ALL_RANKS = 10_000  # a cutoff that cuts nothing
 
 
-@compiled
+@compiled("i8, i8")
 def discounts(ranks, cutoff):
     """(ranks,) float64 1 / log2(1 + rank) of ranks 1, 2, ...; 0 beyond `cutoff`."""
     out = np.zeros(ranks)
@@ -16,16 +17,19 @@ def discounts(ranks, cutoff):
     return out
 
 
-@compiled
+@compiled("i8[:], i8[:], i8")
 def ideal_shares(labels, offsets, cutoff):
     """(n,) float64 G = (2^y - 1) / IDCG@cutoff within each query, so that DCG over G is NDCG; 0 where IDCG is 0."""
-    gain = 2.0 ** labels.astype(np.float64) - 1.0
+    gain = np.empty(len(labels))
     for q in range(len(offsets) - 1):
-        a, b = offsets[q], offsets[q + 1]
-        best = np.sort(gain[a:b])[::-1]
+        own, discount = gain[offsets[q] : offsets[q + 1]], discounts(offsets[q + 1] - offsets[q], cutoff)
+        for i in range(len(own)):
+            own[i] = 2.0 ** labels[offsets[q] + i] - 1.0
+        ranked = descending(own)
         ideal = 0.0
-        for r, discount in enumerate(discounts(b - a, cutoff)):
-            ideal += best[r] * discount
+        for r in range(len(own)):
+            ideal += own[ranked[r]] * discount[r]
         if ideal > 0.0:
-            gain[a:b] /= ideal
+            for i in range(len(own)):
+                own[i] /= ideal
     return gain

@@ -17,11 +17,11 @@ from gradrank.data.collection import Collection
 from gradrank.data.stored import COLLECTION, PAIRS, describe, pairs_told
 from gradrank.errors import GradrankError
 from gradrank.files import sha256, write_json
-from gradrank.learning.held_out import held_out
 from gradrank.learning.members import keep_members, trained_members, with_member_scores
 from gradrank.learning.model import Model, ModelParams, get_model, missing_packages, models
 from gradrank.learning.scores import WrongScores, checked
 from gradrank.learning.seeds import job_seed
+from gradrank.learning.test_part_guard import guard_test_part
 from gradrank.processor import form
 from gradrank.results import FOLD_FILES, MEMBERS, SPEC, Fold
 from gradrank.stamps import mismatches, write_stamp
@@ -71,7 +71,7 @@ def train(
 
         tested = _test_files(meta["folds"][fold - 1]["test"], data, pairs)
         history = History(f"{meta['dataset']}/{model}/fold{fold}")
-        with held_out(tested, model):
+        with guard_test_part(tested, model):
             parts = {split: read(split) for split in ("train", "vali")}
             fit_started = time.perf_counter()
             fitted = _fitted(cls, parts, resolved, spec["job_seed"], history)
@@ -79,7 +79,7 @@ def train(
             fitted.save(made.model_path)
         keep_members(found, made)
         parts["test"] = read("test")
-        with held_out(tested, model):
+        with guard_test_part(tested, model):
             scoring = _write_scores(fitted, parts, made.scores_path)
         history.write(made.history_path)
         _write_timing(made, started, fit_seconds, scoring)

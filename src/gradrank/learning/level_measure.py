@@ -55,7 +55,7 @@ def measure_of(name: str, labels: np.ndarray, offsets: np.ndarray, discount: str
     return Measure(gain, scale, np.r_[0.0, np.cumsum(weights)], cutoff, name == "ap")
 
 
-@compiled
+@compiled()
 def by_level(levels, gain, C):
     """(C,) documents of each level and sum of their gains; levels, gain: (n,)."""
     documents, gains = np.zeros(C, np.int64), np.zeros(C)
@@ -65,7 +65,7 @@ def by_level(levels, gain, C):
     return documents, gains
 
 
-@compiled
+@compiled()
 def expected_value(documents, gains, measure):
     """A query's measure, before its scale, in expectation over random orders within levels.
 
@@ -74,7 +74,7 @@ def expected_value(documents, gains, measure):
     return sums_above(documents, gains, measure)[0][0]
 
 
-@compiled
+@compiled()
 def sums_above(documents, gains, measure):
     """(C + 1,) measure before its scale, documents and gains of each level and all higher ones; the last are 0."""
     C = len(documents)
@@ -86,7 +86,7 @@ def sums_above(documents, gains, measure):
     return value, above, gain_above
 
 
-@compiled
+@compiled()
 def changed_values(highest, documents, gains, sums, measure):
     """(m,) a query's measure, before its scale, under (m, C) documents and gains, each other than those of `sums` in
     the levels (m,) `highest` and below; -1: nowhere. What is above gives what it gave.
@@ -108,7 +108,7 @@ def changed_values(highest, documents, gains, sums, measure):
     return values
 
 
-@compiled
+@compiled()
 def term(n, gain, above, gain_above, measure):
     """What a level of n documents with this sum of gains adds to a query's measure, below `above` documents.
 

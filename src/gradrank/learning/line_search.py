@@ -24,7 +24,7 @@ def means_along(
     return values.mean(axis=1)
 
 
-@compiled
+@compiled("f8[:], f8[:], f8[:], i8[:], f8[:], f8[:], f8[:], i8[:]")
 def _ndcg_along(scores, column, moves, ranked, gain, discount, best, offsets):
     """(m, q) NDCG at each move. Documents come in the order that (n,) `ranked` has of move 0: near it few are moved."""
     values = np.zeros((len(moves), len(best)))
@@ -41,7 +41,7 @@ def _ndcg_along(scores, column, moves, ranked, gain, discount, best, offsets):
     return values
 
 
-@compiled
+@compiled()
 def _best_of_query(scores, column, move, ranked, top, rows):
     """Write the highest of a query's scores and their row numbers into (k,) arrays; returns how many there are."""
     kept = 0
@@ -61,7 +61,7 @@ def _best_of_query(scores, column, move, ranked, top, rows):
     return kept
 
 
-@compiled
+@compiled()
 def _ahead(score, row, other_score, other_row):
     """Ties keep file order."""
     return score > other_score or (score == other_score and row < other_row)

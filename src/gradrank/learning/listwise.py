@@ -5,7 +5,7 @@ import numpy as np
 from gradrank.compiled import compiled
 
 
-@compiled
+@compiled("f8[:], i8[:]")
 def softmax(values, offsets):
     """(n,) float64 probabilities exp(v_i) / sum_j exp(v_j) within each query, without overflow."""
     out = np.empty(len(values))
@@ -23,7 +23,7 @@ def softmax(values, offsets):
     return out
 
 
-@compiled
+@compiled("f8[:], f8[:], f8[:], i8[:]")
 def cross_entropy(scores, target, weight, offsets):
     """-sum weight_q target_i ln softmax(scores)_i, and its gradient; the targets of a query add up to one.
 

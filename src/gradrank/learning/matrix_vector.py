@@ -5,7 +5,7 @@ import numpy as np
 from gradrank.compiled import compiled
 
 
-@compiled
+@compiled("f8[:,:], f8[:]")
 def times(matrix, vector):
     """(n,) M v. Four rows at a time: their sums do not wait for each other."""
     out = np.zeros(len(matrix))
@@ -24,7 +24,7 @@ def times(matrix, vector):
     return out
 
 
-@compiled
+@compiled("f8[:,:], f8[:]")
 def transposed_times(matrix, vector):
     """(m,) M^T v."""
     out = np.zeros(matrix.shape[1])
@@ -34,7 +34,7 @@ def transposed_times(matrix, vector):
     return out
 
 
-@compiled(reassociated=True)
+@compiled("f4[:,:], f8[:], f8[:]", reassociated=True)
 def centred_times(matrix, mean, vector):
     """(n,) float64 (M - mean) v, M (n, m), without a copy of M."""
     out = np.zeros(len(matrix))
@@ -46,7 +46,7 @@ def centred_times(matrix, mean, vector):
     return out
 
 
-@compiled
+@compiled("f4[:,:], f8[:], f8[:]")
 def transposed_centred_times(matrix, mean, vector):
     """(m,) float64 (M - mean)^T v, likewise."""
     out = np.zeros(matrix.shape[1])

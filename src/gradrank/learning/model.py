@@ -33,6 +33,13 @@ class ModelParams(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=False)
 
+    def modules(self) -> tuple[str, ...]:
+        """Return the modules of the package that a value names, such as a loss's, and that no file imports.
+
+        A model is trained again when one of them changes. Each parameter adds its own, whatever the others' values.
+        """
+        return ()
+
 
 def param(default: Any, source: str, **constraints: Any) -> Any:
     """A parameter's default with its source (paper, section; or how it was measured) and pydantic constraints."""
@@ -171,14 +178,11 @@ def _import_declaring(name: str) -> None:
                 importlib.import_module(f"gradrank.models.{file.stem}")
 
 
+def training_modules(cls: type[Model], params: ModelParams) -> tuple[str, ...]:
+    """Return the modules whose code, with all they import, decides what `cls` learns with `params`."""
+    return cls.__module__, *params.modules()
+
+
 def missing_packages(cls: type[Model]) -> list[str]:
     """The packages of `cls.requires` that are not installed here."""
     return [package for package in cls.requires if find_spec(package) is None]
-
-
-def training_modules(cls, params):
-    return (cls.__module__,)
-
-
-def tuning_modules(cls):
-    return (cls.__module__,)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from gradrank.errors import unknown
-from gradrank.learning.by_name import loss_names
+from gradrank.learning.by_name import LOSSES, SCORERS, loss_names
 from gradrank.learning.device import TorchParams
 from gradrank.learning.model import param
 from gradrank.learning.selection import CRITERION
@@ -51,6 +51,9 @@ class ScorerParams(TorchParams):
         128, "attention, dasalc: hidden units of a block's second half; allRank on MSLR-WEB30K: 512", ge=1
     )
 
+    def modules(self) -> tuple[str, ...]:
+        return (f"{SCORERS}.{self.scorer}",)
+
     @model_validator(mode="after")
     def _heads_share_the_width(self) -> Self:
         if self.width % self.heads:
@@ -69,6 +72,9 @@ class NeuralParams(ScorerParams):
     select_by: str = param(
         "map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION
     )
+
+    def modules(self) -> tuple[str, ...]:
+        return (*super().modules(), f"{LOSSES}.{self.loss}")
 
     @field_validator("loss")
     @classmethod

@@ -118,7 +118,7 @@ def standardisation(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.where(scale > 0.0, scale, 1.0)
 
 
-@compiled
+@compiled("f4[:,:], f8[:]")
 def squared_deviations(features, mean):
     """(d,) float64 sums over the rows, in their order, as NumPy's std has them, but without its copy in float64."""
     out = np.zeros(features.shape[1])
@@ -141,8 +141,23 @@ def _blocks(rows: int) -> Iterator[slice]:
         yield slice(start, start + ROWS)
 
 
-@compiled
-def affine(x, weights, biases):
+def affine(x: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
+    """(n, outputs) x W + b in the precision of the weights, float32 or float64; see `_affine`."""
+    return (_affine_single if weights.dtype == np.float32 else _affine_double)(x, weights, biases)
+
+
+@compiled("f4[:,:], f4[:,:], f4[:]")
+def _affine_single(x, weights, biases):
+    return _affine(x, weights, biases)
+
+
+@compiled("f8[:,:], f8[:,:], f8[:]")
+def _affine_double(x, weights, biases):
+    return _affine(x, weights, biases)
+
+
+@compiled()
+def _affine(x, weights, biases):
     """(n, outputs) x W + b, each row summed in the order of its inputs: as fast as BLAS at these widths.
 
     Four inputs at a time: a row of outputs is read and written once for all of them.
@@ -151,7 +166,8 @@ def affine(x, weights, biases):
     whole = x.shape[1] // 4 * 4
     for i in range(x.shape[0]):
         row = out[i]
-        row[:] = biases
+        for k in range(len(row)):
+            row[k] = biases[k]
         for j in range(0, whole, 4):
             x0, x1, x2, x3 = x[i, j], x[i, j + 1], x[i, j + 2], x[i, j + 3]
             w0, w1, w2, w3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
@@ -163,7 +179,7 @@ def affine(x, weights, biases):
     return out
 
 
-@compiled
+@compiled("f4[:,:], f4[:], f4[:]")
 def layer_norm(x, gain, shift):
     """(n, width) rows of mean 0 and variance 1 (Ba et al. 2016), times gain, plus shift; sums in double precision."""
     out = np.empty_like(x)

@@ -5,7 +5,7 @@ import numpy as np
 from gradrank.compiled import compiled
 
 
-@compiled
+@compiled()
 def soft_sort(scores, ranks, temperature):
     """(ranks, n): row r is softmax_j(((n + 1 - 2r) s_j - sum_k |s_j - s_k|) / temperature), rank r's document.
 
@@ -23,7 +23,7 @@ def soft_sort(scores, ranks, temperature):
     return out
 
 
-@compiled
+@compiled()
 def through_soft_sort(scores, soft, slope, temperature):
     """(n,) gradient of the scores, given the (ranks, n) slope of what `soft_sort` returned, `soft`."""
     n = len(scores)

@@ -114,7 +114,7 @@ def regularised_path(
     def objective(searched: np.ndarray, l2: float, lower: np.ndarray) -> tuple[float, np.ndarray]:
         w = solve_triangular(lower, searched, lower=True, trans=1)
         value, gradient = problem.cost(expanded(matrix, solve_triangular(root, w, lower=True, trans=1)))
-        slope = solve_triangular(root, transposed_times(matrix, gradient), lower=True) / unranked + l2 * w
+        slope = solve_triangular(root, contracted(matrix, gradient), lower=True) / unranked + l2 * w
         return value / unranked + l2 / 2.0 * (w @ w), solve_triangular(lower, slope, lower=True)
 
     w = np.zeros(len(root))
@@ -149,7 +149,13 @@ def second_derivative(matrix: np.ndarray, root: np.ndarray, problem: Problem) ->
     return (mapped @ mapped.T).astype(np.float64)
 
 
-@compiled(reassociated=True)
+@compiled("f4[:,:], f8[:]")
+def contracted(matrix, gradient):
+    """(m,) float64 sums over i of g_i K_ij."""
+    return transposed_times(matrix, gradient)
+
+
+@compiled("f4[:,:], f8[:]", reassociated=True)
 def expanded(matrix, coefficients):
     """(n,) float64 sums over j of a_j K_ij, each row's in the same order."""
     out = np.zeros(len(matrix))

@@ -69,7 +69,7 @@ def perturbed(scores: np.ndarray, draws: int, rng: np.random.Generator) -> list[
     return [scores + rng.logistic(size=len(scores)) for _ in range(draws)] or [scores]
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:], i8[:,:], f8[:], f8[:], f8, f8, i8")
 def _lambdas(scores, labels, offsets, ranked, share, discount, mu, sigma, cutoff):
     slopes, curvatures = np.zeros(len(scores)), np.zeros(len(scores))
     places = np.empty(ranked.shape, np.int64)
@@ -94,7 +94,7 @@ def _lambdas(scores, labels, offsets, ranked, share, discount, mu, sigma, cutoff
     return slopes, curvatures
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:], i8[:], f8[:], f8[:], f8[:] out, f8[:] out")
 def _neighbours(scores, labels, offsets, ranked, share, discount, slopes, curvatures):
     """Adds those of one order."""
     for q in range(len(offsets) - 1):
@@ -106,7 +106,7 @@ def _neighbours(scores, labels, offsets, ranked, share, discount, slopes, curvat
             _add(scores, better, worse, weight, 1.0, slopes, curvatures)
 
 
-@compiled
+@compiled()
 def _add(scores, better, worse, weight, sigma, slopes, curvatures):
     """The pair's derivatives."""
     if weight > 0.0:

@@ -3,7 +3,7 @@
 A step is a few small products: torch takes three times as long over one, and a second to be imported.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -107,18 +107,25 @@ def train_epochs(
         yield cost / size
 
 
-@compiled
-def difference_row_sums(h, weights, biases, offsets):
+def difference_row_sums(
+    h: np.ndarray, weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], offsets: np.ndarray
+) -> np.ndarray:
     """(n,) float64 sum_j P_ij over the query, i itself included, P_ij = (p_ij + 1 - p_ji) / 2.
 
     p_ij = sigmoid(g(x_i - x_j)). The net's first layer is linear in the difference, so h = x W (n, k), once a
-    document, serves all pairs. weights: a tuple of the further layers' (inputs, outputs); biases: a tuple of
-    all layers'. O(n) memory, whatever the query's size.
+    document, serves all pairs. weights: the further layers' (inputs, outputs); biases: all layers'. All are
+    float32. O(n) memory, whatever the query's size.
     """
+    widths = np.array([len(each) for each in biases])
+    further = np.concatenate([np.empty(0, np.float32), *(each.ravel() for each in weights)])
+    return _difference_row_sums(h, further, np.concatenate(biases), widths, offsets)
+
+
+@compiled("f4[:,:], f4[:], f4[:], i8[:], i8[:]")
+def _difference_row_sums(h, weights, biases, widths, offsets):
+    """weights, biases: of all layers, one after the other; widths: (layers,) outputs of each layer."""
     sums = np.empty(len(h))
-    widest = 0
-    for each in biases:
-        widest = max(widest, len(each))
+    widest = widths.max()
     x, below = np.empty(widest, h.dtype), np.empty(widest, h.dtype)
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
@@ -126,16 +133,18 @@ def difference_row_sums(h, weights, biases, offsets):
         for i in range(a, b):
             for j in range(a, b):
                 for k in range(h.shape[1]):
-                    x[k] = h[i, k] - h[j, k] + biases[0][k]
-                for layer in range(len(weights)):
-                    layer_weights = weights[layer]
-                    inputs, outputs = layer_weights.shape
+                    x[k] = h[i, k] - h[j, k] + biases[k]
+                first, bias = 0, widths[0]  # where the layer's weights and biases begin
+                for layer in range(1, len(widths)):
+                    inputs, outputs = widths[layer - 1], widths[layer]
                     x, below = below, x
-                    x[:outputs] = biases[layer + 1]
+                    x[:outputs] = biases[bias : bias + outputs]
                     for k in range(inputs):
                         if below[k] > 0.0:
+                            factors = weights[first + k * outputs : first + (k + 1) * outputs]
                             for m in range(outputs):
-                                x[m] += below[k] * layer_weights[k, m]
+                                x[m] += below[k] * factors[m]
+                    first, bias = first + inputs * outputs, bias + outputs
                 p = _sigmoid(x[0])
                 row[i - a] += p
                 column[j - a] += p
@@ -143,7 +152,7 @@ def difference_row_sums(h, weights, biases, offsets):
     return sums
 
 
-@compiled
+@compiled("f8[:], i8[:]")
 def siamese_row_sums(scores, offsets):
     """(n,) float64 sum_j sigmoid(f(x_i) - f(x_j)) over the query of each document, itself included."""
     sums = np.zeros(len(scores))
@@ -154,7 +163,7 @@ def siamese_row_sums(scores, offsets):
     return sums
 
 
-@compiled
+@compiled()
 def _sigmoid(x):
     e = np.exp(-abs(float(x)))
     return (1.0 if x >= 0.0 else e) / (1.0 + e)

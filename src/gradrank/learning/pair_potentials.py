@@ -22,7 +22,7 @@ def pair_weighting(labels: np.ndarray, offsets: np.ndarray, kind: str) -> tuple[
     return np.zeros(queries), 1.0 / ideal_dcg_beta(labels, offsets)
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:], f8[:], f8[:]")
 def potentials(scores, labels, offsets, base, slope):
     """(n,) potential of each document, and the sum of D over all pairs (not normalised).
 
@@ -61,7 +61,7 @@ def potentials(scores, labels, offsets, base, slope):
     return out, total
 
 
-@compiled
+@compiled("u2[:,:], f8[:], i8, b1")
 def strongest_stump(codes, potential, thresholds, negative):
     """(feature, cut, r) of the stump 1[code > cut] with the largest r (|r| if `negative`).
 

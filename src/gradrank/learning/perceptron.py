@@ -8,8 +8,10 @@ import numpy as np
 
 from gradrank.compiled import compiled
 
+DRAWN = 4096  # documents whose coins are drawn at a time
 
-@compiled
+
+@compiled()
 def move_thresholds(score, grade, thresholds):
     """One example's update of `thresholds` (k-1,), in place; returns (sum of tau_r, ranks in error).
 
@@ -31,7 +33,7 @@ def move_thresholds(score, grade, thresholds):
     return move, abs(predicted - grade)
 
 
-@compiled
+@compiled()
 def _expand(x, unit, z):
     """z = (1, x / scale), `unit` being 1 / scale; in place."""
     z[0] = 1.0
@@ -39,7 +41,7 @@ def _expand(x, unit, z):
         z[j + 1] = x[j] * unit[j]
 
 
-@compiled
+@compiled()
 def _form(z, weights, inner):
     """sum_{i <= j} z_i W_ij z_j over the rows that W has; `inner` (len(z),) is scratch.
 
@@ -55,7 +57,7 @@ def _form(z, weights, inner):
     return total
 
 
-@compiled
+@compiled("f4[:,:], f8[:], f8[:,:]")
 def form_scores(features, unit, weights):
     """(n,) float64 z' W z of each document, z = (1, x * unit); shapes as in `prank_epoch`."""
     z, inner, out = np.empty(len(unit) + 1), np.empty(len(unit) + 1), np.empty(len(features))
@@ -65,7 +67,7 @@ def form_scores(features, unit, weights):
     return out
 
 
-@compiled
+@compiled("f4[:,:], f8[:], i8[:], i8[:], f8[:,:], f8[:,:] out, f8[:] out")
 def prank_epoch(features, unit, grades, rows, squared_scale, weights, thresholds):
     """PRank over the documents `rows`, one by one; moves `weights` and `thresholds`, returns ranks in error.
 
@@ -91,18 +93,40 @@ def prank_epoch(features, unit, grades, rows, squared_scale, weights, thresholds
     return errors
 
 
-@compiled
-def committee_epoch(features, unit, grades, rows, share, coins, weights, thresholds):
+def committee_epoch(
+    features: np.ndarray,
+    unit: np.ndarray,
+    grades: np.ndarray,
+    rows: np.ndarray,
+    share: float,
+    coins: np.random.Generator,
+    weights: np.ndarray,
+    thresholds: np.ndarray,
+) -> tuple[int, int]:
     """N linear PRanks over the documents `rows`; each sees a document with probability `share`.
 
     Moves `weights` (d, N) and `thresholds` (N, k-1); returns (ranks in error, documents seen), both summed
-    over members. coins: numpy Generator; the other arguments are as in `prank_epoch`. All members are scored
-    at once, which is faster than scoring those alone that see the document.
+    over members. coins: draws one number per document and member; the other arguments are as in `prank_epoch`.
+    """
+    errors, seen = 0, 0
+    for start in range(0, len(rows), DRAWN):
+        part = rows[start : start + DRAWN]
+        sees = coins.random((len(part), weights.shape[1])) < share
+        more_errors, more_seen = _committee(features, unit, grades, part, sees, weights, thresholds)
+        errors, seen = errors + more_errors, seen + more_seen
+    return errors, seen
+
+
+@compiled("f4[:,:], f8[:], i8[:], i8[:], b1[:,:], f8[:,:] out, f8[:,:] out")
+def _committee(features, unit, grades, rows, sees, weights, thresholds):
+    """`committee_epoch` over some rows. sees: (rows, N), whether each member sees each of these documents.
+
+    All members are scored at once, which is faster than to score only those that see the document.
     """
     members = weights.shape[1]
     scores, moves = np.empty(members), np.empty(members)
     errors, seen = 0, 0
-    for row in rows:
+    for place, row in enumerate(rows):
         scores[:] = 0.0
         for j in range(len(unit)):
             x = features[row, j] * unit[j]
@@ -111,7 +135,7 @@ def committee_epoch(features, unit, grades, rows, share, coins, weights, thresho
                     scores[m] += x * weights[j, m]
         moves[:] = 0.0
         for m in range(members):
-            if coins.random() < share:
+            if sees[place, m]:
                 move, error = move_thresholds(scores[m], grades[row], thresholds[m])
                 moves[m] = move
                 errors += error

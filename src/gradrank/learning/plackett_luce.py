@@ -5,7 +5,7 @@ import numpy as np
 from gradrank.compiled import compiled
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:], f8[:]")
 def order_likelihood(scores, offsets, ordered, weights):
     """-sum_r w_r ln P(the document at rank r | those at ranks r and below), and its gradient, each query O(n).
 
@@ -31,7 +31,7 @@ def order_likelihood(scores, offsets, ordered, weights):
     return cost, gradient
 
 
-@compiled
+@compiled()
 def log_add(x, y):
     """ln(e^x + e^y) without overflow; -inf is nothing yet."""
     high, low = max(x, y), min(x, y)

@@ -73,7 +73,7 @@ class Criterion:
         Equal scores come in any order, or in the file's.
         """
         falling = np.negative(scores, dtype=np.float64)
-        rows = np.argsort(falling)
+        rows = ascending(falling)
         rows = rows[np.argsort(self.short_query[rows], kind="stable")]
         ranked, begins = falling[rows], self.place == 0
         begins[1:] |= ranked[1:] != ranked[:-1]
@@ -138,3 +138,8 @@ def _cutoff(criterion: str) -> int:
     if match is None:
         raise GradrankError(f"selection criterion {criterion!r}: expected 'map' or 'ndcg@K', as in 'ndcg@10'")
     return int(match.group(1))
+
+
+def ascending(values: np.ndarray) -> np.ndarray:
+    """Return the positions of (n,) values in ascending order, equal values in any order: NumPy's fastest sort."""
+    return np.argsort(values)

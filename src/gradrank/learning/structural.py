@@ -54,7 +54,7 @@ class MAPRisk:
         return value / self.queries, transposed_times(self.features, shares) / self.queries
 
 
-@compiled
+@compiled("f8[:], b1[:], i8[:], i8[:]")
 def most_violating(scores, relevant, offsets, ranked):
     """The sum over queries of max_y' [1 - AP(y') + w.Psi(y') - w.Psi(y)] and its (n,) subgradient in the scores.
 

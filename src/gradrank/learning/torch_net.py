@@ -12,9 +12,8 @@ import numpy as np
 from gradrank.data.collection import Collection
 from gradrank.data.spans import spans
 from gradrank.errors import GradrankError
-from gradrank.learning import scorers
 from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.by_name import find
+from gradrank.learning.by_name import find_scorer
 from gradrank.learning.device import prepare
 from gradrank.learning.loss import Loss
 from gradrank.learning.model import Callback
@@ -106,7 +105,7 @@ def untrained(
     from gradrank.learning.scorer import Inputs
 
     inputs = Inputs.of(features, params, prepare(params.device))
-    scorer = find(scorers, "scorer", params.scorer)(inputs, params, outputs, seed)
+    scorer = find_scorer(params.scorer)(inputs, params, outputs, seed)
     return scorer, AdamW(list(scorer.layers.parameters()), params.learning_rate, params.weight_decay)
 
 

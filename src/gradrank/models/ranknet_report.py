@@ -70,7 +70,7 @@ class RankNetReportL2Params(RankNetReportParams):
 @register("ranknet_report")
 class RankNetReport(NetRanker):
     Params = RankNetReportParams
-    summary = "RankNet of the term report: 64-32 ReLU net on pair differences, sorted by row sums"
+    summary = "RankNet (Burges et al. 2005) of the term report: 64-32 ReLU net on pair differences, sorted by row sums"
     needs_pairs = True
     space: ClassVar = SPACE
 
@@ -145,5 +145,5 @@ class RankNetReport(NetRanker):
 @register("ranknet_report_l2")
 class RankNetReportL2(RankNetReport):
     Params = RankNetReportL2Params
-    summary = "RankNet of the term report, with L2: 64-32 ReLU net on pair differences, sorted by row sums"
+    summary = "RankNet (Burges et al. 2005) of the term report, with L2: 64-32 ReLU net on pair differences, row sums"
     space: ClassVar = SPACE | {"l2": LogUniform(1e-5, 0.1, "from next to none to ten times the report's")}

@@ -39,20 +39,20 @@ class RankSVMNDCG(RankSVM):
 
 @register("ranksvm_ndcg_l2_dual")
 class RankSVMNDCGL2Dual(RankSVML2Dual):
-    summary = "RankSVM with NDCG_beta pair weights, L2 loss, dual coordinate descent"
+    summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss, dual coordinate descent"
     Params = RankSVMNDCGDualParams
     needs_pairs = False
 
 
 @register("ranksvm_ndcg_l1_dual")
 class RankSVMNDCGL1Dual(RankSVML1Dual):
-    summary = "RankSVM with NDCG_beta pair weights, L1 loss, dual coordinate descent"
+    summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L1 loss, dual coordinate descent"
     Params = RankSVMNDCGDualParams
     needs_pairs = False
 
 
 @register("ranksvm_ndcg_sparse")
 class RankSVMNDCGSparse(RankSVMSparse):
-    summary = "RankSVM with NDCG_beta pair weights, L2 loss and L1 penalty, proximal Newton"
+    summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss and L1 penalty, proximal Newton"
     Params = RankSVMNDCGParams
     needs_pairs = False

@@ -25,7 +25,7 @@ class RegressionParams(ModelParams):
 @register("regression")
 class Regression(Model):
     Params = RegressionParams
-    summary = "Ridge regression on the grade, document by document"
+    summary = "Ridge regression on the grade, document by document (Hoerl & Kennard 1970)"
     published: ClassVar = {"l2": 1.0}  # scikit-learn's Ridge
 
     def __init__(self, weights: np.ndarray, l2: float) -> None:

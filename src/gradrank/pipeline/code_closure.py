@@ -1,32 +1,28 @@
-"""Which files of the package a stage's result depends on: the closure of its imports, and the tables it reads.
+"""The files of the package that a stage's result depends on, and their digest.
 
-Code behind a command line is invisible to Snakemake, so every rule has one digest of these files among its params:
-files as input would be hashed for every waiting job in each round of scheduling. The imports are read from the syntax
-tree, in functions too, without importing anything; the package's own __init__ (its version number) is left out. Who
-imports a folder by its name, as registries do that find its modules by theirs, depends on each of them.
+Snakemake does not see the code behind a command line, so every rule has one digest of these files among its params:
+files as input would be hashed for every waiting job in each round of scheduling. A stage depends on the modules that
+it imports, in functions too; the imports are read from the syntax trees, and nothing is imported. The package's own
+`__init__`, which holds the version number, does not count. Modules that are found by a name at run time (models,
+losses, scorers, studies) are no imports: the caller adds those that its parameters name (`training_modules`).
 """
 
-import ast
 import hashlib
 import os
-import re
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 from pathlib import Path
 
 from gradrank.errors import GradrankError
-from gradrank.files import OWN_MODELS, sha256
+from gradrank.files import OWN_MODELS
+from gradrank.pipeline.source_digest import Import, read_source
 
 PACKAGE = Path(__file__).parents[1]
 WORKFLOW = (PACKAGE / "project/workflow").resolve()  # of a checkout: workflow/
-IMPORT = re.compile(r"^[ \t]*(?:from [\w.]+ )?import (?:\([^()]*\)|[^()\\;\n]+)$", re.MULTILINE)
-WORD = re.compile(r"\bimport\b")
 
-# What each stage runs, and files that it reads which are no Python. Rule, command and stage have one name; `train`,
-# `tune`, `refit` and `score_trials` have their model's module besides; the studies' stages have their study's page, or
-# its experiments.
+# The modules that each stage runs, and patterns of further files that it reads. Rule, command and stage have one name.
+# Callers add the modules of models (train, tune, refit, score_trials, study, study_job, report) and of the study.
 PUBLISHED = "evaluation/literature/*.csv"
 NAMED = "src/gradrank"  # PACKAGE in the names of files
 STAGES: dict[str, tuple[str, ...]] = {
@@ -52,33 +48,41 @@ STAGES: dict[str, tuple[str, ...]] = {
         "studies/*/*.csv",
     ),
     "study_job": (),
-    "report": ("gradrank.report.document", "report/pages/*.[!p]*", "evaluation/literature/*.bib"),
+    # The page of methods lists the losses that a net may have.
+    "report": (
+        "gradrank.report.document",
+        "report/pages/*.[!p]*",
+        "evaluation/literature/*.bib",
+        "learning/losses/*.py",
+    ),
     "collect": ("gradrank.provenance.collect",),
-    "track": ("gradrank.predict",),
+    "track": ("gradrank.tracking.runs", "gradrank.predict"),
 }
 
 
 @cache
-def code(stage: str, *modules: str) -> str:
-    """`code=` and a digest of `stage_files`: what a rule has among its params, the same wherever a checkout lies."""
+def code_digest(stage: str, *modules: str) -> str:
+    """Return 16 hex digits of all that a stage and these modules depend on, equal wherever a checkout lies."""
     return digest(stage_files(stage, *modules))
 
 
 def digest(paths: Iterable[str]) -> str:
-    """`code=` and a digest of these files and their names.
+    """Return 16 hex digits of the files' names and of what they mean.
 
-    Snakemake gives a reason by values, not by names: so the value itself says that it is code.
+    Docstrings count if one of the files reads docstrings at run time.
     """
-    lines = sorted(f"{os.path.relpath(named(path), NAMED)} {_sha256(path)}" for path in set(paths))
-    return f"code={hashlib.sha256(chr(10).join(lines).encode()).hexdigest()[:16]}"
-
-
-_sha256 = cache(sha256)  # a file is in the closures of dozens of models
+    sources = {os.path.relpath(named(path), NAMED): read_source(path) for path in set(paths)}
+    documented = any(source.reads_docstrings for source in sources.values())
+    lines = [
+        f"{name} {source.documented if documented else source.digest}"
+        for name, source in sorted(sources.items())
+    ]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 @cache
 def named(path: str) -> str:
-    """What a source is called wherever the package lies: as in a checkout; one's own by its place in this folder."""
+    """Return a source's path within a checkout, wherever the package lies; a user's own file has its path from here."""
     for folder, name in ((WORKFLOW, "workflow"), (PACKAGE, NAMED)):
         inside = os.path.relpath(path, folder)
         if not inside.startswith(os.pardir):
@@ -121,35 +125,27 @@ _relative = cache(os.path.relpath)  # asked for a dozen files by every one of th
 
 @cache
 def _imports(path: Path) -> list[Path]:
-    names: list[str] = []
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            imported = [f"{node.module}.{alias.name}" for alias in node.names]
-            names += [node.module, *imported, *chain(*map(_modules, imported))]
-    return [file for name in names for file in _files(name)]
+    statements = read_source(path).imports
+    return [file for each in statements for name in _names(each, path) for file in _files(name)]
 
 
-def _tree(path: Path) -> ast.Module:
-    """A file's syntax tree; only of its import statements where a look at the lines tells them from all else.
-
-    To parse everything is a fifth of what Snakemake's start takes, and every job on a cluster starts it twice.
-    """
-    text = path.read_text(encoding="utf-8")
-    statements = [found[0].strip() for found in IMPORT.finditer(text)]
-    if len(statements) == len(WORD.findall(text)):
-        with suppress(SyntaxError):  # a sentence
-            return ast.parse("\n".join(statements))
-    return ast.parse(text, str(path))
+def _names(statement: Import, path: Path) -> Iterator[str]:
+    """Yield all that may be a module: `from gradrank.data import order` names one, or a function of one."""
+    module = statement.module or ""
+    if statement.level:
+        package = _module(path).split(".")[: -statement.level]
+        module = ".".join([*package, *filter(None, [module])])
+    if module:
+        yield module
+    yield from (f"{module}.{name}" if module else name for name in statement.names)
 
 
-def _modules(package: str) -> list[str]:
-    """The modules of one of the project's packages; none of what is no package."""
-    init = _file(package)
-    if init is None or init.name != "__init__.py":
-        return []
-    return [f"{package}.{path.stem}" for path in sorted(init.parent.glob("*.py")) if path != init]
+def _module(path: Path) -> str:
+    """Return the dotted name of a project file, with `__init__` as its last part for a package."""
+    inside = Path(os.path.relpath(path, PACKAGE))
+    if inside.parts[0] == os.pardir:
+        inside = "models" / path.relative_to(OWN_MODELS)
+    return ".".join(["gradrank", *inside.with_suffix("").parts])
 
 
 @cache
@@ -168,15 +164,8 @@ def _file(module: str) -> Path | None:
     root, *rest = module.split(".")
     if root != "gradrank" or not rest:
         return None
-    path = PACKAGE.joinpath(*rest)
-    if path.with_suffix(".py").is_file():
-        return path.with_suffix(".py")
-    if (path / "__init__.py").is_file():
-        return path / "__init__.py"
-    # The registry makes a user's own files modules of gradrank.models.
-    own = OWN_MODELS.joinpath(*rest[1:]).with_suffix(".py")
-    return own if rest[0] == "models" and own.is_file() else None
-
-
-def code_digest(stage: str, *modules: str) -> str:
-    return code(stage, *modules).removeprefix("code=")
+    places = [PACKAGE.joinpath(*rest)]
+    if rest[0] == "models":  # the registry makes a user's own files modules of gradrank.models
+        places.append(OWN_MODELS.joinpath(*rest[1:]))
+    files = (file for place in places for file in (place.with_suffix(".py"), place / "__init__.py"))
+    return next((file for file in files if file.is_file()), None)

@@ -150,10 +150,11 @@ def score_trials(
 def _code(stage: str, model: str) -> str:
     """What unfinished work must have been made with to be taken up again."""
     from gradrank.learning.model import get_model
-    from gradrank.pipeline.code_closure import code
+    from gradrank.pipeline.code_closure import code_digest
     from gradrank.processor import form
+    from gradrank.tuning.spaces import tuning_modules
 
-    return f"{code(stage, get_model(model).__module__)} {form()}"
+    return f"{code_digest(stage, *tuning_modules(get_model(model)))} {form()}"
 
 
 def one_thread() -> None:

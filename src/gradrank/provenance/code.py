@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradrank.evaluation.elsewhere import IMPORTED
-from gradrank.learning.model import get_model, models, training_modules, tuning_modules
+from gradrank.learning.model import get_model, models, training_modules
 from gradrank.pipeline.code_closure import code_digest
+from gradrank.pipeline.params import Params
+from gradrank.tuning.spaces import tuning_modules
 
 
 def training_code(model: str, params: Mapping[str, Any]) -> str:
     """Return the code digest of a method's training jobs, or of its import if its scores come from elsewhere."""
     if model == IMPORTED:
         return code_digest("import_scores")
-    cls = models().get(model) or get_model(model)
-    return code_digest("train", *training_modules(cls, cls.Params(**params)))
+    return code_digest("train", *_modules(model, params))
 
 
 def tuning_code(stage: str, model: str) -> str:
@@ -21,10 +22,29 @@ def tuning_code(stage: str, model: str) -> str:
     return code_digest(stage, *tuning_modules(models()[model]))
 
 
+def page_code(params: Params, study: str) -> str:
+    """Return the code digest of a study's page, with the models that it is about, which it may load."""
+    variants = [params.models[name] for name in params.study_models(study)]
+    modules = {module for own in variants for module in _modules(own.model, own.params)}
+    for method in params.study_settings(study).get("methods", ()):
+        modules |= set(tuning_modules(models()[method])) if method in models() else set()
+    return code_digest("study", f"gradrank.studies.{study.partition('/')[0]}.page", *sorted(modules))
+
+
+def report_code() -> str:
+    """Return the code digest of the report, which prints what every model declares."""
+    return code_digest("report", *sorted({cls.__module__ for cls in models().values()}))
+
+
 def job_code(study: str, told: Mapping[str, Any]) -> str:
     """Return the code digest of one of a study's own jobs. told: what the job is told; it may name a model to train."""
-    trained: tuple[str, ...] = ()
-    if "model" in told:
-        cls = get_model(told["model"])
-        trained = training_modules(cls, cls.Params(**told.get("params", {})))
+    trained = _modules(told["model"], told.get("params", {})) if "model" in told else ()
     return code_digest("study_job", f"gradrank.studies.{study}.experiments", *trained)
+
+
+def _modules(model: str, params: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the modules that training depends on; none if the scores come from elsewhere."""
+    if model == IMPORTED:
+        return ()
+    cls = models().get(model) or get_model(model)
+    return training_modules(cls, cls.Params(**params))

@@ -4,7 +4,8 @@
 - data: `source_sha256` of the text, and the SHA-256 of collection.json and pairs.json, which name their files;
 - code: a digest per stage;
 - methods: per method its registered `model`, its `params` that are not the defaults, if it has any, a `digest` of all
-  parameters, and digests of the code that trains it (`train`) and of its `results`;
+  parameters, and digests of the code that trains it (`train`), of its models, scores and histories (`results`) and of
+  its `values` per query;
 - versions, processors: the packages and the instruction sets that made the methods;
 - files: the SHA-256 of the summary, the values per query and the tables.
 
@@ -21,8 +22,8 @@ from gradrank.evaluation.seeds import SEED, measured_folds
 from gradrank.files import sha256
 from gradrank.pipeline.code_closure import code_digest
 from gradrank.processor import refusal
-from gradrank.provenance.settings import short_digest
-from gradrank.results import SPEC, DataSet, Method
+from gradrank.provenance.settings import DIGITS, short_digest
+from gradrank.results import PER_QUERY, SPEC, DataSet, Method
 from gradrank.stamps import read_stamp, write_stamp
 
 STAGES = (
@@ -53,7 +54,7 @@ def write_record(own: DataSet, settings: Mapping[str, Any], data: Path) -> None:
         "methods": entries,
         **made_with(stamp for each in stamps for stamp in each),
     }
-    files = [own.summary_path, own.summary_page_path, own.queries_path, *own.tables_path.glob("[!.]*")]
+    files = [own.summary_path, own.summary_page_path, own.queries_path, own.tables_path]
     write_stamp(own.provenance_path, values, files)
 
 
@@ -78,7 +79,7 @@ def method_stamps(method: Method) -> list[dict[str, Any]]:
 
 
 def method_digests(method: Method, settings: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, str]:
-    """Return digests of the code that trained a method (`train`) and of its `results`.
+    """Return digests of the code that trained a method (`train`), of its `results` and of its `values` per query.
 
     Raises GradrankError where a fold was trained with other parameters, another seed, other code or another instruction
     set than the others and `settings` name.
@@ -108,17 +109,22 @@ def method_digests(method: Method, settings: Mapping[str, Any], variant: Mapping
                 f"{fold.spec_path}: {reason}. Fix: delete {fold.folder} and run the same command again, or set "
                 "GRADRANK_CPU=native to keep results that no other processor can reproduce"
             )
-    return {"train": specs[0]["code"], "results": results_digest(method)}
+    return {"train": specs[0]["code"], "results": results_digest(method), "values": values_digest(method)}
+
+
+def values_digest(method: Method) -> str:
+    """Return a digest of a method's values per query, as its stamp names it."""
+    return read_stamp(method.evaluation_path)["files"][PER_QUERY][:DIGITS]
 
 
 def results_digest(method: Method) -> str:
-    """Return a digest of a method's models, scores, histories and values per query, as its stamps name them."""
+    """Return a digest of a method's models, scores and histories, as its stamps name them."""
     found = {}
     for fold in measured_folds(method):
         place = fold.folder.relative_to(method.folder).as_posix()
         files = read_stamp(fold.spec_path)["files"]
         found |= {f"{place}/{name}": digest for name, digest in files.items() if Path(name).name != SPEC}
-    return short_digest(found | read_stamp(method.evaluation_path)["files"])
+    return short_digest(found)
 
 
 def made_with(stamps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 - params: what params.yaml said, resolved: `seed`, `pairs`, `evaluation` and the study's `settings`;
 - code: a digest per stage of the study; of a contest, per stage and method;
 - models: per method of the study as in a data set's record, without results;
-- read: digests of the results of every method and data set that the page is about;
+- read: digests of the values per query of every method and data set that the page is about;
 - jobs: a digest of what the study's own jobs found;
 - versions, processors: of all that was read, and of what wrote the page;
 - files: the SHA-256 of the page, its numbers, its tables without times and, of a contest, its choices.
@@ -19,9 +19,9 @@ from gradrank import __version__
 from gradrank.files import sha256
 from gradrank.learning.model import models
 from gradrank.pipeline.code_closure import code_digest
-from gradrank.pipeline.studies import get_study
+from gradrank.pipeline.params import Params
 from gradrank.processor import form
-from gradrank.provenance.code import tuning_code
+from gradrank.provenance.code import job_code, page_code, tuning_code
 from gradrank.provenance.records import brief, made_with, method_digests, method_stamps
 from gradrank.provenance.settings import DIGITS, short_digest
 from gradrank.results import Method, Results, StudyFolder
@@ -44,12 +44,17 @@ COMPUTING = (
 
 
 def write_study_record(
-    study: StudyFolder, root: Results, name: str, settings: Mapping[str, Any], tables: Iterable[Path]
+    study: StudyFolder,
+    root: Results,
+    name: str,
+    settings: Mapping[str, Any],
+    code: Mapping[str, str],
+    tables: Iterable[Path],
 ) -> None:
     """Write provenance.json of `<study>` or `<study>/reduced`, whose page is written.
 
-    settings: as `study_settings` returns them. tables: the study's table files that hold no times. Raises
-    GradrankError where something that the page is about is missing or was made otherwise than `settings` say.
+    settings, code: as `study_settings` and `study_code` return them. tables: the study's table files without times.
+    Raises GradrankError where something that the page is about is missing or was made otherwise than `settings` say.
     """
     own = settings["settings"]
     methods = {f"{method.dataset}/{method.name}": method for method in _methods(root, own)}
@@ -65,9 +70,9 @@ def write_study_record(
     stamps += [spec for each in _tuned(own) for spec in _specs_of_runs(contest, *each, own["seeds"])]
     values = {
         "params": {key: value for key, value in settings.items() if key != "models"},
-        "code": study_code(name, settings),
+        "code": dict(code),
         "models": _models(settings, digests),
-        "read": {key: each["results"] for key, each in digests.items()}
+        "read": {key: each["values"] for key, each in digests.items()}
         | {f"{TUNED}/{key}": sha256(path)[:DIGITS] for key, path in tuned.items()},
         "jobs": jobs_digest(study),
         **made_with([{"versions": dict(_versions()), "processor": form()}, *stamps]),
@@ -81,15 +86,16 @@ def jobs_digest(study: StudyFolder) -> str:
     return short_digest(checksums(study.job_path("*").parent.glob("*.json"), study.folder))
 
 
-def study_code(name: str, settings: Mapping[str, Any]) -> dict[str, str]:
+def study_code(params: Params, name: str) -> dict[str, str]:
     """Return the code digest of each stage of a study, from its own jobs to its page.
 
-    settings: as `study_settings` returns them; of a contest, each tuned method has digests of its own.
+    The stages of a contest that depend on the method have a digest per method.
     """
-    study, own = name.partition("/")[0], settings["settings"]
-    found = {"study": code_digest("study", f"gradrank.studies.{study}.page")}
-    if hasattr(get_study(study), "jobs"):
-        found["study_job"] = code_digest("study_job", f"gradrank.studies.{study}.experiments")
+    study, own = name.partition("/")[0], params.study_settings(name)
+    found = {"study": page_code(params, name)}
+    jobs = params.study_jobs(name)
+    if jobs:
+        found["study_job"] = short_digest(sorted({job_code(study, told) for told in jobs.values()}))
     tuned = [method for method in own.get("methods", ()) if method in models()]
     found |= {stage: code_digest(stage) for stage in CHOOSING if tuned}
     return found | {f"{stage} {method}": tuning_code(stage, method) for method in tuned for stage in TUNING}

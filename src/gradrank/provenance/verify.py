@@ -17,7 +17,7 @@ from gradrank.pipeline.params import Params
 from gradrank.processor import form, refusal
 from gradrank.provenance.audit import FETCHED, audit, stamps
 from gradrank.provenance.code import training_code
-from gradrank.provenance.records import STAGES, results_digest
+from gradrank.provenance.records import STAGES, results_digest, values_digest
 from gradrank.provenance.settings import DIGITS, dataset_settings, study_settings
 from gradrank.provenance.study_records import NO_JOBS, TUNED, jobs_digest, study_code
 from gradrank.provenance.text_digest import sha256_of_text
@@ -118,7 +118,7 @@ def _record(params: Params, name: str, own: Recorded, root: Results, data: Path)
     settings = study_settings(params, name) if is_study else dataset_settings(params, name)
     methods = record["models" if is_study else "methods"]
     yield from _settings(name, record["params"], methods, settings, again)
-    code = study_code(name, settings) if is_study else {stage: code_digest(stage) for stage in STAGES}
+    code = study_code(params, name) if is_study else {stage: code_digest(stage) for stage in STAGES}
     yield from _code(name, record["code"] | _method_code(methods), code | _code_now(params, methods), again)
     if is_study:
         yield from _read_results(name, record["read"], root, again)
@@ -198,7 +198,7 @@ def _methods(own: DataSet, record: Mapping[str, Any], data: Path, again: str) ->
             absent.append(name)
             continue
         try:
-            same = results_digest(method) == entry["results"]
+            same = (results_digest(method), values_digest(method)) == (entry["results"], entry["values"])
         except (GradrankError, KeyError):
             same = False
         if not same:
@@ -228,9 +228,9 @@ def _digests_here(study: str, key: str, root: Results) -> set[str]:
     own, found = root.dataset(dataset), set()
     entry = (_read(own.provenance_path) or {}).get("methods", {}).get(model)
     if entry:
-        found.add(entry["results"])
+        found.add(entry["values"])
     try:
-        return found | ({results_digest(own.method(model))} if own.method(model).evaluated else set())
+        return found | ({values_digest(own.method(model))} if own.method(model).evaluated else set())
     except (GradrankError, KeyError):
         return {"damaged"}
 

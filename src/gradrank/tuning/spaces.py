@@ -4,14 +4,14 @@ A draw depends on the run's seed, data set, model, tuner and number alone: it is
 of trials, and whatever was found before.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from math import log
 from typing import Any, get_args, get_origin
 
 import numpy as np
 
-from gradrank.learning.model import Model
+from gradrank.learning.model import Model, training_modules
 from gradrank.learning.seeds import job_seed
 from gradrank.learning.space import Choice, Dimension, Integer, LogUniform, Uniform
 
@@ -83,6 +83,19 @@ def configurations(cls: type[Model], trials: int) -> int:
     """How many there are: a model that has nothing to choose, or learns from what would be judged by, has the one."""
     tuned = not cls.learns_on_validation and (space_of(cls) or members_parameter(cls))
     return trials if tuned else 1
+
+
+def tuning_modules(cls: type[Model]) -> tuple[str, ...]:
+    """Return the modules that training depends on with any configuration: of its space, every choice counts."""
+    first = cls.Params(**first_configuration(cls))
+    tried = [first, *(first.model_copy(update={name: value}) for name, value in _choices(cls))]
+    return tuple(sorted({module for params in tried for module in training_modules(cls, params)}))
+
+
+def _choices(cls: type[Model]) -> Iterator[tuple[str, Any]]:
+    for name, dimension in space_of(cls).items():
+        if isinstance(dimension, Choice):
+            yield from ((name, value) for value in dimension.values)
 
 
 def _is_grid(annotation: Any) -> bool:

@@ -20,11 +20,11 @@ from gradrank.data.collection import Collection
 from gradrank.data.stored import describe, pairs_told
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
-from gradrank.learning.held_out import held_out
 from gradrank.learning.model import Model, get_model, missing_packages
 from gradrank.learning.scores import checked
 from gradrank.learning.seeds import job_seed
 from gradrank.learning.selection import Criterion
+from gradrank.learning.test_part_guard import guard_test_part
 from gradrank.tuning.folders import TunedFold
 from gradrank.tuning.member_scores import MemberScores
 from gradrank.tuning.selection import JUDGED
@@ -148,7 +148,7 @@ def _trial(job: Job, tuner: int, trial: int) -> dict[str, Any]:
     row["params"] = params.model_dump_json()
     parts = job.members.parts(tuner, job.cls.members(params)) if job.members else job.parts
     # A refusal inside ends the block with an error again, whoever caught it: it is no failed trial.
-    with held_out(job.held_out, job.cls.name):
+    with guard_test_part(job.held_out, job.cls.name):
         row |= _fitted(job, parts, params, own, job.out.model_path(tuner, trial))
     return row | {"seconds": round(time.process_time() - started, 3)}
 

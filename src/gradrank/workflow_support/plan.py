@@ -13,10 +13,11 @@ from typing import Any
 from gradrank.data.catalogue import catalogue
 from gradrank.data.layout import find_layout
 from gradrank.evaluation.elsewhere import score_files
-from gradrank.pipeline.code_closure import code_digest
+from gradrank.files import sha256
 from gradrank.pipeline.params import Params
-from gradrank.provenance.code import job_code, training_code
-from gradrank.provenance.settings import dataset_settings, study_settings
+from gradrank.provenance.code import job_code, page_code, training_code
+from gradrank.provenance.settings import dataset_settings, short_digest, study_settings
+from gradrank.provenance.study_records import study_code
 
 METHOD = r"[\w.@+=-]+"  # the pattern of a method's folder
 FOLD = r"\d+(/seed\d+)?"  # the pattern of a fold's number, with the folder of a further seed inside it
@@ -62,6 +63,13 @@ class Plan:
         """Return the files that parsing reads: the user's own, or the stamp of the fetched or generated text."""
         path = self.own_path(dataset)
         return list(map(str, find_layout(path).files)) if path else [f"data/raw/{dataset}/fetched.json"]
+
+    def content(self, files: Iterable[str]) -> str:
+        """Return a digest of the user's own files: Snakemake does not notice one replaced by an older file."""
+        return short_digest([sha256(file) for file in files])
+
+    def own_text(self, dataset: str) -> list[str]:
+        return self.text(dataset) if self.own_path(dataset) else []
 
     def stored(self, dataset: str) -> list[str]:
         """Return the stamps of a data set's rows and pairs, which stand for their files."""
@@ -200,7 +208,7 @@ class Plan:
         return as_json(self.study_jobs(study)[job])
 
     def page_code(self, study: str) -> str:
-        return code_digest("study", f"gradrank.studies.{study.partition('/')[0]}.page")
+        return page_code(self.params, study)
 
     def study_evaluations(self, study: str) -> list[str]:
         """Return the stamps of the measured methods that a study's page is about."""
@@ -226,6 +234,9 @@ class Plan:
 
     def study_settings(self, study: str) -> str:
         return as_json(study_settings(self.params, study))
+
+    def study_code(self, study: str) -> str:
+        return as_json(study_code(self.params, study))
 
     def tracked_datasets(self, datasets: Iterable[str]) -> str:
         return as_json({dataset: self.models(dataset) for dataset in datasets})

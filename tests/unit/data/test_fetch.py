@@ -484,7 +484,7 @@ KILLED_AT = {
         fetch.write_json = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     """,
     "downloading": """
-        download._Progress.show = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        download.Progress.show = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     """,
 }
 
@@ -529,7 +529,7 @@ def test_a_disk_that_fills_while_downloading_keeps_what_can_be_resumed(tmp_path,
     address, requests = serve(content)
     with monkeypatch.context() as patch:
         patch.setattr(
-            download_module._Progress, "show", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full"))
+            download_module.Progress, "show", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full"))
         )
         with pytest.raises(GradrankError, match="no space left"):
             fetch(known, out, address)

@@ -7,7 +7,7 @@ import pytest
 
 from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError
-from gradrank.evaluation.references import cited_text, missing, named, references
+from gradrank.evaluation.references import missing, named, references
 from gradrank.inventory import cite
 from gradrank.learning.model import models
 
@@ -16,7 +16,7 @@ WITHOUT = {"single_feature"}  # nobody's invention
 
 @pytest.mark.parametrize("name", sorted(models()))
 def test_every_model_cites_what_has_an_entry(name):
-    text = cited_text(models()[name])
+    text = models()[name].summary
     assert bool(named(text)) == (name not in WITHOUT)
     assert missing(text) == []
 
@@ -29,7 +29,7 @@ def test_every_data_set_cites_what_has_an_entry(name):
 
 
 def test_every_entry_is_cited_and_complete():
-    texts = [*map(cited_text, models().values()), *(entry.citation for entry in catalogue().values())]
+    texts = [*(cls.summary for cls in models().values()), *(entry.citation for entry in catalogue().values())]
     cited = {each.key for text in texts for each in named(text)}
     assert set(references()) - cited == {"gradrank"}
     for key, each in references().items():

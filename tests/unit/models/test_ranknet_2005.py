@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from gradrank.data.order import order
 from gradrank.data.pairs import crucial_pairs
 from gradrank.learning.descent import descend, descend_pairs
 from gradrank.learning.losses.lambdarank import ndcg_swap
@@ -57,7 +58,7 @@ def test_a_step_is_the_sum_over_pairs(hidden, ties, by_ndcg):
     part = linear_grades(0, 1, 12)
     x, sigma, rate = part.features.astype(np.float64), 1.3, 0.01
     before, after = layers_of(hidden), layers_of(hidden)
-    swap = ndcg_swap(forward(x, *before), part.labels, part.offsets)
+    swap = ndcg_swap(part.labels, part.offsets, order(forward(x, *before), part.offsets))
 
     def weight(i, j):
         if not by_ndcg:

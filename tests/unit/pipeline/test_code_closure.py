@@ -4,38 +4,58 @@ import ast
 import re
 import shutil
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from gradrank.errors import GradrankError
-from gradrank.learning.model import models
-from gradrank.pipeline import code_closure
+from gradrank.learning.by_name import LOSSES, SCORERS
+from gradrank.learning.model import models, training_modules
+from gradrank.learning.neural import NeuralRanker
+from gradrank.learning.space import Choice
+from gradrank.pipeline import code_closure, source_digest
 from gradrank.pipeline.code_closure import (
     PACKAGE,
     STAGES,
     code,
+    code_digest,
     digest,
     named,
     sources,
     stage_files,
 )
 from gradrank.pipeline.datasets import RULES
+from gradrank.pipeline.source_digest import read_source
+from gradrank.tuning.spaces import tuning_modules
 
 REPORTING = {"evaluation/metrics.py", "evaluation/evaluate.py", "report/tables/summary.py", "cli.py"}
-WORKFLOW = {"pipeline/mlflow_import.py", "pipeline/params.py", "pipeline/provenance.py"}
+WORKFLOW = {"pipeline/params.py", "pipeline/provenance.py", "tracking/runs.py"}
+
+
+def clear_caches():
+    """Forget where files lie and what they hold: a process reads each once."""
+    for cached in (code, named, code_closure._files, code_closure._file, code_closure._imports):
+        cached.cache_clear()
+    source_digest._read.cache_clear()
 
 
 def names(*modules):
-    return {str((Path.cwd() / path).resolve().relative_to(PACKAGE)) for path in sources(*modules)}
+    return {
+        str((Path.cwd() / path).resolve().relative_to(code_closure.PACKAGE)) for path in sources(*modules)
+    }
 
 
 def test_the_files_that_other_tests_name_exist():
     assert all((PACKAGE / path).is_file() for path in REPORTING | WORKFLOW)
 
 
+def modules_of(cls):
+    return training_modules(cls, cls.Params())
+
+
 def test_training_depends_on_selection_but_not_on_reported_metrics():
     for cls in models().values():
-        found = names("gradrank.learning.job", cls.__module__)
+        found = names("gradrank.learning.job", *modules_of(cls))
         assert {"data/collection.py", "learning/job.py"} <= found
         assert not found & (REPORTING | WORKFLOW)
 
@@ -44,18 +64,62 @@ def test_a_model_depends_on_no_model_but_those_it_inherits_from():
     for name, cls in models().items():
         family = {f"models/{base.__module__.rpartition('.')[2]}.py" for base in cls.__mro__}
         found = {
-            path for path in names("gradrank.learning.job", cls.__module__) if path.startswith("models/")
+            path for path in names("gradrank.learning.job", *modules_of(cls)) if path.startswith("models/")
         }
         assert found <= family | {"models/__init__.py"}, name
 
 
-def test_who_finds_modules_by_their_folder_depends_on_each_of_them():
-    """A neural ranker's loss and scorer are parameters: any of them may be asked for."""
-    found = names("gradrank.models.listwise")
-    for folder in ("learning/losses", "learning/scorers"):
-        files = {f"{folder}/{path.name}" for path in (PACKAGE / folder).glob("*.py")}
-        assert len(files) > 3 and files <= found
-    assert not {path for path in names("gradrank.models.mart") if path.startswith("learning/losses")}
+@pytest.mark.parametrize("folder", ["losses", "scorers"])
+def test_a_neural_ranker_depends_on_the_loss_and_scorer_that_its_parameters_name(folder):
+    def found(**params):
+        cls = models()["softmax"]
+        paths = names(*training_modules(cls, cls.Params(**params)))
+        return {Path(path).stem for path in paths if path.startswith(f"learning/{folder}/")} - {"__init__"}
+
+    if folder == "losses":
+        assert found() == {"softmax"} and found(loss="rankcosine") == {"rankcosine"}
+    else:
+        assert found() == {"net"} and found(scorer="linear") == {"linear", "net"}  # which imports the other
+
+
+def test_whoever_looks_up_a_loss_or_scorer_declares_it():
+    """The modules that find them by name are reached only by models whose parameters say which."""
+    for name, cls in models().items():
+        looks_up = {"learning/neural.py", "models/rankprop.py"} & names(cls.__module__)
+        declared = {module.rpartition(".")[0] for module in cls.Params().modules()}
+        if issubclass(cls, NeuralRanker):
+            assert declared == {LOSSES, SCORERS}, name
+        elif "models/rankprop.py" in looks_up:
+            assert declared == {SCORERS}, name
+        else:
+            assert not declared, name
+
+
+def test_tuning_depends_on_every_loss_of_the_space():
+    class Tuned(models()["softmax"]):
+        space: ClassVar = {"loss": Choice(("softmax", "listmle"), "both")}
+
+    assert {f"{LOSSES}.softmax", f"{LOSSES}.listmle", f"{SCORERS}.net"} <= set(tuning_modules(Tuned))
+
+
+# What imports by name, where no closure follows: callers add what is found, or it is no code of this package.
+BY_NAME = {
+    "learning/by_name.py": "ModelParams.modules",
+    "learning/model.py": "the model's own module",
+    "learning/boosting.py": "lightgbm",
+    "pipeline/studies.py": "the study's page and experiments",
+}
+
+
+def test_imports_by_name_are_those_whose_modules_callers_add():
+    dynamic = {"import_module", "pkgutil", "__import__", "exec", "run_module", "run_path"}
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+        words = {getattr(node, key, None) for node in nodes for key in ("id", "attr", "name")}
+        if words & dynamic:
+            found.add(str(path.relative_to(PACKAGE)))
+    assert found - {"pipeline/forked_jobs.py"} == BY_NAME.keys()
 
 
 FORMS = (
@@ -71,6 +135,9 @@ FORMS = (
     "from os import (path); from gradrank.data.order import order",
     '"""\nimport scores of another\n"""\nimport gradrank.data.order',
     "try:\n\timport gradrank.data.order\nexcept ImportError:\n\tpass",
+    "from ..data import order",
+    "from ..data.order import *",
+    "from .. import data\nfrom ..data import order as by",
 )
 
 
@@ -81,15 +148,6 @@ def test_a_dependency_is_seen_however_it_is_written(number, source, tmp_path, mo
     mine = f"form{number}"  # what was read is kept by its name
     (tmp_path / f"models/{mine}.py").write_text(source)
     assert {Path(path).stem for path in sources(f"gradrank.models.{mine}")} >= {mine, "order"}
-
-
-def test_imports_are_those_of_the_whole_syntax_tree():
-    def imported(tree):
-        return [ast.dump(each) for each in ast.walk(tree) if isinstance(each, ast.Import | ast.ImportFrom)]
-
-    for path in PACKAGE.rglob("*.py"):
-        whole = ast.parse(path.read_text(encoding="utf-8"))
-        assert sorted(imported(code_closure._tree(path))) == sorted(imported(whole)), path
 
 
 def test_evaluation_depends_on_metrics_but_on_no_model():
@@ -128,22 +186,24 @@ def test_every_stage_has_a_digest_of_its_own_that_says_it_is_code():
 
 
 def test_a_digest_follows_contents_and_names_and_not_the_checkout_s_place(tmp_path, monkeypatch):
-    package, moved = tmp_path / "here/gradrank", tmp_path / "moved/gradrank"
-    (package / "data").mkdir(parents=True)
-    (package / "data/one.py").write_text("x = 1\n")
-    shutil.copytree(package, moved)
-
-    def of(folder, name="one.py"):
+    def of(place, text, name="one.py"):
+        folder = tmp_path / place / "gradrank"
+        (folder / "data").mkdir(parents=True)
+        (folder / "data" / name).write_text(text)
         monkeypatch.setattr(code_closure, "PACKAGE", folder)
-        code_closure._sha256.cache_clear()
         return digest([str(folder / "data" / name)])
 
-    assert of(package) == of(moved)
-    (moved / "data/one.py").rename(moved / "data/two.py")
-    assert of(package) != of(moved, "two.py")
-    (package / "data/one.py").write_text("x = 2\n")
-    (moved / "data/two.py").rename(moved / "data/one.py")
-    assert of(package) != of(moved)
+    here = of("here", "x = 1\n")
+    assert here == of("moved", "x = 1  # a comment\n")
+    assert here != of("renamed", "x = 1\n", "two.py")
+    assert here != of("edited", "x = 2\n")
+
+
+def test_a_digest_is_16_hex_digits_whatever_the_order_of_files():
+    paths = stage_files("evaluate_folds")
+    assert digest(paths) == digest(reversed(paths)) == code_digest("evaluate_folds")
+    assert re.fullmatch("[0-9a-f]{16}", code_digest("evaluate_folds"))
+    assert code("evaluate_folds") == f"code={code_digest('evaluate_folds')}"
 
 
 def test_sources_are_called_as_in_a_checkout_wherever_they_lie(tmp_path, monkeypatch):
@@ -153,20 +213,114 @@ def test_sources_are_called_as_in_a_checkout_wherever_they_lie(tmp_path, monkeyp
     assert named("models/mine.py") == "models/mine.py"
 
 
-def test_a_model_of_ones_own_and_what_it_imports_are_in_its_closure(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    code_closure._files.cache_clear()
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models/mine.py").write_text("from gradrank.models.my_tools import tool\n")
-    (tmp_path / "models/my_tools.py").write_text("from gradrank.learning import losses\n")
-    found = stage_files("train", "gradrank.models.mine")
-    assert {"models/mine.py", "models/my_tools.py"} <= set(found)
-    assert "src/gradrank/learning/losses/__init__.py" in map(named, found)
-    before = digest(found)
-    code_closure._sha256.cache_clear()
-    (tmp_path / "models/my_tools.py").write_text("from gradrank.learning import losses  # edited\n")
-    assert digest(found) != before
-    code_closure._files.cache_clear()
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """The digest of training models/mine.py in a folder of its own with these files."""
+    folders = iter(range(100))
+
+    def digest_with(params=None, **texts):
+        folder = tmp_path / str(next(folders))
+        for stem, text in texts.items():
+            path = folder / "models" / f"{stem}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        monkeypatch.chdir(folder)
+        clear_caches()
+        found = stage_files("train", "gradrank.models.mine")
+        return {path for path in found if path.startswith("models/")}, digest(found)
+
+    yield digest_with
+    clear_caches()
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["from gradrank.models.my_tools import tool", "from .my_tools import tool", "from . import my_tools"],
+)
+def test_a_model_of_ones_own_and_what_it_imports_are_in_its_closure(own, form):
+    files, before = own(mine=form, my_tools="tool = 1\n")
+    assert files == {"models/mine.py", "models/my_tools.py"}
+    assert own(mine=form, my_tools="tool = 1  # edited\n") == (files, before)
+    assert own(mine=form, my_tools="tool = 2\n")[1] != before
+
+
+SUMMARY = '"""{}"""\nfrom gradrank.models.my_tools import tool\nsummary = __doc__\n'
+READER = "from gradrank.models.my_tools import tool\nsummary = tool.__doc__\n"
+TOOL = 'def tool():\n    """{}"""\n'
+
+
+def test_a_docstring_that_is_used_at_run_time_belongs_to_what_uses_it(own):
+    assert own(mine=SUMMARY.format("a"), my_tools=TOOL) != own(mine=SUMMARY.format("b"), my_tools=TOOL)
+    assert own(mine=READER, my_tools=TOOL.format("a")) != own(mine=READER, my_tools=TOOL.format("b"))
+    plain = READER.replace("tool.__doc__", "tool()")
+    assert own(mine=plain, my_tools=TOOL.format("a")) == own(mine=plain, my_tools=TOOL.format("b"))
+
+
+@pytest.fixture
+def edited(tmp_path, monkeypatch):
+    """Change the package's copy; tell which methods' training digests are others than before."""
+    copy = tmp_path / "src/gradrank"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "project"))
+    known = {name: training_modules(cls, cls.Params()) for name, cls in models().items()}
+
+    def digests():
+        clear_caches()
+        return {name: code_digest("train", *modules) for name, modules in known.items()} | {
+            stage: code_digest(stage) for stage in STAGES
+        }
+
+    def changed(path, old, new):
+        before, file = digests(), copy / path
+        text = file.read_text() if file.exists() else ""
+        assert old in text
+        file.write_text(text.replace(old, new, 1) if old else new + text)
+        after = digests()
+        return {name for name in before if before[name] != after[name]}
+
+    monkeypatch.setattr(code_closure, "PACKAGE", copy)
+    clear_caches()
+    yield changed
+    clear_caches()
+
+
+def test_what_an_edit_of_a_loss_retrains(edited):
+    softmax = (PACKAGE / "learning/losses/softmax.py").read_text()
+    signature = re.search(r"^def softmax\(.*?\)", softmax, re.M | re.S)[0]
+    assert edited("learning/losses/softmax.py", "", "# a comment\n") == set()
+    assert edited("learning/losses/softmax.py", '"""', '"""Another text. ') == set()
+    users = {name for name, cls in models().items() if f"{LOSSES}.softmax" in modules_of(cls)}
+    importers = {
+        name for name, cls in models().items() if "learning/losses/softmax.py" in names(*modules_of(cls))
+    }
+    assert {"softmax", "dasalc"} <= users <= importers
+    found = edited("learning/losses/softmax.py", signature, signature[:-1].rstrip(", \n") + ", unused=0)")
+    assert found == importers | {"report"}
+
+
+def test_a_new_loss_retrains_nothing(edited):
+    assert edited("learning/losses/another.py", "", "def another():\n    return 0\n") == {"report"}
+
+
+def test_an_edit_of_a_shared_callee_retrains_its_callers_alone(edited):
+    callers = {
+        name for name, cls in models().items() if "learning/losses/ranknet.py" in names(*modules_of(cls))
+    }
+    found = edited("learning/losses/ranknet.py", "", "EDITED = 1\n")
+    assert callers <= found and "mart" not in found and len(callers) < len(models()) / 2
+
+
+def test_the_report_depends_on_what_models_declare_and_reads_no_docstrings():
+    paths = stage_files("report", *{cls.__module__ for cls in models().values()})
+    assert "src/gradrank/models/mart.py" in map(named, paths)
+    assert not [path for path in paths if read_source(path).reads_docstrings]
+
+
+def test_all_digests_of_a_start_are_computed_once_per_file():
+    source_digest._read.cache_clear()
+    for cls in models().values():
+        digest(stage_files("train", *modules_of(cls)))
+    counts = source_digest._read.cache_info()
+    assert counts.misses <= len([*PACKAGE.rglob("*.py")]) < counts.hits
 
 
 def test_every_rule_that_runs_a_command_is_a_stage_of_that_name():

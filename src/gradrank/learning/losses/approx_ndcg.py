@@ -20,7 +20,7 @@ def approx_ndcg(
     )
 
 
-@compiled
+@compiled("f8[:], f8[:], i8[:], f8")
 def smooth_ndcg(scores, share, offsets, slope):
     """-NDCG at smooth ranks of (n,) scores, and `slope` times its gradient; share: (n,) G."""
     cost = 0.0

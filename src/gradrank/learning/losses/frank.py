@@ -19,7 +19,7 @@ def frank(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[
     return _fidelity(scores, labels, offsets)
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:]")
 def _fidelity(scores, labels, offsets):
     cost = 0.0
     gradient = np.zeros(len(scores))

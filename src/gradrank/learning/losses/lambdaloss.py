@@ -37,7 +37,7 @@ def lambdaloss(
     return _pairs(scores, labels, offsets, order(scores, offsets), share, kind, sigma, mu, cutoff)
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:], i8[:], f8[:], i8, f8, f8, i8")
 def _pairs(scores, labels, offsets, ranked, share, kind, sigma, mu, cutoff):
     cost = 0.0
     gradient = np.zeros(len(scores))
@@ -62,7 +62,7 @@ def _pairs(scores, labels, offsets, ranked, share, kind, sigma, mu, cutoff):
     return cost, gradient
 
 
-@compiled
+@compiled()
 def _weight(kind, grade, other_grade, share, other_share, place, other_place, discount, mu):
     """What the cost of `grade` not being above `other_grade` weighs, at these places counted from 0."""
     if kind == 0:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gradrank.compiled import compiled
-from gradrank.data.order import order
+from gradrank.data.order import descending, order
 from gradrank.learning.loss import loss
-from gradrank.learning.losses.ranknet import factored
+from gradrank.learning.losses.ranknet import by_pairs
 
 
 class SwapWeights(NamedTuple):
@@ -34,7 +34,7 @@ def lambdarank(
 
     The weights are held constant in the gradient. normalize: `by_query`; the cost is left as it is.
     """
-    cost, gradient = factored(scores, labels, offsets, sigma, False, ndcg_swap(scores, labels, offsets))
+    cost, gradient = swap_weighted(scores, labels, offsets, order(scores, offsets), sigma, False)
     return cost, by_query(gradient, offsets) if normalize else gradient
 
 
@@ -48,24 +48,36 @@ def by_query(gradient: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return gradient / np.repeat(np.where(total > 0.0, total, 1.0), np.diff(offsets))
 
 
-@compiled
-def ndcg_swap(scores, labels, offsets):
+@compiled("f8[:], i8[:], i8[:], i8[:], f8, b1")
+def swap_weighted(scores, labels, offsets, ranked, sigma, ties):
+    """RankNet's cost and gradient with each pair weighted by `ndcg_swap`. ranked: (n,) the order by score."""
+    weights = ndcg_swap(labels, offsets, ranked)
+    cost = 0.0
+    gradient = np.zeros(len(scores))
+    for q in range(len(offsets) - 1):
+        cost += by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradient)
+    return cost, gradient
+
+
+@compiled()
+def ndcg_swap(labels, offsets, ranked):
     """|dNDCG_ij| = |G_i - G_j| |D_i - D_j| / IDCG: the change of NDCG if i and j swapped their present ranks.
 
+    ranked: (n,) row numbers by descending score within each query.
     G = 2^y - 1, D = 1 / log2(1 + rank), not truncated (Burges 2010, section 4). Queries with IDCG 0 weigh 0.
     """
-    gain = 2.0 ** labels.astype(np.float64) - 1.0
-    discount = np.empty(len(labels))
+    gain, discount = np.empty(len(labels)), np.empty(len(labels))
     scale = np.zeros(len(offsets) - 1)
-    ranked = order(scores, offsets)
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
         ideal = 0.0
-        best = np.sort(gain[a:b])[::-1]
+        for i in range(a, b):
+            gain[i] = 2.0 ** labels[i] - 1.0
+        best = descending(gain[a:b])
         for i in range(b - a):
             d = 1.0 / np.log2(i + 2.0)
             discount[ranked[a + i]] = d
-            ideal += best[i] * d
+            ideal += gain[a + best[i]] * d
         if ideal > 0.0:
             scale[q] = 1.0 / ideal
     return SwapWeights(gain, discount, scale)

@@ -32,7 +32,7 @@ def listmle(
     return order_likelihood(scores, offsets, ordered, weights)
 
 
-@compiled
+@compiled("i8[:]")
 def position_weights(offsets):
     """(n,) 2^(n-r) - 1 of the ranks r of each query, over their sum; of a single document 0."""
     out = np.zeros(offsets[-1])

@@ -23,7 +23,7 @@ def mdprank(
     return order_likelihood(scores, offsets, ordered, returns(labels[ordered], offsets))
 
 
-@compiled
+@compiled("i8[:], i8[:]")
 def returns(ranked, offsets):
     """(n,) float64 DCG from each rank on, of (n,) grades in rank order."""
     out = np.empty(len(ranked))

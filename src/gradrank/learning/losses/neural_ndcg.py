@@ -25,7 +25,7 @@ def neural_ndcg(
     return _soft_ndcg(scores, ideal_shares(labels, offsets, cutoff), offsets, temperature, cutoff)
 
 
-@compiled
+@compiled("f8[:], f8[:], i8[:], f8, i8")
 def _soft_ndcg(scores, share, offsets, temperature, cutoff):
     cost = 0.0
     gradient = np.zeros(len(scores))
@@ -44,7 +44,7 @@ def _soft_ndcg(scores, share, offsets, temperature, cutoff):
     return cost, gradient
 
 
-@compiled
+@compiled()
 def sinkhorn(matrix):
     """(steps + 1, n) factors of the rows and of the columns after each step; rows * matrix * columns is the result.
 
@@ -63,7 +63,7 @@ def sinkhorn(matrix):
     return rows, columns
 
 
-@compiled
+@compiled()
 def weighted_sum(weights, matrix):
     """(n,) sum_r weights_r matrix_r, row by row: as many sums at once as a register holds."""
     out = np.zeros(matrix.shape[1])
@@ -73,7 +73,7 @@ def weighted_sum(weights, matrix):
     return out
 
 
-@compiled
+@compiled()
 def through_sinkhorn(matrix, rows, columns, slope):
     """(n, n) slope of the matrix, given that of rows[-1] * matrix * columns[-1]: the steps, backwards.
 

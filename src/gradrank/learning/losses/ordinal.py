@@ -21,7 +21,7 @@ def ordinal(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tupl
     return cost, gradient.reshape(scores.shape)
 
 
-@compiled
+@compiled("f8[:,:], i8[:]")
 def _questions(outputs, labels):
     cost = 0.0
     gradient = np.empty(outputs.shape)

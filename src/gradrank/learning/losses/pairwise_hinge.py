@@ -13,7 +13,7 @@ def pairwise_hinge(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) 
     return _violations(scores, labels, offsets, order(scores, offsets))
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:], i8[:]")
 def _violations(scores, labels, offsets, ranked):
     """Two walks a grade down the ranking, each with a pointer that stays one margin ahead or behind."""
     cost = 0.0

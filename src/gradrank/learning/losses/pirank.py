@@ -24,7 +24,7 @@ def pirank(
     return _soft_ndcg(scores, ideal_shares(labels, offsets, cutoff), offsets, temperature, cutoff)
 
 
-@compiled
+@compiled("f8[:], f8[:], i8[:], f8, i8")
 def _soft_ndcg(scores, share, offsets, temperature, cutoff):
     cost = 0.0
     gradient = np.zeros(len(scores))

@@ -12,7 +12,7 @@ def pointwise_rmse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) 
     return _errors(scores, labels, offsets)
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:]")
 def _errors(scores, labels, offsets):
     cost = 0.0
     gradient = np.zeros(len(scores))

@@ -12,7 +12,7 @@ def query_rmse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> t
     return centred_squares(scores, labels, offsets, False)
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:], b1")
 def centred_squares(scores, labels, offsets, times_documents):
     """sum_i (d_i - mean(d))^2 and its gradient, a query's multiplied by its documents if `times_documents`."""
     cost = 0.0

@@ -17,7 +17,7 @@ def rankcosine(
     return _angles(scores, labels.astype(np.float64), offsets, centred)
 
 
-@compiled
+@compiled("f8[:], f8[:], i8[:], b1")
 def _angles(scores, grades, offsets, centred):
     cost = 0.0
     gradient = np.zeros(len(scores))

@@ -12,6 +12,7 @@ from gradrank.data.pairs import Pairs
 from gradrank.learning.loss import loss
 
 FEW = 12  # documents of a query below which pair by pair is as fast
+ALL_ONE = np.empty(0)  # a list's targets or weights if all of them are 1
 WIDEST = 40.0  # range of a query's scaled scores within which odds are exact and a product holds many pairs
 
 
@@ -39,8 +40,9 @@ def ranknet(
     labels: the grades, or the pairs themselves with their targets and weights, which are then all there are.
     """
     if isinstance(labels, Pairs):
-        return listed(scores, labels.better, labels.worse, labels.target, labels.weight, sigma)
-    return factored(scores, labels, offsets, sigma, ties, None)
+        target, weight = (ALL_ONE if each is None else each for each in (labels.target, labels.weight))
+        return listed(scores, labels.better, labels.worse, target, weight, sigma)
+    return factored(scores, labels, offsets, sigma, ties)
 
 
 def ranknet_curvature(labels: np.ndarray | Pairs, offsets: np.ndarray, ties: bool = False) -> np.ndarray:
@@ -54,19 +56,28 @@ def ranknet_curvature(labels: np.ndarray | Pairs, offsets: np.ndarray, ties: boo
     return (sizes[query] - (1 if ties else np.bincount(grade)[grade])) / 4.0
 
 
-@compiled
-def factored(scores, labels, offsets, sigma, ties, weights):
+@compiled("f8[:], i8[:], i8[:], f8, b1")
+def factored(scores, labels, offsets, sigma, ties):
     """Cost and gradient, a query after the other: by its documents' odds where these hold, else pair by pair."""
     cost = 0.0
     gradient = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
         start, stop = offsets[q], offsets[q + 1]
         own = scores[start:stop]
-        if weights is None and not ties and len(own) >= FEW and sigma * (own.max() - own.min()) <= WIDEST:
+        if not ties and len(own) >= FEW and sigma * width(own) <= WIDEST:
             cost += by_odds(own, labels[start:stop], sigma, gradient[start:stop])
         else:
-            cost += by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradient)
+            cost += by_pairs(scores, labels, q, offsets, sigma, ties, None, gradient)
     return cost, gradient
+
+
+@compiled()
+def width(values):
+    """The highest less the lowest of (n,) values, n > 0."""
+    low = high = values[0]
+    for value in values:
+        low, high = min(low, value), max(high, value)
+    return high - low
 
 
 @compiled(reassociated=True)
@@ -77,20 +88,21 @@ def by_odds(scores, labels, sigma, gradient):
     1 + a_j / a_i: an exponential a document and a division a pair. Of the costs the logarithm is taken of a product, of
     as many pairs as float64 holds. With the documents in order of their grades, those worse than one lie together.
     """
-    below = np.zeros(labels.max() + 2, np.int64)
+    grades, top = 0, scores[0]
+    for i in range(len(scores)):
+        grades, top = max(grades, labels[i] + 1), max(top, scores[i])
+    below, filled = np.zeros(grades + 1, np.int64), np.zeros(grades, np.int64)
     for grade in labels:
         below[grade + 1] += 1
-    below = np.cumsum(below)
-    rows, filled = np.empty(len(scores), np.int64), below.copy()
+    for grade in range(grades):
+        below[grade + 1] += below[grade]
+    rows, odds, slopes = np.empty(len(scores), np.int64), np.empty(len(scores)), np.zeros(len(scores))
     for row, grade in enumerate(labels):
-        rows[filled[grade]] = row
+        place = below[grade] + filled[grade]
+        rows[place], odds[place] = row, np.exp(sigma * (scores[row] - top))
         filled[grade] += 1
-    top = scores.max()
-    odds = np.exp(sigma * (scores[rows] - top))
-    slopes = np.zeros(len(scores))
-    together = int(
-        690.0 / (sigma * (top - scores.min()) + 0.7)
-    )  # ln of a factor is less, of the largest float64 709
+    # The logarithm of a factor is less than the divisor, that of the largest float64 is 709.
+    together = int(690.0 / (sigma * width(scores) + 0.7))
     cost = 0.0
     for i in range(len(scores)):
         worse, inverse, slope = below[labels[rows[i]]], 1.0 / odds[i], 0.0
@@ -109,9 +121,12 @@ def by_odds(scores, labels, sigma, gradient):
     return cost
 
 
-@compiled
+@compiled()
 def by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradient):
-    """Cost of query q, whose lambdas it adds to `gradient`: every pair once, as (better i, worse j)."""
+    """Cost of query q, whose lambdas it adds to `gradient`: every pair once, as (better i, worse j).
+
+    weights: SwapWeights of losses/lambdarank.py, or None if all pairs weigh 1.
+    """
     cost = 0.0
     for first in range(offsets[q], offsets[q + 1]):
         for second in range(first + 1, offsets[q + 1]):
@@ -134,19 +149,15 @@ def by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradient):
     return cost
 
 
-@compiled
+@compiled("f8[:], i4[:], i4[:], f8[:], f8[:], f8")
 def listed(scores, better, worse, target, weight, sigma):
-    """Cost and gradient of a list of pairs. target, weight: (p,), or None: 1 of all."""
+    """Cost and gradient of a list of pairs. target, weight: (p,), or ALL_ONE."""
     cost = 0.0
     gradient = np.zeros(len(scores))
     for p in range(len(better)):
         i, j = better[p], worse[p]
-        miss = 0.0
-        if target is not None:
-            miss = 1.0 - target[p]
-        factor = 1.0
-        if weight is not None:
-            factor = weight[p]
+        miss = 1.0 - target[p] if len(target) > 0 else 0.0
+        factor = weight[p] if len(weight) > 0 else 1.0
         own, slope = _pair(sigma * (scores[i] - scores[j]), miss)
         cost += factor * own
         slope *= sigma * factor
@@ -155,7 +166,7 @@ def listed(scores, better, worse, target, weight, sigma):
     return cost, gradient
 
 
-@compiled
+@compiled()
 def _pair(o, miss):
     """A pair's cost -target o + log(1 + e^o), and its slope in o; miss: 1 - target."""
     e = np.exp(-abs(o))

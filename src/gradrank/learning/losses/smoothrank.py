@@ -30,7 +30,7 @@ def smoothrank(
     return _near_ranks(scores, share, offsets, order(scores, offsets), temperature, cutoff)
 
 
-@compiled
+@compiled("f8[:], f8[:], i8[:], i8[:], f8, i8")
 def _near_ranks(scores, share, offsets, ranked, temperature, cutoff):
     cost = 0.0
     gradient = np.zeros(len(scores))

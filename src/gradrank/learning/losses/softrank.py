@@ -31,7 +31,7 @@ def softrank(
     return _expected(scores, ideal_shares(labels, offsets, cutoff), offsets, math.sqrt(2.0) * delta, cutoff)
 
 
-@compiled
+@compiled("f8[:], f8[:], i8[:], f8, i8")
 def _expected(scores, share, offsets, scale, cutoff):
     cost = 0.0
     gradient = np.zeros(len(scores))
@@ -50,13 +50,13 @@ def _expected(scores, share, offsets, scale, cutoff):
     return cost, gradient
 
 
-@compiled
+@compiled()
 def above(difference, scale):
     """Phi(difference / scale)."""
     return 0.5 * math.erfc(-difference / (scale * math.sqrt(2.0)))
 
 
-@compiled
+@compiled()
 def rank_distributions(scores, j, scale, ranks):
     """(n, ranks) p_j(1), p_j(2), ... among the documents seen so far, first j alone, then one more of the others each.
 
@@ -76,7 +76,7 @@ def rank_distributions(scores, j, scale, ranks):
     return out
 
 
-@compiled
+@compiled()
 def _follow_back(scores, j, scale, ranks, worth, gradient):
     """Add to `gradient` that of -sum_r p_j(r) worth_r: the recursion of the distributions, backwards."""
     worth = worth.copy()

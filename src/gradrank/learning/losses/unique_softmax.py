@@ -17,7 +17,7 @@ def unique_softmax(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) 
     return _by_grade(scores, labels, offsets, order(labels.astype(np.float64), offsets))
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:], i8[:]")
 def _by_grade(scores, labels, offsets, ordered):
     cost = 0.0
     gradient = np.zeros(len(scores))

@@ -41,7 +41,7 @@ def yeti(
     return cost / taken, gradient / taken
 
 
-@compiled
+@compiled("f8[:], i8[:], i8[:], i8[:], f8[:], b1, i8, f8[:] out")
 def _neighbours(scores, labels, offsets, ranked, share, by_first, cutoff, gradient):
     """The cost of one order's neighbours; their slopes are added to `gradient`."""
     cost = 0.0

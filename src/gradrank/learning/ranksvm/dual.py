@@ -82,7 +82,7 @@ def visited(
     return found
 
 
-@compiled
+@compiled("f8[:,:], i4[:], i4[:]")
 def _squared_distances(features, better, worse):
     out = np.zeros(len(better))
     for p in range(len(better)):
@@ -91,7 +91,7 @@ def _squared_distances(features, better, worse):
     return out
 
 
-@compiled
+@compiled("f8[:,:], i4[:], i4[:], f8[:]")
 def _weights(features, better, worse, alpha):
     """w = sum_p alpha_p (x_better - x_worse)."""
     w = np.zeros(features.shape[1])
@@ -101,7 +101,7 @@ def _weights(features, better, worse, alpha):
     return w
 
 
-@compiled
+@compiled("f8[:,:], i4[:], i4[:], i8[:], f8[:], f8[:], f8[:], f8[:] out, f8[:] out")
 def _sweep(features, better, worse, visits, curve, ridge, limit, alpha, w):
     """Minimise the dual exactly in one variable after another, in the order of `visits`; alpha, w change."""
     for p in visits:

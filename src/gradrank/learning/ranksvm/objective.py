@@ -14,6 +14,7 @@ import numpy as np
 
 from gradrank.compiled import compiled
 from gradrank.data.collection import Collection
+from gradrank.data.order import descending
 from gradrank.data.pairs import Pairs
 from gradrank.learning.ndcg_beta import ideal_dcg_beta
 
@@ -122,7 +123,7 @@ def violation_sums(
     return _violation_sums(order, g.starts, g.grade, g.first, g.weight, g.by_gap, scores, values, target)
 
 
-@compiled
+@compiled("i4[:], i4[:], f8[:], f8[:,:], f8")
 def _listed_sums(better, worse, tau, values, target):
     width = values.shape[1]
     out, total = np.zeros_like(values), np.zeros(width)
@@ -136,16 +137,16 @@ def _listed_sums(better, worse, tau, values, target):
     return out, total
 
 
-@compiled
+@compiled("i8[:], i8[:], f8[:]")
 def _sort_groups(rows, starts, scores):
     out = np.empty_like(rows)
     for g in range(len(starts) - 1):
         group = rows[starts[g] : starts[g + 1]]
-        out[starts[g] : starts[g + 1]] = group[np.argsort(scores[group], kind="mergesort")]
+        out[starts[g] : starts[g + 1]] = group[descending(-scores[group])]
     return out
 
 
-@compiled
+@compiled("i8[:], i8[:], f8[:], i8[:], f8[:], b1, f8[:], f8[:,:], f8")
 def _violation_sums(order, starts, grade, first, weight, by_gap, scores, values, target):
     width = values.shape[1]
     out, total, running = np.zeros_like(values), np.zeros(width), np.empty(width)

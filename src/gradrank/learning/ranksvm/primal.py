@@ -71,8 +71,7 @@ def _violation(w: np.ndarray, gradient: np.ndarray, penalty: str) -> np.ndarray:
     return np.where(w == 0.0, _shrink(gradient), gradient + np.sign(w))
 
 
-@compiled
-def _shrink(values):
+def _shrink(values: np.ndarray) -> np.ndarray:
     """Soft threshold at 1."""
     return np.sign(values) * np.maximum(np.abs(values) - 1.0, 0.0)
 
@@ -98,12 +97,13 @@ def _lasso(w: np.ndarray, linear: np.ndarray, hessian: np.ndarray, enough: float
     return x
 
 
-@compiled
+@compiled("f8[:] out, f8[:], f8[:,:]")
 def _sweep(x, linear, hessian):
     """Minimise in one coordinate after another; a coordinate without curvature is best at 0."""
     slope = linear + hessian @ x
     for c in range(len(x)):
         curve = hessian[c, c]
-        new = _shrink(np.array([curve * x[c] - slope[c]]))[0] / curve if curve > 0.0 else 0.0
+        best = curve * x[c] - slope[c]
+        new = np.sign(best) * max(abs(best) - 1.0, 0.0) / curve if curve > 0.0 else 0.0
         slope += (new - x[c]) * hessian[c]
         x[c] = new

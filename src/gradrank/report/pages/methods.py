@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradrank.data.stored import GIVEN
-from gradrank.evaluation.references import Reference, cited_text, named
+from gradrank.evaluation.references import Reference, named
 from gradrank.learning.model import Model, models
 from gradrank.report.contents import Contents
 from gradrank.report.pages.page import Page, render_page
@@ -55,7 +55,7 @@ def _method(name: str, specs: dict[str, list[str]]) -> Method:
         name=name,
         model=model,
         summary=known.summary if known else "",
-        references=named(cited_text(known)) if known else [],
+        references=named(known.summary) if known else [],
         variants={
             datasets: _settings(known, params) + _pairs(pairs)
             for datasets, (_, params, pairs) in told.items()

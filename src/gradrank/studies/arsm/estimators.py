@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.learning.arsm_gradient import swapped_values
+from gradrank.learning.arsm_gradient import values_of_swaps
 from gradrank.learning.level_measure import measure_of
 
 
@@ -39,7 +39,7 @@ def estimates(phi: np.ndarray, labels: np.ndarray, draws: int, rng: np.random.Ge
     races = rng.standard_exponential((draws, n, C))
     pi = races / races.sum(axis=2, keepdims=True)
     log_pi = np.log(pi)
-    losses = np.array([-measure.scale[0] * swapped_values(phi, own, measure.gain, measure) for own in log_pi])
+    losses = np.array([-measure.scale[0] * values_of_swaps(phi, own, *measure) for own in log_pi])
     drawn = losses[:, 0, 0][:, None, None]
     p = np.exp(phi) / np.exp(phi).sum(axis=1, keepdims=True)
     scores = (np.argmin(log_pi - phi, axis=2)[:, :, None] == np.arange(C)) - p

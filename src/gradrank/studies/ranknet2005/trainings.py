@@ -15,9 +15,9 @@ from gradrank.data.collection import Collection
 from gradrank.data.stored import describe, part_file
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.learning.held_out import held_out
 from gradrank.learning.model import Model, ModelParams, get_model
 from gradrank.learning.seeds import job_seed
+from gradrank.learning.test_part_guard import guard_test_part
 from gradrank.studies.kit.study import Inputs
 
 METRIC, CONVENTION = "ndcg@15", "standard"  # section 6: 2^r - 1 over log(1 + j), cut at 15
@@ -70,7 +70,7 @@ def _train_fold(
     def told_of(step: int, **values: float) -> None:
         history.append(values)
 
-    with held_out([part_file(folder, part) for part in parts["test"]], cls.name):
+    with guard_test_part([part_file(folder, part) for part in parts["test"]], cls.name):
         read = {split: Collection.read(folder, parts[split]) for split in ("train", "vali")}
         if queries is not None:
             read["train"] = some_queries(read["train"], queries, drawn)

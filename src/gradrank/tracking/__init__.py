@@ -1,0 +1,1 @@
+"""Finished results in MLflow, through its client: `runs.track` imports them, and `gradrank diff` reads them."""

@@ -1,0 +1,185 @@
+"""The content of a method's MLflow run: parameters, metrics, data set, and one logged model per fold."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradrank.data.catalogue import catalogue
+from gradrank.errors import GradrankError
+from gradrank.evaluation.costs import Cost
+from gradrank.evaluation.seeds import SEED, measured_folds, timings
+from gradrank.files import sha256
+from gradrank.results import PER_QUERY, Fold, Method
+from gradrank.validation import flat
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Dataset, Metric, Run
+
+COST, DATA, SEEDS, CONVENTION = "cost", "data.", "seeds", "convention"  # names that `gradrank diff` reads
+CURVE_POINTS, DIGEST_LENGTH = 40, 36  # per training curve; MLflow's limit
+Values = tuple[
+    str, Mapping[str, float | None], int, str | None
+]  # group, values by name, step, id of a logged model
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a JSON value."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return parameters as text, nested ones by dotted name. MLflow truncates long values."""
+    named = flat(values).items()
+    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in named}
+
+
+class Result:
+    """A method's finished results, as its run shows them under one convention.
+
+    settings: `datasets.<dataset>` of params.yaml. Raises GradrankError unless all folds were trained, and evaluated
+    under this convention.
+    """
+
+    def __init__(self, method: Method, convention: str, settings: Mapping[str, Any]) -> None:
+        import polars as pl
+
+        if not method.evaluated:
+            raise GradrankError(f"{method.folder}: no {PER_QUERY}. Fix: train and evaluate the method first")
+        self.method, self.convention, self.settings = method, convention, settings
+        self.folds = [fold for fold in measured_folds(method) if fold.model_path.is_dir()]
+        self.specs = [fold.spec() for fold in self.folds]
+        self.seeds = list(dict.fromkeys(spec[SEED] for spec in self.specs))
+        values = pl.read_parquet(method.per_query_path).filter(convention=convention)
+        if SEED not in values.columns:
+            values = values.with_columns(pl.lit(seed).alias(SEED) for seed in self.seeds[:1])
+        # Polars' mean skips queries that the convention leaves out.
+        means = values.drop("convention", "qid").group_by(SEED, "split", "fold").mean()
+        self.means = means.sort(SEED, "split", "fold")
+        trained = sorted((spec[SEED], fold.number) for fold, spec in zip(self.folds, self.specs, strict=True))
+        if not trained or trained != self.means.select(SEED, "fold").unique().sort(SEED, "fold").rows():
+            raise GradrankError(
+                f"{method.folder}: {PER_QUERY} must have values under convention {convention!r} of exactly the trained "
+                f"(seed, fold) {trained}. Fix: train the missing folds and evaluate the method again"
+            )
+        self.digests = {"spec_sha256": digest(self.specs), "per_query_sha256": sha256(method.per_query_path)}
+        self.key = digest(self.digests | {"method": method.name, CONVENTION: convention})
+
+    def suffix(self, spec: Mapping[str, Any]) -> str:
+        """Return the part of a name that tells the seeds of one fold apart."""
+        return f"_seed{spec[SEED]}" if len(self.seeds) > 1 else ""
+
+    def parameters(self) -> dict[str, str]:
+        """Return the model's parameters, seeds, convention and data set settings."""
+        own = {SEED: self.seeds[0], SEEDS: self.seeds, CONVENTION: self.convention}
+        return texts(self.specs[0]["params"] | own | flat(self.settings, DATA))
+
+    def dataset(self) -> "Dataset":
+        """Describe the data set by name, digest, schema and source."""
+        from mlflow.entities import Dataset
+        from mlflow.types import ColSpec, Schema
+
+        name, spec, entry = self.method.dataset, self.specs[0], catalogue().get(self.method.dataset)
+        columns = [ColSpec("long", "qid"), ColSpec("long", "label"), ColSpec("string", "docid")]
+        columns += [ColSpec("float", feature) for feature in _features(spec)]
+        kind, source = "local", {"uri": self.settings.get("path", name)}
+        if entry and "path" not in self.settings:
+            kind, source = "http", {"url": entry.homepage}
+            if entry.generator:
+                kind, source = "code", {"tags": {"generator": entry.generator, **self.settings}}
+        schema = json.dumps({"mlflow_colspec": Schema(columns).to_dict()})
+        return Dataset(name, spec["data_sha256"][:DIGEST_LENGTH], kind, json.dumps(source), schema)
+
+    def metrics(self, models: Mapping[Path, str], time: int) -> "list[Metric]":
+        """Return means, costs and curves; those of a fold belong to its logged model too. models: ids by folder."""
+        from mlflow.entities import Metric
+
+        data = self.dataset()
+        return [
+            Metric(
+                f"{group}/{name.replace('@', '_at_')}",
+                float(value),
+                time,
+                step,
+                model,
+                data.name,
+                data.digest,
+            )
+            for group, values, step, model in self._values(models)
+            for name, value in values.items()
+            if value is not None
+        ]
+
+    def _values(self, models: Mapping[Path, str]) -> Iterator[Values]:
+        import polars as pl
+
+        by_seed = self.means.group_by(SEED, "split").mean().drop("fold", SEED)
+        for row in by_seed.group_by("split").mean().iter_rows(named=True):
+            yield row.pop("split"), row, 0, None
+        if len(self.seeds) > 1:
+            deviations = by_seed.filter(split="test").drop("split").std()
+            yield "test_seed_deviation", deviations.row(0, named=True), 0, None
+        if cost := Cost.of(timings(self.method)):
+            yield COST, asdict(cost), 0, None
+        for fold, spec in zip(self.folds, self.specs, strict=True):
+            suffix, step, model = self.suffix(spec), fold.number, models.get(fold.folder)
+            own = self.means.filter(pl.col(SEED) == spec[SEED], fold=step).drop("fold", SEED)
+            for row in own.iter_rows(named=True):
+                yield f"{row.pop('split')}_by_fold{suffix}", row, step, model
+            if fold.timing_path.is_file():
+                yield f"cost_by_fold{suffix}", fold.timing(), step, model
+            history = fold.history()
+            for name in history.columns[1:]:
+                known = history.select("step", name).drop_nulls()
+                chosen = np.linspace(0, len(known) - 1, min(CURVE_POINTS, len(known))).round().astype(int)
+                for at, value in known[chosen].iter_rows():
+                    yield f"fold{step}{suffix}", {name: value}, at, None
+
+
+def _features(spec: Mapping[str, Any]) -> list[str]:
+    return [f"f{number}" for number in range(1, spec["features"] + 1)]
+
+
+def log_model(client: "MlflowClient", run: "Run", result: Result, fold: Fold) -> str:
+    """Log a fold as a model that `mlflow.pyfunc.load_model("models:/<id>")` loads; return its id."""
+    import mlflow.pyfunc
+    import pandas as pd
+    from mlflow.models import Model, ModelSignature
+    from mlflow.types import ColSpec, Schema
+    from mlflow.types.schema import AnyType
+
+    spec, method = fold.spec(), result.method
+    name = f"{method.name}-fold{fold.number}{result.suffix(spec)}".replace(".", "_")  # MLflow forbids dots
+    own = {"dataset": method.dataset, "model": method.name, "fold": fold.number, SEED: spec[SEED]}
+    tags = texts(own | {"data_sha256": spec["data_sha256"], "spec_sha256": sha256(fold.spec_path)})
+    model = client.create_logged_model(
+        run.info.experiment_id, name, run.info.run_id, tags, result.parameters()
+    )
+    columns = [ColSpec("long", "qid", required=False)]
+    columns += [ColSpec(AnyType(), feature) for feature in _features(spec)]
+    versions = {package: version.partition("+")[0] for package, version in spec["versions"].items()}
+    with TemporaryDirectory() as folder:
+        data, made = Path(folder, "fold"), Path(folder, "model")
+        shutil.copytree(fold.model_path, data / fold.model_path.name)
+        shutil.copy(fold.spec_path, data)
+        mlflow.pyfunc.save_model(
+            made,
+            mlflow_model=Model(model.artifact_location, run.info.run_id, model_id=model.model_id),
+            loader_module="gradrank.predict",
+            data_path=data,
+            # AnyType, because MLflow refuses a whole number for a double. The example is invented, because rows of a
+            # licensed collection must not be copied.
+            signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
+            input_example=pd.DataFrame(np.eye(2, spec["features"]), columns=_features(spec)),
+            pip_requirements=[f"{name}=={version}" for name, version in versions.items() if name != "python"],
+        )
+        client.log_model_artifacts(model.model_id, str(made))
+    client.finalize_logged_model(model.model_id, "READY")
+    return model.model_id

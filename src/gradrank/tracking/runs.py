@@ -1,0 +1,166 @@
+"""Import finished results into MLflow: a run per data set and study, and below it a run per method.
+
+A method's run has parameters (`grid.C`, `seed`, `data.queries`), means (`test/ndcg_at_10`; MLflow forbids `@`), values
+per fold with the fold as step (`test_by_fold/ndcg_at_10`), costs, training curves (`fold1/vali_map`), the values per
+query, its data set as input, and a logged model per fold. The tag `key` identifies its content; `current` is "true" for
+the content of the last import. A run that is not FINISHED was left by a killed import: it is deleted and made again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradrank.evaluation.elsewhere import IMPORTED
+from gradrank.evaluation.primary import primary_convention
+from gradrank.files import sha256
+from gradrank.git import revision
+from gradrank.results import Results
+from gradrank.tracking.content import CONVENTION, Result, digest, log_model, texts
+from gradrank.tracking.store import open_store
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+FINISHED, PARENT = "FINISHED", "mlflow.parentRunId"
+METRICS_PER_CALL = 1000  # MLflow's limit
+
+
+class Tracked(NamedTuple):
+    """A method on a data set in MLflow; `new` says whether this import wrote its run."""
+
+    dataset: str
+    model: str
+    run_id: str
+    new: bool
+
+
+def track(
+    results: Path,
+    datasets: Mapping[str, Sequence[str]],
+    params: Mapping[str, Any] | None = None,
+    studies: Mapping[str, Mapping[str, Any]] | None = None,
+    report: Path | None = None,
+    uri: str | None = None,
+) -> list[Tracked]:
+    """Import the results of the methods of each data set, and those of the studies.
+
+    datasets: names of methods by data set. params: the content of params.yaml. studies: settings by name, among them
+    `datasets`, `models` and `own` (models that only this study trains). report: the HTML file whose figures lie in the
+    folder of its name. uri: see `open_store`. Raises GradrankError for results that are missing or
+    incomplete, before anything is written, and for a store that cannot be reached.
+    """
+    root, params, studies = Results(Path(results)), params or {}, studies or {}
+    asked: dict[tuple[str, str], str | None] = {
+        (data, model): None for data, models in datasets.items() for model in models
+    }
+    for name, study in studies.items():
+        for each in ((data, model) for data in study["datasets"] for model in study["models"]):
+            asked[each] = name if each[1] in study["own"] else asked.get(each)
+    found: dict[str, dict[Result, str | None]] = {}
+    for (data, model), study in asked.items():
+        settings = params.get("datasets", {}).get(data) or {}
+        result = Result(root.dataset(data).method(model), primary_convention(params, data), settings)
+        found.setdefault(data, {})[result] = study
+    with open_store(uri) as (client, experiment):
+        importer = _Import(client, experiment, root, report or root.report_path, revision(root.project))
+        parents = {name: importer.study(name, studies[name]) for name in studies}
+        made = [importer.dataset(data, own, parents) for data, own in found.items()]
+    return [each for tracked in made for each in tracked]
+
+
+@dataclass(frozen=True)
+class _Import:
+    client: "MlflowClient"
+    experiment: str
+    root: Results
+    report: Path
+    revision: str | None
+
+    def study(self, name: str, settings: Mapping[str, Any]) -> "Run":
+        """Return the study's run, with its settings, page, numbers and tables."""
+        own = self.root.study(name)
+        run = self._parent("study", name, [settings, sha256(own.numbers_path)])
+        if run.info.status != FINISHED:
+            for key, value in texts(settings).items():
+                self.client.log_param(run.info.run_id, key, value)
+            self._finish(run, f"studies/{name}", own.markdown_path, own.numbers_path, own.tables_path)
+        return run
+
+    def dataset(
+        self, name: str, found: Mapping[Result, str | None], studies: Mapping[str, "Run"]
+    ) -> list[Tracked]:
+        """Import a data set's methods below the run of their study, or below the data set's."""
+        first = next(iter(found))
+        run = self._parent("dataset", name, first.specs[0]["data_sha256"])
+        tracked = [self._method(result, studies.get(study, run)) for result, study in found.items()]
+        if run.info.status != FINISHED or any(each.new for each in tracked):
+            self._log_input(run, first)
+            self._finish(run, name, self.root.dataset(name).tables_path)
+        return tracked
+
+    def _method(self, result: Result, parent: "Run") -> Tracked:
+        """Find or write the run of a result, and tag it as the current one of its method."""
+        data, name, same = result.method.dataset, result.method.name, None
+        query = f"tags.kind = 'method' AND tags.dataset = '{data}' AND tags.model = '{name}'"
+        for run in self.client.search_runs([self.experiment], query):
+            if run.info.status != FINISHED:
+                self._delete(run)
+            elif run.data.tags["key"] == result.key:
+                same = run
+            elif run.data.tags.get("current") == "true":
+                self.client.set_tag(run.info.run_id, "current", "false")
+        run_id = (same or self._write(result)).info.run_id
+        for tag, value in {"current": "true", PARENT: parent.info.run_id}.items():
+            self.client.set_tag(run_id, tag, value)
+        return Tracked(data, name, run_id, same is None)
+
+    def _write(self, result: Result) -> "Run":
+        from mlflow.entities import LoggedModelOutput, Param
+
+        client, method, spec = self.client, result.method, result.specs[0]
+        tags = {"kind": "method", "dataset": method.dataset, "model": method.name, "key": result.key}
+        tags |= {CONVENTION: result.convention, **result.digests}
+        tags |= {name: spec[name] for name in ("data_sha256", "processor") if name in spec}
+        tags |= {"git_revision": self.revision} if self.revision else {}
+        run = client.create_run(self.experiment, tags=tags, run_name=method.name)
+        run_id, trained = run.info.run_id, [fold for fold in result.folds if spec["model"] != IMPORTED]
+        self._log_input(run, result)
+        client.log_artifact(run_id, str(method.per_query_path))
+        client.log_batch(run_id, params=[Param(*each) for each in result.parameters().items()])
+        models = {fold.folder: log_model(client, run, result, fold) for fold in trained}
+        client.log_outputs(run_id, [LoggedModelOutput(each, 0) for each in models.values()])
+        metrics = result.metrics(models, run.info.start_time)
+        for start in range(0, len(metrics), METRICS_PER_CALL):
+            client.log_batch(run_id, metrics=metrics[start : start + METRICS_PER_CALL])
+        client.set_terminated(run_id)
+        return run
+
+    def _log_input(self, run: "Run", result: Result) -> None:
+        from mlflow.entities import DatasetInput, InputTag
+
+        given = DatasetInput(result.dataset(), [InputTag("mlflow.data.context", "train, vali, test")])
+        self.client.log_inputs(run.info.run_id, datasets=[given])
+
+    def _delete(self, run: "Run") -> None:
+        query = f"source_run_id = '{run.info.run_id}'"
+        for model in self.client.search_logged_models([self.experiment], query):
+            self.client.delete_logged_model(model.model_id)
+        self.client.delete_run(run.info.run_id)
+
+    def _parent(self, kind: str, name: str, content: Any) -> "Run":
+        """Find the run of a study or data set with this content, or create it."""
+        tags = {"kind": kind, kind: name, "key": digest([name, content])}
+        same = self.client.search_runs([self.experiment], f"tags.key = '{tags['key']}'")
+        return same[0] if same else self.client.create_run(self.experiment, tags=tags, run_name=name)
+
+    def _finish(self, run: "Run", page: str, *paths: Path) -> None:
+        """Log these files and folders, and the figures of the report's page, where they exist."""
+        figures = self.report.with_suffix("") / page
+        for path, name in (*((path, path.name) for path in paths), (figures, "figures")):
+            if path.is_dir():
+                self.client.log_artifacts(run.info.run_id, str(path), name)
+            elif path.is_file():
+                self.client.log_artifact(run.info.run_id, str(path))
+        self.client.set_terminated(run.info.run_id)

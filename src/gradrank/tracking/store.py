@@ -1,0 +1,83 @@
+"""Open an MLflow store: create it once, let one process write at a time, and explain failures."""
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gradrank.errors import GradrankError
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+DEFAULT_URI, EXPERIMENT = "sqlite:///mlflow.db", "gradrank"
+SETTINGS = {  # the user's own win; without the last two MLflow takes 4 minutes to notice that a server is down
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_LOGGING_LEVEL": "ERROR",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+}
+
+
+@contextmanager
+def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["MlflowClient", str]]:
+    """Yield a client and the id of the experiment `gradrank`, which is created if it is missing.
+
+    uri: by default MLFLOW_TRACKING_URI, else sqlite:///mlflow.db with artifacts in mlartifacts/ next to it. create:
+    if False, a missing SQLite file is an error. Raises GradrankError for every error of the store within the block.
+    """
+    uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        database = make_url(uri).database if uri.startswith("sqlite") else None
+        path = Path(database).absolute() if database else None
+        if path and not create and not path.exists():
+            raise FileNotFoundError(f"no file {path}")
+        with _locked(path) if path else nullcontext():
+            if path and not path.exists():
+                create_tables(path)
+            # MLflow caches stores by URI, so a relative path would survive a change of the working folder.
+            client = MlflowClient(f"sqlite:///{path}" if path else uri)
+            yield client, _experiment(client, path)
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        text = re.sub(r"//[^/\s@]*@", "//***@", f"MLflow at {uri}: {error}"[:600])  # hides a password
+        raise GradrankError(
+            f"{text}\nFix: start the server, or set MLFLOW_TRACKING_URI to another store "
+            f"(default: {DEFAULT_URI}); then repeat the same command."
+        ) from error
+
+
+@contextmanager
+def _locked(database: Path) -> Iterator[None]:
+    """Hold the database's lock file, which the operating system releases when the process ends."""
+    with database.with_name(f"{database.name}.lock").open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def create_tables(database: Path) -> None:
+    """Create the tables under another name and rename: MLflow cannot open a database with half of its tables."""
+    from mlflow import MlflowClient
+
+    partial = database.with_name(f"{database.name}.partial")
+    for left in database.parent.glob(f"{partial.name}*"):  # by a killed import, with SQLite's journal
+        left.unlink()
+    MlflowClient(f"sqlite:///{partial}").search_experiments(max_results=1)
+    partial.replace(database)
+
+
+def _experiment(client: "MlflowClient", database: Path | None) -> str:
+    if found := client.get_experiment_by_name(EXPERIMENT):
+        return found.experiment_id
+    location = (database.parent / "mlartifacts").as_uri() if database else None  # a server has its own place
+    return client.create_experiment(EXPERIMENT, artifact_location=location)
