@@ -251,12 +251,3 @@ def test_gumbel_noise_is_averaged_over_its_draws():
     noise = np.random.default_rng(4).gumbel(size=(3, len(SCORES)))
     expected = np.mean([cost_of("approx_ndcg", SCORES + each) for each in noise])
     assert cost_of("gumbel_approx_ndcg", rng=np.random.default_rng(4), draws=3) == pytest.approx(expected)
-
-
-def test_ordinal_outputs_are_questions_of_their_own():
-    outputs = np.array([[0.5, -1.0], [2.0, 0.3]])
-    cost, gradient = find_loss("ordinal")(outputs, np.array([1, 2], np.int32), np.array([0, 2]))
-    p = expit(outputs)
-    assert cost == pytest.approx(-np.log([p[0, 0], 1 - p[0, 1], p[1, 0], p[1, 1]]).sum())
-    np.testing.assert_allclose(gradient, p - [[1, 0], [1, 1]])
-    assert find_loss("ordinal").outputs(np.array([0, 3, 1])) == 3

@@ -120,16 +120,6 @@ def test_combmnz_counts_the_models_that_list_a_document():
     np.testing.assert_allclose(model.score(scores, np.array([0, 4])), [2 * 1.5, 0.75, 1.0, 0.0])
 
 
-def test_a_models_weight_is_a_power_of_its_validation_measure():
-    scores, offsets = drawn(sizes=(10,) * 5)
-    labels = (scores @ [3.0, 1.0, 0.1] > 1).astype(int)
-    maps = np.array([measure("map", column, labels, offsets) for column in scores.T])
-    for power in (0.0, 1.0, 3.0):
-        model = fitted("weighted_combsum", scores, labels, offsets, power=power)
-        np.testing.assert_allclose(model.weights, (maps / maps.max()) ** power)
-    assert (fitted("weighted_combsum", scores, 0 * labels, offsets).weights == 1).all(), "nobody has a MAP"
-
-
 def planted(seed, weights, noise, sizes=(20,) * 40):
     """Models' scores, and grades by thirds of their weighted sum and noise."""
     rng = np.random.default_rng(seed)
@@ -305,9 +295,3 @@ def test_a_study_with_fusion_names_its_members():
 def test_members_that_cannot_be_are_faults(members, said):
     with pytest.raises(GradrankError, match=f"models.fusion: .*{said}"):
         checked(["fusion", *MEMBERS], members)
-
-
-def test_a_member_that_is_not_installed_is_a_fault(monkeypatch):
-    monkeypatch.setattr(params, "missing_packages", lambda cls: ["trees"] * (cls.name == "lambdamart"))
-    with pytest.raises(GradrankError, match="scores of 'lambdamart', which needs trees: install it"):
-        checked(["fusion", "ranksvm"], ["ranksvm", "lambdamart"])

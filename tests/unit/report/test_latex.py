@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -12,7 +11,7 @@ from gradrank.report.tables.latex import PAGE, escaped, latex
 from gradrank.report.tables.numbers import VERDICT, P
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import read_tables
-from gradrank.report.tables.table import Column, Mark, Table, Wide
+from gradrank.report.tables.table import Column, Table
 from made_results import CONVENTIONS, METRICS, make_results
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm")
@@ -102,26 +101,6 @@ def test_what_fits_no_page_is_a_longtable():
     assert environments(latex(made(PAGE))) and not environments(latex(made(PAGE)), "longtable")
     (text,) = environments(latex(made(PAGE + 1)), "longtable")
     assert len(body(text)) >= PAGE + 2 and "\\endhead" in text
-
-
-def test_a_cell_that_is_not_there_is_empty_and_the_unknown_comes_last():
-    columns = (Column("model"), Column("on"), Column("mean", form=".2f"), Column("p", form=P))
-    rows = [
-        ("a", "one", 0.1, 0.5),
-        ("b", "two", 0.2, None),
-        ("c", "one", np.nan, None),
-        ("d", "one", 0.3, 0.01),
-    ]
-    about = [dict(zip(("model", "on", "mean", "p"), row, strict=True)) for row in rows]
-    wide = Wide(("model",), "on", "{mean}", best="mean", by="none of these", mark=Mark("p", "apart"))
-    head, *lines = body(latex(Table("t", "T", columns, about, wide=wide)))
-    assert head == ["model", "one", "two"]
-    assert lines == [
-        ["d", "\\textbf{0.30}$^{*}$", ""],
-        ["a", "0.10", ""],
-        ["b", "", "\\textbf{0.20}"],
-        ["c", "--", ""],
-    ]
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")

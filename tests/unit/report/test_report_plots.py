@@ -10,7 +10,6 @@ import pytest
 from gradrank.evaluation.statistics import compare_all
 from gradrank.report.contents import DataSet, read_contents
 from gradrank.report.plots import two_methods as two_methods_module
-from gradrank.report.plots.heat_map import matrices
 from gradrank.report.plots.pr_curves import pr_curves
 from gradrank.report.plots.sweeps import swept
 from gradrank.report.plots.two_methods import MOST_VALUES, difference_plot, paired_tests, two_methods
@@ -115,28 +114,6 @@ def test_curve_is_the_mean_over_folds_of_the_measured_precisions(dataset, tmp_pa
 
 
 # --- tests and ranks --------------------------------------------------------------------------------------
-
-
-def with_tests(differences, p):
-    """A DataSet whose methods a > b > c differ by `differences` of (ab, ac, bc)."""
-    rows = [
-        {"metric": "map", "convention": "letor4", "model_a": one, "model_b": two, "difference": gap}
-        | {"wilcoxon_holm": value}
-        for (one, two), gap, value in zip(combinations("abc", 2), differences, p, strict=True)
-    ]
-    values = {model: np.full(2, mean) for model, mean in (("a", 0.5), ("b", 0.4), ("c", 0.1))}
-    return dataset_of(values, {"pairwise": rows})
-
-
-def test_heat_map_shades_what_differs_by_how_much():
-    (matrix,) = matrices(with_tests([0.1, 0.4, 0.3], [0.2, 0.001, 0.049]))
-    classes = [[cell and cell["class"] for cell in row] for row in matrix.cells]
-    assert classes == [
-        [None, "level", "better h4"],
-        ["level", None, "better h3"],
-        ["worse h4", "worse h3", None],
-    ]
-    assert (matrix.separated, matrix.pairs) == (2, 3)
 
 
 # --- sweeps -----------------------------------------------------------------------------------------------

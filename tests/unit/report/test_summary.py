@@ -307,16 +307,6 @@ def test_zeros_of_short_lists_are_warned_of_and_nobody_is_best(short):
     assert rows["letor4", "ndcg@10"]["queries"] == "70" and ("standard", "ndcg@10") not in rows
 
 
-def test_the_report_warns_too(short):
-    folder, data = short
-    summary(folder, MODELS, "letor4", data)
-    shutil.rmtree(data)
-    text = rendered(data.parents[2])
-    assert text.count('class="notice warning"') == 2  # on the overview and the data set's page
-    assert "<code>datasets.mine.convention: standard</code>" in text
-    assert 'class="num best">0.0000' not in text
-
-
 def test_a_constant_score_and_what_the_file_s_order_moves(short):
     """Every file begins with what is relevant: a constant score is perfect in file order."""
     folder, data = short

@@ -7,11 +7,9 @@ import pytest
 
 from gradrank.data.synthetic import draw_weights
 from gradrank.studies.ranknet2005.artificial import (
-    LINEAR_SHARES,
     PARTS,
     Vectors,
     epochs,
-    experiments,
     outputs,
     trained,
     vectors,
@@ -89,15 +87,6 @@ def test_ties_pull_equal_grades_together(data):
         return np.mean([scores[own.grades[:50] == grade].std() for grade in range(6)])
 
     assert spread(first[3][:50]) < spread(first[2][:50])
-
-
-def test_experiments_of_a_draw_do_not_depend_on_the_others():
-    small, more = (experiments("poly", 2, sizes, [], SEED)["runs"] for sizes in ([50], [50, 100]))
-    assert [run for run in more if run["size"] == 50] == small
-    kinds = {(run["experiment"], run["net"]) for run in small}
-    assert kinds == {("table1", net) for net in ("linear", "two_layer_5", "two_layer_10")} | {
-        ("table1_by_variance", net) for net in ("linear", "two_layer_5")
-    } | {(f"linear_share_{share}", "linear") for share in LINEAR_SHARES}
 
 
 def test_a_third_is_the_texts_polynomial_and_a_share_is_one():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gradrank.evaluation.variance import Runs, half_width, query_term
-from gradrank.studies.contest.agreement import agreement
 from gradrank.studies.contest.budget import best_of_weights, crossings, expected_best
 from gradrank.studies.contest.claims import NOT_SEPARATED, compare, compare_all, usual_chance
 
@@ -116,15 +115,3 @@ def test_curves_that_cross_are_named_with_their_budget():
         "c": np.array([0.0, 0, 1, 2]),
     }
     assert crossings(curves) == [("a", "b", 4)]
-
-
-def test_two_collections_that_agree_and_two_that_do_not():
-    rng = np.random.default_rng(12)
-    order = np.linspace(0.3, 0.6, 6)
-    first, second = (rng.normal(0, 0.2, (len(FOLD_OF), 6)) + order for _ in range(2))
-    alike = agreement(first, FOLD_OF, second, FOLD_OF)
-    assert alike.low <= alike.tau <= alike.high and alike.low > 0.5
-    reversed_ = agreement(first, FOLD_OF, second[:, ::-1], FOLD_OF)
-    assert reversed_.high < -0.5
-    noise = agreement(first - order, FOLD_OF, second - order, FOLD_OF)
-    assert noise.low < 0 < noise.high

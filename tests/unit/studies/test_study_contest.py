@@ -13,9 +13,8 @@ from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
 from gradrank.pipeline.params import check
 from gradrank.pipeline.params_file import read
-from gradrank.studies.contest import tables
-from gradrank.studies.contest.page import build, curves
-from gradrank.studies.contest.reading import HEADLINE, Tried, entries, tried
+from gradrank.studies.contest.page import build
+from gradrank.studies.contest.reading import HEADLINE, entries, tried
 from gradrank.studies.kit.study import Inputs
 from gradrank.studies.kit.writing import study
 from gradrank.tuning.evaluate_refits import evaluate_refits
@@ -23,7 +22,7 @@ from gradrank.tuning.folders import Contest
 from gradrank.tuning.freeze import freeze
 from gradrank.tuning.refits import refit
 from gradrank.tuning.score_trials import score_trials
-from gradrank.tuning.selection import JUDGED, Choice, Chosen, select
+from gradrank.tuning.selection import select
 from gradrank.tuning.trials import Plan, tune
 
 METHODS = ("ranknet_linear", "regression", "single_feature", "fusion")
@@ -115,40 +114,6 @@ def test_default_tuned_and_one_for_all(inputs, rows):
     everywhere = {each.tuner: each.trial for each in own.for_all}
     assert row["one"] == pytest.approx(mean({(t, f): everywhere[t] for t, f in keys}))
     assert row["leak"] == pytest.approx(row["one"] - row["tuned"])
-
-
-def test_failed_configurations_are_named_and_left_out():
-    """Of a method whose default fails on one fold: no default to compare with, and a curve of what was drawn."""
-    rows = [
-        {"tuner": 1, "fold": fold, "trial": trial, "configuration": "{}", "params": "{}", "model": "toy"}
-        | (
-            {"error": "diverged", JUDGED: None}
-            if (fold, trial) == (2, 0)
-            else {"error": None, JUDGED: trial / 10}
-        )
-        for fold in (1, 2)
-        for trial in range(3)
-    ]
-    trials = pl.DataFrame(rows, infer_schema_length=None)
-    tested = [
-        {
-            "tuner": 1,
-            "fold": row["fold"],
-            "trial": row["trial"],
-            "qid": query,
-            HEADLINE: row["trial"] / 2 + query,
-        }
-        for row in rows
-        if row["error"] is None
-        for query in (0, 1)
-    ]
-    choices = {fold: Choice("toy", [Chosen(1, 2, {}, {}, 0.2)], "0") for fold in (1, 2)}
-    own = Tried(trials, pl.DataFrame(tested), choices)
-    assert own.default() is None and own.per_fold().mean == own.one_for_all().mean == 1.5
-    assert [row["error"] for row in tables.failed("made", {"toy": own}).rows] == ["diverged"]
-    (row,) = tables.choosing("made", {"toy": own}).rows
-    assert (row["default"], row["gain"], row["leak"]) == (None, None, 0)
-    assert curves({"toy": own})["toy"].tolist() == [1.25, 1.5]
 
 
 def test_the_second_collection(inputs, rows):
