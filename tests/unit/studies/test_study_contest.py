@@ -11,8 +11,6 @@ from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
-from gradrank.pipeline.params import check
-from gradrank.pipeline.params_file import read
 from gradrank.studies.contest.page import build
 from gradrank.studies.contest.reading import HEADLINE, entries, tried
 from gradrank.studies.kit.study import Inputs
@@ -151,24 +149,3 @@ def test_a_run_of_another_choice_is_refused(inputs, tmp_path):
     write_json(fold.choice_path, said)
     with pytest.raises(GradrankError, match=r"not trained with what was chosen; delete .*refits\.json"):
         evaluate_refits(copied, "regression", inputs.data / TUNED, SEEDS, "letor4")
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        (
-            {"methods": ["ranksv"]},
-            "studies.contest.methods: .*unknown model 'ranksv' .did you mean 'ranksvm'",
-        ),
-        ({"methods": ["mart", "mart"]}, "studies.contest.methods: .*a method stands in it twice"),
-        ({"trials": 0}, "studies.contest.trials: .*greater than or equal to 1"),
-        ({"frozen": ["mq2007"]}, "`frozen` and `datasets` both name mq2007"),
-        ({"frozen": ["mq2009"]}, "studies.contest.frozen: unknown data set 'mq2009'"),
-        ({"convention": "letor4"}, "studies.contest.convention: unknown key"),
-        ({"trails": 3}, "studies.contest.trails: unknown key .did you mean 'trials'"),
-    ],
-)
-def test_faults_in_the_settings(changed, message):
-    own = {"datasets": ["mq2007"], "methods": ["mart"]} | changed
-    with pytest.raises(GradrankError, match=message):
-        check(read("params.yaml") | {"studies": {"contest": own}})
