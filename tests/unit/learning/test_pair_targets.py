@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
 from gradrank.data.pairs import Pairs, PairSource, crucial_pairs
@@ -62,14 +60,6 @@ def test_the_gradient_of_soft_targets_by_finite_differences():
     assert cost == pytest.approx(float(pairs.weight @ each), rel=1e-12)
     numeric = approx_fprime(scores, lambda s: ranknet(s, pairs, train.offsets, sigma=0.8)[0], 1e-7)
     np.testing.assert_allclose(gradient, numeric, atol=1e-5)
-
-
-@given(st.floats(0.5, 1.0), st.floats(-30.0, 30.0))
-def test_a_pair_pulls_its_documents_to_the_log_odds_of_its_target(target, o):
-    pairs = Pairs(*(np.array([row], np.int32) for row in (0, 1, 0)), np.array([target]), np.ones(1))
-    _, gradient = ranknet(np.array([o, 0.0]), pairs, np.array([0, 2]))
-    assert gradient[0] == pytest.approx(1.0 / (1.0 + np.exp(-o)) - target, abs=1e-12)
-    assert gradient.sum() == 0.0
 
 
 def fitted(model, train, **params):

@@ -15,7 +15,7 @@ from gradrank.learning.nets import Net
 from gradrank.learning.selection import Criterion
 from gradrank.learning.tanh_net import TanhNet
 from gradrank.models.arsm import ARSM, ARSMParams
-from gradrank.studies.arsm.estimators import Estimates, estimates, losses_of
+from gradrank.studies.arsm.estimators import Estimates, estimates
 
 MEASURES = ["ndcg@10", "ndcg@2", "ap", "p@2"]
 every_measure = pytest.mark.parametrize("name", MEASURES)
@@ -147,16 +147,6 @@ def test_the_study_s_arsm_is_the_one_that_trains():
         np.testing.assert_allclose(found[draw], expected, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize(("levels", "losses"), [(2, 2), (4, 7), (20, 191)])
-def test_losses_of_a_draw_are_the_different_levels_that_it_ranks_by(levels, losses):
-    """z of a draw, and z with two races swapped: so many pairs; under one reference so many others."""
-    pairs = {frozenset(pair) for pair in product(range(levels), repeat=2)}
-    assert losses_of("arsm", levels) == losses == len({pair for pair in pairs if len(pair) == 2}) + 1
-    assert (
-        losses_of("ars", levels) == levels and losses_of("ar", levels) == losses_of("reinforce", levels) == 1
-    )
-
-
 def test_entropy_gradient_by_differences():
     rng = np.random.default_rng(0)
     phi, offsets = rng.normal(size=(5, 4)), offsets_of(2, 3)
@@ -196,15 +186,6 @@ def test_gradient_follows_the_formula(name):
         total += one[0, 0]
     assert loss == pytest.approx(total, rel=1e-12)
     np.testing.assert_allclose(gradient.sum(axis=1), 0.0, atol=1e-12)  # a shift of phi changes no level
-
-
-def test_query_does_not_see_its_neighbours():
-    phi, races, labels, offsets = drawn()
-    measure = measure_of("ndcg@10", labels, offsets)
-    _, together = arsm_gradient(phi, races, offsets, measure)
-    rows = np.arange(offsets[2], offsets[3])
-    _, alone = arsm_gradient(phi[rows], races[rows], offsets_of(len(rows)), measure.of(rows, np.array([2])))
-    np.testing.assert_array_equal(alone, together[rows])
 
 
 @pytest.mark.parametrize("name", ["ndcg", "ndcg@0", "map", "p@", "ap@10"])

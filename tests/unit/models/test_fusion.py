@@ -18,13 +18,11 @@ from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
 from gradrank.learning import fusing
-from gradrank.learning.fusing import borda, inverse_square_rank, min_max, reciprocal_rank, z_score
+from gradrank.learning.fusing import borda, reciprocal_rank, z_score
 from gradrank.learning.job import reproducible_files, train
 from gradrank.learning.model import get_model
 from gradrank.learning.selection import measure
 from gradrank.learning.stacking import learned_weights, scored_by_others
-from gradrank.models.fusion import LearnedFusionParams
-from gradrank.pipeline import params
 from gradrank.predict import Ranker
 from gradrank.results import Fold
 from gradrank.stamps import write_stamp
@@ -96,14 +94,6 @@ def test_score_is_the_sum_over_models(name):
     expected = sum(EQUAL[name](column.astype(np.float64), offsets) for column in scores.T)
     model = fitted(name, scores, np.arange(30) % 3, offsets, k=5.0)
     np.testing.assert_allclose(model.score(scores, offsets), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize(("name", "points"), [("combmnz", min_max), ("isr", inverse_square_rank)])
-def test_of_one_model_the_sum_is_times_one(name, points):
-    scores, offsets = drawn(models=1)
-    model = fitted(name, scores, np.arange(30) % 3, offsets)
-    expected = points(scores[:, 0].astype(np.float64), offsets)
-    np.testing.assert_array_equal(model.score(scores, offsets), expected)
 
 
 def test_isr_by_hand():
@@ -263,35 +253,3 @@ def test_scores_of_another_length_are_refused(study, tmp_path):
     write_stamp(fold.spec_path, fold.spec(), reproducible_files(fold))
     with pytest.raises(GradrankError, match="39 scores of the test part, which has 40"):
         fuse(tmp_path / "study", "other")
-
-
-def checked(listed, members):
-    return params.check(
-        {
-            "seed": 1,
-            "run": {"datasets": ["mq2007"], "models": listed},
-            "datasets": {
-                name: {"queries": 10, "documents": 10} for name in ("synthetic_net", "synthetic_poly")
-            },
-            "models": {"fusion": {"models": members}},
-            "evaluation": {"metrics": ["map"]},
-        }
-    )
-
-
-def test_a_study_with_fusion_names_its_members():
-    assert checked(["fusion", *MEMBERS], list(MEMBERS)).members("fusion") == MEMBERS
-    assert checked(list(MEMBERS), ["lambdamart", "xendcg"]).model_names("mq2007") == sorted(MEMBERS)
-    assert "fusion" in checked("all", list(LearnedFusionParams().models)).model_names("mq2007")
-
-
-@pytest.mark.parametrize(
-    ("members", "said"),
-    [
-        (["ranksvm", "ranksvn"], "unknown model 'ranksvn'.*did you mean 'ranksvm"),
-        (["ranksvm", "fusion"], "cannot be made of its own scores"),
-    ],
-)
-def test_members_that_cannot_be_are_faults(members, said):
-    with pytest.raises(GradrankError, match=f"models.fusion: .*{said}"):
-        checked(["fusion", *MEMBERS], members)

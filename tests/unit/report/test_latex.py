@@ -57,25 +57,6 @@ def test_the_best_is_bold_and_comes_first_and_what_is_below_it_is_marked(tables)
         assert ("Wilcoxon signed-rank test" in text and "Holm" in text) == bool(marked)
 
 
-def test_the_mark_is_the_corrected_test_against_the_best(tables):
-    found = read_tables(tables)
-    holm = {
-        (row["metric"], *sorted((row["model_a"], row["model_b"]))): row["wilcoxon_holm"]
-        for row in found["pairwise"]
-    }
-    for metric in ("ndcg@10", "map"):
-        own = {
-            row["model"]: row
-            for row in found["main"]
-            if row["metric"] == metric and row["convention"] == "letor4"
-        }
-        winner = max(own, key=lambda model: own[model]["mean"])
-        assert own[winner]["p_best"] is None
-        for model in own.keys() - {winner}:
-            assert own[model]["p_best"] == holm[metric, *sorted((model, winner))]
-    assert all(row["p_best"] is None for row in found["main"] if row["metric"] == "ndcg@1")
-
-
 def test_text_is_escaped():
     assert escaped("a_b & 50% of `x_y` < 1 ± 2 − 3 {#}") == (
         "a\\_b \\& 50\\% of \\texttt{x\\_y} $<$ 1 $\\pm$ 2 $-$ 3 \\{\\#\\}"
