@@ -1,73 +1,26 @@
-"""The real collections. GRADRANK_MIRROR names the folder that holds MQ2007.tar.xz and OHSUMED.tar.xz."""
+"""Fixtures of several kinds of tests: a finished run, the real collections, what processes of pytest-xdist share.
+
+GRADRANK_MIRROR names the folder that holds MQ2007.tar.xz and OHSUMED.tar.xz.
+"""
 
 import fcntl
-import gc
 import os
-import re
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
 import gradrank  # noqa: F401  # isort: split  # before numpy, which every test imports: it sets the instruction set
 from gradrank.compiled_cache import use_cache_folder
+from project import Project
 
 use_cache_folder()  # before Numba is imported
-
-# Whatever the environment says, bytecode is kept: processes of checkouts start by the hundred.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 
 # The first call after any change of compiled code compiles.
 settings.register_profile("compiling", deadline=None)
 settings.load_profile("compiling")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """What goes to one process of pytest-xdist: a file's tests, which share what they make; the contract, a model.
-
-    pytest-xdist's own marks of groups do nothing with pytest 9.2, which no longer reads the names they are added to.
-    """
-    from xdist.scheduler import LoadScopeScheduling
-
-    from gradrank.learning.model import models
-
-    names = models().keys()
-
-    class Groups(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file, _, test = nodeid.partition("::")
-            if not file.startswith("tests/contract/"):
-                return file
-            return " ".join([file, *(piece for piece in re.split(r"[\[\]-]", test) if piece in names)])
-
-    return Groups(config, log)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first: Slurm's tests, which wait most of their time, and the emulated processors' beside them.
-
-    And the last, tuning's, which at the end would leave all processes but one without work.
-    """
-    first = ("tests/system/test_slurm.py", "tests/workflow/test_processors.py", "tests/unit/tuning/")
-    items.sort(key=lambda item: not item.nodeid.startswith(first))
-
-
-def pytest_collection_finish() -> None:
-    """Thousands of tests stay until the end: to search them for garbage took a tenth of the time of all."""
-    gc.freeze()
-    gc.set_threshold(50_000)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """A process more than there are processors, for the same reason."""
-    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session")
@@ -90,6 +43,24 @@ def shared(tmp_path_factory) -> Callable[[str, Callable[[Path], object]], Path]:
         return folder
 
     return made
+
+
+@pytest.fixture(scope="session")
+def finished(shared) -> Project:
+    """A small run that was made from scratch with --cores 2; not to be changed."""
+    return Project(shared("finished", lambda root: Project.small(root).snakemake("--cores", "2")))
+
+
+@pytest.fixture
+def rerun(finished, tmp_path) -> Project:
+    """A copy of the finished run, with its modification times and Snakemake's records."""
+    return Project(Path(shutil.copytree(finished.root, tmp_path / "my checkout", symlinks=True)))
+
+
+@pytest.fixture
+def project(tmp_path) -> Project:
+    """A copy of the project with the small run, of which nothing has been made."""
+    return Project.small(tmp_path / "my checkout")
 
 
 @pytest.fixture

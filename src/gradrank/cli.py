@@ -41,6 +41,14 @@ Form = Literal["letor", "trec"]
 Ties = Literal["omit", "half"]
 Missing = Literal["least", "mean", "zero", "keep"]
 Code = Annotated[str | None, typer.Option(help="Digest of the code; by default computed.")]
+Query = Annotated[str | None, typer.Option(help="A table's column of query ids.")]
+Label = Annotated[str | None, typer.Option(help="A table's column of grades.")]
+Docid = Annotated[str | None, typer.Option(help="A table's column of document ids.")]
+Ignore = Annotated[list[str] | None, typer.Option(help="A table's column to set aside.")]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(help="A table's column that is a feature, though its name could be a role's."),
+]
 Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CONVENTIONS)}.")]
 
 
@@ -100,7 +108,8 @@ def generate(
 @app.command()
 def parse(
     path: Annotated[
-        Path, typer.Argument(help="Folder in LETOR layout, or one file: SVMlight with qid, Parquet, CSV.")
+        Path,
+        typer.Argument(help="Folder in LETOR layout, or one file: SVMlight with qid, Parquet, CSV, TSV."),
     ],
     out: Annotated[Path, typer.Option(help="Folder to write, as in data/parquet/mq2007.")],
     seed: Seed,
@@ -109,25 +118,50 @@ def parse(
     missing: Annotated[
         Missing | None, typer.Option(help="What missing values become; text: least, tables: keep.")
     ] = None,
-    query: Annotated[str | None, typer.Option(help="A table's column of query ids.")] = None,
-    label: Annotated[str | None, typer.Option(help="A table's column of grades.")] = None,
-    docid: Annotated[str | None, typer.Option(help="A table's column of document ids.")] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="A table's column that is no feature.")] = None,
+    query: Query = None,
+    label: Label = None,
+    docid: Docid = None,
+    ignore: Ignore = None,
+    keep: Keep = None,
 ) -> None:
     """Check every line of LETOR or SVMlight text, or a table, and store the collection as Parquet, one file a part."""
     from gradrank.data.catalogue import catalogue, check_counts
+    from gradrank.data.description import role_table
     from gradrank.data.parse import parse as run
-    from gradrank.data.table import Columns
+    from gradrank.data.roles import Columns
 
     name = dataset or out.name
-    columns = Columns(query, label, docid, tuple(ignore or ()))
+    columns = Columns(query, label, docid, tuple(ignore or ()), tuple(keep or ()))
     meta = run(path, out, seed, name, features=features, columns=columns, missing=missing)
     entry = catalogue().get(name)
     if entry is not None:
         check_counts(entry, meta)
+    for line in role_table(meta["roles"]):
+        typer.echo(line)
     if "note" in meta:
         typer.echo(f"{out}: note: {meta['note']}")
     typer.echo(f"{out}: {meta['rows']:,} rows, {meta['queries']:,} queries, {meta['features']} features")
+
+
+@app.command()
+def inspect(
+    path: Annotated[
+        Path, typer.Argument(help="A file, or a folder in LETOR layout, in any form that `parse` reads.")
+    ],
+    features: Annotated[int | None, typer.Option(help="Width, where sparse rows do not show it.")] = None,
+    query: Query = None,
+    label: Label = None,
+    docid: Docid = None,
+    ignore: Ignore = None,
+    keep: Keep = None,
+) -> None:
+    """Print the role, type, range and missing values of each column as they are understood; nothing is written."""
+    from gradrank.data.inspect import inspect as run
+    from gradrank.data.roles import Columns
+
+    columns = Columns(query, label, docid, tuple(ignore or ()), tuple(keep or ()))
+    for line in run(path, columns, features):
+        typer.echo(line)
 
 
 @app.command()
@@ -192,7 +226,7 @@ def import_scores(
 def evaluate(
     scores: Annotated[Path, typer.Option(help="One score a line, a TREC run, or Parquet.")],
     data: Annotated[
-        Path, typer.Option(help="LETOR or SVMlight text, Parquet, a stored collection, or TREC's qrels.")
+        Path, typer.Option(help="Data in any form that `parse` reads, a stored collection, or TREC's qrels.")
     ],
     convention: Convention = "letor4",
     metrics: Annotated[
@@ -205,20 +239,25 @@ def evaluate(
             help="Another score file: also say how alike both rankings are, by Kendall and Spearman."
         ),
     ] = None,
+    query: Query = None,
+    label: Label = None,
+    docid: Docid = None,
 ) -> None:
     """Measure any score file: mean over queries, under a named convention. What a run leaves out is said on stderr."""
+    from gradrank.data.roles import Columns
     from gradrank.evaluation.evaluate import LETOR_TABLES, evaluate_file, letor_report
 
+    columns = Columns(query, label, docid)
     names = metrics.split(",") if metrics else [name for table in LETOR_TABLES for name in table.values()]
     if metrics is None:
-        typer.echo(letor_report(scores, data, convention), nl=False)
+        typer.echo(letor_report(scores, data, convention, columns=columns), nl=False)
     alike = None
     if against is not None:
         from gradrank.evaluation.agreement import agreement
 
-        alike = agreement(scores, against, data).drop("qid")
+        alike = agreement(scores, against, data, columns=columns).drop("qid")
     if metrics or out:
-        values = evaluate_file(scores, data, convention, names)
+        values = evaluate_file(scores, data, convention, names, columns=columns)
         if metrics:
             _echo_means(values.select(names), convention)
         if alike is not None:
@@ -440,17 +479,22 @@ def verify(
 @app.command()
 def predict(
     model: Annotated[Path, typer.Option(help="A trained fold, as in results/mq2007/lambdamart/fold1.")],
-    input: Annotated[Path, typer.Option(help="LETOR or SVMlight text, or Parquet.")],
+    input: Annotated[Path, typer.Option(help="LETOR or SVMlight text, Parquet, CSV or TSV.")],
     out: Annotated[Path | None, typer.Option(help="File to write; standard output if not given.")] = None,
     form: Annotated[
         Form, typer.Option(help="letor: one score a line, in the rows' order; trec: a TREC run.")
     ] = "letor",
+    query: Query = None,
+    docid: Docid = None,
+    ignore: Ignore = None,
 ) -> None:
-    """Rank new data with a trained model, in bounded memory."""
+    """Rank new data with a trained model. A table's features are found by their names in training."""
     one_thread()
+    from gradrank.data.roles import Columns
     from gradrank.predict import predict as run
 
-    run(model, input, out, form)
+    columns = Columns(query, docid=docid, ignore=tuple(ignore or ()))
+    run(model, input, out, form, columns if columns.named() else None)
 
 
 @app.command()

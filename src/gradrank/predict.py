@@ -1,6 +1,5 @@
 """Rank new data with a trained fold, in bounded memory; the same fold as an MLflow pyfunc."""
 
-import operator
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 import numpy as np
 
-from gradrank.data.batches import Batch, read_batches
+from gradrank.data.reader import FRAME, Batch, Trained, batches, read_new
+from gradrank.data.roles import Columns
 from gradrank.errors import GradrankError
 from gradrank.files import atomic
 from gradrank.learning.members import kept_members, member_features
@@ -20,24 +20,16 @@ from gradrank.results import MODEL, SPEC, Fold
 
 if TYPE_CHECKING:
     import pandas
-
-    from gradrank.data.rows import Missing
+    import polars
 
 AGAIN = "damaged or edited: train it again, or get it anew"
 
 
 class Ranker:
-    """A trained fold: its model, the number of features that it was trained on, and its members if any."""
+    """A trained fold: its model, what it was trained on, and its members if any."""
 
-    def __init__(
-        self,
-        model: Model,
-        features: int,
-        members: Sequence["Ranker"] = (),
-        missing: "Missing | None" = None,
-    ) -> None:
-        """missing: what missing values became in the data that it was trained on, if that was declared."""
-        self.model, self.features, self.members, self.missing = model, features, members, missing
+    def __init__(self, model: Model, trained: Trained, members: Sequence["Ranker"] = ()) -> None:
+        self.model, self.trained, self.members = model, trained, members
 
     @classmethod
     def load(cls, fold: Path | str) -> "Ranker":
@@ -50,11 +42,7 @@ class Ranker:
             )
         spec = own.spec()
         try:
-            name, features, files = (
-                str(spec["model"]),
-                operator.index(spec["features"]),
-                spec.get("files", {}),
-            )
+            name, trained, files = str(spec["model"]), Trained.of(spec), spec.get("files", {})
             checked_files = [own.folder / path for path in files if path.startswith(f"{MODEL}/")]
         except (KeyError, TypeError, AttributeError) as error:
             raise GradrankError(
@@ -63,7 +51,7 @@ class Ranker:
         for path in checked_files:
             own.check(path)
         members = [cls.load(member.folder) for member in kept_members(own)]
-        return cls(_loaded(name, own), features, members, spec.get("missing"))
+        return cls(_loaded(name, own), trained, members)
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """(n,) float64 scores of (n, d) features; query q is the rows offsets[q]:offsets[q+1].
@@ -83,17 +71,27 @@ class Ranker:
         return checked(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 
     def predict(self, table: "pandas.DataFrame") -> np.ndarray:
-        """MLflow's entry: (n,) scores of a table with columns f1..fd; without `qid` it is one query."""
-        qids = table["qid"].to_numpy() if "qid" in table.columns else np.zeros(len(table))
-        starts = np.flatnonzero(np.r_[True, qids[1:] != qids[:-1]])
-        if len(np.unique(qids)) < len(starts):
-            raise GradrankError("the rows of a query are not together: sort the table by qid")
-        if self.features > table.shape[1]:
-            raise GradrankError(
-                f"a table of {table.shape[1]} columns; expected f1 to f{self.features}, as in training"
-            )
-        features = table[[f"f{number}" for number in range(1, self.features + 1)]]
-        return self.score(features.to_numpy(), np.r_[starts, len(qids)])
+        """Return MLflow's predictions, (n,) scores of a table whose columns are called as the features in training.
+
+        Without a column of query ids the table is one query.
+        """
+        reading = read_new(_polars(table), self.trained, roles=())
+        return np.concatenate([self.score(batch.features, batch.offsets) for batch in batches(reading)])
+
+
+def _polars(table: "pandas.DataFrame") -> "polars.DataFrame":
+    """The same table without its index."""
+    import polars as pl
+    import pyarrow as pa
+
+    names = [str(name) for name in table.columns]
+    if len({*names}) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise GradrankError(f"{FRAME}: {names.count(twice)} columns are called {twice!r}")
+    try:
+        return pl.from_pandas(table.set_axis(names, axis="columns"))
+    except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        raise GradrankError(f"{FRAME}: a column of mixed types: {str(error).splitlines()[0]}") from None
 
 
 def _loaded(name: str, fold: Fold) -> Model:
@@ -110,19 +108,27 @@ def _load_pyfunc(path: str) -> Ranker:
     return Ranker.load(path)
 
 
-def predict(fold: Path, data: Path, out: Path | None = None, form: Literal["letor", "trec"] = "letor") -> int:
-    """Score `data`, LETOR or SVMlight text or Parquet, with the model in `fold`; returns how many documents.
+def predict(
+    fold: Path,
+    data: Path,
+    out: Path | None = None,
+    form: Literal["letor", "trec"] = "letor",
+    columns: Columns | None = None,
+) -> int:
+    """Score `data`, in any form that training reads, with the model in `fold`; returns how many documents.
 
     letor: one score a line, in the input's order. trec: a run, as `gradrank.evaluation.export.trec_run` has it.
-    out: a file, written whole or not at all; None: standard output.
-    Raises GradrankError for a folder without a model, another number of features than the model was trained
-    on, and malformed input.
+    out: a file, written whole or not at all; None: standard output. columns: of a table whose columns have other names
+    than those of the training data.
+    Raises GradrankError for a folder without a model, features that the model was not trained on or that are missing,
+    and malformed input.
     """
     if form not in ("letor", "trec"):
         raise GradrankError(f"form {form!r}: expected 'letor' or 'trec'")
     ranker, rows, unnamed = Ranker.load(fold), 0, 0
+    reading = read_new(Path(data), ranker.trained, columns)
     with _opened(out) as stream:
-        for batch in read_batches(Path(data), ranker.features, ranker.missing):
+        for batch in batches(reading):
             scores = ranker.score(batch.features, batch.offsets)
             if form == "letor":
                 stream.writelines(f"{score!r}\n" for score in scores.tolist())

@@ -1,9 +1,9 @@
 """Parameters: as JSON on the command line, by dotted paths, and pydantic's verdicts in the words of this project."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from gradrank.errors import GradrankError, nearest
 
@@ -23,6 +23,12 @@ def validate(kind: "type[BaseModel]", values: Any, path: str, faults: list[str])
     """`kind` from `values`, or None with the faults added, each as `path.to.key: reason`."""
     from pydantic import ValidationError
 
+    if booleans := list(_booleans(kind, values)):  # pydantic takes them for 0 and 1
+        faults += [
+            f"{path}{where}: expected a number or text, not true or false (YAML reads yes, no, on and off as these)"
+            for where in booleans
+        ]
+        return None
     try:
         return kind.model_validate(values)
     except ValidationError as error:
@@ -37,6 +43,28 @@ def validate(kind: "type[BaseModel]", values: Any, path: str, faults: list[str])
                 shown = "" if fault["type"] == "missing" else f" (got {fault['input']!r})"
                 faults.append(f"{where.rstrip('.')}: {fault['msg']}{shown}")
         return None
+
+
+def _booleans(kind: "type[BaseModel]", values: Any) -> Iterator[str]:
+    """The keys whose value is, or holds, true or false where the field takes none."""
+    from pydantic import BaseModel
+
+    for key, field in kind.model_fields.items() if isinstance(values, Mapping) else ():
+        value, annotation = values.get(key), field.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield from (f"{key}.{inner}" for inner in _booleans(annotation, value))
+        elif not _takes_bool(annotation) and True in map(
+            _is_bool, value if isinstance(value, list) else [value]
+        ):
+            yield key
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _takes_bool(annotation: Any) -> bool:
+    return annotation in (bool, Any) or any(map(_takes_bool, get_args(annotation)))
 
 
 def _owner(kind: "type[BaseModel]", path: tuple[Any, ...]) -> "type[BaseModel]":

@@ -225,7 +225,7 @@ def project(tmp_path_factory):
 
 @every_model
 def test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monkeypatch):
-    """The job itself sees to that: see gradrank.learning.test_part_guard."""
+    """The job itself sees to that, however a model may open files: see gradrank.learning.held_out."""
     monkeypatch.chdir(project)
     data, own = Path("data/parquet/synthetic_net"), Path("data/pairs/synthetic_net")
     for member in cls.members(quick(cls)):

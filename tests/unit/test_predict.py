@@ -1,5 +1,6 @@
 """New data ranked with a trained fold: any form of input, in pieces, to either form of output."""
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ import polars as pl
 import pytest
 
 from gradrank import predict as prediction
-from gradrank.data import batches
+from gradrank.data import reader
+from gradrank.data.reader import Trained, read_new
 from gradrank.errors import GradrankError
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_files import read_scores as read_run
@@ -89,8 +91,8 @@ def test_text_sparse_text_and_parquet_give_the_same_scores_in_input_order(fold, 
 @pytest.mark.parametrize("kind", ["dense", "parquet"])
 def test_pieces_are_whole_queries_and_change_nothing(fold, kind, rows, tmp_path, request, monkeypatch):
     data = request.getfixturevalue(kind)
-    monkeypatch.setattr(batches, "ROWS_A_BATCH", rows)
-    pieces = list(batches.read_batches(data, WIDTH))
+    monkeypatch.setattr(reader, "ROWS_A_BATCH", rows)
+    pieces = list(reader.batches(read_new(data, Trained(WIDTH))))
     assert (
         np.concatenate([np.repeat(piece.qids, np.diff(piece.offsets)) for piece in pieces]).tolist() == QIDS
     )
@@ -115,7 +117,7 @@ def test_documents_without_id_are_called_by_their_row_here_and_in_evaluation(
 ):
     data = tmp_path / "plain.txt"
     data.write_text("".join(line(row, False, "") for row in range(8)))
-    monkeypatch.setattr(batches, "ROWS_A_BATCH", 2)
+    monkeypatch.setattr(reader, "ROWS_A_BATCH", 2)
     predict(fold, data, tmp_path / "run.txt", "trec")
     fields = [text.split(" ") for text in (tmp_path / "run.txt").read_text().splitlines()]
     assert sorted(field[2] for field in fields) == [f"{row:010}" for row in range(1, 9)]
@@ -134,25 +136,73 @@ def test_ids_that_a_trec_run_cannot_hold_are_refused(fold, docids, tmp_path):
     assert not (tmp_path / "run.txt").exists()
 
 
-@pytest.mark.parametrize("width", [WIDTH - 1, WIDTH + 1])
-def test_another_number_of_features_is_refused(fold, dense, parquet, width, tmp_path):
+@pytest.mark.parametrize(
+    ("width", "of_text", "of_table"),
+    [
+        (
+            3,
+            "has feature 4, but the model was trained on 3 features",
+            "column 'f4' is no feature that the model",
+        ),
+        (5, r"trained on 5 features: feature 5 is missing", "no column 'f5', a feature that the model"),
+    ],
+)
+def test_a_missing_and_an_additional_feature_are_named(
+    fold, dense, parquet, width, of_text, of_table, tmp_path
+):
     write_json(fold / "spec.json", {"model": "above_mean", "features": width})
-    for data in (dense, parquet):
-        with pytest.raises(
-            GradrankError, match=f"has {WIDTH} features, but the model was trained on {width}"
-        ):
-            predict(fold, data, tmp_path / "out.txt")
     sparse = tmp_path / "sparse.txt"
     sparse.write_text(f"0 qid:1 2:0.5\n0 qid:1 {width + 2}:1\n")
-    with pytest.raises(
-        GradrankError, match=f"has {width + 2} features, but the model was trained on {width}"
+    for data, reason in (
+        (dense, of_text),
+        (parquet, of_table),
+        (sparse, f"has feature {width + 2}, but the model was trained on {width} features"),
     ):
-        predict(fold, sparse, tmp_path / "out.txt")
+        with pytest.raises(GradrankError, match=reason):
+            predict(fold, data, tmp_path / "out.txt")
     assert not (tmp_path / "out.txt").exists()
 
 
+NAMED = {
+    "features": 3,
+    "names": ["f1", "f10", "f2"],
+    "columns": {"query": "who asked", "label": "clicks", "ignore": ["url"]},
+}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".parquet"])
+def test_a_model_ranks_what_it_was_trained_on_by_the_names_of_its_features(fold, tmp_path, suffix):
+    write_json(fold / "spec.json", {"model": "above_mean", **NAMED})
+    table = pl.DataFrame(
+        {"clicks": 0, "f2": FEATURES[:, 1], "url": "http://", "f10": FEATURES[:, 2], "f1": FEATURES[:, 0]}
+        | {"who asked": [f"0{qid}" for qid in QIDS]}
+    )
+    plain, path = tmp_path / f"new{suffix.removesuffix('.gz')}", tmp_path / f"new{suffix}"
+    if suffix == ".parquet":
+        table.write_parquet(plain)
+    else:
+        table.write_csv(plain, separator="\t" if suffix == ".tsv" else ",")
+    if path != plain:
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+    predict(fold, path, tmp_path / "out.txt")
+    assert read_scores(tmp_path / "out.txt") == expected()
+    ranker = Ranker.load(fold)
+    np.testing.assert_array_equal(ranker.predict(table.to_pandas()), expected())
+    with pytest.raises(GradrankError, match=r"no column 'f10', a feature .* \(did you mean 'F10'\?\)"):
+        ranker.predict(table.rename({"f10": "F10"}).to_pandas())
+
+
+def test_rows_of_sparse_text_may_be_short_where_those_in_training_could(fold, tmp_path):
+    (tmp_path / "short.txt").write_text("0 qid:7 1:0.5\n0 qid:7 1:1 3:2\n")
+    with pytest.raises(GradrankError, match="feature 2 is missing"):
+        predict(fold, tmp_path / "short.txt")
+    write_json(fold / "spec.json", {"model": "above_mean", "features": WIDTH, "sparse": True})
+    assert predict(fold, tmp_path / "short.txt", tmp_path / "out.txt") == 2
+    assert read_scores(tmp_path / "out.txt") == [-0.25, 0.25]
+
+
 def test_bad_line_late_in_the_file_leaves_no_output(fold, dense, tmp_path, monkeypatch):
-    monkeypatch.setattr(batches, "ROWS_A_BATCH", 1)
+    monkeypatch.setattr(reader, "ROWS_A_BATCH", 1)
     dense.write_text(dense.read_text() + "0 qid:40 1:0 2:0 3:x 4:0\n")
     (tmp_path / "out.txt").write_text("older\n")
     with pytest.raises(GradrankError, match="line 9"):
@@ -161,25 +211,24 @@ def test_bad_line_late_in_the_file_leaves_no_output(fold, dense, tmp_path, monke
 
 
 def test_parquet_that_is_no_ranking_data_is_refused(fold, parquet, tmp_path):
+    write_json(fold / "spec.json", {"model": "above_mean", "features": WIDTH, "missing": "keep"})
     table = pl.read_parquet(parquet)
     faults = {
-        "no column 'qid'": table.drop("qid"),
+        "no query column": table.drop("qid"),
         "no column 'f4'": table.rename({"f4": "f9"}),
-        "the rows of query 7 are not together": table[[0, 3, 1]],
+        "row 3, column 'qid': query 7 comes back": table[[0, 3, 1]],
         "no rows": table.head(0),
-        "a row has no query id": table.with_columns(qid=pl.lit(None, pl.Int64)),
+        "row 1, column 'qid': has no query id": table.with_columns(qid=pl.lit(None, pl.Int64)),
         "column 'f2' is String, not numbers": table.with_columns(f2=pl.lit("0.5")),
-        "query id 'new york' has a blank": table[:3].with_columns(query=pl.lit("new york")),
+        "query id 'new york' has a blank": table[:3].with_columns(qid=pl.lit("new york")),
+        "'qid' and 'query' may each be the query column": table.with_columns(query=pl.lit("new york")),
+        "row 1, column 'f3': expected a finite number": table.with_columns(f3=pl.lit(float("-inf"))),
         "feature 2 is nan": table.with_columns(f2=pl.lit(float("nan"), pl.Float32)),
     }
     for message, frame in faults.items():
         frame.write_parquet(tmp_path / "bad.parquet")
         with pytest.raises(GradrankError, match=message):
             predict(fold, tmp_path / "bad.parquet", tmp_path / "out.txt", "trec")
-    # In separate train, vali and test parts a number may come back.
-    frame = table[[0, 3, 1]].with_columns(part=pl.Series([1, 1, 2], dtype=pl.Int8))
-    frame.write_parquet(tmp_path / "parts.parquet")
-    assert predict(fold, tmp_path / "parts.parquet", tmp_path / "out.txt") == 3
 
 
 def test_document_ids_of_any_type_are_text(fold, parquet, tmp_path):
@@ -192,10 +241,10 @@ def test_document_ids_of_any_type_are_text(fold, parquet, tmp_path):
 
 
 def test_a_value_beyond_float32_is_the_largest_as_where_data_are_parsed(parquet):
-    table = pl.read_parquet(parquet).with_columns(f2=pl.lit(-1e39), f3=pl.lit(float("-inf")), f4=pl.lit(True))
+    table = pl.read_parquet(parquet).with_columns(f2=pl.lit(-1e39), f4=pl.lit(True))
     table.write_parquet(parquet)
-    (batch,) = batches.read_batches(parquet, WIDTH)
-    assert (batch.features[:, 1] == -np.finfo(np.float32).max).all() and np.isinf(batch.features[:, 2]).all()
+    (batch,) = reader.batches(read_new(parquet, Trained(WIDTH)))
+    assert (batch.features[:, 1] == -np.finfo(np.float32).max).all() and (batch.features[:, 3] == 1).all()
 
 
 def test_a_changed_byte_of_parquet_is_refused_or_changes_a_value(fold, parquet, tmp_path):
@@ -211,7 +260,7 @@ def test_a_changed_byte_of_parquet_is_refused_or_changes_a_value(fold, parquet, 
 def test_a_specification_that_claims_a_trillion_features_takes_no_memory_for_them(fold, tmp_path):
     write_json(fold / "spec.json", {"model": "above_mean", "features": 10**12})
     ranker = Ranker.load(fold)
-    with pytest.raises(GradrankError, match="a table of 2 columns; expected f1 to f1000000000000"):
+    with pytest.raises(GradrankError, match="trained on 1000000000000 features"):
         ranker.predict(pd.DataFrame({"f1": [0.5], "f2": [0.5]}))
     (tmp_path / "sparse.txt").write_text("1 qid:1 3:1\n")
     with pytest.raises(GradrankError, match=r"sparse\.txt: 1 rows of 1,000,000,000,000 features take"):

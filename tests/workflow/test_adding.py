@@ -107,7 +107,7 @@ def test_a_study_with_jobs_and_settings_of_its_own_is_one_folder(rerun):
     assert "Found [9, 25]." in (rerun.root / "results/studies/mine/page.md").read_text()
     assert 'id="study-mine"' in shown(rerun) and "Squares of mine" in shown(rerun)
 
-    (folder / "page.py").write_text(PAGE + "# edited\n")
+    (folder / "page.py").write_text(PAGE + "EDITED = 1\n")
     rerun.params(studies={"mine": {"numbers": [3, 5, 7]}})
     jobs = rerun.planned("mine")
     assert jobs["study_job", None, None] == jobs["study", None, None] == 1

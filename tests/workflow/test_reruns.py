@@ -1,93 +1,193 @@
-"""Who reruns what, on the real DAG."""
+"""Which jobs a change makes Snakemake run, as its plan says."""
 
+import ast
 import os
-import re
-from collections import Counter
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
-DATASETS = ("synthetic_net", "synthetic_poly")
+import pytest
 
+from project import MINE, STUDY, Project
 
-def after_training(*models: str) -> Counter:
-    """The jobs that follow when these models' evaluations change."""
-    jobs = Counter({(rule, None, None): 1 for rule in ("report", "snapshot", "track", "all")})
-    for dataset in DATASETS:
-        jobs["summary", dataset, None] = jobs["provenance", dataset, None] = 1
-        for model in models:
-            jobs["evaluate_folds", dataset, model] = 1
-    return jobs
+SCOPES = {"synthetic_net", "mine"}
+MODELS = {"lambdamart", "ranknet_linear", "single_feature"}
+LAST = {"collect", "report", "track"}
 
 
-def retraining(*models: str) -> Counter:
-    return after_training(*models) + Counter({("train", d, m): 5 for d in DATASETS for m in models})
+def reached(plan: dict[str, str]) -> dict[str, set[str]]:
+    """Return what a plan makes by rule: "mine/lambdamart" for a method, else the data set or study."""
+    found: dict[str, set[str]] = {}
+    for path, rule in plan.items():
+        parts = path.split("/")
+        last = 3 if rule in ("train", "evaluate_folds") else -1 if rule.startswith("study") else 2
+        first = 2 if parts[0] == "data" else 1
+        found.setdefault(rule, set()).add("/".join(parts[first : last + (first == 2)]))
+    return found
 
 
-def test_second_call_does_nothing(rerun):
-    assert "Nothing to be done" in rerun.snakemake("--cores", "2")
+def methods(scopes: set[str] = SCOPES, models: set[str] = MODELS) -> set[str]:
+    return {f"{scope}/{model}" for scope in scopes for model in models}
 
 
-def test_touch_reruns_nothing(rerun):
+def test_a_second_call_and_touch_run_nothing(rerun):
+    assert rerun.plan() == {}
     for path in rerun.root.rglob("*"):
         if path.is_file() and ".snakemake" not in path.parts:
             os.utime(path)
-    assert rerun.planned() == Counter()
+    assert rerun.plan() == {}
 
 
-def test_hyper_parameter_reruns_its_model_alone(rerun):
-    rerun.params(models={"lambdamart": {"learning_rate": 0.07}})
-    assert rerun.planned() == retraining("lambdamart")
+def hyper_parameter(project: Project) -> None:
+    project.params(models={"lambdamart": {"rounds": 6}})
 
 
-def test_model_source_reruns_its_model_alone(rerun):
-    source = rerun.root / "src/gradrank/models/lambdamart.py"
-    source.write_text(source.read_text() + "# edited\n")
-    output = rerun.snakemake("--cores", "2", "--dry-run")
-    assert rerun.listed(output) == retraining("lambdamart")
-    assert re.search(r"Params have changed.* before: 'code=\w+' now: 'code=\w+'", output)
-    assert "src/gradrank/models/lambdamart.py: changed, concerns train lambdamart" in rerun.gradrank("verify")
+def model_code(project: Project) -> None:
+    project.edit("src/gradrank/models/single_feature.py", "return self.sign *", "return 2 * self.sign *")
 
 
-def test_ancestor_package_is_code_of_what_lies_below_it(rerun):
-    package = rerun.root / "src/gradrank/models/__init__.py"
-    package.write_text(package.read_text() + "# edited\n")
-    assert rerun.planned() == retraining("lambdamart", "ranknet_linear", "single_feature")
+def metric_code(project: Project) -> None:
+    project.edit("src/gradrank/evaluation/metrics.py", "np.isnan(ranking.convention.empty)", "True")
 
 
-def test_queries_and_documents_that_change_places_are_another_size(rerun):
-    rerun.params(datasets={"synthetic_net": {"queries": 12, "documents": 10}})
-    rerun.snakemake("--cores", "2", "data/raw/synthetic_net/fetched.json")
-    rerun.params(datasets={"synthetic_net": {"queries": 10, "documents": 12}})
-    assert rerun.planned()["generate", "synthetic_net", None] == 1
+def convention(project: Project) -> None:
+    project.params(evaluation={"convention": "standard"})
 
 
-def test_metric_retrains_nothing(rerun):
-    source = rerun.root / "src/gradrank/evaluation/metrics.py"
-    source.write_text(source.read_text() + "# edited\n")
-    assert rerun.planned() == after_training("lambdamart", "ranknet_linear", "single_feature")
+def convention_of_a_data_set(project: Project) -> None:
+    project.params(datasets={"mine": {"convention": "standard"}})
 
 
-def test_reported_convention_retrains_nothing(rerun):
-    rerun.params(evaluation={"convention": "standard"})
-    jobs = rerun.planned()
-    assert jobs["report", None, None] == 1
-    assert not [job for job in jobs if job[0] in ("train", "evaluate_folds")]
+def size_of_a_data_set(project: Project) -> None:
+    project.params(datasets={"synthetic_net": {"queries": 10, "documents": 9}})
 
 
-def test_size_of_one_data_set_reruns_that_data_set_alone(rerun):
-    rerun.params(datasets={"synthetic_net": {"queries": 15}})
-    assert {dataset for _, dataset, _ in rerun.planned()} == {"synthetic_net", None}
+def own_pairs(project: Project) -> None:
+    project.edit("own data/pairs.csv", ",0.1\n", ",0.2\n")
 
 
-def test_real_data_sets_are_targets_with_five_folds(project):
+def page_code(project: Project) -> None:
+    project.edit("src/gradrank/studies/ranknet2005/page.py", "sections = [", "sections = [*[], ")
+
+
+PAIR_MODEL = methods({"mine"}, {"ranknet_linear"})
+# What each change reaches besides the last jobs, by rule.
+CHANGES: dict[Callable[[Project], None], dict[str, set[str]]] = {
+    hyper_parameter: {
+        "train": methods(models={"lambdamart"}),
+        "evaluate_folds": methods(models={"lambdamart"}),
+        "summary": SCOPES,
+    },
+    model_code: {
+        "train": methods(models={"single_feature"}),
+        "evaluate_folds": methods(models={"single_feature"}),
+        "summary": SCOPES,
+    },
+    metric_code: {
+        "evaluate_folds": methods(),
+        "summary": SCOPES,
+        "study_job": {"studies/ranknet2005/reduced/jobs"},  # which measure their nets
+        "study": {"studies/ranknet2005/reduced"},
+    },
+    convention: {"summary": SCOPES, "study": {"studies/ranknet2005/reduced"}},
+    convention_of_a_data_set: {"summary": {"mine"}},
+    size_of_a_data_set: {
+        "generate": {"synthetic_net"},
+        "parse": {"synthetic_net"},
+        "pairs": {"synthetic_net"},
+        "train": methods({"synthetic_net"}),
+        "evaluate_folds": methods({"synthetic_net"}),
+        "summary": {"synthetic_net"},
+    },
+    own_pairs: {"pairs": {"mine"}, "train": PAIR_MODEL, "evaluate_folds": PAIR_MODEL, "summary": {"mine"}},
+    page_code: {"study": {"studies/ranknet2005/reduced"}},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_a_change_reruns_what_depends_on_it(rerun, change):
+    change(rerun)
+    found = reached(rerun.plan())
+    assert {rule: places for rule, places in found.items() if rule not in LAST} == CHANGES[change]
+    assert found.keys() >= {"report"}
+    assert rerun.run("gradrank", "verify").returncode == 1
+
+
+def comment(path: Path) -> None:
+    path.write_text(f"# edited\n{path.read_text()}\n# edited\n")
+
+
+def docstrings(path: Path) -> None:
+    """Lengthen every docstring of a file."""
+    lines = path.read_text().splitlines(keepends=True)
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse("".join(lines))):
+        if isinstance(node, kinds) and ast.get_docstring(node) and node.body[0].end_lineno:
+            number, line = node.body[0].end_lineno - 1, lines[node.body[0].end_lineno - 1]
+            if line.rstrip().endswith('"""'):
+                lines[number] = line.rstrip().removesuffix('"""') + ' Edited."""\n'
+    path.write_text("".join(lines))
+
+
+def formatting(path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--quiet", "--line-length", "70", str(path)], check=True
+    )
+
+
+@pytest.mark.xfail(reason="code digests cover text until they cover syntax trees", strict=False)
+def test_comments_docstrings_and_formatting_rerun_nothing(rerun):
+    sources = sorted(rerun.root.glob("src/**/*.py"))
+    for path in sources:
+        docstrings(path)
+        comment(path)
+    formatting(rerun.root / "src")
+    assert len(sources) > 100
+    assert set(rerun.plan().values()) <= {"report", "track"}, "which print docstrings"
+    rerun.gradrank("verify")
+
+
+DELETED = {
+    "data/parquet/mine/collection.json": "parse",
+    "data/pairs/mine/pairs.json": "pairs",
+    f"{MINE}/lambdamart/fold1/spec.json": "train",
+    f"{MINE}/lambdamart/fold1/scores.parquet": "train",
+    f"{MINE}/lambdamart/fold1/history.parquet": "train",
+    f"{MINE}/lambdamart/fold1/model": "train",
+    f"{MINE}/lambdamart/per_query.parquet": "evaluate_folds",
+    f"{MINE}/lambdamart/evaluation.json": "evaluate_folds",
+    f"{MINE}/summary.json": "summary",
+    f"{MINE}/queries.parquet": "summary",
+    f"{MINE}/tables": "summary",
+    f"{MINE}/provenance.json": "summary",
+    f"{STUDY}/jobs/net-1.json": "study_job",
+    f"{STUDY}/page.json": "study",
+    f"{STUDY}/numbers.json": "study",
+    f"{STUDY}/provenance.json": "study",
+    "results/run.json": "collect",
+    "results/report.html": "report",
+}
+
+
+def test_whatever_is_deleted_is_made_again_with_equal_bytes(finished, rerun, tmp_path):
+    for place, rule in DELETED.items():
+        (rerun.root / place).rename(tmp_path / "kept")
+        assert rerun.plan().get(place) == rule, place
+        (tmp_path / "kept").rename(rerun.root / place)
+    for place in DELETED:
+        (rerun.root / place).rename(tmp_path / place.replace("/", "-"))
+    rerun.snakemake("--cores", "2")
+    assert rerun.files() == finished.files()
+    assert rerun.plan() == {}
+
+
+def test_the_real_data_sets_and_their_studies_are_targets(project):
     project.params(run={"models": ["lambdamart", "ranksvm"]})
-    jobs = project.planned("mq2007", "ohsumed")
-    for dataset in ("mq2007", "ohsumed"):
-        assert jobs["fetch", dataset, None] == jobs["parse", dataset, None] == 1
-        assert jobs["train", dataset, "ranksvm"] == jobs["train", dataset, "lambdamart"] == 5
-    assert jobs["report", None, None] == jobs["track", None, None] == 1
-
-
-def test_stages_are_targets(project):
-    assert {rule for rule, _, _ in project.planned("data")} == {"data", "generate", "parse", "pairs"}
-    jobs = project.planned("report")
-    assert ("report", None, None) in jobs and ("track", None, None) not in jobs
-    assert ("report", None, None) in project.planned("track"), "MLflow keeps its figures"
+    plan = project.plan("mq2007", "ranknet2005", "average_precision")
+    found = reached(plan)
+    assert found["fetch"] == found["parse"] == {"mq2007", "ohsumed"}
+    assert {f"results/mq2007/ranksvm/fold{fold}/spec.json" for fold in range(1, 6)} <= plan.keys()
+    assert found["summary"] == {"mq2007"}, "a study needs none of its data sets' other models"
+    assert found["study"] == {"studies/ranknet2005", "studies/average_precision"}
+    assert "ohsumed/lambdarank" in found["train"] and "synthetic_net" not in found["parse"]

@@ -1,66 +1,75 @@
-"""The same bytes at any --cores, after a kill, from any working folder."""
+"""What a run makes: the same bytes at any number of cores and in any checkout, and stamps that name them."""
 
-import os
 import shutil
-import signal
-import time
-from collections import Counter
-from contextlib import suppress
+import subprocess
 
-import psutil
+import numpy as np
+import polars as pl
+import pytest
 
-NET = "results/synthetic_net"
-FORKING = "gradrank.pipeline.forked_jobs"
+from gradrank.files import read_json, sha256
+from project import MINE, NET, ROOT, STUDY, Project, differing, trained
 
-
-def test_one_core_gives_the_bytes_of_two_and_forked_jobs_those_of_others(finished, project):
-    project.environment["GRADRANK_FORK"] = "yes"
-    run = project.start("--cores", "1", f"{NET}/summary.json")
-    forked = set()
-    while run.poll() is None:
-        with suppress(psutil.NoSuchProcess):
-            by = [each for each in psutil.Process(run.pid).children() if FORKING in each.cmdline()]
-            forked |= {each.pid for own in by for each in own.children(recursive=True)}
-        time.sleep(0.02)
-    assert run.returncode == 0 and len(forked) > 3 * 5
-    assert project.results() == finished.results(NET)
-    assert len(finished.results()) > 2 * 3 * 5 * 4  # data sets x models x folds x files a fold
+COMMITTED = {
+    f"{folder}/{name}"
+    for folder in (NET, MINE)
+    for name in ("summary.json", "summary.md", "queries.parquet", "provenance.json")
+} | {f"{STUDY.rpartition('/')[0]}/reduced/{name}" for name in ()}
 
 
-def test_killed_in_training_then_the_same_command_completes(finished, project):
-    project.params(run={"datasets": ["synthetic_net"]})
-    project.environment["GRADRANK_FORK"] = "yes"
-    run = project.start("--cores", "2")
-    deadline = time.monotonic() + 120
-    while len(list(project.root.glob("results/*/*/fold*/spec.json"))) < 3:
-        assert run.poll() is None and time.monotonic() < deadline, "the run ended before it could be killed"
-        time.sleep(0.02)
-    jobs = psutil.Process(run.pid).children(recursive=True)
-    os.killpg(run.pid, signal.SIGKILL)
-    run.wait()
-    psutil.wait_procs(jobs, timeout=3)  # in vain where nobody hears of orphans' ends
-    assert not (project.root / "results/report.html").exists()
-    left = project.root / f"results/.report.html.{run.pid}.partial"
-    left.touch()
-    project.snakemake("--cores", "2")
-    assert project.results(NET) == finished.results(NET)
-    assert not [path for place in ("data", "results") for path in (project.root / place).rglob(".*.partial")]
-    assert "Nothing to be done" in project.snakemake("--cores", "2")
+@pytest.fixture
+def clone(finished, tmp_path) -> Project:
+    """A fresh clone of the finished checkout's sources and of what .gitignore leaves of its results."""
+    held = tmp_path / "held"
+    shutil.copytree(finished.root / "results", held / "results")
+    shutil.copy(ROOT / ".gitignore", held)
+    subprocess.run(["git", "init", "--quiet"], cwd=held, check=True)
+    command = ["git", "ls-files", "--others", "--exclude-standard", "results"]
+    listed = subprocess.run(command, cwd=held, capture_output=True, text=True, check=True).stdout.split()
+    project = Project.small(tmp_path / "another clone")
+    for place in listed:
+        (project.root / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(held / place, project.root / place)
+    assert set(listed) == COMMITTED | {"results/metrics.json"}
+    return project
 
 
-def test_what_is_deleted_or_half_written_is_made_again_by_the_same_command(finished, rerun):
-    half = rerun.root / "results/synthetic_poly/lambdamart/fold3"
-    (half / "scores.parquet").write_bytes((half / "scores.parquet").read_bytes()[:100])
-    (half / "spec.json").unlink()
-    net = rerun.root / NET
-    shutil.rmtree(net / "ranknet_linear")
-    shutil.rmtree(net / "lambdamart/fold2")
-    (net / "lambdamart/fold3/history.parquet").unlink()
-    (net / "single_feature/per_query.parquet").unlink()
-    planned = Counter()
-    for (rule, _, _), jobs in rerun.planned().items():
-        planned[rule] += jobs
-    assert planned["evaluate_folds"] == 3 + 1 and planned["train"] == 7 + 1
-    rerun.snakemake("--cores", "2")
-    assert rerun.results() == finished.results()
-    assert "Nothing to be done" in rerun.snakemake("--cores", "2")
+def test_a_fresh_clone_trains_everything_and_one_core_gives_the_bytes_of_two(finished, clone):
+    clone.gradrank("verify")
+    plan = clone.plan()
+    methods = {f"{scope}/fold{fold}" for scope in ("synthetic_net/lambdamart",) for fold in range(1, 6)}
+    assert methods | {"mine/ranknet_linear/fold1"} <= trained(plan) and len(trained(plan)) == 3 * (5 + 1)
+    assert "data/raw/synthetic_net/fetched.json" in plan and "results/report.html" in plan
+    clone.snakemake("--cores", "1")
+    assert differing(finished.files(), clone.files()) == []
+    assert len(finished.files(NET)) > 3 * 5 * 4  # methods, folds, files per fold
+    clone.gradrank("verify")
+
+
+def test_every_folder_has_a_stamp_that_names_its_files(finished):
+    finished.gradrank("verify")
+    for fold in finished.root.glob("results/*/*/fold*"):
+        named = read_json(fold / "spec.json")["files"]
+        present = {path.relative_to(fold).as_posix(): path for path in fold.rglob("*") if path.is_file()}
+        for name in ("spec.json", "timing.json", "model/.snakemake_timestamp"):
+            present.pop(name, None)
+        assert named == {name: sha256(path) for name, path in present.items()}
+    record = (finished.root / NET / "provenance.json").read_text()
+    assert str(finished.root) not in record and "seconds" not in record
+    entries = read_json(finished.root / NET / "provenance.json")["methods"]
+    assert entries.keys() == {"lambdamart", "ranknet_linear", "single_feature"}
+    assert entries["lambdamart"]["params"] == {"rounds": 5, "min_data_in_leaf": 2}
+    assert read_json(finished.root / STUDY / "numbers.json")["table1"][0]["size"] == 50
+    for study_or_data in ("data-synthetic_net", "data-mine", "study-ranknet2005"):
+        assert f'id="{study_or_data}"' in (finished.root / "results/report.html").read_text()
+
+
+def test_pair_models_learn_from_the_users_own_pairs(finished):
+    root, file = finished.root, finished.root / "own data/pairs.csv"
+    stored = read_json(root / "data/pairs/mine/pairs.json")
+    assert (stored["targets"], stored["given_sha256"]) == ("given", sha256(file))
+    frames = [pl.read_parquet(path) for path in root.glob("data/pairs/mine/*.parquet")]
+    assert set(pl.concat(frames)["target"]) == {0.9}
+    grades = pl.read_parquet(root / "data/parquet/mine/part1.parquet")["label"].to_numpy()
+    scores = pl.read_parquet(root / MINE / "ranknet_linear/fold1/scores.parquet").filter(split="train")
+    assert np.corrcoef(grades, scores["score"])[0, 1] < -0.3  # the pairs prefer low grades

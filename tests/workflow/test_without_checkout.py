@@ -128,7 +128,7 @@ def test_a_model_of_ones_own_is_a_file_in_the_folder(made):
     assert "models/mine.py" in record["code"]["files"]
     made.gradrank("verify")
 
-    (models / "mine.py").write_text((models / "mine.py").read_text() + "# edited\n")
+    (models / "mine.py").write_text((models / "mine.py").read_text() + "EDITED = 1\n")
     assert {model for rule, _, model in made.planned() if rule == "train"} == {"mine"}
 
     asked = ["-k", "mine and (survive or saved)", "-p", "no:cacheprovider", "-rA"]

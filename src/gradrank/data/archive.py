@@ -44,6 +44,10 @@ def unpack(archive: Path, folder: Path, place: Callable[[str], str | None]) -> D
         return copy(_bounded(read(archive, folder), archive), folder, place)
     except DAMAGED as error:
         raise GradrankError(f"{archive}: truncated or damaged ({error}); get it anew") from None
+    except NotImplementedError as error:  # what zipfile raises for a method that it does not know
+        raise GradrankError(
+            f"{archive}: {error}. Fix: unpack it by hand, and pack it again as .tar.xz"
+        ) from None
 
 
 def copy(members: Iterator[Member], folder: Path, place: Callable[[str], str | None]) -> Description:

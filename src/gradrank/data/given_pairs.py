@@ -17,9 +17,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from gradrank.data.ids import text_ids
 from gradrank.data.layout import TABLES, is_table
 from gradrank.data.pairs import Pairs
-from gradrank.data.table import QUERY, read_table
+from gradrank.data.roles import USUAL, plain
+from gradrank.data.table import Raw, floats, numbers, raw_table
 from gradrank.errors import GradrankError, nearest
 
 IDS, PLACES, NUMBERS = ("first", "second"), ("first_row", "second_row"), ("target", "weight")
@@ -32,26 +34,30 @@ ENDS = ("i", "j")  # rows of the first and the second document within their part
 
 @dataclass(frozen=True)
 class Given:
-    """The file's rows, all of them text, and what its columns of queries and documents are called."""
+    """The file's rows, ids and places as text and numbers as float64, and what its columns of queries and documents
+    are.
 
-    path: Path
+    raw: the file as it was read, with the columns' names in lower case.
+    """
+
+    raw: Raw
     frame: pl.DataFrame
     query: str
     documents: tuple[str, str]
 
+    @property
+    def path(self) -> Path | str:
+        return self.raw.where
+
     def refuse(self, bad: pl.Series, column: str, expected: str) -> None:
         """Raise GradrankError at the first row that is `bad`."""
-        if bad.any():
-            row = int(bad.arg_true()[0])
-            raise self.error(row, column, f"{expected}, found {self.frame[column][row]!r}")
+        self.raw.refuse(column, bad, expected)
 
     def error(self, row: int, column: str, message: str) -> GradrankError:
-        return GradrankError(f"{self.path}: {self.place(row)}, column {column!r}: {message}")
+        return self.raw.bad_row(column, row, message)
 
     def place(self, row: int) -> str:
-        """`line 7` of text, whose first line is the header, or `row 6` of Parquet."""
-        is_text = ".csv" in [suffix.lower() for suffix in self.path.suffixes]
-        return f"line {row + 2}" if is_text else f"row {row + 1}"
+        return self.raw.place(row)
 
 
 def read_given(path: Path, parts: Mapping[int, Path]) -> dict[int, Pairs]:
@@ -63,12 +69,10 @@ def read_given(path: Path, parts: Mapping[int, Path]) -> dict[int, Pairs]:
     given = _read(path)
     queries, documents = _index(parts)
     placed = _placed(given, queries, documents)
-    numbers = {name: _numbers(given, name) for name in NUMBERS}
-    given.refuse(~numbers["target"].is_between(0.0, 1.0), "target", "expected a probability from 0 to 1")
-    given.refuse(
-        ~((numbers["weight"] > 0.0) & numbers["weight"].is_finite()), "weight", "expected a number above 0"
-    )
-    whole = placed.with_columns(numbers.values())
+    target, weight = (given.frame[name] for name in NUMBERS)
+    given.refuse(~target.is_between(0.0, 1.0), "target", "a probability from 0 to 1")
+    given.refuse(~((weight > 0.0) & weight.is_finite()), "weight", "a number above 0")
+    whole = placed.with_columns(target, weight)
     _check_once(given, whole)
     return {part: _pairs(whole.filter(part=part)) for part in parts}
 
@@ -76,29 +80,31 @@ def read_given(path: Path, parts: Mapping[int, Path]) -> dict[int, Pairs]:
 def _read(path: Path) -> Given:
     if not is_table(path):
         raise GradrankError(f"{path}: expected a table of pairs, {' or '.join(TABLES)}, packed or not")
-    frame = read_table(path, as_text=True)
-    names = {name: name.lower() for name in frame.columns}
-    known = {*QUERY, *IDS, *PLACES, *NUMBERS}
-    for name, low in names.items():
-        if low not in known:
+    given = raw_table(path, path)
+    names = [name.lower() for name in given.names]
+    known = {"qid", *IDS, *PLACES, *NUMBERS}
+    for name, low in zip(given.names, names, strict=True):
+        if low not in known and plain(low) not in USUAL["query"]:
             raise GradrankError(f"{path}: unknown column {name!r}{nearest(low, known)}; expected {EXPECTED}")
-    if len({*names.values()}) < len(names):
-        raise GradrankError(f"{path}: two columns of one name but for letter case: {', '.join(names)}")
-    frame = frame.rename(names)
-    queries = [name for name in frame.columns if name in QUERY]
-    documents = [ends for ends in (IDS, PLACES) if {*ends} & {*frame.columns}]
-    whole = [ends for ends in documents if {*ends} <= {*frame.columns}]
+    if len({*names}) < len(names):
+        raise GradrankError(f"{path}: two columns of one name but for letter case: {', '.join(given.names)}")
+    raw = Raw(path, names, given.frame)
+    queries = [name for name in names if plain(name) in USUAL["query"]]
+    documents = [ends for ends in (IDS, PLACES) if {*ends} & {*names}]
+    whole = [ends for ends in documents if {*ends} <= {*names}]
     if len(queries) != 1 or len(documents) != 1 or not whole:
         raise GradrankError(
             f"{path}: expected one column of queries and two of documents: {EXPECTED}; found {', '.join(names)}"
         )
-    if frame.is_empty():
-        raise GradrankError(f"{path}: no rows; expected a pair a row: {EXPECTED}")
-    added = [pl.lit("1").alias(name) for name in NUMBERS if name not in frame.columns]
-    given = Given(path, frame.with_columns(added), queries[0], whole[0])
-    for column in given.frame.columns:
-        given.refuse(given.frame[column].is_null(), column, "expected a value")
-    return given
+    if raw.frame.is_empty():
+        raise GradrankError(f"{path}: no rows; expected a pair per row: {EXPECTED}")
+    columns = {name: text_ids(raw.column(name), name, path) for name in (*queries, *whole[0])}
+    for name, values in columns.items():
+        raw.refuse(name, values.is_null() | (values == ""), "a value")
+    columns |= {name: _numbers(raw, name) for name in NUMBERS}
+    return Given(
+        raw, pl.DataFrame([each.alias(name) for name, each in columns.items()]), queries[0], whole[0]
+    )
 
 
 def _index(parts: Mapping[int, Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -126,10 +132,10 @@ def _placed(given: Given, queries: pl.DataFrame, documents: pl.DataFrame) -> pl.
     given.refuse(
         again,
         given.query,
-        "expected the id of one query; several parts have one of this id: number them apart",
+        "the id of one query; several parts have one of this id: number them apart",
     )
     found = given.frame.join(queries, left_on=given.query, right_on="name", how="left", maintain_order="left")
-    given.refuse(found["part"].is_null(), given.query, "expected the id of a query of the data")
+    given.refuse(found["part"].is_null(), given.query, "the id of a query of the data")
     for end, column in zip(ENDS, given.documents, strict=True):
         row = (
             _rows(given, found, column, documents)
@@ -138,7 +144,7 @@ def _placed(given: Given, queries: pl.DataFrame, documents: pl.DataFrame) -> pl.
         )
         found = found.with_columns(row.cast(pl.Int32).alias(end))
     same = found["i"] == found["j"]
-    given.refuse(same, given.documents[1], "expected another document than the first")
+    given.refuse(same, given.documents[1], "another document than the first")
     return found.select("part", "position", *ENDS)
 
 
@@ -161,19 +167,23 @@ def _rows(given: Given, found: pl.DataFrame, column: str, documents: pl.DataFram
     own = documents.group_by("number", "docid").agg(pl.col("row").first(), pl.len().alias("count"))
     keys = {"left_on": ["number", column], "right_on": ["number", "docid"]}
     joined = found.join(own, **keys, how="left", maintain_order="left")
-    given.refuse(joined["row"].is_null(), column, "expected the id of a document of this query")
+    given.refuse(joined["row"].is_null(), column, "the id of a document of this query")
     given.refuse(
         joined["count"] > 1,
         column,
-        f"expected one document of the query; several have this id, use {PLACES[0]}",
+        f"one document of the query; several have this id, use {PLACES[0]}",
     )
     return joined["row"]
 
 
-def _numbers(given: Given, column: str) -> pl.Series:
-    numbers = given.frame[column].cast(pl.Float64, strict=False)
-    given.refuse(numbers.is_null() | numbers.is_nan(), column, "expected a number")
-    return numbers
+def _numbers(raw: Raw, name: str) -> pl.Series:
+    """A column of numbers; 1 in all rows where there is none."""
+    if name not in raw.names:
+        return pl.repeat(1.0, len(raw.frame), eager=True)
+    values = raw.column(name)
+    found = floats(values)[0] if values.dtype == pl.String else numbers(raw, name)
+    raw.refuse(name, found.is_null() | found.is_nan(), "a number")
+    return found
 
 
 def _check_once(given: Given, pairs: pl.DataFrame) -> None:

@@ -7,8 +7,8 @@ Three layouts are recognised, in the folder given or in the only folder below it
 - `one_fold`: a training, a validation and a test file: parts 1, 2 and 3, one fold.
 - `single_file`: one file. Its queries are divided into five parts, rotated like LETOR's.
 
-A file is text (.txt, .svm, .letor, .libsvm, .dat) or a table (.parquet, .csv), packed or not (.gz, .xz, .zst). Its name
-may be any of NAMES, in any letter case: LETOR 3.0 has trainingset.txt where LETOR 4.0 has train.txt. Without a
+A file is text (.txt, .svm, .letor, .libsvm, .dat) or a table (.parquet, .csv, .tsv), packed or not (.gz, .xz, .zst).
+Its name may be any of NAMES, in any letter case: LETOR 3.0 has trainingset.txt where LETOR 4.0 has train.txt. Without a
 validation file one is held out: in five folds the part that the rotation validates on, which the training file then
 holds too; in one fold a quarter of the training file's queries.
 """
@@ -28,7 +28,7 @@ NAMES = {
     "vali": ("vali", "valid", "val", "validation", "validationset", "dev"),
     "test": ("test", "testing", "testset"),
 }
-TEXT, TABLES = (".txt", ".svm", ".letor", ".libsvm", ".dat"), (".parquet", ".csv")
+TEXT, TABLES = (".txt", ".svm", ".letor", ".libsvm", ".dat"), (".parquet", ".csv", ".tsv")
 # Fold k trains on parts k, k+1, k+2, validates on k+3 and tests on k+4 (Qin and Liu 2013, table 2).
 ROTATION = [
     {"train": [1, 2, 3], "vali": [4], "test": [5]},

@@ -11,14 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from gradrank.data.compressed import Plain, blocks
+from gradrank.data.compressed import blocks
+from gradrank.data.description import describe_roles, joined, notes_of, ranges
 from gradrank.data.layout import Layout, check_copies, find_layout, is_table
-from gradrank.data.letor import CHUNK_BYTES, ahead, chunks, lazy, schema, text_frame
+from gradrank.data.leakage import Contents, query_digests, shared_queries
+from gradrank.data.letor import CHUNK_BYTES, ahead, chunks, lazy, schema
 from gradrank.data.memory import check_memory
-from gradrank.data.rows import Missing, first_row, read_rows
+from gradrank.data.reader import Reading, read_collection
+from gradrank.data.roles import Columns
+from gradrank.data.rows import Missing
 from gradrank.data.stored import COLLECTION, write_parts
-from gradrank.data.table import Columns, Table, read_tables
-from gradrank.data.text_file import Source, survey_any
+from gradrank.data.table import Table
+from gradrank.data.text_file import Source
 from gradrank.errors import GradrankError
 from gradrank.files import write_json
 
@@ -28,14 +32,6 @@ class Part(NamedTuple):
 
     source: Source | Table
     queries: np.ndarray
-
-
-class Form(NamedTuple):
-    """How rows are read: the number of features, whether text may leave some out, what missing values become."""
-
-    width: int
-    sparse: bool
-    missing: Missing
 
 
 def parse(
@@ -51,76 +47,83 @@ def parse(
 
     Parquet: rows in file order, in the columns of `scan_letor`.
     JSON, also returned: dataset, rows, queries, features, source_sha256 (of the parts' text, one file after the other),
-    megabytes (of the Parquet files), parts (rows, queries, rows a grade and the SHA-256 of its Parquet file, of each)
-    and folds; where they are: note (what was decided that nobody declared), division (of files that were divided the
-    part of each query, a digit each in the files' order), missing (what missing values became, if it was declared),
-    missing_values (rows without a value, by feature), names (a table's own of its features).
+    megabytes (of the Parquet files), parts (rows, queries, rows a grade and the SHA-256 of its Parquet file, of each),
+    folds and roles (what was understood of each column, see data/description.py); where they are: note (what was
+    decided that nobody declared, and queries that two parts share), division (of files that were divided the part of
+    each query, a digit each in the files' order), missing (what missing values become, if it was declared),
+    missing_values (rows without a value, by feature, where they stay missing), names (a table's own names of its
+    features), columns (what was declared of a table), sparse (true where rows of text may leave features out).
     seed divides the queries of a single file into five parts; folders come divided.
     features: the width of sparse rows. columns: of tables.
     missing: what missing values become; None: `least` in text, where they are NULL, `keep` in tables.
-    Raises GradrankError at a bad line; `out` then stays as it was.
+    Raises GradrankError at a bad line, and where two parts are the same; `out` then stays as it was.
     """
     layout, out = find_layout(path), Path(out)
     files = list(dict.fromkeys(layout.sources.values()))
     with ThreadPoolExecutor(1) as pool:
         digest = pool.submit(_sha256, files)  # beside all that follows
-        if any(map(is_table, layout.files)):
-            sources, form, names = _tables(layout, columns, missing)
-        else:
-            check_copies(layout)
-            sources, form, names = *_texts(files, out.parent, features, missing), None
-        check_memory(Path(path), sum(int(source.rows.sum()) for source in sources.values()), form.width)
+        reading, sources = _read(layout, files, columns, features, missing, out.parent)
+        check_memory(Path(path), sum(int(source.rows.sum()) for source in sources.values()), reading.width)
         parts = _parts(layout, sources, seed)
-        writers = {number: partial(_write, part, form) for number, part in parts.items()}
-        written = write_parts(out, COLLECTION, writers)
-        without = sum((part.pop("missing_values") for part in written.values()), Counter())
+        contents: dict[int, Contents] = {}
+        writers = {number: partial(_write, part, reading, contents, number) for number, part in parts.items()}
+        shared: list[str] = []
+        written = write_parts(
+            out, COLLECTION, writers, lambda: shared.extend(shared_queries(contents, layout.folds))
+        )
+        whole = joined(part.pop("ranges") for part in written.values())
+        rows, queries = (sum(part[count] for part in written.values()) for count in ("rows", "queries"))
+        roles = describe_roles(next(iter(sources.values())), reading.names, whole, rows, queries)
         meta = {
             "dataset": dataset,
-            "rows": sum(part["rows"] for part in written.values()),
-            "queries": sum(part["queries"] for part in written.values()),
-            "features": form.width,
+            "rows": rows,
+            "queries": queries,
+            "features": reading.width,
             "source_sha256": digest.result(),
             "megabytes": -(-sum(part.stat().st_size for part in out.glob("part*.parquet")) // 1_000_000),
             "parts": written,
             "folds": layout.folds,
+            "roles": roles,
         }
-    more = {"note": layout.note, "missing": missing, "missing_values": without, "names": names}
-    more["division"] = _division(sources.values(), parts) if layout.slots else None
+    notes = [*([layout.note] if layout.note else []), *notes_of(roles), *shared]
+    more = {
+        "note": ". ".join(notes),
+        "missing": missing,
+        "names": reading.names,
+        "columns": columns.declared(),
+    }
+    more |= {
+        "sparse": reading.sparse,
+        "division": _division(sources.values(), parts) if layout.slots else None,
+    }
+    if reading.missing == "keep":
+        more["missing_values"] = {name: own[2] for name, own in whole.items() if name[:1] == "f" and own[2]}
     write_json(out / COLLECTION, meta := meta | {key: value for key, value in more.items() if value})
     return meta
 
 
-def _texts(
-    files: list[Path], folder: Path, features: int | None, missing: Missing | None
-) -> tuple[dict[Path, Source], Form]:
-    """Each file's queries, packed files unpacked in `folder`, and the form of the rows by the first one of all."""
-    width, sparse = (features, True) if features else first_row(files[0])[:2]
+def _read(
+    layout: Layout,
+    files: list[Path],
+    columns: Columns,
+    features: int | None,
+    missing: Missing | None,
+    folder: Path,
+) -> tuple[Reading, dict[Path, Source | Table]]:
+    """The files that hold the parts; those that repeat parts are compared with them. Packed text is unpacked in
+    `folder`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    found = survey_any([Plain(file, folder) for file in files], numbers=sparse and not features)
-    if sparse and not features:
-        width = max(source.highest_number for source in found)
-    form = Form(width, sparse, missing or "least")
-    check_memory(files[0], int(max(source.rows.max() for source in found)), width)
-    for source in found:  # what is wrong with every row is said of the first
-        read_rows(source, np.array([0]), *form)
-    return dict(zip(files, found, strict=True)), form
-
-
-def _tables(
-    layout: Layout, columns: Columns, missing: Missing | None
-) -> tuple[dict[Path, Table], Form, list[str]]:
-    """Each part's table, the form of the rows, and the features' own names."""
-    if mixed := [str(file) for file in layout.files if not is_table(file)]:
-        raise GradrankError(
-            f"{', '.join(mixed)}: text beside tables; give all parts of a collection in one form"
-        )
-    found = dict(zip(layout.files, read_tables(layout.files, columns), strict=True))
+    if not any(map(is_table, layout.files)):
+        check_copies(layout)
+        reading = read_collection(files, columns, features, missing, folder)
+        return reading, dict(zip(files, reading.sources, strict=True))
+    reading = read_collection(layout.files, columns, features, missing)
+    found = dict(zip(layout.files, reading.sources, strict=True))
     check_copies(
         layout, "row", lambda copy, originals: found[copy].differing_row([found[each] for each in originals])
     )
-    names = found[layout.files[0]].features
-    parts = {file: found[file] for file in layout.sources.values()}
-    return parts, Form(len(names), False, missing or "keep"), names
+    return reading, {file: found[file] for file in files}
 
 
 def _sha256(files: list[Path]) -> str:
@@ -171,22 +174,22 @@ def _division(sources: Iterable[Source | Table], parts: Mapping[int, Part]) -> s
     return "".join(digits)
 
 
-def _write(part: Part, form: Form, path: Path) -> dict[str, Any]:
-    """Write the file of one part; its rows, queries and rows a grade, and by feature the rows without a value."""
-    source, grades, without = part.source, Counter(), Counter()
-    columns = schema(form.width, source.names is not None)
+def _write(
+    part: Part, reading: Reading, contents: dict[int, Contents], number: int, path: Path
+) -> dict[str, Any]:
+    """Write the file of one part; its rows, queries, rows a grade and ranges. What it holds is added to `contents`."""
+    source, grades, spans, digests = part.source, Counter(), [], []
+    columns = schema(reading.width, source.names is not None)
 
-    def read(queries: np.ndarray) -> pl.DataFrame:
-        if isinstance(source, Table):
-            return source.taken(queries, form.missing)
-        return text_frame(source, queries, *form)
+    def read(queries: np.ndarray) -> tuple[pl.DataFrame, dict, np.ndarray]:
+        frame, counts = reading.frame(source, queries), source.rows[queries]
+        return reading.filled(frame, counts), ranges(frame), query_digests(frame, counts)
 
     def frames(_: int | None) -> Iterator[pl.DataFrame]:
-        for frame in ahead(read, chunks(source, part.queries, form.width)):
+        for frame, span, digest in ahead(read, chunks(source, part.queries, reading.width)):
             grades.update(dict(frame["label"].value_counts().iter_rows()))
-            if form.missing == "keep":
-                absent = frame.select(pl.col(pl.Float32).is_nan().sum()).row(0, named=True)
-                without.update({name: count for name, count in absent.items() if count})
+            spans.append(span)
+            digests.append(digest)
             yield frame
 
     # Opened here: after an error Polars' threads may still create a file by its name, when it has been removed.
@@ -195,11 +198,12 @@ def _write(part: Part, form: Form, path: Path) -> dict[str, Any]:
             file,
             compression="lz4",  # a quarter more bytes than zstd, a quarter less time to write, half to read
             statistics=False,
-            row_group_size=max(1, CHUNK_BYTES // (4 * form.width)),  # as much as is in memory at once
+            row_group_size=max(1, CHUNK_BYTES // (4 * reading.width)),  # as much as is in memory at once
         )
+    contents[number] = Contents(Path(source.path), source.ids[part.queries], np.concatenate(digests))
     return {
         "rows": grades.total(),
         "queries": len(part.queries),
         "labels": {str(grade): count for grade, count in sorted(grades.items())},
-        "missing_values": without,
+        "ranges": joined(spans),
     }

@@ -1,5 +1,6 @@
 """Rows of ranking data from text: arrays, and errors that say what is wrong where."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -8,6 +9,7 @@ import numpy as np
 
 from gradrank.data import scan, tokens
 from gradrank.data.compressed import lines
+from gradrank.data.ids import WHOLE
 from gradrank.data.text_file import BYTE_ORDER_MARK, Source, mark_length, room
 from gradrank.data.usual_form import usual_form
 from gradrank.errors import GradrankError
@@ -60,7 +62,7 @@ def first_row(path: Path) -> FirstRow:
             "expected numbers from 1: add 1 to each"
         )
     qid = tokens[1].removeprefix(b"qid:")
-    text_ids = bool(qid) and qid != tokens[1] and not (qid.isdigit() and len(qid) <= 18)
+    text_ids = bool(qid) and qid != tokens[1] and not re.match(WHOLE, qid.decode(errors="replace"))
     increasing = all(a < b for a, b in zip([0, *values], values, strict=False))
     if increasing and values != list(range(1, len(values) + 1)):
         return FirstRow(values[-1], True, text_ids)

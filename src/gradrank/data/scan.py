@@ -69,6 +69,7 @@ def heads(buffer, i, text_ids, numbers, runs):
             same = count > 0 and same_bytes(buffer, (runs[count - 1, 3], runs[count - 1, 4]), (i, end))
         else:
             same = count > 0 and runs[count - 1, 0] == value
+            same = same and runs[count - 1, 4] - runs[count - 1, 3] == end - i  # 7 and 07 are two ids
         if not same:
             runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3], runs[count, 4] = (
                 value,

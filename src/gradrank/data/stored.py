@@ -20,18 +20,23 @@ CRUCIAL = {"targets": GRADES, "ties": OMIT}
 
 
 def write_parts(
-    folder: Path, description: str, writers: Mapping[int, Callable[[Path], Mapping[str, Any]]]
+    folder: Path,
+    description: str,
+    writers: Mapping[int, Callable[[Path], Mapping[str, Any]]],
+    check: Callable[[], None] = lambda: None,
 ) -> dict[str, dict[str, Any]]:
     """Have each part's file written, and put them in place once all are whole; `folder` stays as it was otherwise.
 
     writers: for each part what writes its file, and returns what the description is to say of it. Returns that, with
-    the file's `sha256`, by the part's number as text. The folder's `description` is removed: the caller writes it last.
+    the file's `sha256`, by the part's number as text. check: called once all are written, to refuse them. The
+    folder's `description` is removed: the caller writes it last.
     """
     written: dict[str, dict[str, Any]] = {}
     with _removed_if_empty(folder), ExitStack() as stack:
         for part, write in writers.items():
             partial = stack.enter_context(atomic(folder / f"part{part}.parquet"))
             written[str(part)] = dict(write(partial)) | {"sha256": sha256(partial)}
+        check()
         (folder / description).unlink(missing_ok=True)
     for path in folder.glob("part*.parquet"):
         if path.stem.removeprefix("part") not in written:  # of a collection that had more

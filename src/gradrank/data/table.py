@@ -1,56 +1,81 @@
-"""Ranking data as a table, Parquet or CSV: a column of query ids, one of grades, and features."""
+"""Ranking data as a table: Parquet, CSV, TSV or a data frame, its columns by their roles (see data/roles.py).
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from io import BytesIO
+Query ids and document ids are text, as they are written: `1`, `01`, `1.0` and `1e0` are four queries. Columns of whole
+numbers, and of floats that are all whole, are read as these numbers are written. What is empty or one of MISSING is
+missing: an error in a grade or a query id, no value in a feature.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from gradrank.data.compressed import blocks, is_packed, plain_name
+from gradrank.data.ids import MISSING, numbered, text_ids
 from gradrank.data.letor import schema
-from gradrank.data.parquet import OF_POLARS, read_parquet
-from gradrank.data.rows import Missing, fill
+from gradrank.data.parquet import read_parquet
+from gradrank.data.roles import Columns, Needs, Roles, check_exist, find_roles
 from gradrank.data.scan import HIGHEST_GRADE
+from gradrank.data.separated import SEPARATORS, line_of, read_separated
 from gradrank.errors import GradrankError
 
-# Names that a column may have, in any letter case, where none is declared.
-QUERY = ("qid", "query_id", "query", "topic", "topic_id")
-LABEL = ("label", "relevance", "grade", "rel")
-DOCID = ("docid", "doc_id", "document_id", "docno")
-ESTIMATES = ("inc", "prob")  # LETOR's, kept where they are there
 LARGEST = float(np.finfo(np.float32).max)
+NO_LABEL = 0  # stands in the column of grades where a table without grades is ranked
 
 
 @dataclass(frozen=True)
-class Columns:
-    """What a user says of a table's columns: their names, where they have others than usual, and those to leave out."""
+class Raw:
+    """A table as it is given: `names` may hold one twice; the columns of `frame` are c0, c1, .. in their order."""
 
-    query: str | None = None
-    label: str | None = None
-    docid: str | None = None
-    ignore: tuple[str, ...] = ()
+    where: Path | str
+    names: list[str]
+    frame: pl.DataFrame
+
+    def column(self, name: str) -> pl.Series:
+        return self.frame[f"c{self.names.index(name)}"]
+
+    @property
+    def is_text(self) -> bool:
+        return isinstance(self.where, Path) and plain_name(self.where).suffix.lower() in SEPARATORS
+
+    def place(self, row: int) -> str:
+        """A row, counted from 0: its line in a text file, else its number from 1."""
+        return f"line {line_of(self.where, row)}" if self.is_text else f"row {row + 1}"
+
+    def bad_row(self, column: str, row: int, message: str) -> GradrankError:
+        return GradrankError(f"{self.where}: {self.place(row)}, column {column!r}: {message}")
+
+    def refuse(self, column: str, bad: pl.Series, expected: str) -> None:
+        """Raise the error for the first row that is `bad`, if there is one."""
+        if bad.any():
+            row = int(bad.arg_true()[0])
+            raise self.bad_row(column, row, f"expected {expected}, found {self.column(column)[row]!r}")
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table in memory and its queries, as `text_file.Source` has them; `features` are its own names of f1..fd."""
+    """A table in memory and its queries, as `text_file.Source` has them; `roles` are its columns as they were found.
 
-    path: Path
+    frame: the columns of `letor.schema`. kinds: how each column of the file is stored.
+    """
+
+    path: Path | str
     frame: pl.DataFrame
-    features: list[str]
+    roles: Roles
     qids: np.ndarray
     rows: np.ndarray
     starts: np.ndarray
     names: list[str] | None
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ids(self) -> np.ndarray:
         return self.qids if self.names is None else np.array(self.names, object)
 
     def cost(self, width: int) -> np.ndarray:
-        return self.rows * width * 4
+        return self.rows * max(width, 1) * 4
 
     def error_at(self, query: int, message: str) -> GradrankError:
         return GradrankError(f"{self.path}: row {self.starts[query] + 1}: {message}")
@@ -68,168 +93,167 @@ class Table:
         )["same"]
         return shared + 1 if same.all() else int(same.arg_min()) + 1
 
-    def taken(self, queries: np.ndarray, missing: Missing) -> pl.DataFrame:
-        """The rows of the queries at these positions, in the columns of `schema`."""
-        rows = np.concatenate(
-            [np.arange(self.starts[q], self.starts[q] + self.rows[q]) for q in queries.tolist()]
-        )
-        found = self.frame[rows]
-        if missing == "keep":
-            return found
-        names = [name for name in found.columns if name[:1] == "f"]
-        features = np.array(found.select(names).to_numpy().T, order="C")  # its own: it is written to
-        fill(features, self.rows[queries], missing)
-        return found.with_columns(pl.Series(name, own) for name, own in zip(names, features, strict=True))
+    def taken(self, queries: np.ndarray) -> pl.DataFrame:
+        """The rows of the queries at these positions."""
+        return self.frame[
+            np.concatenate(
+                [np.arange(self.starts[q], self.starts[q] + self.rows[q]) for q in queries.tolist()]
+            )
+        ]
 
 
-def read_tables(paths: Sequence[Path], columns: Columns) -> list[Table]:
-    """Tables of one collection: with the same features, and query ids that are text in all of them or in none.
+def read_tables(raws: Sequence[Raw], columns: Columns, needs: Needs) -> list[Table]:
+    """Tables of one collection, with the features of the first in its order; ids are numbers in all of them or in none.
 
     Raises GradrankError with file, column and row of what is not as it should be.
     """
-    raw = [read_table(path) for path in paths]
-    found = [_roles(path, frame, columns) for path, frame in zip(paths, raw, strict=True)]
-    features = found[0][1]
-    for path, (_, own) in zip(paths, found, strict=True):
-        if own != features:
-            other = ", ".join(sorted(set(own) ^ set(features))) or "the same in another order"
+    if needs.features is None:
+        check_exist({raw.where: raw.names for raw in raws}, columns)
+    first = find_roles(raws[0].where, raws[0].names, columns, needs)
+    roles = [first]
+    for raw in raws[1:]:
+        own = find_roles(raw.where, raw.names, columns, needs)
+        if other := sorted({*own.features} ^ {*first.features}):
             raise GradrankError(
-                f"{path}: not the features of {paths[0]}: {other}; give all files the same columns"
+                f"{raw.where}: not the features of {raws[0].where}: {', '.join(other[:12])}. Fix: give all files "
+                f"the same "
+                "columns"
             )
-    numeric = all(_whole(frame[roles["query"]]) for frame, (roles, _) in zip(raw, found, strict=True))
-    known: dict[str, int] | None = None if numeric else {}
+        roles.append(Roles(own.query, own.label, own.docid, first.features, own.estimates, own.aside))
+    if empty := [raw.where for raw in raws if raw.frame.is_empty()]:
+        raise GradrankError(f"{empty[0]}: no rows")
+    ids = [_query_ids(raw, own) for raw, own in zip(raws, roles, strict=True)]
+    numbers = numbered([run for run, _ in ids])
     return [
-        _table(path, frame, roles, features, known)
-        for path, frame, (roles, _) in zip(paths, raw, found, strict=True)
+        _table(raw, own, starts, *numbers_of)
+        for raw, own, (_, starts), numbers_of in zip(raws, roles, ids, numbers, strict=True)
     ]
 
 
-def read_table(path: Path, as_text: bool = False) -> pl.DataFrame:
-    """A table as it lies there. as_text: every column is text, as CSV has it, whole numbers without a point.
+def raw_table(given: Path | pl.DataFrame, where: Path | str) -> Raw:
+    """A table file, or a frame. Raises GradrankError for what is no table."""
+    if isinstance(given, pl.DataFrame):
+        names, frame = given.columns, given
+    elif plain_name(given).suffix.lower() in SEPARATORS:
+        names, frame = read_separated(given)
+    else:
+        from io import BytesIO
 
-    Raises GradrankError for what is no table.
-    """
-    kind = plain_name(path).suffix.lower()
-    content = BytesIO(b"".join(blocks(path))) if is_packed(path) else None
-    if kind == ".parquet":
-        frame = read_parquet(path, content=content)
-        return frame.select(_text(path, column) for column in frame) if as_text else frame
-    try:
-        return pl.read_csv(content or path, infer_schema=not as_text, infer_schema_length=None, glob=False)
-    except (*OF_POLARS, UnicodeDecodeError) as error:
-        raise GradrankError(f"{path}: not a {kind[1:]} table: {str(error).splitlines()[0]}") from None
-
-
-def _text(path: Path, values: pl.Series) -> pl.Series:
-    if values.dtype.is_nested():
-        raise GradrankError(f"{path}: column {values.name!r} is {values.dtype}, not text or numbers")
-    whole = values.dtype.is_float() and _whole(values)
-    return (values.cast(pl.Int64) if whole else values).cast(pl.String)
+        content = BytesIO(b"".join(blocks(given))) if is_packed(given) else None
+        frame = read_parquet(given, content=content)
+        names = frame.columns
+    frame = pl.DataFrame([column.alias(f"c{number}") for number, column in enumerate(frame)])
+    return Raw(where, list(names), frame)
 
 
-def _roles(path: Path, frame: pl.DataFrame, columns: Columns) -> tuple[dict[str, str], list[str]]:
-    """The columns of query ids, grades and (if any) document ids, and those of the features in their order."""
-    roles = {}
-    for role, usual in (("query", QUERY), ("label", LABEL), ("docid", DOCID)):
-        declared = getattr(columns, role)
-        candidates = [declared] if declared else [name for name in frame.columns if name.lower() in usual]
-        candidates = [name for name in candidates if name in frame.columns and name not in columns.ignore]
-        if len(candidates) > 1:
-            raise GradrankError(
-                f"{path}: {' and '.join(candidates)} may each be the {role} column; say `{role}: {candidates[0]}`"
-            )
-        if candidates:
-            roles[role] = candidates[0]
-        elif declared or role != "docid":
-            wanted = (
-                f"{declared!r}, as declared" if declared else f"one of {', '.join(usual)}, or a declared one"
-            )
-            raise GradrankError(
-                f"{path}: no {role} column; expected {wanted} (`{role}: NAME` for this data set in params.yaml, "
-                f"`--{role} NAME` of `gradrank parse`); found {', '.join(frame.columns[:12])}"
-            )
-    taken = {*roles.values(), *columns.ignore, *ESTIMATES}
-    features = [name for name in frame.columns if name not in taken]
-    for name in features:
-        if not (frame[name].dtype.is_numeric() or frame[name].dtype in (pl.Boolean, pl.Null)):
-            raise GradrankError(
-                f"{path}: column {name!r} is {frame[name].dtype}, not numbers; every column but query, label, docid, "
-                f"inc and prob is a feature: make it numbers, or leave it out (`ignore: [{name}]` for this data set in "
-                f"params.yaml, `--ignore {name}` of `gradrank parse`)"
-            )
-    if not features:
-        raise GradrankError(f"{path}: no column is left for features; found {', '.join(frame.columns[:12])}")
-    return roles, features
-
-
-def _whole(ids: pl.Series) -> bool:
-    if ids.dtype.is_float():
-        return ids.is_finite().all() and (ids == ids.floor()).all() and bool((ids.abs() < 2**53).all())
-    return ids.dtype.is_integer() and ids.dtype != pl.UInt64
-
-
-def _table(
-    path: Path, frame: pl.DataFrame, roles: dict[str, str], features: list[str], known: dict[str, int] | None
-) -> Table:
-    ids = frame[roles["query"]]
-    if frame.is_empty():
-        raise GradrankError(f"{path}: no rows")
-    if ids.null_count():
-        raise _bad_row(path, roles["query"], ids.is_null(), "has no query id")
+def _query_ids(raw: Raw, roles: Roles) -> tuple[list[str], np.ndarray]:
+    """The query id of each run of rows, and where the runs start. Raises GradrankError where a query comes back."""
+    if roles.query is None:
+        return ["1"], np.array([0])
+    ids = text_ids(raw.column(roles.query), roles.query, raw.where)
+    missing = ids.is_null() | ids.str.strip_chars().str.to_lowercase().is_in(MISSING)
+    if missing.any():
+        raise raw.bad_row(roles.query, int(missing.arg_true()[0]), "has no query id")
+    blank = ids.str.contains(r"^\s|\s$|[\x00-\x1f]")
+    raw.refuse(roles.query, blank, "a query id without blanks around it and without control characters")
     starts = np.flatnonzero(np.r_[True, (ids[1:] != ids[:-1]).to_numpy()])
     firsts = ids[starts]
     if firsts.is_duplicated().any():
-        again = firsts.filter(~firsts.is_first_distinct())[0]
+        row = int(starts[(~firsts.is_first_distinct()).arg_true()[0]])
+        raise raw.bad_row(
+            roles.query,
+            row,
+            f"query {ids[row]} comes back. Fix: sort the table by this column, so that the rows of a query are "
+            f"together",
+        )
+    return firsts.to_list(), starts
+
+
+def _table(raw: Raw, roles: Roles, starts: np.ndarray, qids: np.ndarray, names: list[str] | None) -> Table:
+    count = len(raw.frame)
+    rows = np.diff(np.r_[starts, count])
+    own = {"qid": pl.Series(np.repeat(qids, rows))}
+    own["label"] = _grades(raw, roles.label) if roles.label else pl.repeat(NO_LABEL, count, eager=True)
+    if names is not None:
+        own["query"] = pl.Series(names).gather(np.repeat(np.arange(len(names)), rows))
+    if roles.docid:
+        ids = text_ids(raw.column(roles.docid), roles.docid, raw.where)
+        own["docid"] = pl.select(pl.when(ids != "").then(ids))[ids.name]
+    own |= {name: numbers(raw, name) for name in roles.estimates}
+    own |= {f"f{k}": _feature(raw, name) for k, name in enumerate(roles.features, start=1)}
+    columns = schema(len(roles.features), names is not None)
+    empty = pl.repeat(None, count, eager=True)
+    frame = pl.DataFrame([own.get(name, empty).cast(kind).alias(name) for name, kind in columns.items()])
+    kinds = {name: _kind(raw.column(name)) for name in raw.names}
+    return Table(raw.where, frame, roles, qids, rows, starts, names, kinds)
+
+
+def _grades(raw: Raw, name: str) -> pl.Series:
+    values = raw.column(name)
+    if values.dtype in (pl.Categorical, pl.Enum):
+        values = values.cast(pl.String)
+    if not (_is_number(values) or values.dtype == pl.String):
         raise GradrankError(
-            f"{path}: column {roles['query']!r}: query {again} comes back; sort the table by this column, so that the "
-            "rows of a query are together"
+            f"{raw.where}: column {name!r} is {values.dtype}, not grades. Fix: make it whole numbers from 0 to "
+            f"{HIGHEST_GRADE}"
         )
-    rows = np.diff(np.r_[starts, len(ids)])
-    names, qids = None, firsts
-    if known is None:
-        qids = firsts.cast(pl.Int64).to_numpy()
-    else:
-        names = firsts.cast(pl.String).to_list()
-        qids = np.array([known.setdefault(name, len(known) + 1) for name in names], np.int64)
-    own = {"qid": pl.Series(np.repeat(qids, rows)), "label": _grades(path, frame[roles["label"]])}
-    own |= {} if names is None else {"query": ids}
-    own |= {"docid": frame[roles["docid"]]} if "docid" in roles else {}
-    own |= {name: frame[name] for name in ESTIMATES if name in frame.columns}
-    own |= {f"f{k}": _feature(path, frame[name]) for k, name in enumerate(features, start=1)}
-    columns = schema(len(features), names is not None)
-    whole = pl.DataFrame([series.alias(name) for name, series in own.items()])
-    try:
-        whole = whole.select(
-            (pl.col(name) if name in own else pl.lit(None)).cast(kind).alias(name)
-            for name, kind in columns.items()
-        )
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
-        raise GradrankError(f"{path}: ids or estimates that are no text or numbers: {reason}") from None
-    return Table(path, whole, features, qids, rows, starts, names)
+    found = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
+    bad = found.is_null() | (found != found.floor()) | (found < 0) | (found > HIGHEST_GRADE)
+    raw.refuse(name, bad, f"a grade, a whole number from 0 to {HIGHEST_GRADE}")
+    return found.cast(pl.Int16)
 
 
-def _grades(path: Path, labels: pl.Series) -> pl.Series:
-    numbers = labels.cast(pl.Float64, strict=False)
-    bad = numbers.is_null() | (numbers != numbers.floor()) | (numbers < 0) | (numbers > HIGHEST_GRADE)
-    if bad.any():
-        raise _bad_row(
-            path, labels.name, bad, f"expected a grade, a whole number from 0 to {HIGHEST_GRADE}", labels
-        )
-    return numbers.cast(pl.Int16)
-
-
-def _feature(path: Path, values: pl.Series) -> pl.Series:
+def _feature(raw: Raw, name: str) -> pl.Series:
     """As float32, NaN where missing, beyond its range its largest."""
-    numbers = values.cast(pl.Float64).fill_null(np.nan)
-    if numbers.is_infinite().any():
-        raise _bad_row(path, values.name, numbers.is_infinite(), "expected a finite number or none", values)
-    return numbers.clip(-LARGEST, LARGEST).cast(pl.Float32)
+    return numbers(raw, name).fill_null(np.nan).clip(-LARGEST, LARGEST).cast(pl.Float32)
 
 
-def _bad_row(
-    path: Path, column: str, bad: pl.Series, expected: str, values: pl.Series | None = None
-) -> GradrankError:
-    row = int(bad.arg_true()[0])
-    found = "" if values is None else f", found {values[row]!r}"
-    return GradrankError(f"{path}: column {column!r}, row {row + 1}: {expected}{found}")
+def numbers(raw: Raw, name: str) -> pl.Series:
+    """A column as float64, null where missing; text, such as a CSV file's, as the decimal numbers that it spells."""
+    values = raw.column(name)
+    if values.dtype == pl.String and raw.is_text:
+        found, bad = floats(values)
+        raw.refuse(name, bad, f"a number or nothing (or leave the column out: `ignore: [{name}]`)")
+        return found
+    if not _is_number(values):
+        raise GradrankError(
+            f"{raw.where}: column {name!r} is {values.dtype}, not numbers; every column without a role is a "
+            f"feature. Fix: "
+            f"make it numbers, or set it aside (`ignore: [{name}]` for this data set in params.yaml, `--ignore "
+            f"{name}` on "
+            "the command line)"
+        )
+    found = values.cast(pl.Float64).fill_nan(None)
+    raw.refuse(name, found.is_infinite().fill_null(False), "a finite number or none")
+    return found
+
+
+def floats(values: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Text as float64, null where missing, and which values are no numbers; true and false, if nothing else, are 1
+    and 0.
+    """
+    found = values.cast(pl.Float64, strict=False)
+    doubtful = found.is_null() | ~found.is_finite()
+    if not doubtful.any():
+        return found, doubtful
+    plain = values.str.strip_chars(" \t").str.to_lowercase()
+    if (truth := plain.is_in(["true", "false"]) | plain.is_in(MISSING)).all() and not plain.is_in(
+        MISSING
+    ).all():
+        found = pl.select(
+            pl.when(plain.is_in(["true", "false"])).then((plain == "true").cast(pl.Float64))
+        ).to_series()
+        return found, ~truth
+    found = plain.cast(pl.Float64, strict=False)
+    digits = plain.str.contains(r"\d")
+    missing = plain.is_in(MISSING) | values.is_null()
+    bad = ~missing & (found.is_null() | (~found.is_finite() & ~digits))
+    return pl.select(pl.when(~missing).then(found)).to_series(), bad
+
+
+def _is_number(values: pl.Series) -> bool:
+    return values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)
+
+
+def _kind(values: pl.Series) -> str:
+    return "text" if values.dtype == pl.String else str(values.dtype)

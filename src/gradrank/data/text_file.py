@@ -9,11 +9,13 @@ import numpy as np
 
 from gradrank.data import scan, tokens
 from gradrank.data.compressed import Plain
+from gradrank.data.ids import MISSING
 from gradrank.errors import GradrankError
 
 BLOCK_BYTES = 4 << 20  # the longest line
 STEP_BYTES = 1 << 20  # read at once: what a processor's cache holds
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+WHOLE_ID = "a whole number without leading zeros as query id (`text_ids=True`: ids are text)"
 
 
 _rooms = threading.local()
@@ -155,13 +157,21 @@ def _heads(
             buffer[position + 4]
         )
         if is_text:
-            expected = "a whole number as query id (`text_ids=True`: ids are text)"
-            raise TextIds(str(bad_line(text, offset + position, expected)))
+            raise TextIds(str(bad_line(text, offset + position, WHOLE_ID)))
         raise bad_line(text, offset + position, "qid:<query> after the grade")
-    qids, starts, rows = runs[:count, :3].T.copy()
+    qids, starts, rows, firsts, ends = runs[:count].T.copy()
     if known is not None:
-        names = (_decoded(text, offset, buffer, *span) for span in runs[:count, 3:].tolist())
+        names = [
+            _decoded(text, offset, buffer, *span) for span in zip(firsts.tolist(), ends.tolist(), strict=True)
+        ]
+        for name, start in zip(names, starts.tolist(), strict=True):
+            if name.lower() in MISSING:
+                raise line_error(text, offset + start, f"has no query id, found {name!r}")
         qids = np.array([known.setdefault(name, len(known) + 1) for name in names], np.int64)
+    else:
+        padded = (buffer[firsts] == tokens.ZERO) & (ends - firsts > 1)
+        if padded.any():  # a number would lose its zeros
+            raise TextIds(str(bad_line(text, offset + int(firsts[padded.argmax()]) - 4, WHOLE_ID)))
     return qids, starts + offset, rows, highest
 
 

@@ -63,7 +63,7 @@ class MeanDifference:
 
 class Query(NamedTuple):
     fold: int
-    qid: int
+    qid: int | str
     a: float
     b: float
 
@@ -115,7 +115,11 @@ class Comparison:
 
 
 def compare(a: Side, b: Side) -> Comparison:
-    """Raises GradrankError where there is nothing that both sides measured on the same queries."""
+    """Raises GradrankError where there is nothing that both sides measured on the same queries.
+
+    Queries are paired by fold and id, in whatever order each side has them.
+    """
+    b = _in_order_of(a, b)
     methods_a, methods_b = _names(a), _names(b)
     refused = {d: reason for d in a.methods if d in b.methods and (reason := _refusal(d, a, b))}
     pairs = [(d, m, a.methods[d][m], b.methods[d][m]) for d, m in methods_a if (d, m) in methods_b]
@@ -136,11 +140,28 @@ def compare(a: Side, b: Side) -> Comparison:
         refused=refused,
         notices=[f"{letter}: {notice}" for letter, side in (("A", a), ("B", b)) for notice in side.notices]
         + [
-            f"{dataset}: the data changed; queries are taken to be the same by their number"
+            f"{dataset}: the data changed; queries are taken to be the same by their id"
             for dataset in dict.fromkeys(pair[0] for pair in pairs)
             if _hashes_differ(dataset, a, b)
         ],
     )
+
+
+def _in_order_of(a: Side, b: Side) -> Side:
+    methods = {
+        dataset: {
+            name: _method_in_order_of(a.methods.get(dataset, {}).get(name), method)
+            for name, method in own.items()
+        }
+        for dataset, own in b.methods.items()
+    }
+    return replace(b, methods=methods)
+
+
+def _method_in_order_of(one: Method | None, two: Method) -> Method:
+    if one is None or one.values is None or two.values is None:
+        return two
+    return replace(two, values=two.values.in_order_of(one.values))
 
 
 def headline(metrics: list[str]) -> list[str]:
@@ -183,7 +204,7 @@ def _unlike(one: QueryValues, two: QueryValues) -> str | None:
     if not one.same_queries(two):
         both = len(np.intersect1d(one.qids, two.qids))
         return f"other test queries: {len(one.qids):,} in A, {len(two.qids):,} in B, {both:,} in both" + (
-            ", in other folds or another order" if both == len(one.qids) == len(two.qids) else ""
+            ", in other folds" if both == len(one.qids) == len(two.qids) else ""
         )
     for metric in one.values.keys() & two.values.keys():
         if not np.array_equal(np.isnan(one.values[metric]), np.isnan(two.values[metric])):
@@ -247,7 +268,7 @@ def _moved(dataset: str, model: str, one: Method, two: Method) -> Moved | None:
         return None
     order = np.argsort(-gaps, kind="stable")
     queries = [
-        Query(int(one.values.folds[i]), int(one.values.qids[i]), float(a[i]), float(b[i]))
+        Query(int(one.values.folds[i]), one.values.qids[i : i + 1].tolist()[0], float(a[i]), float(b[i]))
         for i in order
         if gaps[i]
     ]

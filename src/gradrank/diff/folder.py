@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from gradrank.diff.results import (
     all_measured,
     faults,
@@ -17,6 +15,7 @@ from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import join_test_queries
 from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.seeds import seeds_of, timings
+from gradrank.pipeline.params_file import read
 from gradrank.results import PER_QUERY, SUMMARY, DataSet, Method, Results
 from gradrank.validation import flat
 
@@ -78,9 +77,9 @@ def _values(root: Results, methods: list[Method]) -> "pl.DataFrame | None":
 def _known(root: Results, names: list[str]) -> dict[str, Any]:
     """How the results were made: what provenance.json says, and of the methods what their spec.json says."""
     beside = root.project / "params.yaml"
-    study = yaml.safe_load(beside.read_text(encoding="utf-8")) if beside.is_file() else None
+    study = read(beside) if beside.is_file() else {}
     known: dict[str, Any] = {"params": {}, "data": {}, "code": {}, "versions": {}}
-    known["conventions"] = {name: primary_convention(study or {}, name) for name in names}
+    known["conventions"] = {name: primary_convention(study, name) for name in names}
     for dataset in names:
         if (own := root.dataset(dataset)).recorded:
             for part, value in of_provenance(dataset, own.provenance()).items():

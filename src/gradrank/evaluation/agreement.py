@@ -7,19 +7,26 @@ import polars as pl
 
 from gradrank.compiled import compiled
 from gradrank.data.order import descending
+from gradrank.data.roles import Columns
 from gradrank.errors import GradrankError
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_files import read_ranking
 
 
-def agreement(scores: Path | str, against: Path | str, data: Path | str, split: str = "test") -> pl.DataFrame:
+def agreement(
+    scores: Path | str,
+    against: Path | str,
+    data: Path | str,
+    split: str = "test",
+    columns: Columns = Columns(),  # noqa: B008 - frozen
+) -> pl.DataFrame:
     """A row a query of `data`: `qid`, `kendall_tau`, `spearman_rho` of the scores of both files.
 
-    scores, against, data: as in `evaluate_file`; documents that one of the two leaves out are left out of both. Null
-    where a query has fewer than two documents, or one of the two scores all alike. Raises GradrankError for malformed
-    scores, and for qrels to which a run adds documents of its own.
+    scores, against, data, columns: as in `evaluate_file`; documents that one of the two leaves out are left out of
+    both. Null where a query has fewer than two documents, or one of the two scores all alike. Raises GradrankError
+    for malformed scores, and for qrels to which a run adds documents of its own.
     """
-    judged = read_judgements(data)
+    judged = read_judgements(data, columns=columns)
     judgements, ours, ranked = read_ranking(scores, judged, split)
     others, theirs, also_ranked = read_ranking(against, judged, split)
     same = judgements.docids is None or judgements.docids.equals(others.docids)

@@ -9,12 +9,14 @@ import numpy as np
 import polars as pl
 
 from gradrank import __version__
+from gradrank.data.roles import Columns
 from gradrank.data.stored import COLLECTION, describe
 from gradrank.errors import GradrankError
 from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.elsewhere import SPLITS
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.per_query import QUERY
 from gradrank.evaluation.score_files import read_ranking
 from gradrank.evaluation.seeds import SEED
 from gradrank.files import atomic, sha256
@@ -36,23 +38,29 @@ def evaluate_file(
     convention: str | Convention,
     metrics: Sequence[str],
     split: str = "test",
+    columns: Columns = Columns(),  # noqa: B008 - frozen
 ) -> pl.DataFrame:
     """A row a query of `data`: `qid`, then one column a metric.
 
-    data: a stored collection, one Parquet file of it, LETOR or SVMlight text, TREC's qrels. scores: as in
-    `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and reason.
+    data: a stored collection, a file in any form that training reads (columns: those of a table), TREC's qrels. scores:
+    as in `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and
+    reason.
     """
-    judgements, values, ranked = read_ranking(scores, read_judgements(data), split)
+    judgements, values, ranked = read_ranking(scores, read_judgements(data, columns=columns), split)
     table = _table(judgements, values, resolve(convention), metrics, ranked)
-    return table.with_columns(qid=pl.Series(judgements.ids))
+    return table.select(pl.Series("qid", judgements.ids), *metrics)
 
 
 def letor_report(
-    scores: Path | str, data: Path | str, convention: str | Convention = "letor4", split: str = "test"
+    scores: Path | str,
+    data: Path | str,
+    convention: str | Convention = "letor4",
+    split: str = "test",
+    columns: Columns = Columns(),  # noqa: B008 - frozen
 ) -> str:
     """The two tables that LETOR's own evaluation program prints, character for character."""
     names = [name for table in LETOR_TABLES for name in table.values()]
-    values = evaluate_file(scores, data, convention, names, split)
+    values = evaluate_file(scores, data, convention, names, split, columns)
     lines = []
     for table in LETOR_TABLES:
         means = (f"{values[name].mean():.4f}" for name in table.values())
@@ -71,11 +79,11 @@ def evaluate_folds(
 ) -> None:
     """Write `folder`/per_query.parquet and its stamp from the scores in `folder`/fold<k>/ of the collection `data`.
 
-    Columns `convention`, `fold`, `split` (train, vali, test), `qid`, one a metric (null where undefined); `seed` after
-    the fold, where there are several. spec: `model`, `dataset`, `params` and `seed` in force; further_seeds: those
-    whose folds are `folder`/fold<k>/seed<s>/. code: the digest of the code that measures, for the stamp.
-    Raises GradrankError where a fold's spec.json says that it was trained
-    with others or on other data, and for malformed scores.
+    Columns `convention`, `fold`, `split` (train, vali, test), `qid`, `query` (where ids are text), one per metric (null
+    where undefined); `seed` after the fold, where there are several. spec: `model`, `dataset`, `params` and `seed` in
+    force; further_seeds: those whose folds are `folder`/fold<k>/seed<s>/. code: the digest of the code that measures,
+    for the stamp. Raises GradrankError where a fold's spec.json says that it was trained with others or on other data,
+    and for malformed scores.
     """
     method, data = Method(Path(folder)), Path(data)
     meta = describe(data)
@@ -130,7 +138,8 @@ def _table(
 ) -> pl.DataFrame:
     labels, offsets, ids = judgements.labels, judgements.offsets, judgements.docids
     values = compute(metrics, scores, labels, offsets, convention, ids, None if ranked.all() else ranked)
-    return pl.DataFrame({"qid": judgements.qids} | values).with_columns(pl.col(metrics).fill_nan(None))
+    ids = {"qid": judgements.qids} | ({} if judgements.names is None else {QUERY: judgements.names})
+    return pl.DataFrame(ids | values).with_columns(pl.col(metrics).fill_nan(None))
 
 
 def _check(fold: Fold, wanted: Mapping[str, Any]) -> None:

@@ -27,7 +27,7 @@ def constant_score(data: Path, metrics: Sequence[str], conventions: Iterable[str
     """The values of a constant score on the test parts of a stored collection, by convention."""
     tests = [read_judgements(data, parts["test"]) for parts in describe(data)["folds"]]
     folds = np.repeat(np.arange(1, len(tests) + 1), [len(test.qids) for test in tests])
-    qids = np.concatenate([test.qids for test in tests])
+    qids = np.concatenate([test.ids for test in tests])
     found = {}
     for convention in conventions:
         own = [

@@ -1,4 +1,4 @@
-"""What evaluation holds scores against: grades without the features, of a collection, of its text or of qrels."""
+"""What evaluation holds scores against: grades without the features, of a collection, of its files or of qrels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gradrank.data.parquet import OF_POLARS, read_parquet
+from gradrank.data.ids import numbered
+from gradrank.data.layout import is_table
+from gradrank.data.parquet import OF_POLARS
+from gradrank.data.reader import read_judged
+from gradrank.data.roles import Columns
+from gradrank.data.scan import HIGHEST_GRADE
 from gradrank.data.stored import describe, part_file
 from gradrank.errors import GradrankError
 from gradrank.evaluation.document_ids import document_ids
@@ -36,55 +41,40 @@ class Judgements:
         return self.qids if self.names is None else self.names
 
     @property
-    def id_of_row(self) -> np.ndarray:
-        """(n,) the id of each row's query."""
-        return np.repeat(self.ids, np.diff(self.offsets))
+    def id_of_row(self) -> pl.Series:
+        """(n,) the id of each row's query, as text."""
+        ids = pl.Series("query", self.ids).cast(pl.String)
+        return ids.gather(np.repeat(np.arange(len(ids)), np.diff(self.offsets)))
 
 
-def read_judgements(path: Path | str, parts: Sequence[int] | None = None) -> Judgements:
-    """Of a stored collection the parts named, in that order (None: all); of Parquet, LETOR or SVMlight text all; TREC's
-    qrels.
+def read_judgements(
+    path: Path | str,
+    parts: Sequence[int] | None = None,
+    columns: Columns = Columns(),  # noqa: B008 - frozen
+) -> Judgements:
+    """The judgements of a stored collection (parts in the order given; None: all), of a file in any form that training
+    reads, or of TREC's qrels.
 
-    Raises GradrankError for what is none of these, a part that is missing or damaged, or a query in two pieces.
+    columns: of a table. Raises GradrankError for what is none of these, a part that is missing or damaged, or a query
+    in two pieces.
     """
     path = Path(path)
     if path.is_dir():
         wanted = parts or [int(part) for part in describe(path)["parts"]]
-        pieces = [_judged(pl.scan_parquet(part_file(path, part)), path) for part in wanted]
-        return grouped(pl.concat(pieces), path)
+        return _grouped([_judged(pl.scan_parquet(part_file(path, part)), path) for part in wanted], path)
     path = existing(path)
-    if path.suffix == ".parquet":
-        return grouped(_judged(read_parquet(path, JUDGED).lazy(), path), path)
-    return _read_qrels(path) if _is_qrels(path) else grouped(_read_letor(path), path)
+    if not is_table(path) and _is_qrels(path):
+        return _read_qrels(path)
+    reading = read_judged(path, columns)
+    (source,) = reading.sources
+    frames = [
+        frame.select(name for name in JUDGED if name in frame.columns) for frame in reading.frames(source)
+    ]
+    return _grouped([pl.concat(frames)], path)
 
 
 def _judged(table: pl.LazyFrame, path: Path) -> pl.DataFrame:
     return collect(table.select("qid", "label", "docid", pl.col("^query$")), path)
-
-
-def _read_letor(path: Path) -> pl.DataFrame:
-    """`label qid:N ... #docid = X` lines; what features they hold is the parser's business."""
-    rows = lines(path).filter(~pl.col("text").str.contains(r"^(#|$)"))
-    head = pl.col("text").str.head(60)
-    groups = head.str.extract_groups(r"^(?<label>\d\d?)(?:\.0*)?\s+qid:(?<qid>[^\s#]+)(?:[\s#]|$)")
-    docid = pl.col("text").str.extract(r"#\s*docid\s*=\s*(\S+)")
-    fields = collect(rows.select("number", head, groups.alias("fields"), docid.alias("docid")), path)
-    fields = fields.unnest("fields")
-    bad = fields.filter(pl.col("label").is_null())
-    if len(bad):
-        raise GradrankError(
-            f"{path}, line {bad['number'][0]}: expected GRADE qid:N ..., got {bad['text'][0]!r}"
-        )
-    return numbered(fields.select(pl.col("label").cast(pl.Int32), "qid", "docid"))
-
-
-def numbered(table: pl.DataFrame) -> pl.DataFrame:
-    """Queries with whole numbers in `qid`; ids that are no numbers are numbered, and a column `query` has them."""
-    if table.schema["qid"] != pl.String:
-        return table
-    if table["qid"].str.contains(r"^\d{1,18}$").all():
-        return table.with_columns(pl.col("qid").cast(pl.Int64))
-    return table.with_columns(pl.col("qid").rank("dense").cast(pl.Int64), query="qid")
 
 
 def _is_qrels(path: Path) -> bool:
@@ -96,33 +86,55 @@ def _is_qrels(path: Path) -> bool:
 def _read_qrels(path: Path) -> Judgements:
     """Lines `qid iteration docid grade`, in any order; a grade below 0, of which trec_eval makes nothing, is 0."""
     read = collect(lines(path).filter(pl.col("text") != ""), path)
-    groups = pl.col("text").str.extract_groups(r"^(?<qid>\S+)\s+\S+\s+(?<docid>\S+)\s+(?<label>-?\d{1,2})$")
+    groups = pl.col("text").str.extract_groups(
+        r"^(?<query>\S+)\s+\S+\s+(?<docid>\S+)\s+(?<label>-?[0-9]{1,9})$"
+    )
     table = read.with_columns(groups.alias("fields")).unnest("fields")
+    table = table.with_columns(pl.col("label").cast(pl.Int32).clip(0))
     if len(bad := table.filter(pl.col("label").is_null())):
         shown = f"{path}, line {bad['number'][0]}: {bad['text'][0][:60]!r}"
         raise GradrankError(f"{shown} is not of the form `qid iteration docid grade`")
-    table = numbered(table.with_columns(pl.col("label").cast(pl.Int32).clip(0)))
-    if len(twice := table.filter(~pl.struct("qid", "docid").is_first_distinct())):
+    if len(bad := table.filter(pl.col("label") > HIGHEST_GRADE)):
+        raise GradrankError(
+            f"{path}, line {bad['number'][0]}: expected a grade, a whole number up to {HIGHEST_GRADE}, found "
+            f"{bad['label'][0]}"
+        )
+    if len(twice := table.filter(~pl.struct("query", "docid").is_first_distinct())):
         raise GradrankError(f"{path}, line {twice['number'][0]}: {first_name(twice)} is judged twice")
-    return replace(grouped(together(table), path), complete=False)
+    return of_queries(together(table), path)
+
+
+def of_queries(table: pl.DataFrame, path: Path) -> Judgements:
+    """Judgements that need not be complete, from columns `query` (text), `docid` and `label`, queries together."""
+    runs = table["query"].rle().struct.unnest()
+    ((qids, names),) = numbered([runs["value"].to_list()])
+    table = table.with_columns(qid=pl.Series(np.repeat(qids, runs["len"].to_numpy())))
+    return replace(_grouped([table if names else table.drop("query")], path), complete=False)
 
 
 def together(table: pl.DataFrame) -> pl.DataFrame:
     """The rows of each query one after the other, queries in the order of their first rows."""
-    return table.sort(pl.col("number").min().over("qid"), maintain_order=True)
+    return table.sort(pl.col("number").min().over("query"), maintain_order=True)
 
 
-def grouped(table: pl.DataFrame, path: Path) -> Judgements:
-    """From columns `qid`, `label` and `docid`. Raises GradrankError where the rows of a query are not together."""
+def _grouped(parts: Sequence[pl.DataFrame], path: Path) -> Judgements:
+    """From columns `qid`, `label` and `docid`, may be `query`. Two parts may number their queries alike.
+
+    Raises GradrankError where the rows of a query are not together.
+    """
+    table = pl.concat(parts)
     if table.is_empty():
         raise GradrankError(f"{path}: no judgements in it")
     qids = table["qid"].to_numpy()
-    starts = np.flatnonzero(np.r_[True, qids[1:] != qids[:-1]])
-    names, counts = np.unique(qids[starts], return_counts=True)
-    if counts.max() > 1:
-        again = names[counts > 1][0]
-        shown = table.filter(qid=again)["query"][0] if "query" in table.columns else again
-        raise GradrankError(f"{path}: the rows of query {shown} are not together")
+    begins = np.r_[True, qids[1:] != qids[:-1]]
+    for own, end in zip(parts, np.cumsum([len(each) for each in parts]), strict=True):
+        begins[end - len(own)] = True
+        runs = own["qid"].rle().struct.field("value")
+        if runs.is_duplicated().any():
+            again = runs.filter(runs.is_duplicated())[0]
+            shown = own.filter(qid=again)["query"][0] if "query" in own.columns else again
+            raise GradrankError(f"{path}: the rows of query {shown} are not together")
+    starts = np.flatnonzero(begins)
     docids = document_ids(table["docid"], len(table)) if table["docid"].count() else None
     offsets = np.r_[starts, len(qids)].astype(np.int64)
     texts = table["query"].to_numpy()[starts] if "query" in table.columns else None
@@ -131,7 +143,7 @@ def grouped(table: pl.DataFrame, path: Path) -> Judgements:
 
 def first_name(table: pl.DataFrame) -> str:
     """Of the first row's document, as an error names it."""
-    return f"document {table['docid'][0]!r} of query {table['qid'][0]}"
+    return f"document {table['docid'][0]!r} of query {table['query'][0]}"
 
 
 def lines(path: Path) -> pl.LazyFrame:
@@ -145,8 +157,9 @@ def collect(table: pl.LazyFrame, path: Path) -> pl.DataFrame:
     try:
         return table.collect(engine="streaming")
     except OF_POLARS as error:
-        kind = "Parquet file of the expected columns" if path.suffix == ".parquet" else "text file"
-        raise GradrankError(f"{path}: not a {kind}: {error}") from None
+        kind = "part of a stored collection" if path.is_dir() else "text file"
+        reason = str(error).splitlines()[0]  # the others are the query's plan
+        raise GradrankError(f"{path}: not a {kind}: {reason}") from None
 
 
 def existing(path: Path | str) -> Path:

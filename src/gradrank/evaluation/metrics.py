@@ -28,6 +28,7 @@ _FIELDS = {
     "recall": (float, r"0\.\d|1\.0"),
     "persistence": (float, r"0\.\d+"),
 }
+DEEPEST = 999_999_999  # rank in a metric's name
 _metrics: dict[str, Callable[..., np.ndarray]] = {}
 _labels: dict[str, str] = {}  # by pattern
 
@@ -64,6 +65,8 @@ def find(name: str) -> tuple[Callable[..., np.ndarray], dict[str, float]]:
     pattern, numbers = _matched(name)
     if pattern is None:
         raise GradrankError(unknown("metric", name, _metrics))
+    if len(numbers.get("k", "")) > len(str(DEEPEST)):
+        raise GradrankError(f"metric {name!r}: the rank is beyond {DEEPEST:,}. Fix: give a smaller one")
     return _metrics[pattern], {key: _FIELDS[key][0](value) for key, value in numbers.items()}
 
 

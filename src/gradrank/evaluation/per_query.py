@@ -26,15 +26,26 @@ if TYPE_CHECKING:
     import polars as pl
 
 COMPACT = ("ndcg@10", "map")
-KEYS = ("dataset", "model", "convention", "split", "fold", SEED, "qid")  # the columns that are no metric
+QUERY = "query"  # the column of query ids, where they are text, which `qid` numbers
+KEYS = (
+    "dataset",
+    "model",
+    "convention",
+    "split",
+    "fold",
+    SEED,
+    "qid",
+    QUERY,
+)  # the columns that are no metric
 
 
 @dataclass(frozen=True)
 class QueryValues:
     """Values on the test queries under one convention; nan where the convention drops a query.
 
-    folds, qids: (q,). values: (q,) float64 a metric. Rows are sorted by fold, then by place in the file.
-    by_seed: (S, q) a metric, where there are several seeds; `values` are then their means.
+    folds, qids: (q,), ids as the data have them, whole numbers or text. values: (q,) float64 a metric. Rows are
+    sorted by fold, then by place in the file. by_seed: (S, q) a metric, where there are several seeds; `values` are
+    then their means.
     """
 
     folds: np.ndarray
@@ -103,6 +114,19 @@ class QueryValues:
     def same_queries(self, other: "QueryValues") -> bool:
         return np.array_equal(self.folds, other.folds) and np.array_equal(self.qids, other.qids)
 
+    def in_order_of(self, other: "QueryValues") -> "QueryValues":
+        """The same values in the order of another's queries; unchanged where these are not the same queries."""
+        place = {key: at for at, key in enumerate(zip(self.folds.tolist(), self.qids.tolist(), strict=True))}
+        wanted = list(zip(other.folds.tolist(), other.qids.tolist(), strict=True))
+        if self.same_queries(other) or not (
+            len(place) == len(self.qids) == len(wanted) and place.keys() == {*wanted}
+        ):
+            return self
+        order = [place[key] for key in wanted]
+        values = {metric: each[order] for metric, each in self.values.items()}
+        by_seed = {metric: each[:, order] for metric, each in self.by_seed.items()}
+        return QueryValues(self.folds[order], self.qids[order], values, by_seed)
+
 
 def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[str, QueryValues]:
     """The test queries of a per_query.parquet by convention, with all its metrics or those named that it has.
@@ -117,7 +141,7 @@ def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[
     present = table.collect_schema().names()
     measured = [name for name in present if name not in KEYS]
     wanted = measured if metrics is None else [metric for metric in metrics if metric in measured]
-    columns = ["convention", "fold", *({SEED} & set(present)), "qid", *wanted]
+    columns = ["convention", "fold", *({SEED} & set(present)), "qid", *({QUERY} & set(present)), *wanted]
     frame = table.filter(pl.col("split") == "test").select(columns).collect()
     if frame.is_empty() or not wanted:
         raise GradrankError(
@@ -130,13 +154,17 @@ def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[
 
 
 def query_values(rows: "pl.DataFrame", metrics: Sequence[str]) -> QueryValues:
-    """The rows of one method under one convention (columns `fold`, `qid`, one a metric, may be `seed`) as arrays."""
+    """The rows of one method under one convention (columns `fold`, `qid`, one a metric, may be `seed` and `query`)
+    as arrays.
+    """
     rows = rows.sort("fold", maintain_order=True)
     ordered = [rows]
     if SEED in rows.columns:
         ordered = rows.sort(SEED, maintain_order=True).partition_by(SEED, maintain_order=True)
     values = [{metric: each[metric].fill_null(np.nan).to_numpy() for metric in metrics} for each in ordered]
-    return of_seeds(ordered[0]["fold"].to_numpy(), ordered[0]["qid"].to_numpy(), values)
+    is_text = QUERY in rows.columns and not rows[QUERY].null_count()
+    ids = ordered[0][QUERY if is_text else "qid"]
+    return of_seeds(ordered[0]["fold"].to_numpy(), ids.to_numpy(), values)
 
 
 def of_seeds(folds: np.ndarray, qids: np.ndarray, seeds: Sequence[Mapping[str, np.ndarray]]) -> QueryValues:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from gradrank.data.ids import text_ids
 from gradrank.data.parquet import read_parquet
 from gradrank.errors import GradrankError
 from gradrank.evaluation.document_ids import DIGITS, document_ids
@@ -15,9 +16,8 @@ from gradrank.evaluation.judgements import (
     collect,
     existing,
     first_name,
-    grouped,
     lines,
-    numbered,
+    of_queries,
     together,
 )
 
@@ -27,13 +27,12 @@ def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -
 
     The file is text with one score a line in the rows' order; a TREC run (`qid Q0 docid rank score tag`); or
     Parquet with a column `score`, and `split` (only the rows of `split` are taken) or `qid` and `docid`; false in a
-    column `ranked` leaves a document out. By
-    document ids the order is free. Raises GradrankError for missing or surplus rows, ids that occur twice or
-    not at all, and what is not a finite number.
+    column `ranked` leaves a document out. By document ids the order is free. Raises GradrankError for missing or
+    surplus rows, ids that occur twice or not at all, and what is not a finite number.
     """
     judgements, scores, ranked = _read_ranking(Path(path), judgements, split)
     if not ranked.all():
-        rows = pl.DataFrame({"qid": judgements.id_of_row, "docid": judgements.docids}).filter(~ranked)
+        rows = pl.DataFrame({"query": judgements.id_of_row, "docid": judgements.docids}).filter(~ranked)
         raise GradrankError(f"{path}: {len(rows)} documents have no score; the first is {first_name(rows)}")
     return scores
 
@@ -49,7 +48,7 @@ def read_ranking(
     """
     judgements, scores, ranked = _read_ranking(Path(path), judgements, split)
     if not ranked.all():
-        none = len(judgements.qids) - len(np.unique(judgements.id_of_row[ranked]))
+        none = len(judgements.qids) - len(np.unique(_query_of_row(judgements)[ranked]))
         _say(
             f"{path}: ranks {ranked.sum()} of {len(ranked)} documents. As in trec_eval, the others have no rank, and "
             f"the relevant ones among them count in the ideal and in recall"
@@ -70,7 +69,9 @@ def _read_ranking(
     table, row = (_read_parquet(path, split), "row") if parquet else (_read_text(path), "line")
     if table.is_empty():
         raise GradrankError(f"{path}: no scores in it")
-    unfit = table.filter(pl.col("score").is_null() | ~pl.col("score").is_finite())
+    if "ranked" not in table.columns:
+        table = table.with_columns(ranked=True)
+    unfit = table.filter(pl.col("ranked") & (pl.col("score").is_null() | ~pl.col("score").is_finite()))
     if len(unfit):
         raise GradrankError(
             f"{path}, {row} {unfit['number'][0]}: {unfit['text'][0]!r} is not a finite number"
@@ -83,8 +84,7 @@ def _read_ranking(
         raise GradrankError(
             f"{path}: {len(table)} scores for {len(judgements.labels)} documents; expected one each, in order"
         )
-    ranked = table["ranked"] if "ranked" in table.columns else pl.repeat(True, len(table), eager=True)
-    return judgements, table["score"].to_numpy(), ranked.to_numpy()
+    return judgements, table["score"].fill_null(0.0).fill_nan(0.0).to_numpy(), table["ranked"].to_numpy()
 
 
 def _read_parquet(path: Path, split: str) -> pl.DataFrame:
@@ -95,7 +95,17 @@ def _read_parquet(path: Path, split: str) -> pl.DataFrame:
         raise GradrankError(
             f"{path}: `qid` and `docid` name a document together; one of the columns is missing"
         )
+    if "ranked" in table.columns and (table["ranked"].dtype != pl.Boolean or table["ranked"].null_count()):
+        raise GradrankError(
+            f"{path}: column `ranked` is {table['ranked'].dtype} with {table['ranked'].null_count()} missing "
+            f"values; expected "
+            "true or false in each row"
+        )
     table = table.with_columns(pl.col("score").cast(pl.Float64)).with_row_index("number", offset=1)
+    if "docid" in table.columns:
+        table = table.with_columns(
+            _ids(table, name, new, path) for name, new in (("qid", "query"), ("docid", "docid"))
+        )
     table = table.with_columns(text=pl.col("score").cast(pl.String))
     return table.filter(pl.col("split") == split) if "split" in table.columns else table
 
@@ -114,7 +124,7 @@ def _read_text(path: Path) -> pl.DataFrame:
         raise GradrankError(f"{shown} is not of the form `qid Q0 docid rank score tag`")
     return fields.select(
         "number",
-        qid=pl.col("1"),
+        query=pl.col("1"),
         docid=pl.col("2"),
         text=pl.col("3"),
         score=pl.col("3").cast(pl.Float64, strict=False),
@@ -139,31 +149,52 @@ def _named(judgements: Judgements, table: pl.DataFrame, path: Path) -> Judgement
 def _by_id(
     table: pl.DataFrame, judgements: Judgements, path: Path, row: str
 ) -> tuple[Judgements, np.ndarray, np.ndarray]:
-    keys = ["qid", "docid"]
-    table = table.with_columns(pl.col("qid").cast(pl.Series(judgements.ids).dtype, strict=False))
+    keys = ["query", "docid"]
     twice = table.filter(~pl.struct(keys).is_first_distinct())
     if len(twice):
         raise GradrankError(f"{path}, {row} {twice['number'][0]}: {first_name(twice)} has a second score")
-    rows = pl.DataFrame({"qid": judgements.id_of_row, "docid": judgements.docids, "label": judgements.labels})
+    rows = pl.DataFrame(
+        {"query": judgements.id_of_row, "docid": judgements.docids, "label": judgements.labels}
+    )
     unknown = table.join(rows, on=keys, how="anti", maintain_order="left")
     if len(unknown) and judgements.complete:
         raise GradrankError(f"{path}, {row} {unknown['number'][0]}: {first_name(unknown)} is not in the data")
+    again = rows.filter(~pl.struct(keys).is_first_distinct()).join(
+        table, on=keys, how="semi", maintain_order="left"
+    )
+    if len(again):
+        raise GradrankError(
+            f"{path}: {first_name(again)} is in the data twice, so that ids do not tell its scores apart. Fix: give "
+            f"one "
+            "score per line, in the data's order"
+        )
     if len(unknown):
         rows = _with_unjudged(rows, unknown, path)
-        judgements = replace(grouped(numbered(rows), path), complete=False)
-    found = rows.join(table, on=keys, how="left", maintain_order="left")["score"]
+        judgements = of_queries(rows, path)
+    found = rows.join(table.filter("ranked"), on=keys, how="left", maintain_order="left")["score"]
     return judgements, found.fill_null(0.0).to_numpy(), found.is_not_null().to_numpy()
+
+
+def _ids(table: pl.DataFrame, name: str, new: str, path: Path) -> pl.Series:
+    ids = text_ids(table[name], name, path)
+    if ids.null_count():
+        raise GradrankError(f"{path}, row {table['number'][ids.is_null().arg_true()[0]]}: has no {name}")
+    return ids.alias(new)
+
+
+def _query_of_row(judgements: Judgements) -> np.ndarray:
+    return np.repeat(np.arange(len(judgements.qids)), np.diff(judgements.offsets))
 
 
 def _with_unjudged(rows: pl.DataFrame, unknown: pl.DataFrame, path: Path) -> pl.DataFrame:
     """Documents of judged queries that nobody judged count as irrelevant; other queries are left out."""
-    own = unknown.filter(pl.col("qid").is_in(rows["qid"].implode()))
-    others = unknown["qid"].n_unique() - own["qid"].n_unique()
+    own = unknown.filter(pl.col("query").is_in(rows["query"].implode()))
+    others = unknown["query"].n_unique() - own["query"].n_unique()
     _say(
         f"{path}: {len(own)} documents in it are not judged and count as irrelevant, as in trec_eval"
         + (f"; {others} queries in it have no judgements and are left out" if others else "")
     )
-    own = own.select("qid", "docid", pl.lit(0, rows.schema["label"]).alias("label"))
+    own = own.select("query", "docid", pl.lit(0, rows.schema["label"]).alias("label"))
     return together(pl.concat([rows, own]).with_row_index("number")).drop("number")
 
 

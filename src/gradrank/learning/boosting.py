@@ -1,11 +1,10 @@
-"""Gradient boosting with LightGBM under our rules: our validation criterion, one thread, equal bytes."""
+"""Gradient boosting with LightGBM under our rules: our validation criterion, one thread, equal bytes.
 
-import sys
+LightGBM is imported inside the functions: every command that lists the models imports this file.
+"""
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,21 +20,6 @@ from gradrank.learning.space import Choice, Dimension, LogUniform, Uniform
 OURS = {"rounds", "patience", "select_by"}  # the rest of BoostingParams is LightGBM's
 QUERY_LIMIT = 10_000  # documents; LightGBM's ranking objectives refuse a longer query
 RECIPE = "15 leaves, rate .05, 50 documents a leaf, early stop: .4478 / .4675 on MQ2007 with LightGBM 4.7"
-
-
-@cache
-def lightgbm() -> ModuleType:
-    """LightGBM, without packages that it imports where they are installed and that nothing here gives it.
-
-    They take five times as long as LightGBM itself. Where the program has imported one already, it finds it.
-    """
-    unused = dict.fromkeys({"pandas", "sklearn"} - sys.modules.keys())
-    sys.modules.update(unused)  # None: as if it were not installed
-    try:
-        return import_module("lightgbm")
-    finally:
-        for name in unused:
-            del sys.modules[name]
 
 
 TREES: Mapping[str, Dimension] = {
@@ -59,7 +43,7 @@ class BoostingParams(ModelParams):
     """Trees, their sampling and early stopping; LightGBM's own names for what is passed on to it."""
 
     learning_rate: float = param(0.05, RECIPE, gt=0)
-    num_leaves: int = param(15, RECIPE, ge=2)
+    num_leaves: int = param(15, RECIPE, ge=2, le=131_072)  # LightGBM's own bound
     min_data_in_leaf: int = param(50, RECIPE, ge=1)
     lambda_l2: float = param(0.0, "LightGBM's default", ge=0)
     feature_fraction: float = param(1.0, "LightGBM's default", gt=0, le=1)
@@ -85,8 +69,10 @@ class BoostedTrees(Model):
     published = LIGHTGBM
 
     def __init__(self, texts: Sequence[str]) -> None:
+        import lightgbm
+
         self.texts = list(texts)
-        self.boosters = [lightgbm().Booster(model_str=text) for text in self.texts]
+        self.boosters = [lightgbm.Booster(model_str=text) for text in self.texts]
 
     @classmethod
     def uses_seed(cls, params: BoostingParams) -> bool:
@@ -143,7 +129,27 @@ class BoostedTrees(Model):
     @classmethod
     def load(cls, folder: Path) -> Self:
         paths = sorted(folder.glob("trees*.txt"), key=lambda path: int(path.stem.removeprefix("trees")))
-        return cls([path.read_text(encoding="utf-8") for path in paths])
+        texts = [path.read_text(encoding="utf-8") for path in paths]
+        for path, text in zip(paths, texts, strict=True):
+            if not all(map(_ends, text.split("\nTree=")[1:])):
+                raise GradrankError(f"{path}: a tree whose nodes do not lead to a leaf")
+        return cls(texts)
+
+
+def _ends(tree: str) -> bool:
+    """Whether each inner node of a tree in LightGBM's text leads to later ones and to leaves, so that no row goes
+    round.
+
+    A later split has a higher number; a leaf is a negative number.
+    """
+    lines = dict(line.partition("=")[::2] for line in tree.splitlines())
+    leaves = int(lines["num_leaves"])
+    children = [[int(each) for each in lines.get(side, "").split()] for side in ("left_child", "right_child")]
+    return all(
+        node < child < leaves - 1 or -leaves <= child < 0
+        for side in children
+        for node, child in enumerate(side)
+    )
 
 
 def settings_of(params: BoostingParams, seed: int) -> dict[str, Any]:
@@ -161,8 +167,10 @@ def settings_of(params: BoostingParams, seed: int) -> dict[str, Any]:
 
 def booster_of(train: Collection, vali: Collection, target: np.ndarray, settings: dict[str, Any]):
     """LightGBM's booster of (n,) targets, before its first round; it follows the validation part, too."""
-    data = lightgbm().Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
-    booster = lightgbm().Booster(settings, data)
+    import lightgbm
+
+    data = lightgbm.Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
+    booster = lightgbm.Booster(settings, data)
     # Features alone: the criterion takes the grades and the queries from the collection.
     booster.add_valid(data.create_valid(vali.features, np.zeros(vali.rows), params=settings), "vali")
     return booster

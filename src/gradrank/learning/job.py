@@ -134,7 +134,7 @@ def _specification(
         "job_seed": job_seed(seed, meta["dataset"], model, fold),
         "data_sha256": meta["source_sha256"],
     }
-    return spec | {key: meta[key] for key in ("missing",) if key in meta}
+    return spec | {key: meta[key] for key in ("missing", "names", "columns", "sparse") if key in meta}
 
 
 def _fitted(

@@ -72,7 +72,7 @@ def _epochs(
 
 def _step(
     scorer: "Scorer",
-    optimiser: "AdamW",
+    optimiser: "torch.optim.AdamW",
     loss: Loss,
     labels: "np.ndarray | Pairs",
     rows: np.ndarray,
@@ -97,53 +97,22 @@ def _step(
 
 def untrained(
     features: np.ndarray, params: ScorerParams, seed: int, outputs: int = 1
-) -> "tuple[Scorer, AdamW]":
+) -> "tuple[Scorer, torch.optim.AdamW]":
     """Where training starts, on the device that `params` names.
 
     features: (n, d) of the training part. params: with `learning_rate` and `weight_decay` besides the scorer's.
     """
+    import torch
+
     from gradrank.learning.scorer import Inputs
 
     inputs = Inputs.of(features, params, prepare(params.device))
     scorer = find_scorer(params.scorer)(inputs, params, outputs, seed)
-    return scorer, AdamW(list(scorer.layers.parameters()), params.learning_rate, params.weight_decay)
-
-
-class AdamW:
-    """torch.optim's (Loshchilov & Hutter 2019), fused: the other form takes roots from MKL, which nothing pins.
-
-    Called below its class, which imports torch's compiler, in as long as torch itself takes.
-    """
-
-    def __init__(self, parameters: "list[torch.Tensor]", learning_rate: float, weight_decay: float) -> None:
-        import torch
-
-        self.parameters = parameters
-        self.first, self.second = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
-        self.steps = [torch.zeros((), dtype=torch.float32, device=p.device) for p in parameters]
-        self.settings = {
-            "lr": learning_rate,
-            "beta1": 0.9,
-            "beta2": 0.999,
-            "weight_decay": weight_decay,
-            "eps": 1e-8,
-            "amsgrad": False,
-            "maximize": False,
-        }
-
-    def zero_grad(self) -> None:
-        for p in self.parameters:
-            p.grad = None
-
-    def step(self) -> None:
-        import torch
-
-        with torch.no_grad():
-            torch._foreach_add_(self.steps, 1)
-            gradients = [p.grad for p in self.parameters]
-            torch._fused_adamw_(
-                self.parameters, gradients, self.first, self.second, [], self.steps, **self.settings
-            )
+    # Not the default form on the CPU, which takes roots from MKL: these differ between processors.
+    optimiser = torch.optim.AdamW(
+        scorer.layers.parameters(), lr=params.learning_rate, weight_decay=params.weight_decay, fused=True
+    )
+    return scorer, optimiser
 
 
 def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

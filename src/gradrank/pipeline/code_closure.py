@@ -71,7 +71,7 @@ def digest(paths: Iterable[str]) -> str:
 
     Docstrings count if one of the files reads docstrings at run time.
     """
-    sources = {os.path.relpath(named(path), NAMED): read_source(path) for path in set(paths)}
+    sources = {os.path.relpath(named(path), NAMED): read_source(Path(path).absolute()) for path in set(paths)}
     documented = any(source.reads_docstrings for source in sources.values())
     lines = [
         f"{name} {source.documented if documented else source.digest}"
@@ -108,14 +108,14 @@ def sources(*modules: str) -> list[str]:
     Raises GradrankError for a module that does not exist: its closure would be empty, and nothing would rerun.
     """
     found: set[Path] = set()
-    if missing := [module for module in modules if _file(module) is None]:
+    if missing := [module for module in modules if module_file(module) is None]:
         raise GradrankError(f"{', '.join(missing)}: no such module in {PACKAGE}; was it moved?")
-    waiting = [path for module in modules for path in _files(module)]
+    waiting = [path for module in modules for path in module_files(module)]
     while waiting:
         path = waiting.pop()
         if path not in found:
             found.add(path)
-            waiting += _imports(path)
+            waiting += imported_files(path)
     start = str(Path.cwd())
     return sorted(_relative(path, start) for path in found)
 
@@ -124,9 +124,9 @@ _relative = cache(os.path.relpath)  # asked for a dozen files by every one of th
 
 
 @cache
-def _imports(path: Path) -> list[Path]:
-    statements = read_source(path).imports
-    return [file for each in statements for name in _names(each, path) for file in _files(name)]
+def imported_files(path: Path) -> list[Path]:
+    statements = read_source(path.absolute()).imports
+    return [file for each in statements for name in _names(each, path) for file in module_files(name)]
 
 
 def _names(statement: Import, path: Path) -> Iterator[str]:
@@ -149,17 +149,17 @@ def _module(path: Path) -> str:
 
 
 @cache
-def _files(module: str) -> list[Path]:
+def module_files(module: str) -> list[Path]:
     """A project module's file and its ancestor packages', which importing it runs; nothing for another's."""
-    if _file(module) is None:
+    if module_file(module) is None:
         return []
     parts = module.split(".")
-    ancestors = (_file(".".join(parts[:depth])) for depth in range(2, len(parts) + 1))
+    ancestors = (module_file(".".join(parts[:depth])) for depth in range(2, len(parts) + 1))
     return [path for path in ancestors if path is not None]
 
 
 @cache
-def _file(module: str) -> Path | None:
+def module_file(module: str) -> Path | None:
     """The file of a project module; None for the package itself, a function or another package."""
     root, *rest = module.split(".")
     if root != "gradrank" or not rest:

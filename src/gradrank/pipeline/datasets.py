@@ -75,14 +75,15 @@ class OwnDataParams(DataSetParams):
     # What missing values become (data/rows.py): of text the least value of their query, if nothing is said; in tables
     # they stay missing, which some models take.
     missing: Literal["least", "mean", "zero", "keep"] | None = None
-    query: str | None = None  # a table's columns, where their names are others than data/table.py knows
+    query: str | None = None  # a table's columns, where their names are others than data/roles.py knows
     label: str | None = None
     docid: str | None = None
-    ignore: tuple[str, ...] = ()  # columns that are no features
+    ignore: tuple[str, ...] = ()  # columns to set aside
+    keep: tuple[str, ...] = ()  # columns that are features though their names could be those of roles
 
     def parse_options(self) -> dict[str, Any]:
         """What `gradrank parse` is told, by option."""
-        return self.model_dump(include={"features", "missing", "query", "label", "docid", "ignore"})
+        return self.model_dump(include={"features", "missing", "query", "label", "docid", "ignore", "keep"})
 
 
 def check_datasets(section: Any, studies: Iterable[str], faults: list[str]) -> dict[str, Section]:

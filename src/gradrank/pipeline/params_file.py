@@ -4,6 +4,7 @@ A key given twice is a fault here: YAML's readers, Snakemake's among them, take 
 """
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ def read(path: Path | str) -> dict[str, Any]:
             raise GradrankError(
                 f"{path}: more than {MOST_VALUES:,} values, with what its aliases (`*name`) repeat"
             )
-        twice = _twice(root)
+        twice = _twice(root) or _misread(root)
         values = None if twice or not root else yaml.SafeLoader("").construct_document(root)
     except yaml.MarkedYAMLError as error:
         raise GradrankError(f"{path}, {_fault(error)}") from None
@@ -81,6 +82,26 @@ def _twice(root: yaml.Node | None) -> list[str]:
         elif isinstance(node, yaml.MappingNode):
             waiting += [(f"{prefix}{key.value}.", value) for key, value in node.value]
             faults += [(line, f"{prefix}{text}") for line, text in _twice_in(node)]
+    return [text for _, text in sorted(faults)]
+
+
+def _misread(root: yaml.Node | None) -> list[str]:
+    """Numbers that YAML 1.1 takes for others than they seem to be: 1:30 is 90, and 010 is 8."""
+    faults, waiting, seen = [], [root] if root else [], set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            waiting += [each for pair in node.value for each in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif node.tag.endswith((":int", ":float")) and re.search(r":|^[-+]?0[0-9_]+$", node.value):
+            line = node.start_mark.line + 1
+            faults.append(
+                (line, f"line {line}: YAML reads {node.value} as another number; write a plain one")
+            )
     return [text for _, text in sorted(faults)]
 
 

@@ -55,13 +55,9 @@ class Source(NamedTuple):
     imports: tuple[Import, ...] = ()
 
 
-def read_source(path: str | Path) -> Source:
-    """Read and digest a file, once per process. Raises GradrankError if it cannot be parsed."""
-    return _read(Path(path).absolute())
-
-
 @cache
-def _read(path: Path) -> Source:
+def read_source(path: Path) -> Source:
+    """Read and digest the file at an absolute path, once per process. Raises GradrankError if it cannot be parsed."""
     return parse_source(os.path.relpath(path), path.read_bytes())
 
 

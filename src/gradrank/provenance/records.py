@@ -5,7 +5,7 @@
 - code: a digest per stage;
 - methods: per method its registered `model`, its `params` that are not the defaults, if it has any, a `digest` of all
   parameters, and digests of the code that trains it (`train`), of its models, scores and histories (`results`) and of
-  its `values` per query;
+  its values per query (`values`);
 - versions, processors: the packages and the instruction sets that made the methods;
 - files: the SHA-256 of the summary, the values per query and the tables.
 
@@ -33,7 +33,7 @@ STAGES = (
     "pairs",
     "evaluate_folds",
     "summary",
-)  # without training, which is per method
+)  # training has a digest per method
 
 
 def write_record(own: DataSet, settings: Mapping[str, Any], data: Path) -> None:

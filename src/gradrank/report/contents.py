@@ -6,8 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from gradrank import results
 from gradrank.data.catalogue import catalogue
 from gradrank.data.stored import COLLECTION
@@ -19,6 +17,7 @@ from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.seeds import measured_folds, timings
 from gradrank.files import read_json
 from gradrank.git import revision
+from gradrank.pipeline.params_file import read
 from gradrank.report.tables.summary_tables import means, read_tables, warnings
 from gradrank.report.tables.table import Row
 from gradrank.results import SUMMARY, Results
@@ -141,7 +140,7 @@ def read_contents(
     if not finished and not pages:
         raise GradrankError(f"{found.folder}: no data set with a {SUMMARY}; run `snakemake --cores 2` first")
     text = params.read_text(encoding="utf-8") if params.is_file() else None
-    values = yaml.safe_load(text or "") or {}
+    values = read(params) if text else {}
     titles = _titles(values)
     on_pages = {model for page in pages for model in page.get("models", ())}
     return Contents(

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.data.catalogue import catalogue
+from gradrank.data.reader import Trained
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
+from gradrank.evaluation.per_query import QUERY
 from gradrank.evaluation.seeds import SEED, measured_folds, timings
 from gradrank.files import sha256
 from gradrank.results import PER_QUERY, Fold, Method
@@ -61,7 +63,7 @@ class Result:
         if SEED not in values.columns:
             values = values.with_columns(pl.lit(seed).alias(SEED) for seed in self.seeds[:1])
         # Polars' mean skips queries that the convention leaves out.
-        means = values.drop("convention", "qid").group_by(SEED, "split", "fold").mean()
+        means = values.drop("convention", "qid", QUERY, strict=False).group_by(SEED, "split", "fold").mean()
         self.means = means.sort(SEED, "split", "fold")
         trained = sorted((spec[SEED], fold.number) for fold, spec in zip(self.folds, self.specs, strict=True))
         if not trained or trained != self.means.select(SEED, "fold").unique().sort(SEED, "fold").rows():
@@ -88,7 +90,7 @@ class Result:
 
         name, spec, entry = self.method.dataset, self.specs[0], catalogue().get(self.method.dataset)
         columns = [ColSpec("long", "qid"), ColSpec("long", "label"), ColSpec("string", "docid")]
-        columns += [ColSpec("float", feature) for feature in _features(spec)]
+        columns += [ColSpec("float", feature) for feature in Trained.of(spec).feature_names]
         kind, source = "local", {"uri": self.settings.get("path", name)}
         if entry and "path" not in self.settings:
             kind, source = "http", {"url": entry.homepage}
@@ -143,10 +145,6 @@ class Result:
                     yield f"fold{step}{suffix}", {name: value}, at, None
 
 
-def _features(spec: Mapping[str, Any]) -> list[str]:
-    return [f"f{number}" for number in range(1, spec["features"] + 1)]
-
-
 def log_model(client: "MlflowClient", run: "Run", result: Result, fold: Fold) -> str:
     """Log a fold as a model that `mlflow.pyfunc.load_model("models:/<id>")` loads; return its id."""
     import mlflow.pyfunc
@@ -162,8 +160,9 @@ def log_model(client: "MlflowClient", run: "Run", result: Result, fold: Fold) ->
     model = client.create_logged_model(
         run.info.experiment_id, name, run.info.run_id, tags, result.parameters()
     )
-    columns = [ColSpec("long", "qid", required=False)]
-    columns += [ColSpec(AnyType(), feature) for feature in _features(spec)]
+    trained = Trained.of(spec)
+    columns = [ColSpec(AnyType(), trained.columns.query or "qid", required=False)]
+    columns += [ColSpec(AnyType(), feature) for feature in trained.feature_names]
     versions = {package: version.partition("+")[0] for package, version in spec["versions"].items()}
     with TemporaryDirectory() as folder:
         data, made = Path(folder, "fold"), Path(folder, "model")
@@ -177,7 +176,7 @@ def log_model(client: "MlflowClient", run: "Run", result: Result, fold: Fold) ->
             # AnyType, because MLflow refuses a whole number for a double. The example is invented, because rows of a
             # licensed collection must not be copied.
             signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
-            input_example=pd.DataFrame(np.eye(2, spec["features"]), columns=_features(spec)),
+            input_example=pd.DataFrame(np.eye(2, spec["features"]), columns=trained.feature_names),
             pip_requirements=[f"{name}=={version}" for name, version in versions.items() if name != "python"],
         )
         client.log_model_artifacts(model.model_id, str(made))

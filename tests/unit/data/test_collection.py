@@ -79,7 +79,7 @@ def test_stored_pairs_are_those_of_the_rows_as_read(stored, tmp_path, order):
 
 def test_equal_qids_in_neighbouring_parts_stay_two_queries(tmp_path):
     for split in ("train", "vali", "test"):
-        (tmp_path / f"{split}.txt").write_text("1 qid:1 1:1\n0 qid:1 1:2\n")
+        (tmp_path / f"{split}.txt").write_text(f"1 qid:1 1:1\n0 qid:1 1:{len(split)}{split[0] == 'v':d}\n")
     parse(tmp_path, tmp_path / "c", 0, "c")
     write_pairs(tmp_path / "c", tmp_path / "p")
     collection = Collection.read(tmp_path / "c", [2, 3, 1], tmp_path / "p")

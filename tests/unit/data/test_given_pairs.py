@@ -92,7 +92,7 @@ REFUSED = {
     "line 2, column 'target': expected a probability from 0 to 1, found '-0.1'": "7,a,b,-0.1,1",
     "line 2, column 'target': expected a number, found 'yes'": "7,a,b,yes,1",
     "line 2, column 'target': expected a number, found 'nan'": "7,a,b,nan,1",
-    "line 2, column 'target': expected a value, found None": "7,a,b,,1",
+    "line 2, column 'target': expected a number, found ''": "7,a,b,,1",
     "line 2, column 'weight': expected a number above 0, found '0'": "7,a,b,1,0",
     "line 2, column 'weight': expected a number above 0, found 'inf'": "7,a,b,1,inf",
     "line 4, column 'target': 1 repeats line 2, which has 1": "7,a,b,1,1\n7,a,c,1,1\n7,a,b,1,1",
@@ -117,7 +117,7 @@ def test_what_is_wrong_is_said_with_line_and_column(stored, tmp_path, message):
         ("qid,first", "expected one column of queries and two of documents"),
         ("qid,first,second,first_row,second_row", "expected one column of queries and two of documents"),
         ("first,second", "expected one column of queries and two of documents"),
-        ("qid,first,second", "no rows; expected a pair a row"),
+        ("qid,first,second", "no rows; expected a pair per row"),
     ],
 )
 def test_what_columns_are_expected_is_said(stored, tmp_path, header, message):

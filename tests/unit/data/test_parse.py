@@ -405,7 +405,7 @@ def test_three_training_queries_cannot_spare_a_quarter_to_validate_on(tmp_path, 
 
 
 def test_metadata_of_a_five_fold_collection(tmp_path):
-    texts = [f"{part % 3} qid:{part} 1:1\n0 qid:{part} 1:2\n" for part in range(1, 6)]
+    texts = [f"{part % 3} qid:{part} 1:1\n0 qid:{part} 1:{part}\n" for part in range(1, 6)]
     five_parts(tmp_path, texts)
     meta = parse(tmp_path, tmp_path / "out", 0, "mine")
     assert meta == json.loads((tmp_path / "out/collection.json").read_text())
@@ -431,7 +431,7 @@ def test_query_in_two_parts_is_refused_but_not_in_train_and_test_files(tmp_path)
     folder = tmp_path / "one"
     folder.mkdir()
     for split in ("train", "vali", "test"):
-        (folder / f"{split}.txt").write_text("0 qid:1 1:1\n")
+        (folder / f"{split}.txt").write_text(f"0 qid:1 1:{ord(split[1])}\n")
     assert parse(folder, tmp_path / "stored", 0, "mine")["queries"] == 3
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gradrank.data.layout import ROTATION
 from gradrank.data.parse import parse
-from gradrank.data.table import Columns
+from gradrank.data.roles import Columns
 from gradrank.errors import GradrankError
 from gradrank.files import read_json
 
@@ -18,7 +18,10 @@ COLUMNS = Columns(query="who asked", label="clicks", docid="url")
 def frame(queries: range) -> pl.DataFrame:
     """Three documents a query, ids that are text, a feature with a gap in each query."""
     rows = [(f"Q{query}", grade, f"u{query}.{grade}") for query in queries for grade in range(3)]
-    features = {"bm25": [0.5 * number for number in range(len(rows))], "fresh": [None, 1, 2] * len(queries)}
+    features = {
+        "bm25": [0.5 * number + 100 * queries.start for number in range(len(rows))],
+        "fresh": [None, 1, 2] * len(queries),
+    }
     return pl.DataFrame(rows, schema=["who asked", "clicks", "url"], orient="row").with_columns(
         pl.Series(name, values, strict=False) for name, values in features.items()
     )
@@ -117,17 +120,17 @@ def test_text_beside_tables_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"clicks": pl.lit(1.5)}, r"column 'clicks', row 1: expected a grade.*found 1\.5"),
+        ({"clicks": pl.lit(1.5)}, r"row 1, column 'clicks': expected a grade.*found 1\.5"),
         ({"bm25": pl.lit("high")}, r"column 'bm25' is String, not numbers; .*ignore: \[bm25\]"),
         (
             {"bm25": pl.lit(float("inf"))},
-            r"column 'bm25', row 1: expected a finite number or none, found inf",
+            r"row 1, column 'bm25': expected a finite number or none, found inf",
         ),
         (
             {"who asked": pl.Series(["a", "b"] * 7 + ["a"])},
-            r"column 'who asked': query a comes back; sort the table",
+            r"row 3, column 'who asked': query a comes back\..*sort the table",
         ),
-        ({"who asked": pl.lit(None)}, r"column 'who asked', row 1: has no query id"),
+        ({"who asked": pl.lit(None)}, r"row 1, column 'who asked': has no query id"),
     ],
 )
 def test_what_is_wrong_is_said_with_file_and_column(tmp_path, change, reason):
@@ -140,7 +143,7 @@ def test_columns_are_found_by_usual_names_or_asked_for(tmp_path):
     table = frame(range(5))
     path = written(tmp_path / "all.csv", table)
     with pytest.raises(
-        GradrankError, match=r"all\.csv: no query column; .*`query: NAME` .*found who asked, clicks"
+        GradrankError, match=r"all\.csv: no query column; .*found who asked, clicks.*`query: NAME`"
     ):
         parsed(path, tmp_path / "out", Columns())
     path = written(

@@ -216,7 +216,7 @@ def test_mlflow_parent_and_child(here, tmp_path, monkeypatch):
     for rate in ("0.05", "0.1"):
         for fold in (here / f"made/{rate}/results/mq2007").glob("*/fold[0-9]"):
             (fold / "model").mkdir(exist_ok=True)
-        runs = track(here / f"made/{rate}/results", ["mq2007"], sorted(METHODS))
+        runs = track(here / f"made/{rate}/results", {"mq2007": sorted(METHODS)})
         tracked = {run.model: run.run_id for run in runs}
         parent = MlflowClient().get_run(runs[0].run_id).data.tags["mlflow.parentRunId"]
         assert set(verdicts(resolve(parent), resolve(f"made/{rate}")).values()) == {"unchanged"}

@@ -63,12 +63,13 @@ def test_text_with_byte_order_mark_carriage_returns_and_no_last_newline(tmp_path
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("1 qid:1 1:2\nx qid:1 1:2\n", "line 2: expected GRADE qid:N"),
-        ("1 qid:1 1:2\n\n1 1:2\n", "line 3: expected GRADE qid:N"),
-        ("-1 qid:1 1:2\n", "line 1: expected GRADE qid:N"),
-        ("0.5 qid:1 1:2\n", "line 1: expected GRADE qid:N"),
-        ("1 qid:1 1:2\n1 qid:2 1:2\n1 qid:1 1:2\n", "rows of query 1 are not together"),
-        ("", "no judgements"),
+        ("1 qid:1 1:2\nx qid:1 1:2\n", "line 2: expected a grade"),
+        ("1 qid:1 1:2\n\n1 1:2\n", "line 3: expected qid:"),
+        ("-1 qid:1 1:2\n", "line 1: expected a grade"),
+        ("0.5 qid:1 1:2\n", "line 1: expected a grade"),
+        ("1 qid:1 1:2\n1 qid:2 1:2\n1 qid:1 1:2\n", "line 3: query 1 comes back"),
+        ("32 qid:1 1:2\n", "line 1: expected a grade"),
+        ("", "no rows"),
     ],
 )
 def test_malformed_judgements_are_refused(tmp_path, text, reason):

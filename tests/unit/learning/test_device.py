@@ -13,6 +13,7 @@ from gradrank.learning.model import models
 ON_TORCH = [
     models()[name] for name in ("lambdarank", "ordinal", "rankprop", "attention_lambdaloss", "dasalc")
 ]
+without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without an NVIDIA GPU")
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU and torch for CUDA")
 
 
@@ -34,28 +35,30 @@ def saved(model, folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.fixture
-def no_gpu():
-    if torch.cuda.is_available():
-        pytest.skip("needs a machine without a GPU for torch")
+def test_every_net_that_torch_trains_takes_a_device():
+    assert all(issubclass(cls.Params, TorchParams) for cls in ON_TORCH)
+    assert {cls.Params.model_fields["scorer"].default for cls in ON_TORCH} == {"net", "attention", "dasalc"}
 
 
+@without_gpu
 @pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
-def test_cuda_without_a_gpu_names_the_remedy(cls, no_gpu):
+def test_cuda_without_a_gpu_names_the_remedy(cls):
     with pytest.raises(GradrankError, match=r"device: cuda.*finds no GPU.*docs/gpu\.md.*cpu or auto"):
         fit(cls, device="cuda")
 
 
+@without_gpu
 @pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
-def test_auto_without_a_gpu_is_the_cpu_and_says_so(cls, no_gpu, tmp_path, capsys):
+def test_auto_without_a_gpu_is_the_cpu_and_says_so(cls, tmp_path, capsys):
     auto = saved(fit(cls, device="auto"), tmp_path / "auto")
     assert "finds no GPU; training on the CPU" in capsys.readouterr().err
     assert auto == saved(fit(cls), tmp_path / "default")
 
 
-def test_the_default_is_the_cpu_without_a_word_about_gpus(capsys):
-    assert prepare(TorchParams().device) == torch.device("cpu")
-    assert capsys.readouterr().err == ""
+def test_cpu_is_the_default_and_starts_no_gpu():
+    assert prepare("cpu") == torch.device("cpu") and TorchParams().device == "cpu"
+    fit(ON_TORCH[0])
+    assert not torch.cuda.is_initialized()
 
 
 @needs_gpu

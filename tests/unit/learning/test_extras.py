@@ -52,7 +52,7 @@ def study(listed):
 
 
 def test_all_models_of_a_plain_install_are_without_extras(plain_install):
-    names = study("all").model_names("mq2007")
+    names = study("all").model_names("synthetic_net")
     assert "lambdamart" in names and not set(NAMES) & set(names)
 
 

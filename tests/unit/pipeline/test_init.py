@@ -19,8 +19,6 @@ def test_the_files_are_those_of_the_checkout(tmp_path):
         assert (tmp_path / "new/folder" / name).read_bytes() == (ROOT / name).read_bytes(), name
 
 
-
-
 def test_own_data_are_described_by_a_params_yaml_that_holds(tmp_path, monkeypatch):
     data = tmp_path / 'my "own": data'
     generate("net", 10, 8, 3, data)

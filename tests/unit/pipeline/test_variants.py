@@ -106,4 +106,6 @@ def test_a_sweep_among_a_fusions_models_stands_for_all_its_variants():
 def test_an_entry_or_one_of_its_variants_may_be_listed():
     sweep = {"lambdamart": {"num_leaves": [7, 15]}}
     assert len(study(sweep, ["lambdamart"]).model_names("synthetic_net")) == 2
-    assert study(sweep, ["lambdamart-num_leaves=7"]).model_names("synthetic_net") == ["lambdamart-num_leaves=7"]
+    assert study(sweep, ["lambdamart-num_leaves=7"]).model_names("synthetic_net") == [
+        "lambdamart-num_leaves=7"
+    ]

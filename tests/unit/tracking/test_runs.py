@@ -42,7 +42,7 @@ def store(tmp_path_factory) -> str:
     """One import that tests only read, in a folder whose name has a space."""
     root = tmp_path_factory.mktemp("a project")
     uri = f"sqlite:///{root}/mlflow.db"
-    track(make_results(root / "results"), ["toy"], MODELS, PARAMS, uri)
+    track(make_results(root / "results"), {"toy": MODELS}, PARAMS, uri=uri)
     return uri
 
 
@@ -146,7 +146,7 @@ def test_studies_contain_their_own_methods_and_seeds_share_a_run(tmp_path):
     (results / "report/toy/ranks.svg").write_text("<svg/>")
     studies = {"arsm": {"datasets": ["toy"], "models": ["plain", "own"], "own": ["own"]}}
     for _ in range(2):
-        track(results, ["toy"], ["plain", "trees-rate=0.5", "seeded"], PARAMS, uri, studies)
+        track(results, {"toy": ["plain", "trees-rate=0.5", "seeded"]}, PARAMS, studies, uri=uri)
     below = {"plain": "toy", "trees-rate=0.5": "toy", "seeded": "toy", "own": "arsm"}
     assert tree(uri) == {"toy": None, "arsm": None} | below
     runs = {name: run for name, (run,) in all_runs(uri).items()}
@@ -166,27 +166,27 @@ def test_studies_contain_their_own_methods_and_seeds_share_a_run(tmp_path):
 
 def test_second_import_adds_nothing_and_changed_results_add_a_run(tmp_path):
     results, uri = make_results(tmp_path / "results"), f"sqlite:///{tmp_path}/mlflow.db"
-    first = track(results, ["toy"], MODELS, PARAMS, uri)
-    again = track(results, ["toy"], MODELS, PARAMS, uri)
+    first = track(results, {"toy": MODELS}, PARAMS, uri=uri)
+    again = track(results, {"toy": MODELS}, PARAMS, uri=uri)
     assert [each.new for each in first] == [True, True]
     assert again == [each._replace(new=False) for each in first]
     assert len(tree(uri)) == 3 and len(all_models(uri)) == 2 * FOLDS
     per_query(seed=99).write_parquet(results / "toy/baseline/per_query.parquet")
-    changed = track(results, ["toy"], MODELS, PARAMS, uri)
+    changed = track(results, {"toy": MODELS}, PARAMS, uri=uri)
     assert [each.new for each in changed] == [True, False]
     current = {run.info.run_id: run.data.tags["current"] for run in all_runs(uri)["baseline"]}
     assert current == {first[0].run_id: "false", changed[0].run_id: "true"}
     per_query(seed=0).write_parquet(results / "toy/baseline/per_query.parquet")
-    assert track(results, ["toy"], MODELS, PARAMS, uri) == again
+    assert track(results, {"toy": MODELS}, PARAMS, uri=uri) == again
     current = {run.info.run_id: run.data.tags["current"] for run in all_runs(uri)["baseline"]}
     assert current == {first[0].run_id: "true", changed[0].run_id: "false"}
 
 
 def test_an_unfinished_run_is_made_again(tmp_path):
     results, uri = make_results(tmp_path / "results"), f"sqlite:///{tmp_path}/mlflow.db"
-    first = track(results, ["toy"], MODELS, PARAMS, uri)
+    first = track(results, {"toy": MODELS}, PARAMS, uri=uri)
     client(uri).update_run(first[0].run_id, status="RUNNING")
-    again = track(results, ["toy"], MODELS, PARAMS, uri)
+    again = track(results, {"toy": MODELS}, PARAMS, uri=uri)
     assert [each.new for each in again] == [True, False] and again[0].run_id != first[0].run_id
     assert tree(uri).keys() == {"toy", *MODELS} and len(all_models(uri)) == 2 * FOLDS
 
@@ -198,9 +198,9 @@ def test_incomplete_results_are_refused_before_anything_is_written(tmp_path):
         original = read_json(spec)
         write_json(spec, original | change) if change else spec.unlink()
         with pytest.raises(GradrankError, match="toy/baseline"):
-            track(results, ["toy"], MODELS, PARAMS, uri)
+            track(results, {"toy": MODELS}, PARAMS, uri=uri)
         write_json(spec, original)
     for models, params in (([*MODELS, "absent"], PARAMS), (MODELS, {"evaluation": {"convention": "trec"}})):
         with pytest.raises(GradrankError, match="toy/"):
-            track(results, ["toy"], models, params, uri)
+            track(results, {"toy": models}, params, uri=uri)
     assert not (tmp_path / "mlflow.db").exists()

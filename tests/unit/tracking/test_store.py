@@ -19,7 +19,7 @@ from made_tracked import FOLDS, MODELS, PARAMS, all_models, make_results, tree
 pytest.importorskip("mlflow")
 TRACK = (
     "import sys; from pathlib import Path; from gradrank.tracking.runs import track; "
-    f"track(Path(sys.argv[1]), [sys.argv[2]], {MODELS}, {PARAMS})"
+    f"track(Path(sys.argv[1]), {{sys.argv[2]: {MODELS}}}, {PARAMS})"
 )
 
 
@@ -38,7 +38,7 @@ def test_two_imports_at_once_into_a_fresh_store(tmp_path):
     assert len(all_models(f"sqlite:///{tmp_path}/mlflow.db")) == 2 * len(MODELS) * FOLDS
 
 
-@pytest.mark.parametrize("place", ["mlflow.db.partial", "mlartifacts/models/*"])
+@pytest.mark.parametrize("place", ["mlflow.db.partial", "mlartifacts"])
 def test_a_killed_import_is_completed_by_the_same_command(tmp_path, place):
     results = make_results(tmp_path / "results")
     process = importing(tmp_path, results, "toy")
@@ -96,8 +96,8 @@ def test_a_server_is_used_like_a_file(server, tmp_path, monkeypatch):
 
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
     results = make_results(tmp_path / "results")
-    first = track(results, ["toy"], MODELS, PARAMS)
-    assert track(results, ["toy"], MODELS, PARAMS) == [each._replace(new=False) for each in first]
+    first = track(results, {"toy": MODELS}, PARAMS)
+    assert track(results, {"toy": MODELS}, PARAMS) == [each._replace(new=False) for each in first]
     assert tree(server) == {"toy": None} | dict.fromkeys(MODELS, "toy")
     assert mlflow.pyfunc.load_model(f"models:/{all_models(server)[0].model_id}").input_example is not None
     assert not (tmp_path / "mlflow.db").exists()
@@ -111,6 +111,6 @@ def test_stores_that_cannot_be_used_are_named(tmp_path, monkeypatch):
     Path("broken.db").write_text("not a database, and long enough to be taken for one " * 40)
     for uri in ("sqlite:///broken.db", f"http://user:secret@127.0.0.1:{port}"):
         with pytest.raises(GradrankError) as caught:
-            track(results, ["toy"], MODELS[:1], PARAMS, uri)
+            track(results, {"toy": MODELS[:1]}, PARAMS, uri=uri)
         message = str(caught.value)
         assert uri.rpartition("@")[2] in message and "Fix:" in message and "secret" not in message

@@ -106,7 +106,7 @@ class Inputs:
             return {metric: np.concatenate([own[metric] for own in values]) for metric in metrics}
 
         folds = np.repeat(np.arange(1, len(parts) + 1), [len(judged.qids) for judged in parts])
-        qids = np.concatenate([judged.qids for judged in parts])
+        qids = np.concatenate([judged.ids for judged in parts])
         return of_seeds(folds, qids, [measured(seed) for seed in (None, *seeds_of(method)[1:])])
 
     def method(self, dataset: str, model: str) -> Method:

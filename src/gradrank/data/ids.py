@@ -1,0 +1,64 @@
+"""Ids of queries and documents: text, whole and as it is written, whatever the form of the input.
+
+Where all query ids of a collection are whole numbers in their usual spelling (no sign, no leading zero, at most 18
+digits), arrays and files hold these numbers, which say the same in less space. Else they number the ids from 1, in the
+order of their first appearance, and the ids stand beside them.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from gradrank.errors import GradrankError
+
+WHOLE = r"^(?:0|[1-9][0-9]{0,17})$"
+MISSING = (
+    "",
+    "nan",
+    "na",
+    "n/a",
+    "<na>",
+    "null",
+    "none",
+    "nat",
+)  # in lower case; what programs write for no value
+
+
+def text_ids(ids: pl.Series, column: str, where: object) -> pl.Series:
+    """A column of ids as text; null where missing.
+
+    Raises GradrankError for floats that are not whole, for bytes that are not UTF-8, and for nested types.
+    """
+    kind = ids.dtype
+    try:
+        if kind.is_float():
+            ids = ids.fill_nan(None)
+            odd = ~(ids.is_finite() & (ids == ids.floor()) & (ids.abs() < 2**53))
+            if odd.any():
+                row = int(odd.arg_true()[0])
+                raise GradrankError(
+                    f"{where}: row {row + 1}, column {column!r}: the id {ids[row]!r} is a fraction or too large for a "
+                    "float. Fix: store ids as text or whole numbers"
+                )
+            return ids.cast(pl.Int64).cast(pl.String)
+        if kind.is_nested() or kind == pl.Object:
+            raise GradrankError(
+                f"{where}: column {column!r} is {kind}. Fix: store ids as text or whole numbers"
+            )
+        return ids.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        raise GradrankError(
+            f"{where}: column {column!r} holds ids that are not UTF-8 text. Fix: store ids as text"
+        ) from None
+
+
+def numbered(files: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, list[str] | None]]:
+    """For each file's ids: (q,) int64 numbers and, unless these are the ids themselves, the ids."""
+    if all(pl.Series(ids, dtype=pl.String).str.contains(WHOLE).all() for ids in files):
+        return [(np.array([int(each) for each in ids], np.int64), None) for ids in files]
+    known: dict[str, int] = {}
+    return [
+        (np.array([known.setdefault(each, len(known) + 1) for each in ids], np.int64), list(ids))
+        for ids in files
+    ]

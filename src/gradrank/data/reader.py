@@ -1,0 +1,252 @@
+"""The one reader of ranking data: text, tables and data frames, for training, prediction and evaluation.
+
+A reading holds the files' queries, with one notion of roles, ids, grades, features and missing values whatever the
+form: LETOR and SVMlight text (data/letor.py), and tables as Parquet, CSV and TSV (data/table.py), each also packed, and
+Polars data frames.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from gradrank.data.compressed import Plain
+from gradrank.data.layout import is_table
+from gradrank.data.letor import ahead, chunks, text_frame
+from gradrank.data.memory import check_memory
+from gradrank.data.roles import Columns, Needs
+from gradrank.data.rows import Missing, fill, first_row, read_rows
+from gradrank.data.table import Table, raw_table, read_tables
+from gradrank.data.text_file import Source, survey_any
+from gradrank.errors import GradrankError
+
+ROWS_A_BATCH = 1 << 16
+FRAME = "the data frame"  # how an error names one
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a model's specification says of the data that it was trained on: see `known`.
+
+    width: how many features. names: theirs, None for f1 to fd. sparse: whether rows of text could leave features out.
+    """
+
+    width: int
+    names: Sequence[str] | None = None
+    sparse: bool = False
+    missing: Missing = "least"
+    columns: Columns = Columns()  # noqa: RUF009 - frozen
+
+    @staticmethod
+    def of(spec: Mapping[str, Any]) -> "Trained":
+        """From spec.json. Raises KeyError or TypeError for what is none."""
+        names = spec.get("names")
+        return Trained(
+            int(spec["features"]),
+            names,
+            bool(spec.get("sparse", False)),
+            spec.get("missing") or ("keep" if names else "least"),
+            Columns.of(spec.get("columns", {})),
+        )
+
+    @property
+    def feature_names(self) -> list[str]:
+        return list(self.names) if self.names else [f"f{number}" for number in range(1, self.width + 1)]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The files of one collection, and how their rows are read.
+
+    sources: one per file, in the order given. width: the number of features. sparse: whether rows of text may leave
+    features out. missing: what missing values become. names: a table's own names of its features.
+    """
+
+    sources: Sequence[Source | Table]
+    width: int
+    sparse: bool
+    missing: Missing
+    names: list[str] | None = None
+
+    def frame(self, source: Source | Table, queries: np.ndarray) -> pl.DataFrame:
+        """The rows of the queries at these ascending positions, in the columns of `letor.schema`; missing values are
+        NaN.
+        """
+        if isinstance(source, Table):
+            return source.taken(queries)
+        return text_frame(source, queries, self.width, self.sparse, "keep")
+
+    def frames(self, source: Source | Table) -> Iterator[pl.DataFrame]:
+        """All rows of a file in order, some whole queries at a time."""
+        return ahead(partial(self.frame, source), chunks(source, np.arange(len(source.qids)), self.width))
+
+    def filled(self, frame: pl.DataFrame, counts: np.ndarray) -> pl.DataFrame:
+        """A frame of whole queries, with `counts` rows each, in which missing values are what they become."""
+        names = [name for name in frame.columns if name[:1] == "f"]
+        without = frame.select(pl.col(names).is_nan().any())
+        if self.missing == "keep" or not any(without.row(0)):
+            return frame
+        features = np.array(frame.select(names).to_numpy().T, order="C")  # its own: it is written to
+        fill(features, counts, self.missing)
+        return frame.with_columns(pl.Series(name, own) for name, own in zip(names, features, strict=True))
+
+
+class Batch(NamedTuple):
+    """Whole queries: features (n, d) float32, offsets (q+1,), qids (q,), numbers or text, docids n strings or None."""
+
+    features: np.ndarray
+    offsets: np.ndarray
+    qids: np.ndarray
+    docids: list[str | None]
+
+
+def read_collection(
+    files: Sequence[Path],
+    columns: Columns = Columns(),  # noqa: B008 - frozen
+    features: int | None = None,
+    missing: Missing | None = None,
+    folder: Path | None = None,
+    roles: Sequence[str] = ("query", "label"),
+) -> Reading:
+    """The files of a collection to train on.
+
+    columns: of tables. features: the width of sparse text. missing: what missing values become; None: `least` in text,
+    where they are NULL, `keep` in tables. folder: where packed text is unpacked. roles: those that must be there.
+    Raises GradrankError for text beside tables, and with file and line for what is wrong in one.
+    """
+    if not is_table(files[0]):
+        files = [_existing(file) for file in files]
+    if any(map(is_table, files)):
+        if text := [str(file) for file in files if not is_table(file)]:
+            raise GradrankError(
+                f"{', '.join(text)}: text beside tables. Fix: give all parts of a collection in one form"
+            )
+        if features is not None:
+            raise GradrankError(
+                f"{files[0]}: `features` is declared, which is the width of sparse text; this is a table"
+            )
+        tables = read_tables([raw_table(_existing(file), file) for file in files], columns, Needs(roles))
+        names = tables[0].roles.features
+        return Reading(tables, len(names), False, missing or "keep", names)
+    _check_no_columns(files[0], columns)
+    width, sparse = (features, True) if features else first_row(files[0])[:2]
+    sources = survey_any([Plain(file, folder) for file in files], numbers=sparse and not features)
+    if sparse and not features:
+        width = max(source.highest_number for source in sources)
+        _check_some(files[0], width)
+    reading = Reading(sources, width, sparse, missing or "least")
+    check_memory(files[0], int(max(source.rows.max() for source in sources)), width)
+    for source in sources:  # what is wrong with every row is said of the first
+        read_rows(source, np.array([0]), width, sparse, reading.missing)
+    return reading
+
+
+def read_judged(path: Path, columns: Columns = Columns()) -> Reading:  # noqa: B008 - frozen
+    """One file of which the grades and ids are wanted: features of text are checked, columns without a role ignored."""
+    if is_table(_existing(path)):
+        return Reading(read_tables([raw_table(path, path)], columns, Needs(features=())), 0, False, "keep")
+    _check_no_columns(path, columns)
+    sources = survey_any([Plain(path)], numbers=True)
+    width = max(1, sources[0].highest_number)
+    check_memory(path, int(sources[0].rows.max()), width)
+    return Reading(sources, width, True, "zero")
+
+
+def read_new(
+    given: Path | pl.DataFrame,
+    trained: Trained,
+    columns: Columns | None = None,
+    roles: Sequence[str] = ("query",),
+) -> Reading:
+    """Data for a trained model: a table's features are matched by name, those of text by number.
+
+    columns: of a table, where it has others than the training data. Raises GradrankError for a feature that is missing
+    and for one that the model does not know.
+    """
+    is_frame = isinstance(given, pl.DataFrame)
+    if is_frame or is_table(_existing(given)):
+        where = FRAME if is_frame else given
+        raw = raw_table(given, where)
+        if trained.width > len(raw.names):
+            raise _other_width(where, len(raw.names), trained)
+        needs = Needs(roles, trained.feature_names)
+        tables = read_tables([raw], _joined(trained.columns, columns), needs)
+        return Reading(tables, trained.width, False, trained.missing)
+    _check_no_columns(given, columns or Columns())
+    first = first_row(given)
+    sparse = first.sparse or trained.sparse
+    if not sparse and first.features != trained.width:
+        raise _other_width(given, first.features, trained)
+    source = survey_any([Plain(given)], numbers=sparse)[0]
+    if source.highest_number > trained.width:
+        raise _other_width(given, source.highest_number, trained)
+    check_memory(given, int(source.rows.max()), trained.width)
+    return Reading([source], trained.width, sparse, trained.missing)
+
+
+def batches(reading: Reading) -> Iterator[Batch]:
+    """The rows of a reading of one file, in order, some whole queries at a time."""
+    (source,) = reading.sources
+    for queries in _pieces(source.rows):
+        frame = reading.filled(reading.frame(source, queries), source.rows[queries])
+        offsets = np.r_[0, np.cumsum(source.rows[queries])]
+        names = [f"f{number}" for number in range(1, reading.width + 1)]
+        yield Batch(frame.select(names).to_numpy(), offsets, source.ids[queries], frame["docid"].to_list())
+
+
+def _pieces(rows: np.ndarray) -> list[np.ndarray]:
+    """Neighbouring queries by position, about ROWS_A_BATCH rows together; rows (q,) is how many each has."""
+    return np.split(np.arange(len(rows)), np.flatnonzero(np.diff(np.cumsum(rows) // ROWS_A_BATCH)) + 1)
+
+
+def _joined(trained: Columns, own: Columns | None) -> Columns:
+    """What is declared of new data, and else what was of the training data."""
+    if own is None:
+        return trained
+    named = own.named()
+    roles = {role: getattr(own, role) or getattr(trained, role) for role in ("query", "label", "docid")}
+    roles = {
+        role: name if name == getattr(own, role) or name not in named else None
+        for role, name in roles.items()
+    }
+    ignore = tuple(dict.fromkeys([*own.ignore, *(name for name in trained.ignore if name not in named)]))
+    return Columns(**roles, ignore=ignore, keep=tuple(name for name in trained.keep if name not in named))
+
+
+def _other_width(where: Path | str, found: int, trained: Trained) -> GradrankError:
+    if found > trained.width:
+        return GradrankError(
+            f"{where}: has feature {found}, but the model was trained on {trained.width} features. Fix: give the "
+            f"features "
+            "that it was trained on, in the same numbers"
+        )
+    name = f" ({trained.names[found]!r})" if trained.names else ""
+    return GradrankError(
+        f"{where}: has {found} features or columns, but the model was trained on {trained.width} features: feature "
+        f"{found + 1}{name} is missing"
+    )
+
+
+def _check_no_columns(path: Path, columns: Columns) -> None:
+    if named := columns.named():
+        raise GradrankError(
+            f"{path}: is text, which has no columns, but {named[0]!r} is declared. Fix: remove the declaration"
+        )
+
+
+def _check_some(path: Path, width: int) -> None:
+    if width < 1:
+        raise GradrankError(
+            f"{path}: no row has a feature; expected lines such as `2 qid:10 1:0.031 2:0.667`"
+        )
+
+
+def _existing(path: Path) -> Path:
+    """The path. Raises GradrankError where no file is."""
+    if not path.is_file():
+        raise GradrankError(f"{path}: no such file; expected LETOR or SVMlight text, Parquet, CSV or TSV")
+    return path
