@@ -165,19 +165,6 @@ def test_err_by_hand():
     assert metrics.err_at(*ranked([2, 0, 2]), k=1, max_grade=4) == [3 / 16]
 
 
-def test_conventions_disagree_on_short_and_empty_queries():
-    scores, labels, offsets = np.zeros(5), np.array([1, 0, 0, 0, 0]), np.array([0, 3, 5])
-    values = {name: compute(["ndcg@10", "p@5"], scores, labels, offsets, name) for name in PROGRAMS}
-    assert {name: (*value["ndcg@10"], value["p@5"][0]) for name, value in values.items()} == {
-        "letor4": (0, 0, 1 / 5),
-        "letor3": (0, 0, 0),
-        "standard": (1, 0, 1 / 5),
-        "trec": (0.5, 0, 1 / 5),  # the last document comes first
-        "lightgbm": (1, 1, 1 / 5),
-        "ranklib": (1, 0, 1 / 3),
-    }
-
-
 # --- other programs -------------------------------------------------------------------------------------
 
 

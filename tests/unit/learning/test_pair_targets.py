@@ -123,19 +123,6 @@ def test_preferences_of_documents_without_grades_are_learned(model):
     assert (scores[pairs.better] < scores[pairs.worse]).mean() > 0.75
 
 
-def test_a_weight_is_as_many_pairs():
-    train = drawn()
-    pairs = soft(train)
-    whole = replace(pairs, weight=np.random.default_rng(5).integers(1, 4, len(pairs)).astype(float))
-    times = np.repeat(np.arange(len(pairs)), whole.weight.astype(int))
-    again = Pairs(
-        *(each[times] for each in (pairs.better, pairs.worse, pairs.query, pairs.target)), np.ones(len(times))
-    )
-    for model in (RankNetLinear, RankSVM, RankSVML2Dual, RankNet2005TwoLayer):
-        ours, theirs = (scored(model, with_pairs(train, each), **FAST[model]) for each in (whole, again))
-        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
-
-
 def test_queries_without_a_pair_are_left_out_and_the_others_counted_anew():
     train = drawn()
     ends = np.array([[9, 26, 25], [8, 24, 27]], np.int32)

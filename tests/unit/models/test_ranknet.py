@@ -37,17 +37,6 @@ def test_linear_ranknet_is_logistic_regression_on_differences(l2):
     assert cost == pytest.approx(expected, rel=1e-3)
 
 
-def test_features_are_standardised_as_they_are_read():
-    train = drawn(1)
-    shifted = train.features * np.float32(1e-3) + np.float32(7)
-    mean, scale = standardisation(shifted)
-    columns = shifted, train.labels, train.offsets, ranknet, (0.1,)
-    ((weights, cost),) = l2_path(*columns, mean, scale)
-    ((expected, same_cost),) = l2_path((shifted - mean) / scale, *columns[1:])
-    np.testing.assert_allclose(weights, expected, rtol=1e-6)
-    assert cost == pytest.approx(same_cost, rel=1e-9)
-
-
 def scorer_of(features, **changes):
     """Untrained, as it starts."""
     params = RankNetTwoLayer.Params(**changes)

@@ -1,4 +1,4 @@
-"""Every file of a finished project: what is said of it where it is missing or edited, and what repair removes."""
+"""Missing and edited files of every kind in a finished project: what the audit reports and the repair removes."""
 
 import json
 import shutil

@@ -141,26 +141,6 @@ def test_names_and_files_are_escaped(root):
     Document(text)
 
 
-def test_committed_means_stand_apart_from_what_was_run(root):
-    folder = root / "results" / "ohsumed"
-    folder.mkdir()
-    (folder / "summary.json").write_text(
-        json.dumps({"mart": {"ndcg@10": 0.3}, "ranksvm": {"ndcg@10": 0.4412}})
-    )
-    text = rendered(root)
-    document = Document(text)
-    words = " ".join("".join(document.text).split())
-    assert "2 methods on 2 data sets: 20 models trained in 1 min 40 s of job time" in words
-    here, committed = (
-        table["rows"] for table in document.tables if "glance" in table["attributes"].get("class", "")
-    )
-    assert [cell["text"] for cell in here[0]] == ["method", "mq2007", "synthetic_net"]
-    assert [cell["text"] for cell in committed[0]] == ["method", "ohsumed"]
-    assert [row[0]["text"] for row in committed[1:]] == ["ranksvm", "mart"]
-    assert "Committed, not of this run" in words and "ohsumed (committed)" in words
-    assert "ohsumed" not in (root / "results" / "report" / "overview.csv").read_text()
-
-
 def test_every_figure_is_a_file_that_stands_alone(root):
     rendered(root)
     folder = root / "results" / "report"
@@ -195,14 +175,6 @@ def test_stale_summary_is_marked(root):
     path.write_text(path.read_text().replace("0.", "0.1", 1))
     assert "summary.json and the tables differ" in rendered(root)
     assert "summary.json and the tables differ" in rendered(root, "standard")
-
-
-def test_models_left_out_of_the_summary_are_named(root):
-    summary(root / "results" / "mq2007", ["ranksvm"], "letor4")
-    assert "not part of this summary: lambdamart." in rendered(root)
-    about = {"name": "mine", "title": "Mine", "publication": "", "models": ["lambdamart"], "sections": []}
-    write_json(root / "results" / "studies" / "mine" / "page.json", about)  # named on a page of its own
-    assert "not part of this summary" not in rendered(root)
 
 
 def test_no_results_at_all(tmp_path):

@@ -143,32 +143,6 @@ def test_published_numbers_stand_beside_ours(folder):
         assert row["verdict"] == ("consistent" if inside else "not reproduced")
 
 
-def test_power_is_what_the_other_method_would_have_got(tmp_path):
-    """Every other method is one row away: it is put in ranksvm's place."""
-    models = ("lambdamart", "mart", "ranksvm")
-    folder = make_results(tmp_path, models=models)
-    summary(folder, models, "letor4")
-    verdicts = {}
-    for model in models:
-        own = tmp_path / model
-        shutil.copytree(folder, own / "results" / "mq2007")
-        values = pl.read_parquet(folder / model / "per_query.parquet")
-        write_values(values, own / "results/mq2007/ranksvm")
-        summary(own / "results" / "mq2007", ["ranksvm"], "letor4")
-        for row in table(own / "results" / "mq2007", "published"):
-            verdicts[model, row["method"], row["metric"]] = row["verdict"]
-            assert (row["alike"], row["others"]) == ("0", "0")
-    rows = table(folder, "published")
-    assert len(rows) == 12
-    for row in rows:
-        got = [verdicts[model, row["method"], row["metric"]] for model in models]
-        assert row["others"] == "2" and row["verdict"] == got[2]
-        assert int(row["alike"]) == got[:2].count(row["verdict"])
-    assert {row["verdict"] for row in rows} == {"consistent", "not reproduced"}
-    text = (folder / "summary.md").read_text()
-    assert f"Of {len(rows)} published numbers: 0 reproduced, " in text
-
-
 def test_markdown_bold_is_best_of_each_column(folder):
     written = json.loads((folder / "summary.json").read_text())
     text = (folder / "summary.md").read_text()
@@ -245,14 +219,6 @@ def test_best_is_by_what_is_printed():
     assert best({"a": 0.44391, "b": 0.44394, "c": 0.4438}) == {"a", "b"}
     assert best({"a": float("nan"), "b": 0.1}) == {"b"}
     assert best({"a": float("nan"), "b": None}) == set()
-
-
-def test_collected_file_holds_every_methods_test_queries(folder):
-    collected = join_test_queries(DataSet(folder).methods())
-    assert collected["dataset"].unique().to_list() == [folder.name]
-    for model in MODELS:
-        own = pl.read_parquet(folder / model / "per_query.parquet").filter(pl.col("split") == "test")
-        assert collected.filter(pl.col("model") == model).drop("dataset", "model").equals(own.drop("split"))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import csv
 import json
 from importlib.resources import files
-from itertools import product
 
 import numpy as np
 import polars as pl
@@ -12,7 +11,6 @@ from typer.testing import CliRunner
 
 from gradrank.cli import app
 from gradrank.results import read_job, write_job
-from gradrank.studies.arsm.claims import CONTRADICTED, HOLDS, OPEN
 from gradrank.studies.arsm.experiments import METRICS
 from gradrank.studies.arsm.variance import GRADES, LEVELS
 from made_collection import store
@@ -107,32 +105,6 @@ def test_disagreements_are_the_known_ones(made):
     for row in rows:
         gaps = {name: abs(row[name] - row["ours"]) for name in ("paper", "official")}
         assert gaps[row["nearer"]] == min(gaps.values())
-
-
-def test_claims_are_judged_query_by_query(made):
-    _, sections, tables = made
-    top = {(row["dataset"], row["other"], row["metric"]): row for row in tables["claims_top"].rows}
-    assert len(top) == 2 * 4 * 2
-    assert top["mq2007", "ranksvm", "NDCG@3"]["claimed"] == pytest.approx(0.4112 - 0.4019)
-    assert top["ohsumed", "adarank_ndcg", "NDCG@3"]["claimed"] == pytest.approx(0.4642 - 0.4790)
-    levels = {(row["dataset"], row["value"], row["metric"]): row for row in tables["claims_levels"].rows}
-    assert set(levels) == set(
-        product(["mq2007", "ohsumed"], ["5", "10", "20", "40"], ["NDCG@1", "NDCG@3", "NDCG@10", "MAP"])
-    )
-    assert levels["ohsumed", "40", "MAP"]["claim"] == HOLDS, (
-        "no noise against scores that are nearly all noise"
-    )
-    combined = {
-        (row["dataset"], row["value"], row["metric"]): row for row in tables["claims_combination"].rows
-    }
-    assert combined["mq2007", "square", "MAP"]["claim"] == HOLDS, "the same scores"
-    assert combined["mq2007", "likeliest", "MAP"]["claim"] == CONTRADICTED
-    for row in (*top.values(), *levels.values()):
-        separated = row["wilcoxon_holm"] < 0.05
-        assert (row["claim"] == OPEN) == (not separated)
-        assert row["claim"] == OPEN or (row["claim"] == HOLDS) == (row["difference"] > 0)
-    said = sections["claims"].paragraphs[1]
-    assert f"Of the {sum(row['claimed'] > 0 for row in top.values())} differences that the paper has" in said
 
 
 def test_ohsumed_s_ranksvm_solved_and_stopped(made):
