@@ -296,13 +296,3 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path):
     errors = run.stderr.read()
     run.stderr.close()
     assert (run.wait(), errors) == (0, "")
-
-
-def test_pyfunc_table_without_qid_is_one_query(fold):
-    table = pd.DataFrame(FEATURES.astype(np.float32), columns=[f"f{i}" for i in range(1, WIDTH + 1)])
-    ranker = Ranker.load(fold)
-    first = table["f1"].to_numpy(np.float64)
-    np.testing.assert_array_equal(ranker.predict(table), first - first.mean())
-    np.testing.assert_array_equal(ranker.predict(table.assign(qid=QIDS)), expected())
-    with pytest.raises(GradrankError, match="row 3, column 'qid': query 1 comes back"):
-        ranker.predict(table.assign(qid=[1, 2] * 4))

@@ -135,15 +135,6 @@ def test_folds_of_seeds_that_are_no_longer_asked_for_do_not_count(tmp_path):
     assert measured_folds(method) == [method.fold(1), method.fold(2)]
 
 
-def test_size_and_speed_are_of_the_jobs_that_measured_them():
-    old = {"seconds": 3.0, "fit_seconds": 1.0, "peak_memory_mb": 300}
-    new = old | {"score_seconds": 0.003, "scored_documents": 200, "model_bytes": 50}
-    other = old | {"score_seconds": 0.001, "scored_documents": 800, "model_bytes": 150}
-    cost = Cost.of([old, new, other])
-    assert (cost.model_bytes, cost.score_microseconds) == (100, 4.0) and cost.jobs == 3
-    assert Cost.of([old]).model_bytes is Cost.of([old]).score_microseconds is None
-
-
 def test_damaged_json_names_file_and_remedy(tmp_path):
     fold = finish(Results(tmp_path).dataset("toy").method("m").fold(1))
     fold.spec_path.write_bytes(b'{"fold": 1, "par\x00\xff')

@@ -8,7 +8,7 @@ import pytest
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_file, evaluate_folds, letor_report
-from gradrank.evaluation.export import export_model, export_scores, export_trec
+from gradrank.evaluation.export import export_model, export_trec
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.per_query import read_test_queries
@@ -124,16 +124,6 @@ def test_other_files_than_expected_are_refused(tmp_path, data):
     (tmp_path / "binary.txt").write_bytes(bytes(range(256)))
     with pytest.raises(GradrankError, match="not a text file"):
         read_scores(tmp_path / "binary.txt", read_judgements(data))
-
-
-def test_scores_by_document_id_come_in_any_order(tmp_path, data):
-    judgements = read_judgements(data)
-    run = "7 Q0 D 1 3 me\n7 Q0 A 2 2 me\n7 Q0 C 3 -1 me\n10 Q0 B 1 1.5 me\n10 Q0 A 2 0.5 me\n"
-    assert read_scores(write(tmp_path / "run.txt", run), judgements).tolist() == SCORES
-    table = pl.DataFrame(
-        {"qid": [7, 7, 7, 10, 10], "docid": list("DACBA"), "score": [3.0, 2.0, -1.0, 1.5, 0.5]}
-    )
-    assert read_scores(write(tmp_path / "ids.parquet", table), judgements).tolist() == SCORES
 
 
 # --- files --------------------------------------------------------------------------------------------
@@ -281,20 +271,6 @@ def test_scores_of_other_data_or_a_missing_fold_are_refused(study):
 
 
 # --- export -------------------------------------------------------------------------------------------
-
-
-def test_exported_run_and_scores_read_back_as_they_were(tmp_path, data):
-    judgements = read_judgements(data)
-    scores = np.array([1 / 3, 1e-300, 1e22, -0.1, 2**0.5])
-    export_trec(scores, judgements, tmp_path / "run.txt", tmp_path / "qrels.txt", tag="me")
-    export_scores(scores, tmp_path / "scores.txt")
-    assert read_scores(tmp_path / "run.txt", judgements).tolist() == scores.tolist()
-    assert read_scores(tmp_path / "scores.txt", judgements).tolist() == scores.tolist()
-    assert (tmp_path / "qrels.txt").read_text() == "10 0 A 2\n10 0 B 0\n7 0 A 1\n7 0 C 0\n7 0 D 0\n"
-    assert (tmp_path / "run.txt").read_text().splitlines()[:2] == [
-        "10 Q0 A 1 0.3333333333333333 me",
-        "10 Q0 B 2 1e-300 me",
-    ]
 
 
 def test_ir_measures_on_the_exported_folds_gives_the_values_of_per_query_parquet(tmp_path, study):

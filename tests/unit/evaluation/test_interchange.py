@@ -83,23 +83,6 @@ def test_a_run_that_leaves_out_documents_of_letor_data(tmp_path, capsys):
         evaluate_file(run, data, "standard", ["map"])
 
 
-def test_documents_without_ids_are_called_by_their_rows(tmp_path, capsys):
-    data, run = tmp_path / "test.txt", tmp_path / "run.txt"
-    data.write_text("0 qid:4 1:0\n\n# a comment\n1 qid:4 1:0\n0 qid:2 1:0\n")
-    run.write_text("2 Q0 0000000003 1 1 x\n4 Q0 0000000002 1 .5 x\n4 Q0 0000000001 2 .25 x\n")
-    assert evaluate_file(run, data, "standard", ["map"])["map"].to_list() == [1.0, 0.0]
-    assert "taken as the numbers of the data's rows" in capsys.readouterr().err
-    run.write_text("4 Q0 GX1 1 1 x\n")
-    with pytest.raises(GradrankError, match="has document ids, but the data have none"):
-        evaluate_file(run, data, "standard", ["map"])
-
-
-def test_where_some_documents_have_ids_the_others_are_called_by_their_rows(tmp_path):
-    data = tmp_path / "test.txt"
-    data.write_text("0 qid:4 1:0 #docid = A\n1 qid:4 1:0\n")
-    assert read_judgements(data).docids.to_list() == ["A", "0000000002"]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

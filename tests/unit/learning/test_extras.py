@@ -8,7 +8,6 @@ from gradrank.errors import GradrankError
 from gradrank.inventory import list_models
 from gradrank.learning.job import train
 from gradrank.learning.model import get_model
-from gradrank.learning.selection import measure
 from gradrank.pipeline import params
 
 EXTRAS = {
@@ -66,16 +65,6 @@ def fitted(name, **changes):
 
     model = cls.fit(drawn(1), vali, cls.Params(rounds=40, select_by="map", **changes), 3, callback)
     return model, {step: values["vali_map"] for step, values in history.items()}, vali
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_number_of_trees_is_the_best_by_our_measure(name):
-    model, history, vali = fitted(name)
-    best = max(history.values())
-    assert list(history) == list(range(1, len(history) + 1)) and len(set(history.values())) > 5
-    assert measure("map", model.score(vali.features, vali.offsets), vali.labels, vali.offsets) == best
-    trees = model.trees.tree_count_ if name in EXTRAS["catboost"] else model.booster.num_boosted_rounds()
-    assert trees == min(step for step, value in history.items() if value == best)
 
 
 @pytest.mark.parametrize("name", EXTRAS["catboost"])

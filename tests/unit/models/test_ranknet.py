@@ -8,7 +8,7 @@ from gradrank.data.collection import Collection
 from gradrank.learning.linear import l2_path
 from gradrank.learning.losses.ranknet import ranknet
 from gradrank.learning.nets import standardisation, standardised
-from gradrank.learning.torch_net import train_net, untrained
+from gradrank.learning.torch_net import untrained
 from gradrank.models.lambdarank import LambdaRank
 from gradrank.models.ranknet import RankNetTwoLayer
 from made_rankings import silent
@@ -35,26 +35,6 @@ def test_linear_ranknet_is_logistic_regression_on_differences(l2):
     np.testing.assert_allclose(weights, oracle.coef_[0], rtol=2e-3)
     expected = np.logaddexp(0.0, -differences @ oracle.coef_[0]).mean() / np.log(2.0)
     assert cost == pytest.approx(expected, rel=1e-3)
-
-
-def test_l2_path_goes_from_strong_to_weak_and_fits_ever_closer():
-    train = drawn(1)
-    path = list(l2_path(train.features, train.labels, train.offsets, ranknet, (0.01, 1.0, 0.1)))
-    norms = [np.linalg.norm(weights) for weights, _ in path]
-    costs = [cost for _, cost in path]
-    assert norms == sorted(norms) and costs == sorted(costs, reverse=True)
-    assert costs[0] < 1.0  # better than no ranking
-
-
-def test_features_are_standardised_as_they_are_read():
-    train = drawn(1)
-    shifted = train.features * np.float32(1e-3) + np.float32(7)
-    mean, scale = standardisation(shifted)
-    columns = shifted, train.labels, train.offsets, ranknet, (0.1,)
-    ((weights, cost),) = l2_path(*columns, mean, scale)
-    ((expected, same_cost),) = l2_path((shifted - mean) / scale, *columns[1:])
-    np.testing.assert_allclose(weights, expected, rtol=1e-6)
-    assert cost == pytest.approx(same_cost, rel=1e-9)
 
 
 def scorer_of(features, **changes):
@@ -99,18 +79,6 @@ def test_standardisation_of_a_constant_feature_is_finite():
     np.testing.assert_array_equal(
         standardised(features, *standardisation(features)), np.array([[-1, 0], [1, 0]], np.float32)
     )
-
-
-def test_each_epoch_passes_every_query_once():
-    train = drawn(12, queries=11)
-    batches = []
-
-    def loss(scores, labels, offsets, rng):
-        batches.append((len(offsets) - 1, len(scores)))
-        return 0.0, np.zeros(len(scores))
-
-    train_net(train, train, loss, RankNetTwoLayer.Params(epochs=2, batch_queries=4), 0, silent)
-    assert sorted(batches) == [(3, 36)] * 2 + [(4, 48)] * 4
 
 
 def test_training_leaves_torchs_generator_alone():
