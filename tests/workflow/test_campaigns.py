@@ -14,6 +14,7 @@ from conftest import CAMPAIGN_RUN
 CAMPAIGNS = Path(__file__).parents[1] / "campaigns"
 ALONE = {
     "lines": 2000,
+    "forms": 40,
     "params": 150,
     "hostile": 60,
     "memory": 1,
