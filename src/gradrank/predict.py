@@ -44,7 +44,7 @@ class Ranker:
         try:
             name, trained, files = str(spec["model"]), Trained.of(spec), spec.get("files", {})
             checked_files = [own.folder / path for path in files if path.startswith(f"{MODEL}/")]
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise GradrankError(
                 f"{own.spec_path}: not a model's specification ({error!r}); {AGAIN}"
             ) from None

@@ -129,7 +129,7 @@ def separated(draw: random.Random, columns: list[tuple[str, list]], separator: s
         return f'"{text}"' if separator in text or draw.random() < 0.1 else text
 
     end = draw.choice(("\n", "\r\n"))
-    ids = [isinstance(values[0], str) or isinstance(values[0], int) for _, values in columns]
+    ids = [isinstance(values[0], str | int) for _, values in columns]
     lines = [separator.join(field(name, True) for name, _ in columns)]
     for row in zip(*(values for _, values in columns), strict=True):
         lines.append(

@@ -5,11 +5,12 @@ form: LETOR and SVMlight text (data/letor.py), and tables as Parquet, CSV and TS
 Polars data frames.
 """
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
@@ -43,10 +44,14 @@ class Trained:
 
     @staticmethod
     def of(spec: Mapping[str, Any]) -> "Trained":
-        """From spec.json. Raises KeyError or TypeError for what is none."""
-        names = spec.get("names")
+        """From spec.json. Raises KeyError, TypeError or ValueError for what is none."""
+        names, width = spec.get("names"), operator.index(spec["features"])
+        if names is not None and (len(names) != width or not all(isinstance(name, str) for name in names)):
+            raise ValueError(f"{len(names)} names of {width} features")
+        if spec.get("missing") not in (None, *get_args(Missing)):
+            raise ValueError(f"missing: {spec['missing']!r}")
         return Trained(
-            int(spec["features"]),
+            width,
             names,
             bool(spec.get("sparse", False)),
             spec.get("missing") or ("keep" if names else "least"),

@@ -81,7 +81,7 @@ class Columns:
 
     @staticmethod
     def of(declared: Mapping[str, Any]) -> "Columns":
-        """The inverse of `declared`."""
+        """The inverse of `declared`. Raises TypeError for what that is not."""
         return Columns(
             **{key: tuple(value) if isinstance(value, list) else value for key, value in declared.items()}
         )
