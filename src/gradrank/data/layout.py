@@ -75,7 +75,15 @@ class Layout:
 
 
 def is_table(path: Path) -> bool:
-    return plain_name(path).suffix.lower() in TABLES
+    """Whether a file is a table by its name, or Parquet by its first bytes."""
+    return plain_name(path).suffix.lower() in TABLES or _begins_as_parquet(path)
+
+
+def _begins_as_parquet(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return stream.read(4) == b"PAR1"
 
 
 def find_layout(path: Path | str) -> Layout:

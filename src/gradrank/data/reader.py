@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import polars as pl
 
-from gradrank.data.compressed import Plain
+from gradrank.data.compressed import PACKED, Plain
 from gradrank.data.layout import is_table
 from gradrank.data.letor import ahead, chunks, text_frame
 from gradrank.data.memory import check_memory
@@ -25,6 +25,7 @@ from gradrank.data.table import Table, raw_table, read_tables
 from gradrank.data.text_file import Source, survey_any
 from gradrank.errors import GradrankError
 
+ARCHIVES = (".bz2", ".zip", ".rar", ".7z", ".tar", ".tgz", ".lz4", ".xlsx", ".xls")
 ROWS_A_BATCH = 1 << 16
 FRAME = "the data frame"  # how an error names one
 
@@ -123,8 +124,7 @@ def read_collection(
     where they are NULL, `keep` in tables. folder: where packed text is unpacked. roles: those that must be there.
     Raises GradrankError for text beside tables, and with file and line for what is wrong in one.
     """
-    if not is_table(files[0]):
-        files = [_existing(file) for file in files]
+    files = [_existing(file) for file in files]
     if any(map(is_table, files)):
         if text := [str(file) for file in files if not is_table(file)]:
             raise GradrankError(
@@ -134,7 +134,7 @@ def read_collection(
             raise GradrankError(
                 f"{files[0]}: `features` is declared, which is the width of sparse text; this is a table"
             )
-        tables = read_tables([raw_table(_existing(file), file) for file in files], columns, Needs(roles))
+        tables = read_tables([raw_table(file, file) for file in files], columns, Needs(roles))
         names = tables[0].roles.features
         return Reading(tables, len(names), False, missing or "keep", names)
     _check_no_columns(files[0], columns)
@@ -254,4 +254,8 @@ def _existing(path: Path) -> Path:
     """The path. Raises GradrankError where no file is."""
     if not path.is_file():
         raise GradrankError(f"{path}: no such file; expected LETOR or SVMlight text, Parquet, CSV or TSV")
+    if path.suffix.lower() in ARCHIVES:
+        raise GradrankError(
+            f"{path}: packed in a form that is not read. Fix: unpack it, or pack it as {', '.join(PACKED)}"
+        )
     return path

@@ -38,7 +38,7 @@ OF_GRADES = (
     "target",
 )
 INDEX = re.compile(
-    r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+(_level_\d+)?|row_nr|row_index|rownames"
+    r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+(_level_\d+)?|row_nr|row_index|rownames", re.IGNORECASE
 )
 STORED = (
     "qid",
@@ -114,8 +114,10 @@ class Needs(NamedTuple):
     features: Sequence[str] | None = None
 
 
-def find_roles(where: object, names: Sequence[str], columns: Columns, needs: Needs = Needs()) -> Roles:  # noqa: B008
-    """The role of each column.
+def find_roles(
+    where: object, names: Sequence[str], columns: Columns, needs: Needs, index: Collection[str] = ()
+) -> Roles:
+    """The role of each column; `index`: those that were a data frame's index.
 
     Raises GradrankError, naming `where`, for a name that occurs twice, a role that several columns may have, a needed
     role or feature that is missing, and a column that could have a role but was not declared.
@@ -138,8 +140,9 @@ def find_roles(where: object, names: Sequence[str], columns: Columns, needs: Nee
     estimates = [
         name for name in left if name in ESTIMATES and name not in known and name not in columns.ignore
     ]
-    aside = [AsideColumn(name, reason) for name in left if (reason := _reason(name, columns, known, found))]
-    features = [name for name in left if name not in {each.name for each in aside}]
+    reasons = {name: _reason(name, columns, known, found, index) for name in left}
+    aside = [AsideColumn(name, reason) for name, reason in reasons.items() if reason]
+    features = [name for name, reason in reasons.items() if not reason]
     if needs.features is not None:
         _check_known(where, features, needs, [*names])
         features = list(needs.features)
@@ -184,7 +187,11 @@ def _column_of(
 
 
 def _reason(
-    name: str, columns: Columns, known: Collection[str], found: Mapping[str, str | None]
+    name: str,
+    columns: Columns,
+    known: Collection[str],
+    found: Mapping[str, str | None],
+    index: Collection[str],
 ) -> str | None:
     """Why a column is set aside; None of one that is a feature."""
     if name in columns.ignore:
@@ -193,7 +200,7 @@ def _reason(
         return None
     if name in ESTIMATES:
         return f"LETOR's estimate, stored but no feature (`keep: [{name}]` makes it one)"
-    if INDEX.fullmatch(name.strip()):
+    if INDEX.fullmatch(name.strip()) or name in index:
         return (
             f"the row index of a data frame (`keep: [{name}]` makes it a feature)"
             if name
