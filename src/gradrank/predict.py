@@ -65,8 +65,10 @@ class Ranker:
         bad = np.isinf(features) if self.model.takes_missing else ~np.isfinite(features)
         if bad.any():
             row, column = np.argwhere(bad)[0]
+            name = "" if self.members else self.trained.shown(column)
             raise GradrankError(
-                f"feature {column + 1} is {features[row, column]} in a row; expected finite numbers"
+                f"feature {column + 1}{name} is {features[row, column]} in a row; expected finite "
+                f"numbers, for {self.model.name} takes no missing values"
             )
         return checked(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 

@@ -47,8 +47,12 @@ class Trained:
     def of(spec: Mapping[str, Any]) -> "Trained":
         """From spec.json. Raises KeyError, TypeError or ValueError for what is none."""
         names, width = spec.get("names"), operator.index(spec["features"])
-        if names is not None and (len(names) != width or not all(isinstance(name, str) for name in names)):
-            raise ValueError(f"{len(names)} names of {width} features")
+        if width < 1:
+            raise ValueError(f"{width} features")
+        if names is not None and not (
+            isinstance(names, list) and len(names) == width and all(isinstance(name, str) for name in names)
+        ):
+            raise ValueError(f"names: {names!r}")
         if spec.get("missing") not in (None, *get_args(Missing)):
             raise ValueError(f"missing: {spec['missing']!r}")
         return Trained(
@@ -58,6 +62,10 @@ class Trained:
             spec.get("missing") or ("keep" if names else "least"),
             Columns.of(spec.get("columns", {})),
         )
+
+    def shown(self, column: int) -> str:
+        """The name of a feature, counted from 0, in brackets; nothing where it has none."""
+        return f" ({self.names[column]!r})" if self.names and column < self.width else ""
 
     @property
     def feature_names(self) -> list[str]:
@@ -184,9 +192,9 @@ def read_new(
     _check_no_columns(given, columns or Columns())
     first = first_row(given)
     sparse = first.sparse or trained.sparse
+    source = survey_any([Plain(given)], numbers=sparse)[0]
     if not sparse and first.features != trained.width:
         raise _other_width(given, first.features, trained)
-    source = survey_any([Plain(given)], numbers=sparse)[0]
     if source.highest_number > trained.width:
         raise _other_width(given, source.highest_number, trained)
     check_memory(given, int(source.rows.max()), trained.width)
@@ -229,10 +237,9 @@ def _other_width(where: Path | str, found: int, trained: Trained) -> GradrankErr
             f"features "
             "that it was trained on, in the same numbers"
         )
-    name = f" ({trained.names[found]!r})" if trained.names else ""
     return GradrankError(
         f"{where}: has {found} features or columns, but the model was trained on {trained.width} features: feature "
-        f"{found + 1}{name} is missing"
+        f"{found + 1}{trained.shown(found)} is missing"
     )
 
 

@@ -82,9 +82,12 @@ class Columns:
     @staticmethod
     def of(declared: Mapping[str, Any]) -> "Columns":
         """The inverse of `declared`. Raises TypeError for what that is not."""
-        return Columns(
+        columns = Columns(
             **{key: tuple(value) if isinstance(value, list) else value for key, value in declared.items()}
         )
+        if not all(isinstance(name, str) for name in columns.named()):
+            raise TypeError(f"columns: {declared}")
+        return columns
 
     def named(self) -> list[str]:
         """Every column that is named."""
@@ -130,7 +133,8 @@ def find_roles(
     known = {*(needs.features or ()), *columns.keep}
     found: dict[str, str | None] = {}
     for role in USUAL:
-        found[role] = _column_of(where, role, names, columns, known, needs)
+        is_read = role != "label" or role in needs.roles or needs.features is None
+        found[role] = _column_of(where, role, names, columns, known, needs) if is_read else None
     taken = {name for name in found.values() if name}
     if len(taken) < sum(map(bool, found.values())):
         raise GradrankError(
@@ -144,7 +148,7 @@ def find_roles(
     aside = [AsideColumn(name, reason) for name, reason in reasons.items() if reason]
     features = [name for name, reason in reasons.items() if not reason]
     if needs.features is not None:
-        _check_known(where, features, needs, [*names])
+        _check_known(where, [name for name in features if name != columns.label], needs, [*names])
         features = list(needs.features)
     else:
         _check_features(where, features, columns, names)
@@ -166,8 +170,6 @@ def _column_of(
     candidates = [name for name in names if plain(name) in USUAL[role] and name not in taken]
     if role == "query" and tuple(names[: len(STORED)]) == STORED:
         candidates = ["query"]
-    if len(candidates) > 1 and role == "label" and role not in needs.roles and needs.features is not None:
-        return None
     if len(candidates) > 1:
         raise GradrankError(
             f"{where}: {' and '.join(map(repr, candidates))} may each be the {role} column. Fix: declare one "
