@@ -22,6 +22,7 @@ USUAL = {
 }
 ESTIMATES = ("inc", "prob")  # of LETOR's comments: stored, but no feature
 WEIGHTS = ("weight", "weights", "sampleweight", "queryweight", "instanceweight")
+NUMBERS = ("id", "ids", "rowid", "rownum", "rownumber", "uid", "uuid")
 PARTS = ("fold", "folds", "split", "splits", "part", "partition")
 # Words in a name that could be that of a grade, such as `true_label`, `Relevance2` and pandas' `label.1`.
 OF_GRADES = (
@@ -38,7 +39,8 @@ OF_GRADES = (
     "target",
 )
 INDEX = re.compile(
-    r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+(_level_\d+)?|row_nr|row_index|rownames", re.IGNORECASE
+    r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+((_level_|\.)\d+)?|row_nr|row_index|rownames",
+    re.IGNORECASE,
 )
 STORED = (
     "qid",
@@ -270,6 +272,8 @@ def could_be(name: str) -> str | None:
         return "the weights of rows, which training does not use yet"
     if plain(name) in PARTS:
         return "the part that a row belongs to"
+    if plain(name) in NUMBERS:
+        return "the id of a row, a document or a query"
     bare = re.sub(r"(duplicated)?\d+$", "", plain(name))
     words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
     if {*words} & {*OF_GRADES} or bare in USUAL["label"]:

@@ -192,7 +192,7 @@ def _grades(raw: Raw, name: str) -> pl.Series:
     values = raw.column(name)
     if values.dtype in (pl.Categorical, pl.Enum):
         values = values.cast(pl.String)
-    if not (_is_number(values) or values.dtype == pl.String):
+    if not (is_number(values) or values.dtype == pl.String):
         raise GradrankError(
             f"{raw.where}: column {name!r} is {values.dtype}, not grades. Fix: make it whole numbers from 0 to "
             f"{HIGHEST_GRADE}"
@@ -215,7 +215,7 @@ def numbers(raw: Raw, name: str) -> pl.Series:
         found, bad = floats(values)
         raw.refuse(name, bad, f"a number or nothing (or leave the column out: `ignore: [{name}]`)")
         return found
-    if not _is_number(values):
+    if not is_number(values):
         raise GradrankError(
             f"{raw.where}: column {name!r} is {values.dtype}, not numbers; every column without a role is a "
             f"feature. Fix: "
@@ -251,7 +251,7 @@ def floats(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     return pl.select(pl.when(~missing).then(found)).to_series(), bad
 
 
-def _is_number(values: pl.Series) -> bool:
+def is_number(values: pl.Series) -> bool:
     return values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)
 
 

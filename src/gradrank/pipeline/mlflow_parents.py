@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradrank.data.catalogue import catalogue
+from gradrank.data.reader import Trained
 from gradrank.files import sha256
 from gradrank.pipeline.mlflow_content import log_numbers, texts
 from gradrank.results import Results
@@ -81,7 +82,7 @@ def dataset_input(dataset: str, spec: Mapping[str, Any], settings: Mapping[str, 
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     columns = [("long", "qid"), ("long", "label"), ("string", "docid")]
-    columns += [("float", f"f{number}") for number in range(1, spec["features"] + 1)]
+    columns += [("float", name) for name in Trained.of(spec).feature_names]
     schema = {"mlflow_colspec": [{"type": kind, "name": name, "required": True} for kind, name in columns]}
     kind, source = _source(dataset, settings)
     entity = Dataset(

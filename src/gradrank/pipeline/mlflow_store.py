@@ -86,6 +86,11 @@ def _located(uri: str) -> tuple[str, Path | None]:
     if url.database in (None, "", ":memory:"):
         return uri, None
     database = Path(url.database).absolute()
+    if "?" in str(database):
+        raise GradrankError(
+            f"MLflow at {uri}: {database.parent}: a path with `?` cannot stand in a SQLite address. Fix: rename the "
+            "folder, or set MLFLOW_TRACKING_URI to another store"
+        )
     return url.set(database=str(database)).render_as_string(hide_password=False), database
 
 
