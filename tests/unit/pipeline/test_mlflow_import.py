@@ -512,3 +512,11 @@ def test_incomplete_results_are_refused_before_anything_is_written(tmp_path):
     spec.write_text(original)
     with pytest.raises(GradrankError, match="not evaluated under convention 'trec'"):
         track(results, ["toy"], MODELS, {"evaluation": {"convention": "trec"}}, uri)
+
+
+def test_a_folder_that_no_sqlite_address_can_name_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "a?b").mkdir()
+    monkeypatch.chdir(tmp_path / "a?b")
+    with pytest.raises(GradrankError, match=r"a path with `\?` cannot stand in a SQLite address"):
+        track(make_results(tmp_path / "results"), ["toy"], MODELS, PARAMS, "sqlite:///mlflow.db")
+    assert not (tmp_path / "a").exists()

@@ -23,6 +23,15 @@ def raw(**changes):
     [
         ({"sed": 1}, "sed: unknown key (did you mean 'seed'?)"),
         ({"seed": "x"}, "seed: Input should be a valid integer"),
+        ({"seed": True}, "seed: expected a number or text, not true or false"),
+        (
+            {"models": {"lambdamart": {"learning_rate": [0.1, True]}}},
+            "models.lambdamart.learning_rate: expected a number or text, not true or false",
+        ),
+        (
+            {"models": {"lambdamart": {"num_leaves": 10_000_000}}},
+            "less than or equal to 131072 (got 10000000)",
+        ),
         ({"seed": -1}, "seed: Input should be greater than or equal to 0 (got -1)"),
         ({"models": {"ranksv": {}}}, "models.ranksv: unknown model (did you mean 'ranksvm'?)"),
         (
