@@ -44,7 +44,7 @@ class Ranker:
         try:
             name, trained, files = str(spec["model"]), Trained.of(spec), spec.get("files", {})
             checked_files = [own.folder / path for path in files if path.startswith(f"{MODEL}/")]
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise GradrankError(
                 f"{own.spec_path}: not a model's specification ({error!r}); {AGAIN}"
             ) from None
@@ -65,8 +65,10 @@ class Ranker:
         bad = np.isinf(features) if self.model.takes_missing else ~np.isfinite(features)
         if bad.any():
             row, column = np.argwhere(bad)[0]
+            name = "" if self.members else self.trained.shown(column)
             raise GradrankError(
-                f"feature {column + 1} is {features[row, column]} in a row; expected finite numbers"
+                f"feature {column + 1}{name} is {features[row, column]} in a row; expected finite "
+                f"numbers, for {self.model.name} takes no missing values"
             )
         return checked(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 

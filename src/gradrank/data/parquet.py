@@ -38,6 +38,15 @@ def read_parquet(
         return _checked(pq.ParquetFile(content or path).read(_there(path, columns)))
 
 
+def index_columns(path: Path, content: BytesIO | None = None) -> list[str]:
+    """The columns that were a pandas index when the file was written, as its metadata say."""
+    import pyarrow.parquet as pq
+
+    with _refused(path):
+        named = (pq.read_schema(content or path).pandas_metadata or {}).get("index_columns", [])
+    return [name for name in named if isinstance(name, str)]
+
+
 def _there(path: Path, columns: Collection[str] | None) -> list[str] | None:
     return None if columns is None else [name for name in parquet_schema(path) if name in columns]
 

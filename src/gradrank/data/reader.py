@@ -5,16 +5,17 @@ form: LETOR and SVMlight text (data/letor.py), and tables as Parquet, CSV and TS
 Polars data frames.
 """
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
 
-from gradrank.data.compressed import Plain
+from gradrank.data.compressed import PACKED, Plain
 from gradrank.data.layout import is_table
 from gradrank.data.letor import ahead, chunks, text_frame
 from gradrank.data.memory import check_memory
@@ -24,6 +25,7 @@ from gradrank.data.table import Table, raw_table, read_tables
 from gradrank.data.text_file import Source, survey_any
 from gradrank.errors import GradrankError
 
+ARCHIVES = (".bz2", ".zip", ".rar", ".7z", ".tar", ".tgz", ".lz4", ".xlsx", ".xls")
 ROWS_A_BATCH = 1 << 16
 FRAME = "the data frame"  # how an error names one
 
@@ -43,15 +45,27 @@ class Trained:
 
     @staticmethod
     def of(spec: Mapping[str, Any]) -> "Trained":
-        """From spec.json. Raises KeyError or TypeError for what is none."""
-        names = spec.get("names")
+        """From spec.json. Raises KeyError, TypeError or ValueError for what is none."""
+        names, width = spec.get("names"), operator.index(spec["features"])
+        if width < 1:
+            raise ValueError(f"{width} features")
+        if names is not None and not (
+            isinstance(names, list) and len(names) == width and all(isinstance(name, str) for name in names)
+        ):
+            raise ValueError(f"names: {names!r}")
+        if spec.get("missing") not in (None, *get_args(Missing)):
+            raise ValueError(f"missing: {spec['missing']!r}")
         return Trained(
-            int(spec["features"]),
+            width,
             names,
             bool(spec.get("sparse", False)),
             spec.get("missing") or ("keep" if names else "least"),
             Columns.of(spec.get("columns", {})),
         )
+
+    def shown(self, column: int) -> str:
+        """The name of a feature, counted from 0, in brackets; nothing where it has none."""
+        return f" ({self.names[column]!r})" if self.names and column < self.width else ""
 
     @property
     def feature_names(self) -> list[str]:
@@ -118,8 +132,7 @@ def read_collection(
     where they are NULL, `keep` in tables. folder: where packed text is unpacked. roles: those that must be there.
     Raises GradrankError for text beside tables, and with file and line for what is wrong in one.
     """
-    if not is_table(files[0]):
-        files = [_existing(file) for file in files]
+    files = [_existing(file) for file in files]
     if any(map(is_table, files)):
         if text := [str(file) for file in files if not is_table(file)]:
             raise GradrankError(
@@ -129,7 +142,7 @@ def read_collection(
             raise GradrankError(
                 f"{files[0]}: `features` is declared, which is the width of sparse text; this is a table"
             )
-        tables = read_tables([raw_table(_existing(file), file) for file in files], columns, Needs(roles))
+        tables = read_tables([raw_table(file, file) for file in files], columns, Needs(roles))
         names = tables[0].roles.features
         return Reading(tables, len(names), False, missing or "keep", names)
     _check_no_columns(files[0], columns)
@@ -179,9 +192,9 @@ def read_new(
     _check_no_columns(given, columns or Columns())
     first = first_row(given)
     sparse = first.sparse or trained.sparse
+    source = survey_any([Plain(given)], numbers=sparse)[0]
     if not sparse and first.features != trained.width:
         raise _other_width(given, first.features, trained)
-    source = survey_any([Plain(given)], numbers=sparse)[0]
     if source.highest_number > trained.width:
         raise _other_width(given, source.highest_number, trained)
     check_memory(given, int(source.rows.max()), trained.width)
@@ -224,10 +237,9 @@ def _other_width(where: Path | str, found: int, trained: Trained) -> GradrankErr
             f"features "
             "that it was trained on, in the same numbers"
         )
-    name = f" ({trained.names[found]!r})" if trained.names else ""
     return GradrankError(
         f"{where}: has {found} features or columns, but the model was trained on {trained.width} features: feature "
-        f"{found + 1}{name} is missing"
+        f"{found + 1}{trained.shown(found)} is missing"
     )
 
 
@@ -249,4 +261,8 @@ def _existing(path: Path) -> Path:
     """The path. Raises GradrankError where no file is."""
     if not path.is_file():
         raise GradrankError(f"{path}: no such file; expected LETOR or SVMlight text, Parquet, CSV or TSV")
+    if path.suffix.lower() in ARCHIVES:
+        raise GradrankError(
+            f"{path}: packed in a form that is not read. Fix: unpack it, or pack it as {', '.join(PACKED)}"
+        )
     return path
