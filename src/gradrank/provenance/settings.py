@@ -1,4 +1,4 @@
-"""What params.yaml says of a data set's results or a study's, as plain data for a record."""
+"""The settings of a data set or a study in params.yaml, as plain data for a record."""
 
 import hashlib
 import json
