@@ -21,6 +21,7 @@ from gradrank.results import MODEL, SPEC, Fold
 if TYPE_CHECKING:
     import pandas
     import polars
+    import pyarrow
 
 AGAIN = "damaged or edited: train it again, or get it anew"
 
@@ -72,7 +73,7 @@ class Ranker:
             )
         return checked(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 
-    def predict(self, table: "pandas.DataFrame") -> np.ndarray:
+    def predict(self, table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> np.ndarray:
         """Return MLflow's predictions, (n,) scores of a table whose columns are called as the features in training.
 
         Without a column of query ids the table is one query.
@@ -81,11 +82,14 @@ class Ranker:
         return np.concatenate([self.score(batch.features, batch.offsets) for batch in batches(reading)])
 
 
-def _polars(table: "pandas.DataFrame") -> "polars.DataFrame":
+def _polars(table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> "polars.DataFrame":
     """The same table without its index."""
     import polars as pl
     import pyarrow as pa
 
+    if isinstance(table, pl.DataFrame):
+        return table
+    table = table.to_pandas() if isinstance(table, pa.Table) else table
     names = [str(name) for name in table.columns]
     if len({*names}) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -98,15 +98,13 @@ class Reading:
         """All rows of a file in order, some whole queries at a time."""
         return ahead(partial(self.frame, source), chunks(source, np.arange(len(source.qids)), self.width))
 
-    def filled(self, frame: pl.DataFrame, counts: np.ndarray) -> pl.DataFrame:
-        """A frame of whole queries, with `counts` rows each, in which missing values are what they become."""
-        names = [name for name in frame.columns if name[:1] == "f"]
-        without = frame.select(pl.col(names).is_nan().any())
-        if self.missing == "keep" or not any(without.row(0)):
-            return frame
-        features = np.array(frame.select(names).to_numpy().T, order="C")  # its own: it is written to
-        fill(features, counts, self.missing)
-        return frame.with_columns(pl.Series(name, own) for name, own in zip(names, features, strict=True))
+    def filled(self, features: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """(n, d) features of whole queries, with `counts` rows each, where missing values are what they become."""
+        if self.missing == "keep" or not np.isnan(features).any():
+            return features
+        columns = np.array(features.T, order="C")  # its own: it is written to
+        fill(columns, counts, self.missing)
+        return columns.T
 
 
 class Batch(NamedTuple):
@@ -205,10 +203,15 @@ def batches(reading: Reading) -> Iterator[Batch]:
     """The rows of a reading of one file, in order, some whole queries at a time."""
     (source,) = reading.sources
     for queries in _pieces(source.rows):
-        frame = reading.filled(reading.frame(source, queries), source.rows[queries])
+        frame = reading.frame(source, queries)
+        features = reading.filled(feature_matrix(frame), source.rows[queries])
         offsets = np.r_[0, np.cumsum(source.rows[queries])]
-        names = [f"f{number}" for number in range(1, reading.width + 1)]
-        yield Batch(frame.select(names).to_numpy(), offsets, source.ids[queries], frame["docid"].to_list())
+        yield Batch(features, offsets, source.ids[queries], frame["docid"].to_list())
+
+
+def feature_matrix(frame: pl.DataFrame) -> np.ndarray:
+    """(n, d) float32 of the columns f1 to fd."""
+    return frame.select(name for name in frame.columns if name[:1] == "f").to_numpy()
 
 
 def _pieces(rows: np.ndarray) -> list[np.ndarray]:

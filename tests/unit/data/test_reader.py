@@ -257,6 +257,7 @@ def test_what_was_understood_is_stored_and_shown(tmp_path):
     )
     lines = list(inspect(tmp_path / "a.csv"))
     assert lines[0].endswith("8 rows, 7 queries, 2 features") and "8 (7 queries)" in lines[2]
+    assert list(inspect(tmp_path / "out"))[1:] == lines[1:]
     with pytest.raises(GradrankError, match="is text, which has no columns"):
         read(tmp_path, "1 qid:1 1:1\n", "a.txt", label="x")
     with pytest.raises(GradrankError, match="no row has a feature"):
