@@ -16,10 +16,11 @@ from small import ROOT, Campaign
 
 sys.path[:0] = [str(ROOT / "tests/unit")]
 
-from gradrank import compiled  # noqa: E402
+from gradrank.compiled_cache import PACKAGE  # noqa: E402
 from gradrank.pipeline.code_closure import sources  # noqa: E402
 from test_compiled import calls_across_files  # noqa: E402
 
+CACHED = "from gradrank.compiled_cache import use_cache_folder; use_cache_folder()\n"
 LETOR = r"""
 import gradrank, pathlib, tempfile
 folder = pathlib.Path(tempfile.mkdtemp())
@@ -48,6 +49,17 @@ PROGRAMS = {  # what runs the callers of a module
     "print(reciprocal_rank(scores, np.array([0, 3]), 0.0))",
     "gradrank.learning.losses.lambdarank": f"{GRADES}from gradrank.learning.losses.lambdarank import lambdarank\n"
     "print(lambdarank(scores, labels, np.array([0, 3])))",
+    "gradrank.evaluation.agreement": f"{GRADES}from gradrank.evaluation.agreement import spearman_rho\n"
+    "print(spearman_rho(scores, scores**2 - labels, np.array([0, 3])))",
+    "gradrank.learning.gains": f"{GRADES}from gradrank.learning.gains import ideal_shares\n"
+    "print(ideal_shares(labels, np.array([0, 3]), 10))",
+    "gradrank.learning.nystroem": f"{GRADES}from gradrank.learning.nystroem import contracted\n"
+    "print(contracted(np.ones((3, 2), np.float32), scores))",
+    "gradrank.learning.ranksvm.objective": f"{GRADES}from gradrank.data.collection import Collection\n"
+    "from gradrank.learning.ranksvm.objective import group_by_grade, sort_groups\n"
+    "features = np.zeros((3, 1), np.float32)\n"
+    "data = Collection(features, labels, np.array([0, 3]), np.array([1]))\n"
+    "print(sort_groups(group_by_grade(data, 'pair'), scores))",
     "gradrank.learning.descent": f"{GRADES}from gradrank.learning.descent import Listed, descend\n"
     "output, one = np.zeros(2), np.ones(1)\n"
     "pairs = Listed(np.array([0, 1]), np.array([1]), np.array([0]), one, one)\n"
@@ -66,15 +78,8 @@ LOSS = (
 def main() -> int:
     campaign = Campaign(__doc__, 10**6)
     package = Path(
-        shutil.copytree(
-            compiled.PACKAGE, campaign.folder / "gradrank", ignore=shutil.ignore_patterns("__pycache__")
-        )
+        shutil.copytree(PACKAGE, campaign.folder / "gradrank", ignore=shutil.ignore_patterns("__pycache__"))
     )
-    # What this code has been compiled to stays so; what is edited is compiled anew.
-    kept = campaign.folder / "cache" / f"gradrank-{compiled.digest()}"
-    kept.mkdir(parents=True)
-    for path in compiled.folder().glob("*.code"):
-        shutil.copy2(path, kept)
     calls = sorted({(caller, module, name) for (caller, _), (module, name) in calls_across_files()})
     for caller in sorted({caller for caller, _, _ in calls} - PROGRAMS.keys()):
         if not caller.startswith(LOSSES):
@@ -122,7 +127,7 @@ def result(package: Path, caller: str, cache: Path) -> tuple[int, str]:
         "NUMBA_CACHE_DIR": str(cache),
     }
     program = PROGRAMS.get(caller) or LOSS.format(name=caller.removeprefix(LOSSES))
-    command = [sys.executable, "-c", program]
+    command = [sys.executable, "-c", CACHED + program]
     done = subprocess.run(command, env=os.environ | changed, text=True, capture_output=True)
     return done.returncode, done.stdout
 

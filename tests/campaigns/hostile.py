@@ -14,6 +14,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 
@@ -23,11 +24,10 @@ import gradrank  # noqa: F401  before numpy: it sets the instruction set
 import numpy as np
 import polars as pl
 import yaml
-from numba.core import serialize
 from small import DATASET, Campaign
 from traps import NAMES, archive, rows, table, text
 
-from gradrank import compiled
+from gradrank.compiled_cache import use_cache_folder
 from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
@@ -39,14 +39,15 @@ from gradrank.pipeline.params import load
 from gradrank.predict import Ranker
 from gradrank.report.document import report
 
+NUMBA = str(Path(find_spec("numba").origin).parent)
 MOST_MEMORY = 8 << 30  # bytes: no input of some kilobytes takes that
 STARTS = ("os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn")
 
 
 def of_numba(frame: FrameType | None) -> bool:
-    """Whether Numba reads what it compiled itself: machine code from its cache, or what machine code holds."""
+    """Return whether Numba reads what it compiled itself: machine code from its cache, or what machine code holds."""
     while frame is not None:
-        if frame.f_code.co_filename in (compiled.__file__, serialize.__file__):
+        if frame.f_code.co_filename.startswith(NUMBA):
             return True
         frame = frame.f_back
     return False
@@ -84,6 +85,7 @@ class Watch:
 
 
 def main() -> int:
+    cache = use_cache_folder()
     campaign = Campaign(__doc__, 500)
     watch, folder = Watch(campaign.folder), campaign.folder
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
@@ -118,8 +120,8 @@ def main() -> int:
             path for path in (Path("/tmp/up"), folder.parent / "up", folder / "up") if path.exists()
         ]:
             campaign.fault(f"{kind.__name__}: written: {outside}")
-    if (mode := compiled.folder().stat().st_mode & 0o777) != 0o700:
-        campaign.fault(f"{compiled.folder()}: mode {mode:o}")
+    if (mode := cache.stat().st_mode & 0o777) != 0o700:
+        campaign.fault(f"{cache}: mode {mode:o}")
     return campaign.end()
 
 

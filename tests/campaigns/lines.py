@@ -75,7 +75,7 @@ def fields(line: bytes) -> list[bytes]:
 
 
 def text_ids(query: bytes) -> bool:
-    return not re.fullmatch(rb"[0-9]{1,18}", query)
+    return not re.fullmatch(rb"0|[1-9][0-9]{0,17}", query)
 
 
 def row(line: bytes) -> Row:

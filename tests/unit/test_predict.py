@@ -187,7 +187,8 @@ def test_a_model_ranks_what_it_was_trained_on_by_the_names_of_its_features(fold,
     predict(fold, path, tmp_path / "out.txt")
     assert read_scores(tmp_path / "out.txt") == expected()
     ranker = Ranker.load(fold)
-    np.testing.assert_array_equal(ranker.predict(table.to_pandas()), expected())
+    for each in (table, table.to_arrow(), table.to_pandas(), table.to_pandas().set_index("url")):
+        np.testing.assert_array_equal(ranker.predict(each), expected())
     with pytest.raises(GradrankError, match=r"no column 'f10', a feature .* \(did you mean 'F10'\?\)"):
         ranker.predict(table.rename({"f10": "F10"}).to_pandas())
 

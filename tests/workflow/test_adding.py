@@ -1,28 +1,33 @@
-"""Adding a thing is one edit: each is added to a copy of the project, run, and found in the report."""
+"""Adding a thing is one edit: a model, a loss, a metric, a convention, a data set and a study, all in one copy."""
 
 import shutil
 
+import polars as pl
 import yaml
+
+from gradrank.files import read_json
+from project import trained
 
 METRIC = '''
 
 @metric("misses@{k}", label="Misses@{k}")
 def misses_at(r: Ranking, k: int) -> np.ndarray:
-    """The irrelevant documents among the first k."""
+    """Return the number of irrelevant documents among the first k."""
     return np.minimum(k, r.sizes) - r.at(r.hits, k)
 '''
-CONVENTION = """        Convention("mine", "A query without relevant documents scores .5.", empty=0.5),
+CONVENTION = """        Convention("added", "A query without relevant documents scores .5.", empty=0.5),
 """
 DATA_SET = {
-    "mine": {
-        "title": "A collection of mine",
+    "added": {
+        "title": "An added collection",
         "about": "Artificial.",
         "citation": "None.",
         "licence": "CC0",
-        "archives": [{"name": "mine.zip"}],
+        "archives": [{"name": "added.zip"}],
     }
 }
-STUDY = '''"""Squares of numbers."""
+STUDY = {
+    "__init__": '''"""Squares of numbers."""
 
 from gradrank.pipeline.studies import StudySettings
 
@@ -35,14 +40,14 @@ class Settings(StudySettings):
 
 def jobs(settings):
     return {f"of-{each}": {"number": each} for each in settings.numbers}
-'''
-EXPERIMENTS = '''"""A job of its own."""
+''',
+    "experiments": '''"""One job."""
 
 
 def run_job(told, data, seed):
     return {"square": told["number"] ** 2, "seed": seed}
-'''
-PAGE = '''"""The page."""
+''',
+    "page": '''"""The page."""
 
 from gradrank.studies.kit.study import Section
 
@@ -50,64 +55,47 @@ from gradrank.studies.kit.study import Section
 def build(inputs):
     squares = [job["square"] for job in inputs.jobs()]
     return [Section("squares", "Squares", [f"Found {squares}."])]
-'''
+''',
+}
 
 
-def retrained(jobs):
-    return {model for rule, _, model in jobs if rule == "train"}
-
-
-def shown(project):
-    return (project.root / "results/report.html").read_text()
-
-
-def test_a_model_is_one_file(rerun):
-    models = rerun.root / "src/gradrank/models"
-    (models / "mine.py").write_text(
-        (models / "single_feature.py").read_text().replace('"single_feature"', '"mine"')
-    )
-    rerun.params(run={"models": ["lambdamart", "mine", "ranknet_linear", "single_feature"]})
-    assert retrained(rerun.planned()) == {"mine"}
-    rerun.snakemake("--cores", "2", "synthetic_net")
-    assert ">mine<" in shown(rerun)
-
-
-def test_a_metric_and_a_convention_are_a_definition_each(rerun):
-    metrics = rerun.root / "src/gradrank/evaluation/metrics.py"
-    metrics.write_text(metrics.read_text() + METRIC)
-    conventions = rerun.root / "src/gradrank/evaluation/conventions.py"
+def test_each_is_one_file_or_one_definition(rerun, tmp_path):
+    source = rerun.root / "src/gradrank"
+    shipped = (source / "models/single_feature.py").read_text()
+    (source / "models/added.py").write_text(shipped.replace('"single_feature"', '"added"'))
+    shipped = (source / "learning/losses/softmax.py").read_text()
+    (source / "learning/losses/added_loss.py").write_text(shipped.replace("def softmax", "def added_loss"))
+    with (source / "evaluation/metrics.py").open("a") as stream:
+        stream.write(METRIC)
+    conventions = source / "evaluation/conventions.py"
     before, end, after = conventions.read_text().rpartition("    )\n}\n")
     conventions.write_text(before + CONVENTION + end + after)
-    rerun.params(evaluation={"metrics": ["ndcg@10", "map", "misses@3"], "conventions": ["letor4", "mine"]})
-    assert not retrained(rerun.planned())
-    rerun.snakemake("--cores", "2", "synthetic_net")
-    assert "Misses@3" in shown(rerun) and "A query without relevant documents scores .5." in shown(rerun)
+    with (source / "data/catalogue.yaml").open("a") as stream:
+        stream.write(f"\n{yaml.safe_dump(DATA_SET)}")
+    (source / "studies/added").mkdir()
+    for name, text in STUDY.items():
+        (source / f"studies/added/{name}.py").write_text(text)
+    rerun.params(
+        run={"models": ["added", "lambdamart", "ranknet_linear", "single_feature", "with_added_loss"]},
+        models={"with_added_loss": {"model": "softmax", "loss": "added_loss", "epochs": 2}},
+        evaluation={"metrics": ["ndcg@10", "map", "misses@3"], "conventions": ["letor4", "added"]},
+        studies={"added": {"numbers": [3, 5]}},
+    )
+    shutil.copytree(rerun.root / "data/raw/synthetic_net", tmp_path / "mirror/added")
+    rerun.environment["GRADRANK_MIRROR"] = str(tmp_path / "mirror")
+    assert trained(rerun.plan("mine")) == {"mine/added/fold1", "mine/with_added_loss/fold1"}
 
+    target = "results/added/single_feature/evaluation.json"
+    rerun.snakemake("--cores", "2", "mine", "results/studies/added/report.html", target)
+    values = pl.read_parquet(rerun.root / "results/mine/with_added_loss/per_query.parquet")
+    assert set(values["convention"]) == {"letor4", "added"} and values["misses@3"].max() > 0
+    summary = read_json(rerun.root / "results/mine/summary.json")
+    assert summary["added"] == summary["single_feature"]
+    page = (rerun.root / "results/mine/report.html").read_text()
+    assert ">added<" in page and "Misses@3" in page
+    assert "Squares of mine" in (rerun.root / "results/studies/added/report.html").read_text()
+    assert "[9, 25]" in (rerun.root / "results/studies/added/page.md").read_text()
 
-def test_a_data_set_is_one_entry_of_the_catalogue(rerun, tmp_path, monkeypatch):
-    catalogue = rerun.root / "src/gradrank/data/catalogue.yaml"
-    catalogue.write_text(f"{catalogue.read_text()}\n{yaml.safe_dump(DATA_SET)}")
-    shutil.copytree(rerun.root / "data/raw/synthetic_net", tmp_path / "mirror/mine")
-    monkeypatch.setenv("GRADRANK_MIRROR", str(tmp_path / "mirror"))
-    rerun.params(run={"models": ["single_feature"]})
-    rerun.snakemake("--cores", "2", "mine")
-    assert "A collection of mine" in shown(rerun)
-
-
-def test_a_study_with_jobs_and_settings_of_its_own_is_one_folder(rerun):
-    folder = rerun.root / "src/gradrank/studies/mine"
-    folder.mkdir()
-    for name, text in (("__init__", STUDY), ("experiments", EXPERIMENTS), ("page", PAGE)):
-        (folder / f"{name}.py").write_text(text)
-    rerun.params(studies={"mine": {"numbers": "x"}})
-    assert "studies.mine.numbers: Input should be a valid" in rerun.snakemake("--dry-run", ok=False)
-    rerun.params(studies={"mine": {"numbers": [3, 5]}})
-    assert rerun.planned("mine")["study_job", None, None] == 2
-    rerun.snakemake("--cores", "2", "mine")
-    assert "Found [9, 25]." in (rerun.root / "results/studies/mine/page.md").read_text()
-    assert 'id="study-mine"' in shown(rerun) and "Squares of mine" in shown(rerun)
-
-    (folder / "page.py").write_text(PAGE + "EDITED = 1\n")
-    rerun.params(studies={"mine": {"numbers": [3, 5, 7]}})
-    jobs = rerun.planned("mine")
-    assert jobs["study_job", None, None] == jobs["study", None, None] == 1
+    rerun.params(studies={"added": {"numbers": [3, 5, 7]}})
+    jobs = [path for path, rule in rerun.plan("added").items() if rule == "study_job"]
+    assert jobs == ["results/studies/added/jobs/of-7.json"]

@@ -1,4 +1,4 @@
-"""Damaged files: the job that reads one refuses it, `verify` finds each, `--repair` and a run restore it."""
+"""Damaged files: a job refuses what it reads, `gradrank verify` finds all, `--repair` and a run restore them."""
 
 import os
 import shutil
@@ -8,8 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from gradrank.files import read_json, sha256
 from gradrank.pipeline.params import load
-from gradrank.workflow_support.plan import Plan
+from gradrank.workflow_support.plan import Plan, as_json
 from project import MINE, NET, STUDY
 
 DATA = "data/parquet/synthetic_net"
@@ -17,14 +18,15 @@ FOLD = f"{NET}/lambdamart/fold2"
 OUT = ("--code", "0", "--out", "out")
 
 
-def train(plan: Plan, model: str) -> list[str]:
-    pairs = ["--pairs", "data/pairs/synthetic_net"] if model == "ranknet_linear" else []
-    return ["train", "--model", model, "--data", DATA, "--fold", "1", "--seed", "2005", *pairs, *OUT]
+def train(plan: Plan) -> list[str]:
+    """On the user's own pairs; a model that learns from the pairs of the grades need not read their list."""
+    stored = ["--data", "data/parquet/mine", "--pairs", "data/pairs/mine"]
+    return ["train", "--model", "ranknet_linear", *stored, "--fold", "1", "--seed", "2005", *OUT]
 
 
 def evaluate(plan: Plan) -> list[str]:
     variant = plan.params.models["lambdamart"]
-    options = ["--model", variant.model, "--params", str(variant.params).replace("'", '"')]
+    options = ["--model", variant.model, "--params", as_json(variant.params)]
     metrics = ["--metrics", "map", "--seed", "2005", "--code", "0"]
     return ["evaluate-folds", f"{NET}/lambdamart", *options, "--data", DATA, *metrics]
 
@@ -47,10 +49,10 @@ def predict(plan: Plan) -> list[str]:
 
 # Each kind of file, and a command that reads it.
 READERS: dict[str, Callable[[Plan], list[str]]] = {
-    f"{DATA}/part1.parquet": lambda plan: train(plan, "single_feature"),
-    f"{DATA}/collection.json": lambda plan: train(plan, "single_feature"),
-    "data/pairs/synthetic_net/part1.parquet": lambda plan: train(plan, "ranknet_linear"),
-    "data/pairs/synthetic_net/pairs.json": lambda plan: train(plan, "ranknet_linear"),
+    "data/parquet/mine/part1.parquet": train,
+    "data/parquet/mine/collection.json": train,
+    "data/pairs/mine/part1.parquet": train,
+    "data/pairs/mine/pairs.json": train,
     f"{FOLD}/scores.parquet": evaluate,
     f"{FOLD}/spec.json": evaluate,
     f"{FOLD}/model/trees0.txt": predict,
@@ -60,22 +62,42 @@ READERS: dict[str, Callable[[Plan], list[str]]] = {
     f"{MINE}/provenance.json": collect,
     f"{STUDY}/jobs/net-1.json": study,
 }
-# Files that verify judges, but that no later job reads.
-UNREAD = (
+# What verify must name: stamps, and files in the folders of other stamps.
+DAMAGED = (
+    f"{DATA}/collection.json",
+    "data/pairs/synthetic_net/pairs.json",
+    f"{NET}/lambdamart/fold4/spec.json",
+    f"{NET}/ranknet_linear/evaluation.json",
+    f"{NET}/provenance.json",
+    f"{STUDY}/jobs/net-1.json",
     "data/raw/synthetic_net/S3.txt",
+    "data/parquet/mine/part1.parquet",
+    "data/pairs/mine/part1.parquet",
+    f"{FOLD}/scores.parquet",
     f"{FOLD}/history.parquet",
+    f"{FOLD}/model/trees0.txt",
+    f"{NET}/single_feature/per_query.parquet",
+    f"{MINE}/summary.json",
     f"{MINE}/queries.parquet",
     f"{MINE}/tables/main.csv",
     f"{STUDY}/numbers.json",
     "results/methods.csv",
     "results/per_query.parquet",
 )
+# Replaced by another file with an older time, as by `cp -p`.
+OLDER = {
+    "data/parquet/mine/part3.parquet": "data/parquet/mine/part2.parquet",
+    "data/pairs/mine/part3.parquet": "data/pairs/mine/part2.parquet",
+    f"{MINE}/single_feature/fold1/scores.parquet": f"{MINE}/ranknet_linear/fold1/scores.parquet",
+}
+MISSING = f"{NET}/ranknet_linear/fold3/model/net.safetensors"
 
 
 def damage(path: Path) -> None:
+    """Flip one bit; cut JSON, in which a flipped bit may be another valid value."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+    path.write_bytes(content[: len(content) // 2] if path.suffix == ".json" else content)
 
 
 @pytest.mark.parametrize("place", READERS)
@@ -87,46 +109,23 @@ def test_the_job_that_reads_a_damaged_file_refuses_it_by_path(rerun, place, monk
     assert done.returncode == 1 and place in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
-def replace_by_an_older_file(path: Path, other: Path) -> None:
-    """As `cp -p` of a file that is older than the one that it replaces."""
-    before = path.stat().st_mtime
-    assert other.read_bytes() != path.read_bytes()
-    shutil.copy(other, path)
-    os.utime(path, (before - 1000, before - 1000))
-
-
 def test_verify_finds_every_damaged_file_and_after_a_repair_a_run_restores_it(finished, rerun):
-    root, damaged = rerun.root, [*READERS, *UNREAD]
-    damaged = [
-        place for place in damaged if not place.endswith(("collection.json", "pairs.json", "net-1.json"))
-    ]
-    for place in damaged:
+    root = rerun.root
+    for place, other in OLDER.items():
+        modified = (root / place).stat().st_mtime - 1000
+        assert (root / place).read_bytes() != (root / other).read_bytes()
+        shutil.copy(root / other, root / place)
+        os.utime(root / place, (modified, modified))
+    for place in DAMAGED:
         damage(root / place)
-    older = {
-        "data/parquet/mine/part3.parquet": "data/parquet/mine/part2.parquet",
-        "data/pairs/mine/part3.parquet": "data/pairs/mine/part2.parquet",
-        f"{MINE}/single_feature/fold1/scores.parquet": f"{MINE}/ranknet_linear/fold1/scores.parquet",
-    }
-    for place, other in older.items():
-        replace_by_an_older_file(root / place, root / other)
-    (root / f"{NET}/ranknet_linear/fold3/model/net.safetensors").unlink()
+    (root / MISSING).unlink()
     (root / f"{NET}/.summary.json.1.partial").touch()
     output = rerun.gradrank("verify", ok=False)
-    missed = [
-        place
-        for place in (*damaged, *older, f"{NET}/ranknet_linear/fold3/model/net.safetensors")
-        if not names(output, place)
-    ]
-    assert missed == []
+    assert [place for place in (*DAMAGED, *OLDER, MISSING) if place not in output] == []
     rerun.run("gradrank", "verify", "--repair")
     rerun.snakemake("--cores", "2")
     rerun.gradrank("verify")
     assert rerun.files() == finished.files()
-
-
-def names(output: str, place: str) -> bool:
-    """Return whether verify names a file, or the raw text as a whole."""
-    return place in output or (place.startswith("data/raw") and str(Path(place).parent) in output)
 
 
 def test_an_edited_score_that_agrees_with_itself_is_still_another_result(rerun):
@@ -136,7 +135,13 @@ def test_an_edited_score_that_agrees_with_itself_is_still_another_result(rerun):
     assert str(path.relative_to(rerun.root)) in rerun.gradrank("verify", ok=False)
     spec = path.with_name("spec.json")
     before = spec.read_text()
-    from gradrank.files import read_json, sha256
-
     spec.write_text(before.replace(read_json(spec)["files"]["scores.parquet"], sha256(path)))
     assert f"{NET}/ranknet_linear" in rerun.gradrank("verify", ok=False), "its record names other results"
+
+
+@pytest.mark.xfail(reason="a stamp has no checksum of its own", strict=False)
+def test_verify_finds_another_value_in_a_stamp(rerun):
+    for place in (f"{FOLD}/spec.json", f"{MINE}/provenance.json"):
+        rerun.edit(place, '"seed": 2005', '"seed": 2006')
+    output = rerun.gradrank("verify", ok=False)
+    assert f"{FOLD}/spec.json" in output and f"{MINE}/provenance.json" in output

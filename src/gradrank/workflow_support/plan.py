@@ -117,9 +117,11 @@ class Plan:
         """Return what a model needs besides its data: the pairs, other models' scores of the same fold and seed."""
         number, seed = self.fold_and_seed(fold)
         found = self.stored(dataset)[1:] if self._needs_pairs(model) else []
+        first = self.params.seeds[0]
         for member in self.members(model):
-            own = seed if seed in self.seeds_of(member) else self.params.seeds[0]
-            found.append(f"results/{dataset}/{member}/{self.fold(number, own)}/scores.parquet")
+            # A job compares the member's fold of its seed with that of the first seed.
+            own = [first, seed] if seed != first and seed in self.seeds_of(member) else [first]
+            found += (f"results/{dataset}/{member}/{self.fold(number, each)}/scores.parquet" for each in own)
         return found
 
     def _training_options(self, dataset: str, model: str) -> str:

@@ -197,6 +197,19 @@ def test_files_put_by_hand_into_the_folder_count_where_nothing_else_has_them(out
     assert data(out) == {**FILES, "notes.txt": b"mine"}
 
 
+def test_a_zip_packed_by_an_unknown_method_is_refused(tmp_path):
+    (tmp_path / "mirror").mkdir()
+    path = pack(
+        tmp_path / "mirror/Tiny.zip", {f"Tiny/Norm/{name}": content for name, content in FILES.items()}
+    )
+    content = bytearray(path.read_bytes())
+    for header, place in ((b"PK\3\4", 8), (b"PK\1\2", 10)):
+        content[content.index(header) + place] = 77
+    path.write_bytes(content)
+    with pytest.raises(GradrankError, match=r"Tiny\.zip: .*compression"):
+        fetch(entry(Archive(name="Tiny.zip")), tmp_path / "out", str(tmp_path / "mirror"))
+
+
 def test_nowhere_is_one_message_with_all_that_helps(tmp_path, out):
     with pytest.raises(GradrankError) as error:
         fetch(entry(Archive(name="Tiny.zip"), Archive(name="Tiny.rar")), out, str(tmp_path / "absent"))

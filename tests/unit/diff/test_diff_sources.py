@@ -102,6 +102,13 @@ def test_folder_by_its_project_itself_or_one_data_set(here):
     ]
 
 
+def test_a_malformed_params_yaml_beside_a_folder_is_named(tmp_path):
+    folder = make_study(tmp_path)
+    (tmp_path / "params.yaml").write_text("models: [\n")
+    with pytest.raises(GradrankError, match=r"params\.yaml, line 2.*not YAML"):
+        resolve(str(folder))
+
+
 def test_folder_as_dvc_pull_leaves_it(here, tmp_path):
     pulled = tmp_path / "results"
     (pulled / "mq2007").mkdir(parents=True)

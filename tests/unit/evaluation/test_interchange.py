@@ -87,6 +87,8 @@ def test_a_run_that_leaves_out_documents_of_letor_data(tmp_path, capsys):
     ("text", "message"),
     [
         ("1 0 A 1\n1 0 B x\n", "line 2: '1 0 B x' is not of the form `qid iteration docid grade`"),
+        ("1 0 A 1\n1 0 B 99\n", "line 2: expected a grade, a whole number up to 31, found 99"),
+        ("1 0 A ١\n", "line 1: '1 0 A ١' is not of the form"),
         ("1 0 A 1\n1 0 A 0\n", "line 2: document 'A' of query 1 is judged twice"),
     ],
 )

@@ -292,6 +292,11 @@ def test_unknown_metric_is_refused(name):
         compute([name], np.zeros(1), np.zeros(1), np.array([0, 1]), "letor4")
 
 
+def test_a_rank_that_no_list_has_is_refused():
+    with pytest.raises(GradrankError, match="the rank is beyond 999,999,999"):
+        compute(["ndcg@99999999999999999999"], np.zeros(1), np.zeros(1), np.array([0, 1]), "letor4")
+
+
 def test_unknown_convention_names_the_nearest():
     with pytest.raises(GradrankError, match=r"unknown convention 'letor' \(did you mean 'letor"):
         resolve("letor")

@@ -21,6 +21,9 @@ def raw(**changes):
 FAULTS = """
 sed: 1 => sed: unknown key (did you mean 'seed'?)
 seed: x => seed: Input should be a valid integer
+seed: yes => seed: expected a number or text, not true or false
+models: {lambdamart: {learning_rate: [0.1, yes]}} => models.lambdamart.learning_rate: expected a number or text
+models: {lambdamart: {num_leaves: 10000000}} => less than or equal to 131072 (got 10000000)
 seed: -1 => seed: Input should be greater than or equal to 0 (got -1)
 study: {datasets: [mq2007]} => `study` is now called `run`; rename the key
 datasets: 3 => datasets: expected a mapping

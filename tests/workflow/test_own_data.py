@@ -1,0 +1,88 @@
+"""A user's own data in several layouts, and what is refused by name."""
+
+import pytest
+
+from gradrank.files import read_json
+from project import Project
+
+
+def table(folder: Project) -> str:
+    """Write a CSV file whose columns have other names, and query ids that are text."""
+    rows = [line.split(" #")[0].split() for line in text(folder).splitlines()]
+    lines = [
+        [
+            f"Q{row[1].removeprefix('qid:')}",
+            row[0],
+            "http://",
+            *(token.partition(":")[2] for token in row[2:]),
+        ]
+        for row in rows
+    ]
+    names = ["who asked", "clicks", "url", *(f"signal {k}" for k in range(1, len(lines[0]) - 2))]
+    return "\n".join(map(",".join, [names, *lines])) + "\n"
+
+
+def text(project: Project) -> str:
+    own = project.root / "own data"
+    return "".join((own / f"{split}.txt").read_text() for split in ("train", "vali", "test"))
+
+
+def test_other_layouts_are_stored_and_a_damaged_line_stops_its_data_set_alone(project):
+    root, whole = project.root, text(project)
+    (root / "all.svm").write_text("\n".join(line.split(" #")[0] for line in whole.splitlines()) + "\n")
+    (root / "all.csv").write_text(table(project))
+    (root / "bad.txt").write_text(whole.replace(" 7:", " seven:", 1))
+    project.params(
+        datasets={
+            "one_file": {"path": "all.svm"},
+            "table": {
+                "path": str(root / "all.csv"),
+                "query": "who asked",
+                "label": "clicks",
+                "ignore": ["url"],
+            },
+            "damaged": {"path": "bad.txt"},
+        }
+    )
+    collections = {name: f"data/parquet/{name}/collection.json" for name in ("one_file", "table", "damaged")}
+    assert len(project.plan("table")) > 3 * 5 * 4
+    project.snakemake("--cores", "2", *collections.values(), ok=False)
+    for name in ("one_file", "table"):
+        meta = read_json(root / collections[name])
+        assert (len(meta["folds"]), meta["queries"], meta["features"]) == (5, 6, 50)
+    assert not (root / collections["damaged"]).exists()
+    log = (root / "logs/parse/damaged.log").read_text()
+    assert "bad.txt" in log and "line 1" in log and "Traceback" not in log
+
+
+REFUSED = {
+    "models.lambdamart.learning_rat": {"models": {"lambdamart": {"learning_rat": 0.1}}},
+    "models.lambdamart.learning_rate": {"models": {"lambdamart": {"learning_rate": [0.05, -1]}}},
+    "datasets.mine.convention": {"datasets": {"mine": {"convention": "trec"}}},
+    "datasets.mine.pairs": {"datasets": {"mine": {"pairs": "nowhere.csv"}}},
+    "studies.ranknet2005.reduced.artificial.draws": {
+        "studies": {"ranknet2005": {"reduced": {"artificial": {"draws": "x"}}}}
+    },
+    "few.txt": {"datasets": {"few": {"path": "few.txt"}}, "run": {"datasets": ["few"]}},
+    "theirs/1.txt": {"models": {"theirs": {"scores": "theirs/{fold}.txt"}}, "run": {"models": ["theirs"]}},
+}
+
+
+@pytest.mark.parametrize("named", REFUSED)
+def test_a_fault_is_named_before_any_job(project, named):
+    (project.root / "few.txt").write_text("1 qid:1 1:1\n0 qid:2 1:1\n0 qid:3 1:1\n")
+    project.params(**REFUSED[named])
+    output = project.snakemake("--cores", "1", ok=False)
+    assert named in output and "Traceback" not in output
+    assert not (project.root / "results").exists()
+
+
+def test_a_duplicate_key_and_an_unknown_target_are_named(project):
+    params = project.root / "params.yaml"
+    text = params.read_text()
+    params.write_text(f"{text}seed: 7\n")
+    output = project.snakemake("--dry-run", ok=False)
+    first, last = text.splitlines().index("seed: 2005") + 1, len(params.read_text().splitlines())
+    assert f"line {first} " in output and f"line {last}" in output and "Traceback" not in output
+    params.write_text(text)
+    assert "sintetic_net" in project.snakemake("--dry-run", "sintetic_net", ok=False)
