@@ -21,6 +21,7 @@ from gradrank.results import MODEL, SPEC, Fold
 if TYPE_CHECKING:
     import pandas
     import polars
+    import pyarrow
 
 AGAIN = "damaged or edited: train it again, or get it anew"
 
@@ -44,7 +45,7 @@ class Ranker:
         try:
             name, trained, files = str(spec["model"]), Trained.of(spec), spec.get("files", {})
             checked_files = [own.folder / path for path in files if path.startswith(f"{MODEL}/")]
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise GradrankError(
                 f"{own.spec_path}: not a model's specification ({error!r}); {AGAIN}"
             ) from None
@@ -65,12 +66,14 @@ class Ranker:
         bad = np.isinf(features) if self.model.takes_missing else ~np.isfinite(features)
         if bad.any():
             row, column = np.argwhere(bad)[0]
+            name = "" if self.members else self.trained.shown(column)
             raise GradrankError(
-                f"feature {column + 1} is {features[row, column]} in a row; expected finite numbers"
+                f"feature {column + 1}{name} is {features[row, column]} in a row; expected finite "
+                f"numbers, for {self.model.name} takes no missing values"
             )
         return checked(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 
-    def predict(self, table: "pandas.DataFrame") -> np.ndarray:
+    def predict(self, table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> np.ndarray:
         """Return MLflow's predictions, (n,) scores of a table whose columns are called as the features in training.
 
         Without a column of query ids the table is one query.
@@ -79,11 +82,14 @@ class Ranker:
         return np.concatenate([self.score(batch.features, batch.offsets) for batch in batches(reading)])
 
 
-def _polars(table: "pandas.DataFrame") -> "polars.DataFrame":
+def _polars(table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> "polars.DataFrame":
     """The same table without its index."""
     import polars as pl
     import pyarrow as pa
 
+    if isinstance(table, pl.DataFrame):
+        return table
+    table = table.to_pandas() if isinstance(table, pa.Table) else table
     names = [str(name) for name in table.columns]
     if len({*names}) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -1,4 +1,4 @@
-"""What lies in results/: the one module that knows the names of its files, and reads them.
+"""The layout of results/: this module alone knows the names of its files, and reads them.
 
     report.html, report/, tracked.json  the report with its tables and figures, and the MLflow runs of it all
     per_query.parquet, methods.csv, metrics.json, run.json   values per test query, and means, for DVC; their stamp
@@ -75,7 +75,7 @@ class Recorded(Folder):
 
 
 class Fold(Folder):
-    """What one training job leaves: fold<k>/, or fold<k>/seed<s>/; of a model alone any folder with its files."""
+    """The output of one training job: fold<k>/, fold<k>/seed<s>/, or any folder with a model's files."""
 
     model_path = Below(MODEL)  # a folder, written and read by the model
     scores_path = Below(SCORES)
@@ -197,7 +197,7 @@ class DataSet(Recorded):
         return Method(self.folder / name)
 
     def methods(self) -> list[Method]:
-        """Those of which anything is here, by name."""
+        """Return the methods of which any file is here, by name."""
         inside = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         return [method for method in map(Method, inside) if method.begun]
 
@@ -261,7 +261,7 @@ class Results(Folder):
         return DataSet(self.folder / name)
 
     def datasets(self) -> list[DataSet]:
-        """Those with a summary, a record or anything of a method, by name."""
+        """Return the data sets with a summary, a record or any file of a method, by name."""
         inside = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         return [each for each in map(DataSet, inside) if each.summarised or each.recorded or each.methods()]
 
@@ -269,7 +269,7 @@ class Results(Folder):
         return StudyFolder(self.folder / STUDIES / name)
 
     def studies(self) -> dict[str, StudyFolder]:
-        """Those that are finished or recorded, by name; a reduced form as <study>/reduced."""
+        """Return the studies that are finished or recorded, by name; a reduced form as <study>/reduced."""
         studies = [StudyFolder(folder) for folder in sorted((self.folder / STUDIES).glob("*/"))]
         forms = [form for study in studies for form in (study, study.reduced)]
         there = [form for form in forms if form.recorded or form.numbers_path.is_file()]

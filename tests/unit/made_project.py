@@ -17,7 +17,7 @@ from gradrank.provenance.code import training_code
 from gradrank.provenance.collect import collect
 from gradrank.provenance.records import write_record
 from gradrank.provenance.settings import dataset_settings, study_settings
-from gradrank.provenance.study_records import write_study_record
+from gradrank.provenance.study_records import study_code, write_study_record
 from gradrank.report.tables.summary import summary
 from gradrank.results import Results, write_job
 from gradrank.studies.kit.study import Inputs
@@ -68,7 +68,7 @@ def make_project(root: Path) -> Params:
             tables = write_study(
                 name, Inputs(results.folder, stored.parent, folder.folder, settings["settings"])
             )
-            write_study_record(folder, results, name, settings, tables)
+            write_study_record(folder, results, name, settings, study_code(params, name), tables)
         collect(results, [DATASET])
         return params
     finally:

@@ -187,7 +187,8 @@ def test_a_model_ranks_what_it_was_trained_on_by_the_names_of_its_features(fold,
     predict(fold, path, tmp_path / "out.txt")
     assert read_scores(tmp_path / "out.txt") == expected()
     ranker = Ranker.load(fold)
-    np.testing.assert_array_equal(ranker.predict(table.to_pandas()), expected())
+    for each in (table, table.to_arrow(), table.to_pandas(), table.to_pandas().set_index("url")):
+        np.testing.assert_array_equal(ranker.predict(each), expected())
     with pytest.raises(GradrankError, match=r"no column 'f10', a feature .* \(did you mean 'F10'\?\)"):
         ranker.predict(table.rename({"f10": "F10"}).to_pandas())
 
@@ -296,13 +297,3 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path):
     errors = run.stderr.read()
     run.stderr.close()
     assert (run.wait(), errors) == (0, "")
-
-
-def test_pyfunc_table_without_qid_is_one_query(fold):
-    table = pd.DataFrame(FEATURES.astype(np.float32), columns=[f"f{i}" for i in range(1, WIDTH + 1)])
-    ranker = Ranker.load(fold)
-    first = table["f1"].to_numpy(np.float64)
-    np.testing.assert_array_equal(ranker.predict(table), first - first.mean())
-    np.testing.assert_array_equal(ranker.predict(table.assign(qid=QIDS)), expected())
-    with pytest.raises(GradrankError, match="row 3, column 'qid': query 1 comes back"):
-        ranker.predict(table.assign(qid=[1, 2] * 4))

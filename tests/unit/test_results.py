@@ -9,7 +9,7 @@ import pytest
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost
-from gradrank.evaluation.seeds import folds_by_seed, timings
+from gradrank.evaluation.seeds import measured_folds, timings
 from gradrank.pipeline.datasets import check_datasets
 from gradrank.results import STUDIES, Below, Fold, Folder, Method, Results, read_job, write_job
 from gradrank.stamps import write_stamp
@@ -126,22 +126,13 @@ def test_folds_of_seeds_that_are_no_longer_asked_for_do_not_count(tmp_path):
     for seed in (None, 5, 9):
         for number in (1, 2):
             finish(method.fold(number, seed), seconds=1.0, fit_seconds=1.0, peak_memory_mb=1)
-    assert folds_by_seed(method) == {None: [method.fold(1), method.fold(2)]}, "nothing is measured"
+    assert measured_folds(method) == [method.fold(1), method.fold(2)], "nothing is measured"
     rows = pl.DataFrame({"fold": [1, 2, 1, 2], "seed": [7, 7, 5, 5]})
     rows.write_parquet(method.per_query_path)
-    assert folds_by_seed(method) == {seed: [method.fold(1, seed), method.fold(2, seed)] for seed in (None, 5)}
+    assert measured_folds(method) == [method.fold(number, seed) for number in (1, 2) for seed in (None, 5)]
     assert len(timings(method)) == 4
     rows.drop("seed").write_parquet(method.per_query_path)
-    assert list(folds_by_seed(method)) == [None]
-
-
-def test_size_and_speed_are_of_the_jobs_that_measured_them():
-    old = {"seconds": 3.0, "fit_seconds": 1.0, "peak_memory_mb": 300}
-    new = old | {"score_seconds": 0.003, "scored_documents": 200, "model_bytes": 50}
-    other = old | {"score_seconds": 0.001, "scored_documents": 800, "model_bytes": 150}
-    cost = Cost.of([old, new, other])
-    assert (cost.model_bytes, cost.score_microseconds) == (100, 4.0) and cost.jobs == 3
-    assert Cost.of([old]).model_bytes is Cost.of([old]).score_microseconds is None
+    assert measured_folds(method) == [method.fold(1), method.fold(2)]
 
 
 def test_damaged_json_names_file_and_remedy(tmp_path):

@@ -1,5 +1,5 @@
-# Configuration values: the checked parameters, and the patterns of the wildcards. What each rule needs and how its command
-# is called is computed by `plan` and `contest` (gradrank.workflow_support).
+# Configuration values: the checked parameters, and the patterns of the wildcards. `plan` and `contest`
+# (gradrank.workflow_support) compute the inputs of each rule and the options of its command.
 import os
 import shlex
 import sys

@@ -1,42 +1,66 @@
 """What was understood of a file: a row per column with its role, type, count, range and share of missing values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from gradrank.data.table import Table
 from gradrank.data.text_file import Source
 
-Range = tuple[Any, Any, int]  # least and greatest value, None without any, and how many are missing
 TEXT = {"query": "qid:", "label": "first word", "docid": "#docid =", "inc": "inc =", "prob": "prob ="}
+STORED = 1_000  # features, at most, that are described
 SHOWN = 20  # features, at most, in a printed table
 
 
-def ranges(frame: pl.DataFrame) -> dict[str, Range]:
-    """By column of `letor.schema` the range of its values, NaN being missing."""
-    numeric = frame.select(pl.selectors.numeric())
-    low, high = (numeric.select(each).row(0) for each in (pl.all().min(), pl.all().max()))
-    nan = frame.select(pl.selectors.float().is_nan().sum()).row(0, named=True)
-    nulls = frame.null_count().row(0, named=True)
-    known = {name: (_known(a), _known(b)) for name, a, b in zip(numeric.columns, low, high, strict=True)}
-    return {
-        name: (*known.get(name, (None, None)), nulls[name] + (nan.get(name) or 0)) for name in frame.columns
-    }
+@dataclass(frozen=True)
+class Ranges:
+    """Of some columns the least and greatest value, NaN without any, and how many are missing, each (k,) float64."""
+
+    names: list[str]
+    low: np.ndarray
+    high: np.ndarray
+    missing: np.ndarray
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    def row(self, name: str) -> tuple[float | None, float | None, int]:
+        """Least, greatest, missing values of a column; None without any value."""
+        place = self._places[name]
+        low, high = (None if np.isnan(each[place]) else float(each[place]) for each in (self.low, self.high))
+        return low, high, int(self.missing[place])
 
 
-def joined(pieces: Iterable[Mapping[str, Range]]) -> dict[str, Range]:
-    """The ranges of pieces as those of the whole."""
-    found: dict[str, Range] = {}
-    for piece in pieces:
-        for name, (low, high, missing) in piece.items():
-            a, b, before = found.get(name, (None, None, 0))
-            found[name] = (_either(min, a, low), _either(max, b, high), before + missing)
-    return found
+def ranges(frame: pl.DataFrame, features: np.ndarray) -> Ranges:
+    """The ranges of a frame with the columns of `letor.schema`, whose (n, d) features are given."""
+    heads = frame.select("qid", "label", "inc", "prob").cast(pl.Float64).to_numpy()
+    docids = np.where(frame["docid"].is_null().to_numpy(), np.nan, 0.0)[:, None]
+    names = ["qid", "label", "inc", "prob", "docid"] + [
+        f"f{number}" for number in range(1, features.shape[1] + 1)
+    ]
+    parts = [
+        (np.fmin.reduce(each), np.fmax.reduce(each), np.isnan(each).sum(axis=0))
+        for each in (heads, docids, features)
+    ]
+    return Ranges(names, *(np.concatenate(each).astype(np.float64) for each in zip(*parts, strict=True)))
+
+
+def joined(pieces: Iterable[Ranges]) -> Ranges:
+    """The ranges of pieces, of which there is one at least, as those of the whole."""
+    first, *others = pieces
+    low, high, missing = first.low, first.high, first.missing
+    for each in others:
+        low, high, missing = np.fmin(low, each.low), np.fmax(high, each.high), missing + each.missing
+    return Ranges(first.names, low, high, missing)
 
 
 def describe_roles(
-    source: Source | Table, names: Sequence[str] | None, whole: Mapping[str, Range], rows: int, queries: int
+    source: Source | Table, names: Sequence[str] | None, whole: Ranges, rows: int, queries: int
 ) -> list[dict[str, Any]]:
     """A row per column: `role`, `column` (its name in the file), `type`, `count` (of rows with a value), `low`, `high`,
     `missing` (a share); for a column that is set aside `role` is null and `reason` says why.
@@ -47,7 +71,7 @@ def describe_roles(
     found = []
     for role in ("query", "label", "docid", "inc", "prob"):
         column = _column(table, role)
-        span = whole["qid" if role == "query" else role]
+        span = whole.row("qid" if role == "query" else role)
         if column is None or (span[2] == rows and table is None):
             continue
         ids = "text" if role == "docid" or (role == "query" and source.names) else "number"
@@ -55,9 +79,10 @@ def describe_roles(
         found.append(_row(role, column, _kind(table, column, ids), span, rows))
         if role == "query":
             found[-1]["queries"] = queries
-    for number in range(1, sum(name[:1] == "f" for name in whole) + 1):
+    width = sum(name[:1] == "f" for name in whole.names)
+    for number in range(1, min(width, STORED) + 1):
         column = names[number - 1] if names else str(number)
-        found.append(_row("feature", column, _kind(table, column, "number"), whole[f"f{number}"], rows))
+        found.append(_row("feature", column, _kind(table, column, "number"), whole.row(f"f{number}"), rows))
     for name, reason in table.roles.aside if table else ():
         found.append({"role": None, "column": name, "type": table.kinds[name], "reason": reason})
     return found
@@ -89,12 +114,18 @@ def notes_of(roles: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    span = "" if row["low"] is None else f"{row['low']:.6g} to {row['high']:.6g}"
+    span = "" if row["low"] is None else f"{_shown(row['low'])} to {_shown(row['high'])}"
     count = f"{row['count']:,}" + (f" ({row['queries']:,} queries)" if "queries" in row else "")
     return row["role"], row["column"], row["type"], count, span, f"{row['missing']:.1%}"
 
 
-def _row(role: str, column: str, kind: str, span: Range, rows: int) -> dict[str, Any]:
+def _shown(value: float) -> str:
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.6g}"
+
+
+def _row(
+    role: str, column: str, kind: str, span: tuple[float | None, float | None, int], rows: int
+) -> dict[str, Any]:
     low, high, missing = span
     counts = {"count": rows - missing, "low": low, "high": high, "missing": round(missing / rows, 6)}
     return {"role": role, "column": column, "type": kind} | counts
@@ -112,11 +143,3 @@ def _column(table: Table | None, role: str) -> str | None:
 def _kind(table: Table | None, column: str, of_text: str) -> str:
     """How a typed table stores a column; of text what it spells."""
     return of_text if table is None or table.kinds[column] == "text" else table.kinds[column]
-
-
-def _known(value: Any) -> Any:
-    return None if value is None or value != value else value
-
-
-def _either(choose: Any, a: Any, b: Any) -> Any:
-    return b if a is None else a if b is None else choose(a, b)

@@ -21,7 +21,7 @@ from gradrank.data.ids import text_ids
 from gradrank.data.layout import TABLES, is_table
 from gradrank.data.pairs import Pairs
 from gradrank.data.roles import USUAL, plain
-from gradrank.data.table import Raw, floats, numbers, raw_table
+from gradrank.data.table import Raw, floats, is_number, raw_table
 from gradrank.errors import GradrankError, nearest
 
 IDS, PLACES, NUMBERS = ("first", "second"), ("first_row", "second_row"), ("target", "weight")
@@ -181,7 +181,9 @@ def _numbers(raw: Raw, name: str) -> pl.Series:
     if name not in raw.names:
         return pl.repeat(1.0, len(raw.frame), eager=True)
     values = raw.column(name)
-    found = floats(values)[0] if values.dtype == pl.String else numbers(raw, name)
+    if not (values.dtype == pl.String or is_number(values)):
+        raise GradrankError(f"{raw.where}: column {name!r} is {values.dtype}, not numbers")
+    found = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
     raw.refuse(name, found.is_null() | found.is_nan(), "a number")
     return found
 

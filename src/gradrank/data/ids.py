@@ -25,6 +25,15 @@ MISSING = (
 )  # in lower case; what programs write for no value
 
 
+def fault(name: str) -> str | None:
+    """Why a text is no id of a query; None of one that is."""
+    if name.strip().lower() in MISSING:
+        return "has no query id" + (f", found {name!r}" if name else "")
+    if name != name.strip() or any(character < " " or character in "\x7f\ufeff" for character in name):
+        return f"expected a query id without blanks around it and without control characters, found {name!r}"
+    return None
+
+
 def text_ids(ids: pl.Series, column: str, where: object) -> pl.Series:
     """A column of ids as text; null where missing.
 

@@ -6,19 +6,31 @@ from tempfile import TemporaryDirectory
 
 from gradrank.data.description import describe_roles, joined, ranges, role_table
 from gradrank.data.layout import find_layout
-from gradrank.data.reader import read_collection
+from gradrank.data.reader import feature_matrix, read_collection
 from gradrank.data.roles import Columns
+from gradrank.data.stored import COLLECTION, describe
 
 
 def inspect(path: Path, columns: Columns = Columns(), features: int | None = None) -> Iterator[str]:  # noqa: B008 - frozen
-    """The table of roles of a file, or of a folder's files together, as lines of text; grades may be missing.
+    """The table of roles of a file, of a folder's files together or of a stored collection, as lines of text.
+
+    Grades may be missing.
 
     Raises GradrankError for what cannot be read.
     """
+    if (path / COLLECTION).is_file():
+        meta = describe(path)
+        yield f"{path}: {meta['rows']:,} rows, {meta['queries']:,} queries, {meta['features']} features"
+        yield from role_table(meta.get("roles", []))
+        return
     files = [path] if path.is_file() else list(dict.fromkeys(find_layout(path).sources.values()))
     with TemporaryDirectory(prefix="gradrank-") as folder:
         reading = read_collection(files, columns, features, folder=Path(folder), roles=("query",))
-        whole = joined(ranges(frame) for source in reading.sources for frame in reading.frames(source))
+        whole = joined(
+            ranges(frame, feature_matrix(frame))
+            for source in reading.sources
+            for frame in reading.frames(source)
+        )
     rows, queries = (
         sum(map(count, reading.sources))
         for count in (lambda own: int(own.rows.sum()), lambda own: len(own.qids))

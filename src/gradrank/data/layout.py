@@ -75,7 +75,15 @@ class Layout:
 
 
 def is_table(path: Path) -> bool:
-    return plain_name(path).suffix.lower() in TABLES
+    """Whether a file is a table by its name, or Parquet by its first bytes."""
+    return plain_name(path).suffix.lower() in TABLES or _begins_as_parquet(path)
+
+
+def _begins_as_parquet(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return stream.read(4) == b"PAR1"
 
 
 def find_layout(path: Path | str) -> Layout:
@@ -135,8 +143,12 @@ def _named(folder: Path, suffixes: tuple[str, ...], *names: str) -> Path | None:
         for path in (sorted(folder.iterdir()) if folder.is_dir() else ())
         if plain_name(path).suffix.lower() in suffixes
         and plain_name(path).stem.lower().replace("_", "").replace("-", "") in names
-        and path.is_file()
+        and (path.is_file() or path.is_symlink())
     ]
+    if gone := [path for path in found if not path.is_file()]:
+        raise GradrankError(
+            f"{gone[0]}: a link to a file that does not exist. Fix: repair the link, or delete it"
+        )
     if len(found) > 1:
         raise GradrankError(
             f"{folder}: {' and '.join(path.name for path in found)} may each be the same part; keep one"

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 
 from gradrank.errors import GradrankError
 
@@ -21,16 +20,15 @@ class Contents(NamedTuple):
     digests: np.ndarray
 
 
-def query_digests(frame: pl.DataFrame, counts: np.ndarray) -> np.ndarray:
-    """(q,) uint64, equal for queries with the same rows (grades and features) in any order. counts: (q,) rows of
-    each.
+def query_digests(labels: np.ndarray, features: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(q,) uint64, equal for queries with the same rows in any order.
+
+    labels: (n,) grades. features: (n, d) float32. counts: (q,) rows of each query.
     """
-    names = [name for name in frame.columns if name[:1] == "f"]
-    factors = np.random.default_rng(0).integers(0, 2**63, len(names) + 2, np.uint64) | np.uint64(1)
-    rows = frame["label"].to_numpy().astype(np.uint64) * factors[0] + factors[1]
-    for name, factor in zip(names, factors[2:], strict=True):
-        bits = (frame[name].to_numpy() + np.float32(0)).view(np.uint32)  # -0 and 0 are one value
-        rows += bits.astype(np.uint64) * factor
+    draw = np.random.default_rng(0).integers
+    factors = draw(0, 2**63, features.shape[1] + 2, np.uint64) | np.uint64(1)
+    bits = (features + np.float32(0)).view(np.uint32)  # -0 and 0 are one value
+    rows = bits.astype(np.uint64) @ factors[2:] + labels.astype(np.uint64) * factors[0] + factors[1]
     rows ^= rows >> np.uint64(29)  # or sums of rows would depend on the columns' sums alone
     rows *= np.uint64(0xBF58476D1CE4E5B9)
     rows ^= rows >> np.uint64(32)

@@ -120,9 +120,11 @@ def _pairs(labels, offsets, counts, start: int, stop: int, ties: bool) -> Pairs:
 def pair_counts(labels, offsets, ties):
     """(q,) int64: pairs of each query, n(n-1)/2 less (unless `ties`) those within a grade."""
     counts = np.zeros(len(offsets) - 1, np.int64)
-    of_grade = np.zeros(labels.max() + 1 if len(labels) > 0 else 1, np.int64)  # documents of the query so far
+    highest = 0
+    for label in labels:
+        highest = max(highest, label)
     for q in range(len(counts)):
-        of_grade[:] = 0
+        of_grade = np.zeros(highest + 1, np.int64)  # documents of the query so far
         for i in range(offsets[q], offsets[q + 1]):
             before = i - offsets[q]
             counts[q] += before if ties else before - of_grade[labels[i]]

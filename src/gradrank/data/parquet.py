@@ -38,14 +38,13 @@ def read_parquet(
         return _checked(pq.ParquetFile(content or path).read(_there(path, columns)))
 
 
-def parquet_frames(path: Path, columns: Collection[str], rows: int) -> Iterator[pl.DataFrame]:
-    """In order, some rows at a time, in as much memory as they take."""
-    import pyarrow as pa
+def index_columns(path: Path, content: BytesIO | None = None) -> list[str]:
+    """The columns that were a pandas index when the file was written, as its metadata say."""
     import pyarrow.parquet as pq
 
     with _refused(path):
-        for batch in pq.ParquetFile(path).iter_batches(rows, columns=_there(path, columns)):
-            yield _checked(pa.table(batch))
+        named = (pq.read_schema(content or path).pandas_metadata or {}).get("index_columns", [])
+    return [name for name in named if isinstance(name, str)]
 
 
 def _there(path: Path, columns: Collection[str] | None) -> list[str] | None:

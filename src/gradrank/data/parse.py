@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 
 from gradrank.data.compressed import blocks
-from gradrank.data.description import describe_roles, joined, notes_of, ranges
+from gradrank.data.description import Ranges, describe_roles, joined, notes_of, ranges
 from gradrank.data.layout import Layout, check_copies, find_layout, is_table
 from gradrank.data.leakage import Contents, query_digests, shared_queries
 from gradrank.data.letor import CHUNK_BYTES, ahead, chunks, lazy, schema
 from gradrank.data.memory import check_memory
-from gradrank.data.reader import Reading, read_collection
+from gradrank.data.reader import Reading, feature_matrix, read_collection
 from gradrank.data.roles import Columns
 from gradrank.data.rows import Missing
 from gradrank.data.stored import COLLECTION, write_parts
@@ -97,7 +97,8 @@ def parse(
         "division": _division(sources.values(), parts) if layout.slots else None,
     }
     if reading.missing == "keep":
-        more["missing_values"] = {name: own[2] for name, own in whole.items() if name[:1] == "f" and own[2]}
+        counts = dict(zip(whole.names, whole.missing.astype(int).tolist(), strict=True))
+        more["missing_values"] = {name: count for name, count in counts.items() if name[:1] == "f" and count}
     write_json(out / COLLECTION, meta := meta | {key: value for key, value in more.items() if value})
     return meta
 
@@ -181,9 +182,15 @@ def _write(
     source, grades, spans, digests = part.source, Counter(), [], []
     columns = schema(reading.width, source.names is not None)
 
-    def read(queries: np.ndarray) -> tuple[pl.DataFrame, dict, np.ndarray]:
+    def read(queries: np.ndarray) -> tuple[pl.DataFrame, Ranges, np.ndarray]:
         frame, counts = reading.frame(source, queries), source.rows[queries]
-        return reading.filled(frame, counts), ranges(frame), query_digests(frame, counts)
+        features = feature_matrix(frame)
+        digests = query_digests(frame["label"].to_numpy(), features, counts)
+        filled = reading.filled(features, counts)
+        if filled is not features:
+            own = (pl.Series(f"f{number}", each) for number, each in enumerate(filled.T, start=1))
+            return frame.with_columns(own), ranges(frame, features), digests
+        return frame, ranges(frame, features), digests
 
     def frames(_: int | None) -> Iterator[pl.DataFrame]:
         for frame, span, digest in ahead(read, chunks(source, part.queries, reading.width)):

@@ -5,16 +5,17 @@ form: LETOR and SVMlight text (data/letor.py), and tables as Parquet, CSV and TS
 Polars data frames.
 """
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
 
-from gradrank.data.compressed import Plain
+from gradrank.data.compressed import PACKED, Plain
 from gradrank.data.layout import is_table
 from gradrank.data.letor import ahead, chunks, text_frame
 from gradrank.data.memory import check_memory
@@ -24,6 +25,7 @@ from gradrank.data.table import Table, raw_table, read_tables
 from gradrank.data.text_file import Source, survey_any
 from gradrank.errors import GradrankError
 
+ARCHIVES = (".bz2", ".zip", ".rar", ".7z", ".tar", ".tgz", ".lz4", ".xlsx", ".xls")
 ROWS_A_BATCH = 1 << 16
 FRAME = "the data frame"  # how an error names one
 
@@ -43,15 +45,27 @@ class Trained:
 
     @staticmethod
     def of(spec: Mapping[str, Any]) -> "Trained":
-        """From spec.json. Raises KeyError or TypeError for what is none."""
-        names = spec.get("names")
+        """From spec.json. Raises KeyError, TypeError or ValueError for what is none."""
+        names, width = spec.get("names"), operator.index(spec["features"])
+        if width < 1:
+            raise ValueError(f"{width} features")
+        if names is not None and not (
+            isinstance(names, list) and len(names) == width and all(isinstance(name, str) for name in names)
+        ):
+            raise ValueError(f"names: {names!r}")
+        if spec.get("missing") not in (None, *get_args(Missing)):
+            raise ValueError(f"missing: {spec['missing']!r}")
         return Trained(
-            int(spec["features"]),
+            width,
             names,
             bool(spec.get("sparse", False)),
             spec.get("missing") or ("keep" if names else "least"),
             Columns.of(spec.get("columns", {})),
         )
+
+    def shown(self, column: int) -> str:
+        """The name of a feature, counted from 0, in brackets; nothing where it has none."""
+        return f" ({self.names[column]!r})" if self.names and column < self.width else ""
 
     @property
     def feature_names(self) -> list[str]:
@@ -84,15 +98,13 @@ class Reading:
         """All rows of a file in order, some whole queries at a time."""
         return ahead(partial(self.frame, source), chunks(source, np.arange(len(source.qids)), self.width))
 
-    def filled(self, frame: pl.DataFrame, counts: np.ndarray) -> pl.DataFrame:
-        """A frame of whole queries, with `counts` rows each, in which missing values are what they become."""
-        names = [name for name in frame.columns if name[:1] == "f"]
-        without = frame.select(pl.col(names).is_nan().any())
-        if self.missing == "keep" or not any(without.row(0)):
-            return frame
-        features = np.array(frame.select(names).to_numpy().T, order="C")  # its own: it is written to
-        fill(features, counts, self.missing)
-        return frame.with_columns(pl.Series(name, own) for name, own in zip(names, features, strict=True))
+    def filled(self, features: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """(n, d) features of whole queries, with `counts` rows each, where missing values are what they become."""
+        if self.missing == "keep" or not np.isnan(features).any():
+            return features
+        columns = np.array(features.T, order="C")  # its own: it is written to
+        fill(columns, counts, self.missing)
+        return columns.T
 
 
 class Batch(NamedTuple):
@@ -118,8 +130,7 @@ def read_collection(
     where they are NULL, `keep` in tables. folder: where packed text is unpacked. roles: those that must be there.
     Raises GradrankError for text beside tables, and with file and line for what is wrong in one.
     """
-    if not is_table(files[0]):
-        files = [_existing(file) for file in files]
+    files = [_existing(file) for file in files]
     if any(map(is_table, files)):
         if text := [str(file) for file in files if not is_table(file)]:
             raise GradrankError(
@@ -129,7 +140,7 @@ def read_collection(
             raise GradrankError(
                 f"{files[0]}: `features` is declared, which is the width of sparse text; this is a table"
             )
-        tables = read_tables([raw_table(_existing(file), file) for file in files], columns, Needs(roles))
+        tables = read_tables([raw_table(file, file) for file in files], columns, Needs(roles))
         names = tables[0].roles.features
         return Reading(tables, len(names), False, missing or "keep", names)
     _check_no_columns(files[0], columns)
@@ -179,9 +190,9 @@ def read_new(
     _check_no_columns(given, columns or Columns())
     first = first_row(given)
     sparse = first.sparse or trained.sparse
+    source = survey_any([Plain(given)], numbers=sparse)[0]
     if not sparse and first.features != trained.width:
         raise _other_width(given, first.features, trained)
-    source = survey_any([Plain(given)], numbers=sparse)[0]
     if source.highest_number > trained.width:
         raise _other_width(given, source.highest_number, trained)
     check_memory(given, int(source.rows.max()), trained.width)
@@ -192,10 +203,15 @@ def batches(reading: Reading) -> Iterator[Batch]:
     """The rows of a reading of one file, in order, some whole queries at a time."""
     (source,) = reading.sources
     for queries in _pieces(source.rows):
-        frame = reading.filled(reading.frame(source, queries), source.rows[queries])
+        frame = reading.frame(source, queries)
+        features = reading.filled(feature_matrix(frame), source.rows[queries])
         offsets = np.r_[0, np.cumsum(source.rows[queries])]
-        names = [f"f{number}" for number in range(1, reading.width + 1)]
-        yield Batch(frame.select(names).to_numpy(), offsets, source.ids[queries], frame["docid"].to_list())
+        yield Batch(features, offsets, source.ids[queries], frame["docid"].to_list())
+
+
+def feature_matrix(frame: pl.DataFrame) -> np.ndarray:
+    """(n, d) float32 of the columns f1 to fd."""
+    return frame.select(name for name in frame.columns if name[:1] == "f").to_numpy()
 
 
 def _pieces(rows: np.ndarray) -> list[np.ndarray]:
@@ -224,10 +240,9 @@ def _other_width(where: Path | str, found: int, trained: Trained) -> GradrankErr
             f"features "
             "that it was trained on, in the same numbers"
         )
-    name = f" ({trained.names[found]!r})" if trained.names else ""
     return GradrankError(
         f"{where}: has {found} features or columns, but the model was trained on {trained.width} features: feature "
-        f"{found + 1}{name} is missing"
+        f"{found + 1}{trained.shown(found)} is missing"
     )
 
 
@@ -249,4 +264,8 @@ def _existing(path: Path) -> Path:
     """The path. Raises GradrankError where no file is."""
     if not path.is_file():
         raise GradrankError(f"{path}: no such file; expected LETOR or SVMlight text, Parquet, CSV or TSV")
+    if path.suffix.lower() in ARCHIVES:
+        raise GradrankError(
+            f"{path}: packed in a form that is not read. Fix: unpack it, or pack it as {', '.join(PACKED)}"
+        )
     return path

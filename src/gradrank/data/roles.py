@@ -22,6 +22,7 @@ USUAL = {
 }
 ESTIMATES = ("inc", "prob")  # of LETOR's comments: stored, but no feature
 WEIGHTS = ("weight", "weights", "sampleweight", "queryweight", "instanceweight")
+NUMBERS = ("id", "ids", "rowid", "rownum", "rownumber", "uid", "uuid")
 PARTS = ("fold", "folds", "split", "splits", "part", "partition")
 # Words in a name that could be that of a grade, such as `true_label`, `Relevance2` and pandas' `label.1`.
 OF_GRADES = (
@@ -38,7 +39,8 @@ OF_GRADES = (
     "target",
 )
 INDEX = re.compile(
-    r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+(_level_\d+)?|row_nr|row_index|rownames"
+    r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+((_level_|\.)\d+)?|row_nr|row_index|rownames",
+    re.IGNORECASE,
 )
 STORED = (
     "qid",
@@ -81,10 +83,13 @@ class Columns:
 
     @staticmethod
     def of(declared: Mapping[str, Any]) -> "Columns":
-        """The inverse of `declared`."""
-        return Columns(
+        """The inverse of `declared`. Raises TypeError for what that is not."""
+        columns = Columns(
             **{key: tuple(value) if isinstance(value, list) else value for key, value in declared.items()}
         )
+        if not all(isinstance(name, str) for name in columns.named()):
+            raise TypeError(f"columns: {declared}")
+        return columns
 
     def named(self) -> list[str]:
         """Every column that is named."""
@@ -114,8 +119,10 @@ class Needs(NamedTuple):
     features: Sequence[str] | None = None
 
 
-def find_roles(where: object, names: Sequence[str], columns: Columns, needs: Needs = Needs()) -> Roles:  # noqa: B008
-    """The role of each column.
+def find_roles(
+    where: object, names: Sequence[str], columns: Columns, needs: Needs, index: Collection[str] = ()
+) -> Roles:
+    """The role of each column; `index`: those that were a data frame's index.
 
     Raises GradrankError, naming `where`, for a name that occurs twice, a role that several columns may have, a needed
     role or feature that is missing, and a column that could have a role but was not declared.
@@ -128,7 +135,8 @@ def find_roles(where: object, names: Sequence[str], columns: Columns, needs: Nee
     known = {*(needs.features or ()), *columns.keep}
     found: dict[str, str | None] = {}
     for role in USUAL:
-        found[role] = _column_of(where, role, names, columns, known, needs)
+        is_read = role != "label" or role in needs.roles or needs.features is None
+        found[role] = _column_of(where, role, names, columns, known, needs) if is_read else None
     taken = {name for name in found.values() if name}
     if len(taken) < sum(map(bool, found.values())):
         raise GradrankError(
@@ -138,10 +146,11 @@ def find_roles(where: object, names: Sequence[str], columns: Columns, needs: Nee
     estimates = [
         name for name in left if name in ESTIMATES and name not in known and name not in columns.ignore
     ]
-    aside = [AsideColumn(name, reason) for name in left if (reason := _reason(name, columns, known, found))]
-    features = [name for name in left if name not in {each.name for each in aside}]
+    reasons = {name: _reason(name, columns, known, found, index) for name in left}
+    aside = [AsideColumn(name, reason) for name, reason in reasons.items() if reason]
+    features = [name for name, reason in reasons.items() if not reason]
     if needs.features is not None:
-        _check_known(where, features, needs, [*names])
+        _check_known(where, [name for name in features if name != columns.label], needs, [*names])
         features = list(needs.features)
     else:
         _check_features(where, features, columns, names)
@@ -163,8 +172,6 @@ def _column_of(
     candidates = [name for name in names if plain(name) in USUAL[role] and name not in taken]
     if role == "query" and tuple(names[: len(STORED)]) == STORED:
         candidates = ["query"]
-    if len(candidates) > 1 and role == "label" and role not in needs.roles and needs.features is not None:
-        return None
     if len(candidates) > 1:
         raise GradrankError(
             f"{where}: {' and '.join(map(repr, candidates))} may each be the {role} column. Fix: declare one "
@@ -184,7 +191,11 @@ def _column_of(
 
 
 def _reason(
-    name: str, columns: Columns, known: Collection[str], found: Mapping[str, str | None]
+    name: str,
+    columns: Columns,
+    known: Collection[str],
+    found: Mapping[str, str | None],
+    index: Collection[str],
 ) -> str | None:
     """Why a column is set aside; None of one that is a feature."""
     if name in columns.ignore:
@@ -193,7 +204,7 @@ def _reason(
         return None
     if name in ESTIMATES:
         return f"LETOR's estimate, stored but no feature (`keep: [{name}]` makes it one)"
-    if INDEX.fullmatch(name.strip()):
+    if INDEX.fullmatch(name.strip()) or name in index:
         return (
             f"the row index of a data frame (`keep: [{name}]` makes it a feature)"
             if name
@@ -261,6 +272,8 @@ def could_be(name: str) -> str | None:
         return "the weights of rows, which training does not use yet"
     if plain(name) in PARTS:
         return "the part that a row belongs to"
+    if plain(name) in NUMBERS:
+        return "the id of a row, a document or a query"
     bare = re.sub(r"(duplicated)?\d+$", "", plain(name))
     words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
     if {*words} & {*OF_GRADES} or bare in USUAL["label"]:

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from gradrank.data.compressed import blocks, is_packed, plain_name
-from gradrank.data.ids import MISSING, numbered, text_ids
+from gradrank.data.ids import MISSING, fault, numbered, text_ids
 from gradrank.data.letor import schema
-from gradrank.data.parquet import read_parquet
+from gradrank.data.parquet import index_columns, read_parquet
 from gradrank.data.roles import Columns, Needs, Roles, check_exist, find_roles
 from gradrank.data.scan import HIGHEST_GRADE
 from gradrank.data.separated import SEPARATORS, line_of, read_separated
@@ -32,6 +32,7 @@ class Raw:
     where: Path | str
     names: list[str]
     frame: pl.DataFrame
+    index: list[str] = field(default_factory=list)  # of the names, those of a data frame's index
 
     def column(self, name: str) -> pl.Series:
         return self.frame[f"c{self.names.index(name)}"]
@@ -109,10 +110,10 @@ def read_tables(raws: Sequence[Raw], columns: Columns, needs: Needs) -> list[Tab
     """
     if needs.features is None:
         check_exist({raw.where: raw.names for raw in raws}, columns)
-    first = find_roles(raws[0].where, raws[0].names, columns, needs)
+    first = find_roles(raws[0].where, raws[0].names, columns, needs, raws[0].index)
     roles = [first]
     for raw in raws[1:]:
-        own = find_roles(raw.where, raw.names, columns, needs)
+        own = find_roles(raw.where, raw.names, columns, needs, raw.index)
         if other := sorted({*own.features} ^ {*first.features}):
             raise GradrankError(
                 f"{raw.where}: not the features of {raws[0].where}: {', '.join(other[:12])}. Fix: give all files "
@@ -132,6 +133,7 @@ def read_tables(raws: Sequence[Raw], columns: Columns, needs: Needs) -> list[Tab
 
 def raw_table(given: Path | pl.DataFrame, where: Path | str) -> Raw:
     """A table file, or a frame. Raises GradrankError for what is no table."""
+    index: list[str] = []
     if isinstance(given, pl.DataFrame):
         names, frame = given.columns, given
     elif plain_name(given).suffix.lower() in SEPARATORS:
@@ -141,23 +143,21 @@ def raw_table(given: Path | pl.DataFrame, where: Path | str) -> Raw:
 
         content = BytesIO(b"".join(blocks(given))) if is_packed(given) else None
         frame = read_parquet(given, content=content)
-        names = frame.columns
+        names, index = frame.columns, index_columns(given, content=content)
     frame = pl.DataFrame([column.alias(f"c{number}") for number, column in enumerate(frame)])
-    return Raw(where, list(names), frame)
+    return Raw(where, list(names), frame, index)
 
 
 def _query_ids(raw: Raw, roles: Roles) -> tuple[list[str], np.ndarray]:
     """The query id of each run of rows, and where the runs start. Raises GradrankError where a query comes back."""
     if roles.query is None:
         return ["1"], np.array([0])
-    ids = text_ids(raw.column(roles.query), roles.query, raw.where)
-    missing = ids.is_null() | ids.str.strip_chars().str.to_lowercase().is_in(MISSING)
-    if missing.any():
-        raise raw.bad_row(roles.query, int(missing.arg_true()[0]), "has no query id")
-    blank = ids.str.contains(r"^\s|\s$|[\x00-\x1f]")
-    raw.refuse(roles.query, blank, "a query id without blanks around it and without control characters")
+    ids = text_ids(raw.column(roles.query), roles.query, raw.where).fill_null("")
     starts = np.flatnonzero(np.r_[True, (ids[1:] != ids[:-1]).to_numpy()])
     firsts = ids[starts]
+    for name, row in zip(firsts, starts.tolist(), strict=True):
+        if reason := fault(name):
+            raise raw.bad_row(roles.query, row, reason)
     if firsts.is_duplicated().any():
         row = int(starts[(~firsts.is_first_distinct()).arg_true()[0]])
         raise raw.bad_row(
@@ -192,7 +192,7 @@ def _grades(raw: Raw, name: str) -> pl.Series:
     values = raw.column(name)
     if values.dtype in (pl.Categorical, pl.Enum):
         values = values.cast(pl.String)
-    if not (_is_number(values) or values.dtype == pl.String):
+    if not (is_number(values) or values.dtype == pl.String):
         raise GradrankError(
             f"{raw.where}: column {name!r} is {values.dtype}, not grades. Fix: make it whole numbers from 0 to "
             f"{HIGHEST_GRADE}"
@@ -215,7 +215,7 @@ def numbers(raw: Raw, name: str) -> pl.Series:
         found, bad = floats(values)
         raw.refuse(name, bad, f"a number or nothing (or leave the column out: `ignore: [{name}]`)")
         return found
-    if not _is_number(values):
+    if not is_number(values):
         raise GradrankError(
             f"{raw.where}: column {name!r} is {values.dtype}, not numbers; every column without a role is a "
             f"feature. Fix: "
@@ -251,7 +251,7 @@ def floats(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     return pl.select(pl.when(~missing).then(found)).to_series(), bad
 
 
-def _is_number(values: pl.Series) -> bool:
+def is_number(values: pl.Series) -> bool:
     return values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradrank.data import scan, tokens
 from gradrank.data.compressed import Plain
-from gradrank.data.ids import MISSING
+from gradrank.data.ids import fault
 from gradrank.errors import GradrankError
 
 BLOCK_BYTES = 4 << 20  # the longest line
@@ -165,8 +165,8 @@ def _heads(
             _decoded(text, offset, buffer, *span) for span in zip(firsts.tolist(), ends.tolist(), strict=True)
         ]
         for name, start in zip(names, starts.tolist(), strict=True):
-            if name.lower() in MISSING:
-                raise line_error(text, offset + start, f"has no query id, found {name!r}")
+            if reason := fault(name):
+                raise line_error(text, offset + start, reason)
         qids = np.array([known.setdefault(name, len(known) + 1) for name in names], np.int64)
     else:
         padded = (buffer[firsts] == tokens.ZERO) & (ends - firsts > 1)

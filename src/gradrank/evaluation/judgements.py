@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from gradrank.data.compressed import blocks, is_packed
+from gradrank.data.compressed import lines as packed_lines
 from gradrank.data.ids import numbered
 from gradrank.data.layout import is_table
 from gradrank.data.parquet import OF_POLARS
@@ -14,6 +17,7 @@ from gradrank.data.reader import read_judged
 from gradrank.data.roles import Columns
 from gradrank.data.scan import HIGHEST_GRADE
 from gradrank.data.stored import describe, part_file
+from gradrank.data.text_file import BYTE_ORDER_MARK
 from gradrank.errors import GradrankError
 from gradrank.evaluation.document_ids import document_ids
 
@@ -78,9 +82,9 @@ def _judged(table: pl.LazyFrame, path: Path) -> pl.DataFrame:
 
 
 def _is_qrels(path: Path) -> bool:
-    first = collect(lines(path).filter(pl.col("text") != "").head(1), path)
-    fields = first["text"][0].split() if len(first) else []
-    return len(fields) == 4 and fields[0][:1] != "#" and not any("qid:" in field for field in fields)
+    rows = (line.removeprefix(BYTE_ORDER_MARK).split() for line in packed_lines(path))
+    fields = next(filter(None, rows), [])
+    return len(fields) == 4 and fields[0][:1] != b"#" and not any(b"qid:" in field for field in fields)
 
 
 def _read_qrels(path: Path) -> Judgements:
@@ -148,7 +152,8 @@ def first_name(table: pl.DataFrame) -> str:
 
 def lines(path: Path) -> pl.LazyFrame:
     """Columns `number` (from 1) and `text` (without byte order mark, carriage return and outer blanks)."""
-    lines = pl.scan_lines(path, name="text", row_index_name="number", row_index_offset=1, glob=False)
+    source = BytesIO(b"".join(blocks(path))) if is_packed(path) else path
+    lines = pl.scan_lines(source, name="text", row_index_name="number", row_index_offset=1, glob=False)
     return lines.with_columns(pl.col("text").str.strip_prefix("\ufeff").str.strip_chars())
 
 

@@ -198,19 +198,6 @@ def write_compact(dataset: DataSet, models: Iterable[str], convention: str) -> N
         )
 
 
-def read_compact(dataset: DataSet) -> dict[str, QueryValues]:
-    """By method what `write_compact` left. Raises GradrankError where that is not there."""
-    import polars as pl
-
-    if not dataset.queries_path.is_file():
-        raise GradrankError(f"{dataset.queries_path}: no such file; run `snakemake {dataset.name}`")
-    frame = pl.read_parquet(dataset.queries_path)
-    metrics = [name for name in frame.columns if name not in KEYS]
-    return {
-        model: query_values(rows, metrics) for (model,), rows in frame.group_by("model", maintain_order=True)
-    }
-
-
 def join_test_queries(methods: Iterable[Method]) -> "pl.DataFrame":
     """The test queries of evaluated methods, at least one: `dataset`, `model`, then the columns of each file."""
     import polars as pl

@@ -26,14 +26,6 @@ def measured_folds(method: Method) -> list[Fold]:
     return [fold for fold in method.folds() if fold.seed is None or fold.seed in further]
 
 
-def folds_by_seed(method: Method) -> dict[int | None, list[Fold]]:
-    """The same by seed, the first one's, which lie in fold<k>/ itself, under None."""
-    found: dict[int | None, list[Fold]] = {}
-    for fold in measured_folds(method):
-        found.setdefault(fold.seed, []).append(fold)
-    return found
-
-
 def timings(method: Method) -> list[dict[str, float]]:
     """timing.json of each of them that has one."""
     return [fold.timing() for fold in measured_folds(method) if fold.timing_path.is_file()]

@@ -32,9 +32,3 @@ def explanation(error: Exception, arguments: Sequence[str]) -> str | None:
     if number in FIXES:
         return f"{place}: {os.strerror(number)} ({free / 1e6:.1f} MB are free). Fix: {FIXES[number]}."
     return None
-
-
-def check_space(place: str = ".") -> None:
-    """Raise GradrankError if too little space is left for the logs of a run."""
-    if shutil.disk_usage(place).free < LEAST:
-        raise GradrankError(explanation(OSError(errno.ENOSPC, "", place), ()))

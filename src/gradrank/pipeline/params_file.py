@@ -5,7 +5,7 @@ A key given twice is a fault here: YAML's readers, Snakemake's among them, take 
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +51,6 @@ def read(path: Path | str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise GradrankError(f"{path}: expected keys and their values, such as `seed: 2005`")
     return values
-
-
-def check_files(default: str, given: Sequence[Path | str]) -> None:
-    """What Snakemake is about to read, and what `--configfile` made it read. Raises GradrankError as `read` does."""
-    for path in [*([default] if Path(default).exists() or not given else []), *given]:
-        read(path)
 
 
 def _size(node: yaml.Node | None, known: dict[int, float]) -> float:

@@ -1,1 +1,1 @@
-"""What results were made of: the records in git, their check against a checkout, and the repair of damaged folders."""
+"""Provenance: the records in git, their comparison with a checkout, and the repair of damaged folders."""

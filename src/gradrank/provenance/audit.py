@@ -74,15 +74,15 @@ def repair(found: list[Mismatch], results: Path, data: Path) -> Iterator[Path]:
     Snakemake then makes these folders again, because its targets ask for every stamp.
     """
     damaged = [each.path for each in found if each.reason != "missing"]
-    for path in dict.fromkeys([*damaged, *(each.stamp for each in found)]):
-        if path.exists():
-            path.unlink()
-            yield path
-    for path in (path for root in (results, data) for path in root.rglob(".*.partial")):
+    named = dict.fromkeys([*damaged, *(each.stamp for each in found)])
+    partial = (path for root in (results, data) for path in root.rglob(".*.partial"))
+    for path in [*named, *partial]:
         if path.is_dir():
             shutil.rmtree(path)
+        elif path.exists():
+            path.unlink()
         else:
-            path.unlink(missing_ok=True)
+            continue
         yield path
 
 

@@ -1,4 +1,4 @@
-"""What DVC versions of a run, collected in results/: values per test query and means, with their stamp run.json."""
+"""The files of a run that DVC versions: values per test query and means, with their stamp run.json."""
 
 import csv
 from collections.abc import Sequence

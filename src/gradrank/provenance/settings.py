@@ -1,4 +1,4 @@
-"""What params.yaml says of a data set's results or a study's, as plain data for a record."""
+"""The settings of a data set or a study in params.yaml, as plain data for a record."""
 
 import hashlib
 import json
@@ -52,8 +52,3 @@ def variant_settings(variant: Variant) -> dict[str, Any]:
     defaults = {} if variant.model == IMPORTED else models()[variant.model].Params().model_dump(mode="json")
     changed = {key: value for key, value in values.items() if key not in defaults or defaults[key] != value}
     return {"model": variant.model, "params": changed, "digest": short_digest(values)}
-
-
-def registered_models(settings: Mapping[str, Any]) -> set[str]:
-    """Return the registered models behind the variants of such settings."""
-    return {variant["model"] for variant in settings["models"].values()}

@@ -1,4 +1,4 @@
-"""What a run says when it ends: the best methods of each data set, where the report is, what to try next."""
+"""The end of a run on the terminal: the best methods of each data set, the report's path, and what to try next."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -35,7 +35,7 @@ def closing(results: Results, conventions: Mapping[str, str], out: Path) -> str:
 
 
 def _next(results: Results, datasets: Iterable[str]) -> Iterator[str]:
-    """What to try: a change, and a diff with the last commit, or where that has no such results with a copy."""
+    """Yield what to try: a change, and a diff with the last commit, or with a copy if git has no such results."""
     kept = (results.dataset(dataset).summary_path.resolve() for dataset in datasets)
     committed = any(
         git("cat-file", "-e", f"HEAD:./{path.name}", folder=path.parent) is not None for path in kept

@@ -41,6 +41,11 @@ def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["M
     try:
         database = make_url(uri).database if uri.startswith("sqlite") else None
         path = Path(database).absolute() if database else None
+        if path and "?" in str(path):
+            raise GradrankError(
+                f"MLflow at {uri}: {path.parent}: a SQLite address cannot hold `?`. Fix: rename the folder, "
+                "or set MLFLOW_TRACKING_URI to another store"
+            )
         if path and not create and not path.exists():
             raise FileNotFoundError(f"no file {path}")
         with _locked(path) if path else nullcontext():

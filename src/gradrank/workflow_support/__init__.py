@@ -1,1 +1,1 @@
-"""What the Snakefile and the rules call: targets, inputs and command-line options, computed from params.yaml."""
+"""Functions that the Snakefile and the rules call: they compute targets, inputs and options from params.yaml."""

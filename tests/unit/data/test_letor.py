@@ -5,7 +5,6 @@ import lzma
 import subprocess
 import sys
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -93,23 +92,6 @@ def test_every_row_is_checked_whatever_is_asked_for(path):
         gradrank.scan_letor(path).select("qid").collect()
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"", "no rows; expected lines such as"),
-        (b"2 10 1:0.5\n", "line 1: expected qid:<query> after the grade, found '10'"),
-        (b"x qid:1 1:0.5\n", "line 1: expected a grade, a whole number from 0 to 31, found 'x'"),
-        (b"1 qid:1 0:0.5\n", "line 1: features are numbered from 0"),
-        (b"1 qid:1 1:0\n1 qid:2 1:0\n1 qid:1 1:0\n", "line 3: query 1 comes back"),
-    ],
-)
-def test_what_is_wrong_is_said_with_file_and_line(path, content, reason):
-    path.write_bytes(content)
-    with pytest.raises(GradrankError, match=r"train\.txt: ") as error:
-        gradrank.scan_letor(path).collect()
-    assert reason in str(error.value)
-
-
 def test_files_that_are_not_there_or_not_what_they_are_called(tmp_path, path):
     with pytest.raises(GradrankError, match=r"gone\.txt: no such file"):
         gradrank.scan_letor([path, tmp_path / "gone.txt"])
@@ -139,15 +121,6 @@ def test_query_ids_that_are_text_are_numbered_and_kept(tmp_path, path):
         gradrank.scan_letor(tmp_path / "late.txt").collect()
     found = gradrank.scan_letor(tmp_path / "late.txt", text_ids=True).collect()
     assert found["query"].to_list() == ["1", "b"]
-
-
-@pytest.mark.parametrize(
-    ("missing", "expected"), [("least", 2.0), ("mean", 3.0), ("zero", 0.0), ("keep", np.nan)]
-)
-def test_what_null_becomes(path, missing, expected):
-    path.write_text("1 qid:1 1:2\n0 qid:1 1:NULL\n0 qid:1 1:4\n")
-    found = gradrank.scan_letor(path, missing=missing).collect()["f1"]
-    assert found.to_list() == pytest.approx([2, expected, 4], nan_ok=True)
 
 
 def test_importing_the_package_is_light():

@@ -46,12 +46,6 @@ def test_pairs_are_those_of_plain_enumeration(graded, ties):
     assert (pairs.better.dtype, pairs.worse.dtype, pairs.query.dtype) == (np.int32,) * 3
 
 
-def test_queries_without_pairs_leave_none():
-    pairs = crucial_pairs(*flat([[], [3], [0, 0, 0], [2, 2]]))
-    assert len(pairs) == 0
-    assert crucial_pairs(*flat([])).query.dtype == np.int32
-
-
 def collection(path, graded_by_part: dict[int, list[list[int]]]):
     """Parts whose qids start again: a query is a run of one qid in one part."""
     parts = {}
@@ -79,16 +73,6 @@ def test_the_files_have_the_pairs_of_each_part_whatever_the_batch(tmp_path, monk
             len(expected),
             sha256(path),
         )
-
-
-def test_a_collection_reads_back_the_pairs_of_the_parts_it_asks_for(tmp_path):
-    parts = {1: [[0, 1, 2], [1, 1]], 2: [[2, 0]], 3: [[0, 0, 1, 2, 2], [0, 1]]}
-    path = collection(tmp_path / "c", parts)
-    write_pairs(path, tmp_path / "pairs")
-    stored = Collection.read(path, [3, 1], tmp_path / "pairs").pairs
-    direct = Collection.read(path, [3, 1]).pairs
-    for name in ("better", "worse", "query"):
-        assert np.array_equal(getattr(stored, name), getattr(direct, name))
 
 
 def test_equal_grades_are_pairs_of_one_half_where_the_stage_is_told_so(tmp_path):

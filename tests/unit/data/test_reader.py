@@ -45,6 +45,7 @@ REFUSED = {
     ),
     "pandas' second label": ("qid,label,label.1,a\n1,0,0,1\n", "'label.1' may be a grade"),
     "weights": ("qid,label,weight,a\n1,0,0,1\n", "'weight' may be the weights of rows"),
+    "a number of the row": ("qid,label,id,a\n1,0,0,1\n", "'id' may be the id of a row"),
     "a fold": ("qid,label,fold,a\n1,0,0,1\n", "'fold' may be the part"),
     "few fields": ("qid,label,a\n1,0,.5\n\n1,1\n2,2,2\n", "line 4: 2 fields, but the header has 3"),
     "cut last row": ("qid,label,a\n1,0,.5\n1", "line 3: 1 fields"),
@@ -124,11 +125,12 @@ def test_what_is_declared_must_be_there(tmp_path, columns, reason):
         (",qid,label,a", {}, ["a"]),
         ("Unnamed: 0,qid,label,a", {}, ["a"]),
         ("__index_level_0__,qid,label,a", {}, ["a"]),
+        ("Unnamed: 0.1,qid,label,a,index", {}, ["a"]),
         ("\ufeffQuery-ID,Relevance,a,b", {}, ["a", "b"]),
     ],
 )
 def test_which_columns_are_features_and_a_reason_for_the_others(tmp_path, header, columns, features):
-    reading, _ = read(tmp_path, f"{header}\n1,1,1,1\n", **columns)
+    reading, _ = read(tmp_path, header + "\n1" + ",1" * header.count(",") + "\n", **columns)
     assert reading.names == features
     shown = "\n".join(inspect(tmp_path / "a.csv", Columns(**columns)))
     left = set(header.strip("\ufeff").split(",")) - {*features, "qid", "label", "Query-ID", "Relevance"}
@@ -255,6 +257,7 @@ def test_what_was_understood_is_stored_and_shown(tmp_path):
     )
     lines = list(inspect(tmp_path / "a.csv"))
     assert lines[0].endswith("8 rows, 7 queries, 2 features") and "8 (7 queries)" in lines[2]
+    assert list(inspect(tmp_path / "out"))[1:] == lines[1:]
     with pytest.raises(GradrankError, match="is text, which has no columns"):
         read(tmp_path, "1 qid:1 1:1\n", "a.txt", label="x")
     with pytest.raises(GradrankError, match="no row has a feature"):

@@ -105,15 +105,6 @@ def test_a_thousand_vectors_give_about_the_papers_20382_pairs():
     assert abs(np.mean(pairs) - 20_382) < 2 * np.std(pairs) < 0.01 * 20_382
 
 
-def test_the_target_does_not_depend_on_the_size_of_the_draw():
-    small, large = synthetic.draw_features(10, 4), synthetic.draw_features(30, 4)
-    assert np.array_equal(small, large[:10])
-    weights = synthetic.draw_weights("net", 4)
-    np.testing.assert_allclose(
-        synthetic.outputs(weights, small), synthetic.outputs(weights, large)[:10], atol=1e-12
-    )
-
-
 def test_equal_seeds_give_equal_bytes_and_other_seeds_do_not(tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         synthetic.generate("net", 6, 4, seed, tmp_path / name)

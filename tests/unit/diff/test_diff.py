@@ -78,6 +78,16 @@ def test_a_known_shift_is_found_and_noise_is_not():
     assert rows(compare(*pair()), "map")["shifted"].verdict == "unchanged"
 
 
+@pytest.mark.parametrize("ids", [QIDS, np.array([f"Q{qid}" for qid in QIDS], object)])
+def test_queries_are_paired_by_their_id_in_whatever_order(ids):
+    own = values(1)
+    a = QueryValues(FOLDS, ids, own.values)
+    order = np.lexsort((np.random.default_rng(0).random(len(FOLDS)), FOLDS))
+    b = QueryValues(FOLDS[order], ids[order], {metric: each[order] for metric, each in own.values.items()})
+    found = compare(side("a", {"d": {"m": a}}), side("b", {"d": {"m": b}}))
+    assert [row.verdict for row in found.rows] == ["unchanged"] * 2
+
+
 def test_difference_is_that_of_the_means_over_folds_though_folds_differ_in_size():
     gain = np.where(FOLDS == 1, 0.3, 0.0) + NOISE  # pooled over queries this would be less than over folds
     row = rows(compare(*pair(gain, 0.0)))["shifted"]

@@ -1,6 +1,6 @@
 """What A and B may be: the same study as folder, git revision, DVC experiment and MLflow run is the same."""
 
-import os
+import json
 import shutil
 import subprocess
 import sys
@@ -12,9 +12,10 @@ from diff_sides import make_study
 from gradrank.diff.compare import compare
 from gradrank.diff.sides import resolve
 from gradrank.errors import GradrankError
-from gradrank.evaluation.per_query import write_all_test_queries
+from gradrank.evaluation.per_query import join_test_queries
 from gradrank.results import Results
 from gradrank.tracking.runs import track
+from made_project import DATASET
 
 ROOT = Path(__file__).resolve().parents[3]
 PARAMS = (ROOT / "params.yaml").read_text()
@@ -49,7 +50,7 @@ def verdicts(a, b) -> dict[tuple[str, str], str]:
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory) -> Path:
+def repository(tmp_path_factory) -> Path:
     """A repository with results at HEAD, the same without DVC's lock at HEAD~1, and an experiment `faster`.
 
     made/0.05 and made/0.1 hold the two studies that lie behind them.
@@ -59,7 +60,8 @@ def project(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("diff") / "my project"
     for rate in ("0.05", "0.1"):
         results = make_study(root / "made" / rate, shift=float(rate))
-        write_all_test_queries(Results(results), results / "per_query.parquet")
+        values = join_test_queries(Results(results).dataset("mq2007").methods())
+        values.write_parquet(results / "per_query.parquet")
     (root / "results/mq2007").mkdir(parents=True)
     shutil.copy(root / "made/0.05/results/mq2007/summary.json", root / "results/mq2007")
     (root / "params.yaml").write_text(PARAMS)
@@ -83,9 +85,9 @@ def project(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def here(project, monkeypatch) -> Path:
-    monkeypatch.chdir(project)
-    return project
+def here(repository, monkeypatch) -> Path:
+    monkeypatch.chdir(repository)
+    return repository
 
 
 def test_folder_by_its_project_itself_or_one_data_set(here):
@@ -98,6 +100,13 @@ def test_folder_by_its_project_itself_or_one_data_set(here):
     assert compare(sides[0], resolve("made/0.1")).changes.params == [
         ("models.lambdamart.shift", 0.05, 0.1, ("mq2007",))
     ]
+
+
+def test_a_malformed_params_yaml_beside_a_folder_is_named(tmp_path):
+    folder = make_study(tmp_path)
+    (tmp_path / "params.yaml").write_text("models: [\n")
+    with pytest.raises(GradrankError, match=r"params\.yaml, line 2.*not YAML"):
+        resolve(str(folder))
 
 
 def test_folder_as_dvc_pull_leaves_it(here, tmp_path):
@@ -240,11 +249,28 @@ def test_unknown_name_and_missing_store(here, monkeypatch):
         resolve("made")
 
 
-def test_two_experiments_of_one_name_are_told_apart(here, tmp_path, monkeypatch):
-    copy = shutil.copytree(here, tmp_path / "twice")
-    monkeypatch.chdir(copy)
-    run(copy, "git", "commit", "--quiet", "--allow-empty", "-m", "another revision")
-    run(copy, DVC, "exp", "run", "--quiet", "--name", "faster", "-S", "models.lambdamart.learning_rate=0.1")
-    with pytest.raises(GradrankError, match="2 experiments have this name"):
-        resolve("faster")
-    assert os.environ.get("GIT_DIR") is None
+def test_a_committed_record_says_what_the_results_were_made_of(project, monkeypatch, tmp_path):
+    """Of a project in git: parameters, code and packages of both; a record of another schema says nothing."""
+    run(project, "git", "init", "--quiet")
+    kept = ["params.yaml", *Results().dataset(DATASET).folder.glob("*.*")]
+
+    def commit() -> None:
+        run(project, "git", "add", "--force", *kept)
+        run(project, "git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "results")
+
+    commit()
+    record = Results().dataset(DATASET).provenance_path
+    said = json.loads(record.read_text())
+    said["params"]["seed"], said["code"]["summary"] = 6, "0" * 16
+    said["methods"]["prank"] |= {"params": {"epochs": 3}, "digest": "0" * 16, "train": "1" * 16}
+    said["methods"]["single_feature"].pop("params", None)
+    record.write_text(json.dumps(said))
+    commit()
+    changes = compare(resolve("HEAD~1"), resolve("HEAD")).changes
+    found = {each.name: each[1:3] for each in changes.params}
+    assert found["seed"] == (5, 6) and found["models.prank.epochs"] == (2, 3)
+    assert {each.name for each in changes.code} == {"summary", "train prank"} and changes.versions == []
+    record.write_text(json.dumps({"params": {}, "code": {"files": {}}, "versions": {"numpy": "1.0"}}))
+    commit()
+    old = compare(resolve("HEAD~1"), resolve("HEAD")).changes
+    assert old.code is None and old.versions is None

@@ -1,5 +1,6 @@
 """Reading judgements and scores, evaluating files and folds, and export to outside evaluators."""
 
+import gzip
 import json
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from gradrank.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_file, evaluate_folds, letor_report
-from gradrank.evaluation.export import export_model, export_scores, export_trec
+from gradrank.evaluation.export import export_model, export_trec
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.per_query import read_test_queries
@@ -116,6 +117,61 @@ def test_malformed_scores_are_refused(tmp_path, data, content, reason):
     assert str(path) in str(error.value)
 
 
+IDS = pl.DataFrame({"qid": [10, 10, 7, 7, 7], "docid": list("ABACD"), "score": SCORES})
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (
+            IDS.with_columns(qid=pl.Series([10.0, 10.0, 7.0, 7.0, 7.5])),
+            "row 5, column 'qid': the id 7.5 is a fraction",
+        ),
+        (IDS.with_columns(ranked=pl.lit(1)), "column `ranked` is Int"),
+        (
+            IDS.with_columns(ranked=pl.lit(None, pl.Boolean)),
+            "column `ranked` is Boolean with 5 missing values",
+        ),
+        (IDS.with_columns(docid=pl.Series([None, *"BACD"])), "row 1: has no docid"),
+        (IDS.with_columns(docid=pl.Series([[1]] * 5)), "column 'docid' is List"),
+        (pl.concat([IDS, IDS.head(1)]), "row 6: document 'A' of query 10 has a second score"),
+    ],
+)
+def test_ids_and_ranked_are_what_they_should_be(tmp_path, data, table, reason):
+    with pytest.raises(GradrankError, match=reason):
+        read_scores(write(tmp_path / "scores.parquet", table), read_judgements(data))
+
+
+def test_a_document_that_is_not_ranked_is_left_out_by_ids_as_by_rows(tmp_path, data):
+    for table in (IDS, IDS.select("score")):
+        ranked = table.with_columns(ranked=pl.Series([False, True, False, True, True]))
+        values = evaluate_file(write(tmp_path / "ranked.parquet", ranked), data, "standard", ["map"])
+        assert values["map"].to_list() == [0.0, 0.0]
+
+
+def test_a_document_that_the_data_hold_twice_has_no_score_of_its_own(tmp_path):
+    data = write(tmp_path / "twice.txt", "1 qid:1 1:1 #docid = A\n0 qid:1 1:2 #docid = A\n")
+    run = write(tmp_path / "run.txt", "1 Q0 A 1 2 x\n")
+    with pytest.raises(GradrankError, match="document 'A' of query 1 is in the data twice"):
+        evaluate_file(run, data, "standard", ["map"])
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_ids_are_whole_and_text_in_every_form_of_data(tmp_path, packed):
+    ids = ["x" * 70 + "1", "x" * 70 + "2", "01", "1"]
+    text = "".join(f"{k} qid:{each} 1:{k} #docid = D{k}\n" for each in ids for k in range(2))
+    csv = "qid,label,docid,title\n" + "".join(f"{each},{k},D{k},a title\n" for each in ids for k in range(2))
+    qrels = "".join(f"{each} 0 D{k} {k}\n" for each in ids for k in range(2))
+    run = "".join(f"{each} Q0 D{k} 0 {k if n else -k} x\n" for n, each in enumerate(ids) for k in range(2))
+    suffix = ".gz" if packed is gzip.compress else ""
+    (tmp_path / f"run.txt{suffix}").write_bytes(packed(run.encode()))
+    for name, content in (("a.txt", text), ("a.csv", csv), ("qrels", qrels)):
+        path = tmp_path / f"{name}{suffix}"
+        path.write_bytes(packed(content.encode()))
+        values = evaluate_file(tmp_path / f"run.txt{suffix}", path, "standard", ["map"])
+        assert values["qid"].to_list() == ids and values["map"].to_list() == [0.5, 1, 1, 1]
+
+
 def test_other_files_than_expected_are_refused(tmp_path, data):
     with pytest.raises(GradrankError, match="no such file"):
         read_judgements(tmp_path / "absent.parquet")
@@ -124,16 +180,6 @@ def test_other_files_than_expected_are_refused(tmp_path, data):
     (tmp_path / "binary.txt").write_bytes(bytes(range(256)))
     with pytest.raises(GradrankError, match="not a text file"):
         read_scores(tmp_path / "binary.txt", read_judgements(data))
-
-
-def test_scores_by_document_id_come_in_any_order(tmp_path, data):
-    judgements = read_judgements(data)
-    run = "7 Q0 D 1 3 me\n7 Q0 A 2 2 me\n7 Q0 C 3 -1 me\n10 Q0 B 1 1.5 me\n10 Q0 A 2 0.5 me\n"
-    assert read_scores(write(tmp_path / "run.txt", run), judgements).tolist() == SCORES
-    table = pl.DataFrame(
-        {"qid": [7, 7, 7, 10, 10], "docid": list("DACBA"), "score": [3.0, 2.0, -1.0, 1.5, 0.5]}
-    )
-    assert read_scores(write(tmp_path / "ids.parquet", table), judgements).tolist() == SCORES
 
 
 # --- files --------------------------------------------------------------------------------------------
@@ -281,20 +327,6 @@ def test_scores_of_other_data_or_a_missing_fold_are_refused(study):
 
 
 # --- export -------------------------------------------------------------------------------------------
-
-
-def test_exported_run_and_scores_read_back_as_they_were(tmp_path, data):
-    judgements = read_judgements(data)
-    scores = np.array([1 / 3, 1e-300, 1e22, -0.1, 2**0.5])
-    export_trec(scores, judgements, tmp_path / "run.txt", tmp_path / "qrels.txt", tag="me")
-    export_scores(scores, tmp_path / "scores.txt")
-    assert read_scores(tmp_path / "run.txt", judgements).tolist() == scores.tolist()
-    assert read_scores(tmp_path / "scores.txt", judgements).tolist() == scores.tolist()
-    assert (tmp_path / "qrels.txt").read_text() == "10 0 A 2\n10 0 B 0\n7 0 A 1\n7 0 C 0\n7 0 D 0\n"
-    assert (tmp_path / "run.txt").read_text().splitlines()[:2] == [
-        "10 Q0 A 1 0.3333333333333333 me",
-        "10 Q0 B 2 1e-300 me",
-    ]
 
 
 def test_ir_measures_on_the_exported_folds_gives_the_values_of_per_query_parquet(tmp_path, study):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradrank.evaluation.file_order import CONSTANT, constant_score, file_order, telling, warning
+from gradrank.evaluation.file_order import constant_score, file_order
 from gradrank.evaluation.per_query import QueryValues
 from made_collection import store_halves
 
@@ -41,24 +41,3 @@ def test_rows_hold_the_difference_in_half_widths():
     assert (row["model"], row["metric"]) == ("mart", "map")
     assert row["difference"] == pytest.approx(0.01) and row["half_width"] == half
     assert row["share"] == pytest.approx(0.01 / half)
-
-
-def row(model, mean, expected, share):
-    return {"model": model, "metric": "map", "mean": mean, "expected": expected, "share": share} | {
-        "difference": mean - expected
-    }
-
-
-def test_the_warning_names_methods_and_the_constant_score():
-    rows = [row(CONSTANT, 0.4273, 0.3066, 2.9), row("prank", 0.42, 0.41, 0.2), row("mart", 0.42, 0.40, 0.4)]
-    text = warning([*rows, row("ranksvm", 0.44, 0.4399, 0.002), row("linear", 0.44, 0.44, None)])
-    assert "moves 2 methods by more than a tenth" in text
-    assert "`mart`, MAP 0.4200 (0.4000 in expectation); `prank`, MAP 0.4200 (0.4100 in expectation)." in text
-    assert "A constant score: MAP 0.4273 (0.3066 in expectation)." in text
-    assert "ranksvm" not in text
-    assert [each["model"] for each in telling(rows)] == [CONSTANT, "mart", "prank"]
-
-
-def test_no_warning_where_no_method_depends_on_it():
-    assert warning([row(CONSTANT, 0.4273, 0.3066, 2.9), row("mart", 0.42, 0.419, 0.09)]) is None
-    assert warning([]) is None

@@ -83,27 +83,12 @@ def test_a_run_that_leaves_out_documents_of_letor_data(tmp_path, capsys):
         evaluate_file(run, data, "standard", ["map"])
 
 
-def test_documents_without_ids_are_called_by_their_rows(tmp_path, capsys):
-    data, run = tmp_path / "test.txt", tmp_path / "run.txt"
-    data.write_text("0 qid:4 1:0\n\n# a comment\n1 qid:4 1:0\n0 qid:2 1:0\n")
-    run.write_text("2 Q0 0000000003 1 1 x\n4 Q0 0000000002 1 .5 x\n4 Q0 0000000001 2 .25 x\n")
-    assert evaluate_file(run, data, "standard", ["map"])["map"].to_list() == [1.0, 0.0]
-    assert "taken as the numbers of the data's rows" in capsys.readouterr().err
-    run.write_text("4 Q0 GX1 1 1 x\n")
-    with pytest.raises(GradrankError, match="has document ids, but the data have none"):
-        evaluate_file(run, data, "standard", ["map"])
-
-
-def test_where_some_documents_have_ids_the_others_are_called_by_their_rows(tmp_path):
-    data = tmp_path / "test.txt"
-    data.write_text("0 qid:4 1:0 #docid = A\n1 qid:4 1:0\n")
-    assert read_judgements(data).docids.to_list() == ["A", "0000000002"]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("1 0 A 1\n1 0 B x\n", "line 2: '1 0 B x' is not of the form `qid iteration docid grade`"),
+        ("1 0 A 1\n1 0 B 99\n", "line 2: expected a grade, a whole number up to 31, found 99"),
+        ("1 0 A ١\n", "line 1: '1 0 A ١' is not of the form"),
         ("1 0 A 1\n1 0 A 0\n", "line 2: document 'A' of query 1 is judged twice"),
     ],
 )

@@ -9,14 +9,11 @@ import pytest
 from gradrank.evaluation.published import lookup
 
 
-def test_ranksvm_on_mq2007_has_both_sources():
-    found = {(there.method, there.value) for there in lookup("mq2007", "ranksvm", "ndcg@10")}
-    assert found == {("RankSVM-Struct", 0.4439), ("RankSVM", 0.4383)}
-
-
 @pytest.mark.parametrize(
     ("dataset", "model", "metric", "value", "convention"),
     [
+        ("mq2007", "ranksvm", "ndcg@10", 0.4439, "letor4"),  # LETOR 4.0's RankSVM-Struct
+        ("mq2007", "ranksvm", "ndcg@10", 0.4383, "letor4"),  # the ARSM paper's RankSVM
         ("mq2007", "rankboost", "ndcg@10", 0.4464, "letor4"),
         ("mq2007", "adarank_map", "map", 0.4577, "letor4"),
         ("mq2007", "ranknet_kernel", "mean_ndcg", 0.5036, "letor4"),
@@ -31,8 +28,7 @@ def test_values(dataset, model, metric, value, convention):
 
 def test_nothing_published_is_an_empty_list():
     assert lookup("mq2007", "lambdamart", "ndcg@10") == []
-    assert lookup("synthetic_net", "ranksvm", "ndcg@10") == []
-    assert lookup("mq2007", "ranksvm", "err@10") == []
+    assert lookup("synthetic_net", "ranksvm", "ndcg@10") == lookup("mq2007", "ranksvm", "err@10") == []
 
 
 def test_relatives_are_marked():

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from gradrank.evaluation.short_lists import short_lists, warning
+from gradrank.evaluation.short_lists import short_lists
 from made_collection import store_halves
 
 METRICS = ["ndcg@3", "ndcg@5", "p@5", "map"]
@@ -34,17 +33,3 @@ def test_queries_that_are_0_for_their_length_alone(data):
 
 def test_the_textbook_gives_no_such_zeros(data):
     assert not list(short_lists(data, METRICS, ["standard", "lightgbm", "ranklib", "trec"]))
-
-
-def test_the_warning_names_shares_and_the_remedy(data):
-    text = warning(short_lists(data, METRICS, ["letor4"]), "mine", "letor4")
-    assert "NDCG@5 of 50%, NDCG@3 of 25% of the 4 test queries" in text
-    assert "`datasets.mine.convention: standard`" in text
-
-
-def test_no_warning_of_few_or_under_another_convention(data):
-    rows = list(short_lists(data, METRICS, ["letor4"]))
-    assert warning(rows, "mine", "standard") is None
-    assert warning([row | {"share": 1 / 1692} for row in rows], "mine", "letor4") is None
-    assert warning([], "mine", "letor4") is None
-    assert np.isclose(sum(row["share"] for row in rows), 0.75)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from gradrank.data.collection import Collection
 from gradrank.errors import GradrankError
 from gradrank.learning.device import TorchParams, prepare
 from gradrank.learning.model import models
+from made_rankings import linear_grades
 
 # The loop is the same for all: one for each scorer, for several outputs, and what has a loop of its own.
 ON_TORCH = [
@@ -17,16 +17,14 @@ without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="for machines
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU and torch for CUDA")
 
 
-def drawn(seed, queries=30, documents=12):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(queries * documents, 6)).astype(np.float32)
-    value = x @ np.arange(6.0) + rng.normal(size=len(x))
-    labels = np.digitize(value, np.quantile(value, [0.6, 0.85])).astype(np.int32)
-    return Collection(x, labels, np.arange(0, len(x) + 1, documents), np.arange(queries))
-
-
 def fit(cls, **changes):
-    return cls.fit(drawn(1), drawn(2), cls.Params(epochs=5, **changes), 3, lambda step, **values: None)
+    return cls.fit(
+        linear_grades(1, 30, 12),
+        linear_grades(2, 30, 12),
+        cls.Params(epochs=5, **changes),
+        3,
+        lambda step, **values: None,
+    )
 
 
 def saved(model, folder):
@@ -64,7 +62,7 @@ def test_cpu_is_the_default_and_starts_no_gpu():
 @needs_gpu
 @pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
 def test_gpu_learns_what_the_cpu_learns_and_the_same_bytes_twice(cls, tmp_path):
-    test = drawn(4)
+    test = linear_grades(4, 30, 12)
     on_gpu = fit(cls, device="cuda")
     np.testing.assert_allclose(
         on_gpu.score(test.features, test.offsets),

@@ -102,15 +102,6 @@ def test_lambdaloss_2_and_lambdarank_make_2_plus_plus():
     np.testing.assert_allclose(steep[1], 3.0 * base[1] + rank[1] / math.log(2.0), rtol=1e-10, atol=1e-13)
 
 
-@pytest.mark.parametrize(("weighting", "bounded"), [("arp1", lambda ranks, y: ranks * y)])
-def test_arp1_bounds_the_average_relevance_position(weighting, bounded):
-    ranks = np.argsort(np.argsort(-SCORES[:6])) + 1.0
-    assert (
-        one_query("lambdaloss", SCORES[:6], LABELS[:6], weighting=weighting)
-        >= bounded(ranks, LABELS[:6]).sum()
-    )
-
-
 def test_listmle_of_two_documents_is_ranknet_s_cost():
     for difference in (-3.0, 0.0, 2.5):
         data = ([difference, 0.0], [1, 0])
@@ -165,13 +156,6 @@ def test_soft_sort_is_a_permutation_when_cold_and_doubly_stochastic_after_sinkho
     np.testing.assert_allclose(shared.sum(axis=1), 1.0, atol=1e-6)
     np.testing.assert_allclose(shared.sum(axis=0), 1.0, atol=1e-4)  # all of its 50 steps are taken
     assert abs(warm.sum(axis=0) - 1.0).max() > 1e-2
-
-
-def test_rankcosine_is_half_the_distance_of_directions():
-    assert one_query("rankcosine", [0.0, 2.0, 4.0], [0, 1, 2]) == pytest.approx(0.0, abs=1e-15)
-    assert one_query("rankcosine", [0.0, -2.0, -4.0], [0, 1, 2]) == pytest.approx(1.0)
-    assert one_query("rankcosine", [7.0, 9.0, 11.0], [0, 1, 2], centred=True) == pytest.approx(0.0, abs=1e-15)
-    assert one_query("rankcosine", [7.0, 9.0, 11.0], [0, 1, 2]) > 0.01
 
 
 def test_squared_differences_of_all_pairs_are_n_times_the_centred_squares():
@@ -245,18 +229,3 @@ def test_mdprank_is_in_expectation_the_gradient_of_dcg():
     rng = np.random.default_rng(0)
     drawn = [find_loss("mdprank")(scores, labels, offsets, rng=rng)[1] for _ in range(20_000)]
     np.testing.assert_allclose(np.mean(drawn, axis=0), exact, atol=0.05)
-
-
-def test_gumbel_noise_is_averaged_over_its_draws():
-    noise = np.random.default_rng(4).gumbel(size=(3, len(SCORES)))
-    expected = np.mean([cost_of("approx_ndcg", SCORES + each) for each in noise])
-    assert cost_of("gumbel_approx_ndcg", rng=np.random.default_rng(4), draws=3) == pytest.approx(expected)
-
-
-def test_ordinal_outputs_are_questions_of_their_own():
-    outputs = np.array([[0.5, -1.0], [2.0, 0.3]])
-    cost, gradient = find_loss("ordinal")(outputs, np.array([1, 2], np.int32), np.array([0, 2]))
-    p = expit(outputs)
-    assert cost == pytest.approx(-np.log([p[0, 0], 1 - p[0, 1], p[1, 0], p[1, 1]]).sum())
-    np.testing.assert_allclose(gradient, p - [[1, 0], [1, 1]])
-    assert find_loss("ordinal").outputs(np.array([0, 3, 1])) == 3

@@ -4,16 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
 from gradrank.data.pairs import Pairs, PairSource, crucial_pairs
 from gradrank.errors import GradrankError
-from gradrank.learning.losses.ranknet import pair_cost, ranknet, ranknet_curvature
+from gradrank.learning.losses.ranknet import pair_cost, ranknet
 from gradrank.learning.training_part import with_grades_to_order, with_pairs_to_order
 from gradrank.models.frank import FRank
-from gradrank.models.listnet import ListNet
 from gradrank.models.ranknet import RankNetLinear, RankNetTwoLayer
 from gradrank.models.ranknet_2005 import RankNet2005Linear, RankNet2005TwoLayer
 from gradrank.models.ranknet_kernel import RankNetKernel
@@ -55,18 +52,6 @@ def soft(train, seed=1, count=150):
     return Pairs(rows[:, 1], rows[:, 2], rows[:, 0], target, weight)
 
 
-@pytest.mark.parametrize("ties", [False, True])
-def test_the_list_and_the_grades_have_one_cost_and_one_gradient(ties):
-    train, scores = drawn(), 3.0 * np.random.default_rng(2).normal(size=96)
-    own = crucial_pairs(train.labels, train.offsets, ties)
-    listed = ranknet(scores, own, train.offsets, sigma=1.7)
-    grades = ranknet(scores, train.labels, train.offsets, sigma=1.7, ties=ties)
-    for ours, theirs in zip(listed, grades, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-13, atol=1e-13)
-    curves = [ranknet_curvature(each, train.offsets, ties) for each in (own, train.labels)]
-    np.testing.assert_allclose(*curves)
-
-
 def test_the_gradient_of_soft_targets_by_finite_differences():
     train = drawn()
     pairs, scores = soft(train), np.random.default_rng(3).normal(size=96)
@@ -75,22 +60,6 @@ def test_the_gradient_of_soft_targets_by_finite_differences():
     assert cost == pytest.approx(float(pairs.weight @ each), rel=1e-12)
     numeric = approx_fprime(scores, lambda s: ranknet(s, pairs, train.offsets, sigma=0.8)[0], 1e-7)
     np.testing.assert_allclose(gradient, numeric, atol=1e-5)
-
-
-def test_a_probability_costs_what_its_two_preferences_cost_in_expectation():
-    train = drawn()
-    pairs, scores = soft(train), np.random.default_rng(4).normal(size=96)
-    both = [ranknet(scores, each, train.offsets) for each in (pairs, pairs.directed())]
-    for ours, theirs in zip(*both, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
-
-
-@given(st.floats(0.5, 1.0), st.floats(-30.0, 30.0))
-def test_a_pair_pulls_its_documents_to_the_log_odds_of_its_target(target, o):
-    pairs = Pairs(*(np.array([row], np.int32) for row in (0, 1, 0)), np.array([target]), np.ones(1))
-    _, gradient = ranknet(np.array([o, 0.0]), pairs, np.array([0, 2]))
-    assert gradient[0] == pytest.approx(1.0 / (1.0 + np.exp(-o)) - target, abs=1e-12)
-    assert gradient.sum() == 0.0
 
 
 def fitted(model, train, **params):
@@ -152,25 +121,6 @@ def test_preferences_of_documents_without_grades_are_learned(model):
     scores = learned.score(test.features, test.offsets)
     pairs = test.pairs
     assert (scores[pairs.better] < scores[pairs.worse]).mean() > 0.75
-
-
-def test_who_learns_from_grades_takes_no_pairs():
-    np.testing.assert_array_equal(
-        scored(ListNet, drawn()), scored(ListNet, with_pairs(drawn(), soft(drawn())))
-    )
-
-
-def test_a_weight_is_as_many_pairs():
-    train = drawn()
-    pairs = soft(train)
-    whole = replace(pairs, weight=np.random.default_rng(5).integers(1, 4, len(pairs)).astype(float))
-    times = np.repeat(np.arange(len(pairs)), whole.weight.astype(int))
-    again = Pairs(
-        *(each[times] for each in (pairs.better, pairs.worse, pairs.query, pairs.target)), np.ones(len(times))
-    )
-    for model in (RankNetLinear, RankSVM, RankSVML2Dual, RankNet2005TwoLayer):
-        ours, theirs = (scored(model, with_pairs(train, each), **FAST[model]) for each in (whole, again))
-        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
 
 
 def test_queries_without_a_pair_are_left_out_and_the_others_counted_anew():

@@ -51,18 +51,6 @@ def test_most_violating_ranking_is_the_worst_of_all(seed, scale):
         assert above >= value + slopes @ (other - scores) - 1e-12
 
 
-@pytest.mark.parametrize("weighting", ["pair", "query"])
-def test_pair_risk_is_the_hinge_loss_of_the_pairs(weighting):
-    data, weights = collection(1), np.array([0.5, -1.0, 2.0, 0.0])
-    value, slope = PairRisk(data, weighting)(weights)
-    pairs = data.pairs
-    apart = data.features[pairs.better].astype(float) - data.features[pairs.worse]
-    tau = 1.0 / np.bincount(pairs.query)[pairs.query] if weighting == "query" else np.ones(len(pairs))
-    hinge = np.maximum(1.0 - apart @ weights, 0.0)
-    assert value == pytest.approx(tau @ hinge, rel=1e-12)
-    np.testing.assert_allclose(slope, -(tau * (hinge > 0.0)) @ apart, rtol=1e-12)
-
-
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
 def test_cutting_planes_find_what_dual_coordinate_descent_finds(C):
     data = collection(2)

@@ -46,14 +46,6 @@ def test_exported_arrays_agree_with_torch(cls, changes):
     )
 
 
-def test_queries_are_scored_alike_however_many_are_taken_at_a_time(monkeypatch):
-    data = drawn()
-    net = scorer_of(AttentionLambdaLoss, data).export()
-    scores = net.scores(data.features, data.offsets)
-    monkeypatch.setattr("gradrank.learning.attention_net.ROWS", 9)
-    np.testing.assert_array_equal(net.scores(data.features, data.offsets), scores)
-
-
 def test_batches_hold_each_query_once_similar_lengths_and_a_bounded_number_of_cells():
     sizes = np.random.default_rng(0).integers(1, 1200, 300)
     data = drawn(sizes, features=1)

@@ -43,22 +43,6 @@ def test_two_weights_reach_the_best_direction_of_an_enumeration(seed):
     assert reached >= best - 0.003
 
 
-def test_the_units_of_a_feature_do_not_matter():
-    """Rescaling a feature by a power of two rescales its weight by the inverse, to the last bit."""
-    data, vali = collection(6), collection(7)
-    factor = np.array([1, 1024, 1, 2.0**-20, 1], np.float32)
-    plain, scaled = (
-        CoordinateAscent.fit(
-            *(Collection(c.features * f, c.labels, c.offsets, c.qids) for c in (data, vali)),
-            PARAMS,
-            0,
-            silent,
-        )
-        for f in (np.float32(1), factor)
-    )
-    assert [t.weight for t in plain.terms] == [t.weight * factor[t.feature] for t in scaled.terms]
-
-
 def test_constant_features_are_left_out_and_alone_give_equal_scores():
     data = collection(10)
     data.features[:, 2] = np.float32(0.1)  # whose computed variance is not exactly 0

@@ -18,13 +18,11 @@ from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
 from gradrank.learning import fusing
-from gradrank.learning.fusing import borda, inverse_square_rank, min_max, reciprocal_rank, z_score
+from gradrank.learning.fusing import borda, reciprocal_rank, z_score
 from gradrank.learning.job import reproducible_files, train
 from gradrank.learning.model import get_model
 from gradrank.learning.selection import measure
 from gradrank.learning.stacking import learned_weights, scored_by_others
-from gradrank.models.fusion import LearnedFusionParams
-from gradrank.pipeline import params
 from gradrank.predict import Ranker
 from gradrank.results import Fold
 from gradrank.stamps import write_stamp
@@ -98,14 +96,6 @@ def test_score_is_the_sum_over_models(name):
     np.testing.assert_allclose(model.score(scores, offsets), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "points"), [("combmnz", min_max), ("isr", inverse_square_rank)])
-def test_of_one_model_the_sum_is_times_one(name, points):
-    scores, offsets = drawn(models=1)
-    model = fitted(name, scores, np.arange(30) % 3, offsets)
-    expected = points(scores[:, 0].astype(np.float64), offsets)
-    np.testing.assert_array_equal(model.score(scores, offsets), expected)
-
-
 def test_isr_by_hand():
     scores, offsets = np.array([[3, 1], [2, 9], [1, 0]], np.float32), [0, 3]
     whole = fitted("isr", scores, [2, 1, 0], offsets).score(scores, np.array(offsets))
@@ -118,16 +108,6 @@ def test_combmnz_counts_the_models_that_list_a_document():
     scores = np.array([[4, 2], [3, 0], [2, 4], [0, 1]], np.float32)
     model = fitted("combmnz", scores, [2, 1, 0, 0], [0, 4], depth=2)
     np.testing.assert_allclose(model.score(scores, np.array([0, 4])), [2 * 1.5, 0.75, 1.0, 0.0])
-
-
-def test_a_models_weight_is_a_power_of_its_validation_measure():
-    scores, offsets = drawn(sizes=(10,) * 5)
-    labels = (scores @ [3.0, 1.0, 0.1] > 1).astype(int)
-    maps = np.array([measure("map", column, labels, offsets) for column in scores.T])
-    for power in (0.0, 1.0, 3.0):
-        model = fitted("weighted_combsum", scores, labels, offsets, power=power)
-        np.testing.assert_allclose(model.weights, (maps / maps.max()) ** power)
-    assert (fitted("weighted_combsum", scores, 0 * labels, offsets).weights == 1).all(), "nobody has a MAP"
 
 
 def planted(seed, weights, noise, sizes=(20,) * 40):
@@ -273,41 +253,3 @@ def test_scores_of_another_length_are_refused(study, tmp_path):
     write_stamp(fold.spec_path, fold.spec(), reproducible_files(fold))
     with pytest.raises(GradrankError, match="39 scores of the test part, which has 40"):
         fuse(tmp_path / "study", "other")
-
-
-def checked(listed, members):
-    return params.check(
-        {
-            "seed": 1,
-            "run": {"datasets": ["mq2007"], "models": listed},
-            "datasets": {
-                name: {"queries": 10, "documents": 10} for name in ("synthetic_net", "synthetic_poly")
-            },
-            "models": {"fusion": {"models": members}},
-            "evaluation": {"metrics": ["map"]},
-        }
-    )
-
-
-def test_a_study_with_fusion_names_its_members():
-    assert checked(["fusion", *MEMBERS], list(MEMBERS)).members("fusion") == MEMBERS
-    assert checked(list(MEMBERS), ["lambdamart", "xendcg"]).model_names("synthetic_net") == sorted(MEMBERS)
-    assert "fusion" in checked("all", list(LearnedFusionParams().models)).model_names("synthetic_net")
-
-
-@pytest.mark.parametrize(
-    ("members", "said"),
-    [
-        (["ranksvm", "ranksvn"], "unknown model 'ranksvn'.*did you mean 'ranksvm"),
-        (["ranksvm", "fusion"], "cannot be made of its own scores"),
-    ],
-)
-def test_members_that_cannot_be_are_faults(members, said):
-    with pytest.raises(GradrankError, match=f"models.fusion: .*{said}"):
-        checked(["fusion", *MEMBERS], members)
-
-
-def test_a_member_that_is_not_installed_is_a_fault(monkeypatch):
-    monkeypatch.setattr(params, "missing_packages", lambda cls: ["trees"] * (cls.name == "lambdamart"))
-    with pytest.raises(GradrankError, match="scores of 'lambdamart', which needs trees: install it"):
-        checked(["fusion", "ranksvm"], ["ranksvm", "lambdamart"])

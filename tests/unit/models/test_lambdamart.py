@@ -1,5 +1,7 @@
 """Boosted trees against their formulas, and early stopping against our own measure."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -129,3 +131,15 @@ def test_a_query_over_the_limit_is_refused_only_where_lightgbm_refuses_it():
     assert len(history) == 2
     _, history = fit("lambdamart", small, data, rounds=2, min_data_in_leaf=5)
     assert len(history) == 2
+
+
+def test_a_file_with_a_tree_that_goes_round_is_refused(tmp_path):
+    model, _ = fit("mart", collection([30] * 6), rounds=2, patience=1, num_leaves=4, min_data_in_leaf=2)
+    model.save(tmp_path)
+    path = tmp_path / "trees0.txt"
+    text = path.read_text()
+    assert get_model("mart").load(tmp_path).texts == [text]
+    for other in ("left_child=0 ", "left_child=7 ", "left_child=-99 "):
+        path.write_text(re.sub(r"left_child=\S+ ", other, text, count=1))
+        with pytest.raises(GradrankError, match=r"trees0\.txt: a tree whose nodes do not lead to a leaf"):
+            get_model("mart").load(tmp_path)

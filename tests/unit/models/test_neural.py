@@ -7,24 +7,15 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from gradrank.data.collection import Collection
 from gradrank.learning import losses
 from gradrank.learning.by_name import find_loss, loss_names
 from gradrank.learning.model import models
 from gradrank.learning.neural import NeuralRanker
-from made_rankings import silent
+from made_rankings import linear_grades, silent
 
 MEMBERS = [cls for cls in models().values() if issubclass(cls, NeuralRanker)]
 every_member = pytest.mark.parametrize("cls", MEMBERS, ids=lambda cls: cls.name)
 NOT_THE_PAPER_S = {("lambdarank", "normalize")}  # chosen on validation, as its source says
-
-
-def drawn(seed, queries=12, documents=8):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(queries * documents, 5)).astype(np.float32)
-    value = x @ np.arange(5.0) + rng.normal(size=len(x))
-    labels = np.digitize(value, np.quantile(value, [0.5, 0.8])).astype(np.int32)
-    return Collection(x, labels, np.arange(0, len(x) + 1, documents), np.arange(queries))
 
 
 def own_loss(cls):
@@ -33,11 +24,13 @@ def own_loss(cls):
 
 def fitted(name, **changes):
     cls = models()[name]
-    return cls.fit(drawn(1), drawn(2), cls.Params(epochs=2, **changes), 3, silent)
+    return cls.fit(
+        linear_grades(1, 12, 8), linear_grades(2, 12, 8), cls.Params(epochs=2, **changes), 3, silent
+    )
 
 
 def scores(name, **changes):
-    data = drawn(4)
+    data = linear_grades(4, 12, 8)
     return fitted(name, **changes).score(data.features, data.offsets)
 
 
@@ -71,7 +64,7 @@ def test_another_loss_has_its_own_settings():
 
 
 def test_several_outputs_are_questions_whose_answers_add_up(tmp_path):
-    data, model = drawn(4), fitted("ordinal")
+    data, model = linear_grades(4, 12, 8), fitted("ordinal")
     outputs = model.net.outputs(data.features)
     assert outputs.shape == (data.rows, 2)
     np.testing.assert_allclose(

@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gradrank.data.collection import Collection
 from gradrank.learning.best_of import Candidate
 from gradrank.learning.perceptron import form_scores, prank_epoch
-from gradrank.models.prank import PRank, PRankKernel, PRankQuadratic, feature_unit, until_unchanged
+from gradrank.models.prank import PRank, PRankKernel, PRankQuadratic, until_unchanged
 
 MACHINES = [PRank, PRankQuadratic, PRankKernel]
 every_machine = pytest.mark.parametrize("cls", MACHINES)
@@ -86,41 +85,7 @@ def test_the_output_of_an_independent_implementation():
     assert np.abs(values[predicted] - values[grades]).mean() == pytest.approx(41.86, abs=0.005)
 
 
-def collection(seed: int, queries: int, documents: int, levels: int = 5) -> Collection:
-    """Grades are quantiles of (x_1 - 1/2)(x_2 - 1/2), as in Crammer & Singer 2002, section 4."""
-    rng = np.random.default_rng(seed)
-    x = rng.random((queries * documents, 3)).astype(np.float32)
-    value = (x[:, 0] - 0.5) * (x[:, 1] - 0.5) + rng.normal(0, 0.01, len(x))
-    labels = np.digitize(value, np.quantile(value, np.arange(1, levels) / levels)).astype(np.int32)
-    return Collection(x, labels, np.arange(queries + 1) * documents, np.arange(queries))
-
-
-def fit(cls, train, vali, seed=0, **params):
-    history: list[dict[str, float]] = []
-    model = cls.fit(train, vali, cls.Params(**params), seed, lambda step, **values: history.append(values))
-    return model, history
-
-
 def test_an_error_that_stays_ends_training_whatever_it_is():
     losses = [0.5, 0.4, 0.4, 0.3, 0.3, 0.3, 0.3, 0.2]
     kept = [epoch.kept for epoch in until_unchanged((Candidate(i, loss) for i, loss in enumerate(losses)), 2)]
     assert kept == [0, 1, 2, 3, 4, 5]
-
-
-def test_scaling_a_feature_changes_nothing_and_a_constant_one_is_left_out():
-    train, vali = collection(6, 20, 20), collection(7, 20, 20)
-    plain, _ = fit(PRankQuadratic, train, vali)
-    scaled = [
-        Collection(
-            np.c_[part.features * np.float32([4.0, 0.5, 1024.0]), np.full(part.rows, 0.1, np.float32)],
-            part.labels,
-            part.offsets,
-            part.qids,
-        )
-        for part in (train, vali)
-    ]
-    assert feature_unit(scaled[0].features)[3] == 0.0
-    again, _ = fit(PRankQuadratic, *scaled)
-    np.testing.assert_array_equal(
-        again.score(scaled[1].features, vali.offsets), plain.score(vali.features, vali.offsets)
-    )

@@ -4,27 +4,18 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from gradrank.data.collection import Collection
 from gradrank.learning.linear import l2_path
 from gradrank.learning.losses.ranknet import ranknet
 from gradrank.learning.nets import standardisation, standardised
-from gradrank.learning.torch_net import train_net, untrained
+from gradrank.learning.torch_net import untrained
 from gradrank.models.lambdarank import LambdaRank
 from gradrank.models.ranknet import RankNetTwoLayer
-from made_rankings import silent
-
-
-def drawn(seed, queries=40, documents=12, features=6, target=lambda x: x @ np.arange(6.0)):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(queries * documents, features)).astype(np.float32)
-    value = target(x.astype(np.float64))
-    labels = np.digitize(value, np.quantile(value, [0.6, 0.85])).astype(np.int32)
-    return Collection(x, labels, np.arange(0, len(x) + 1, documents), np.arange(queries))
+from made_rankings import linear_grades, silent
 
 
 @pytest.mark.parametrize("l2", [0.3, 0.01])
 def test_linear_ranknet_is_logistic_regression_on_differences(l2):
-    train = drawn(0)
+    train = linear_grades(0, 40, 12)
     pairs = train.pairs
     x = train.features.astype(np.float64)
     differences = x[pairs.better] - x[pairs.worse]
@@ -37,26 +28,6 @@ def test_linear_ranknet_is_logistic_regression_on_differences(l2):
     assert cost == pytest.approx(expected, rel=1e-3)
 
 
-def test_l2_path_goes_from_strong_to_weak_and_fits_ever_closer():
-    train = drawn(1)
-    path = list(l2_path(train.features, train.labels, train.offsets, ranknet, (0.01, 1.0, 0.1)))
-    norms = [np.linalg.norm(weights) for weights, _ in path]
-    costs = [cost for _, cost in path]
-    assert norms == sorted(norms) and costs == sorted(costs, reverse=True)
-    assert costs[0] < 1.0  # better than no ranking
-
-
-def test_features_are_standardised_as_they_are_read():
-    train = drawn(1)
-    shifted = train.features * np.float32(1e-3) + np.float32(7)
-    mean, scale = standardisation(shifted)
-    columns = shifted, train.labels, train.offsets, ranknet, (0.1,)
-    ((weights, cost),) = l2_path(*columns, mean, scale)
-    ((expected, same_cost),) = l2_path((shifted - mean) / scale, *columns[1:])
-    np.testing.assert_allclose(weights, expected, rtol=1e-6)
-    assert cost == pytest.approx(same_cost, rel=1e-9)
-
-
 def scorer_of(features, **changes):
     """Untrained, as it starts."""
     params = RankNetTwoLayer.Params(**changes)
@@ -67,14 +38,14 @@ def scorer_of(features, **changes):
 @pytest.mark.parametrize("norm", ["none", "layer"])
 @pytest.mark.parametrize("inputs", ["standardised", "log1p"])
 def test_net_agrees_with_torch(activation, norm, inputs):
-    features = 30.0 * drawn(7).features
+    features = 30.0 * linear_grades(7, 40, 12).features
     scorer = scorer_of(features, hidden=(16, 8), activation=activation, norm=norm, inputs=inputs)
     expected = scorer.outputs(np.arange(len(features)))[:, 0].detach().numpy()
     np.testing.assert_allclose(scorer.export().scores(features), expected, rtol=1e-4, atol=1e-6)
 
 
 def test_a_trained_batch_norm_is_part_of_the_exported_weights():
-    features = drawn(7).features
+    features = linear_grades(7, 40, 12).features
     scorer = scorer_of(features, hidden=(16, 8), norm="batch")
     for _ in range(3):
         scorer.outputs(np.arange(len(features)))
@@ -85,7 +56,7 @@ def test_a_trained_batch_norm_is_part_of_the_exported_weights():
 
 
 def test_dropout_and_noise_are_of_training_alone():
-    features = drawn(7).features
+    features = linear_grades(7, 40, 12).features
     scorer = scorer_of(features, dropout=0.5, noise=0.1)
     rows = np.arange(len(features))
     assert not np.array_equal(scorer.outputs(rows).detach(), scorer.outputs(rows).detach())
@@ -101,29 +72,19 @@ def test_standardisation_of_a_constant_feature_is_finite():
     )
 
 
-def test_each_epoch_passes_every_query_once():
-    train = drawn(12, queries=11)
-    batches = []
-
-    def loss(scores, labels, offsets, rng):
-        batches.append((len(offsets) - 1, len(scores)))
-        return 0.0, np.zeros(len(scores))
-
-    train_net(train, train, loss, RankNetTwoLayer.Params(epochs=2, batch_queries=4), 0, silent)
-    assert sorted(batches) == [(3, 36)] * 2 + [(4, 48)] * 4
-
-
 def test_training_leaves_torchs_generator_alone():
     import torch
 
     state = torch.get_rng_state()
-    LambdaRank.fit(drawn(13), drawn(14), LambdaRank.Params(epochs=1), 5, silent)
+    LambdaRank.fit(
+        linear_grades(13, 40, 12), linear_grades(14, 40, 12), LambdaRank.Params(epochs=1), 5, silent
+    )
     assert torch.equal(torch.get_rng_state(), state)
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_scores_do_not_depend_on_how_many_rows_are_taken_at_a_time(activation, monkeypatch):
-    data = drawn(6)
+    data = linear_grades(6, 40, 12)
     net = scorer_of(data.features, hidden=(8, 5), activation=activation).export()
     inputs, scores = standardised(data.features, net.mean, net.scale), net.scores(data.features)
     monkeypatch.setattr("gradrank.learning.nets.ROWS", 7)

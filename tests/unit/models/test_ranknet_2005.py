@@ -14,7 +14,7 @@ from gradrank.learning.losses.ranknet import pair_cost
 from gradrank.learning.stochastic import initial_layers
 from gradrank.models.lambdarank_faithful import LambdaRankFaithful
 from gradrank.models.ranknet_2005 import RankNet2005Linear, RankNet2005TwoLayer
-from made_rankings import linear_grades, silent
+from made_rankings import linear_grades
 
 
 def layers_of(hidden, features=4, seed=0):
@@ -120,14 +120,3 @@ def test_the_rate_halves_after_an_epoch_whose_cost_rose(model):
     rose = [after > before for before, after in pairwise(costs)]
     assert any(rose) and not all(rose)
     assert [b / a for a, b in pairwise(rates[1:])] == [0.5 if up else 1.0 for up in rose[:-1]]
-
-
-def test_both_forms_agree_where_each_query_is_one_pair():
-    train, vali = linear_grades(5, 60, 2), linear_grades(6, 20, 8)
-    scores = [
-        RankNet2005TwoLayer.fit(train, vali, RankNet2005TwoLayer.Params(updates=updates), 0, silent).score(
-            vali.features, vali.offsets
-        )
-        for updates in ("query", "pair")
-    ]
-    np.testing.assert_allclose(*scores, rtol=1e-9, atol=1e-12)

@@ -53,18 +53,6 @@ def test_kernels_are_scikit_learns(seed, gamma, degree):
     )
 
 
-@pytest.mark.parametrize("kernel", [RBF, Kernel("polynomial", 0.1, 3)])
-def test_a_document_has_its_kernel_values_whatever_stands_beside_it(kernel):
-    rng = np.random.default_rng(2)
-    x, z = rng.normal(size=(2, 150, 46)).astype(np.float32)
-    shuffled = rng.permutation(len(x))
-    whole, some = kernel.matrix(x, z), kernel.matrix(x[shuffled[:77]], z)
-    assert whole[shuffled[:77]].tobytes() == some.tobytes()
-    coefficients = rng.normal(size=len(z))
-    alone = [kernel.expansion(row[None], z, coefficients)[0] for row in x]
-    assert kernel.expansion(x, z, coefficients).tolist() == alone
-
-
 def test_curvature_is_the_second_derivative_of_the_cost():
     data, step = toy(), 1e-3
     own = ranknet_curvature(data.labels, data.offsets)

@@ -6,7 +6,7 @@ import pytest
 
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
-from gradrank.pipeline.init import FILES, init, next_command
+from gradrank.pipeline.init import FILES, init
 from gradrank.pipeline.params import load
 
 ROOT = Path(__file__).parents[3]
@@ -17,17 +17,6 @@ def test_the_files_are_those_of_the_checkout(tmp_path):
     assert sorted(written) == sorted(path for path in (tmp_path / "new/folder").rglob("*") if path.is_file())
     for name in FILES.keys() - {"dvc.yaml"}:
         assert (tmp_path / "new/folder" / name).read_bytes() == (ROOT / name).read_bytes(), name
-
-
-def test_the_next_command_finds_snakemake(tmp_path, monkeypatch):
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/snakemake").touch(mode=0o755)
-    monkeypatch.setattr("sys.prefix", str(tmp_path))
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert next_command(Path("a b")) == f"cd 'a b' && {tmp_path}/bin/snakemake --cores 2"
-    assert next_command(tmp_path) == f"cd {tmp_path} && bin/snakemake --cores 2"
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    assert next_command(Path("new")) == "cd new && snakemake --cores 2"
 
 
 def test_own_data_are_described_by_a_params_yaml_that_holds(tmp_path, monkeypatch):

@@ -17,83 +17,87 @@ def raw(**changes):
     return yaml.safe_load(SHIPPED.read_text()) | changes
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"sed": 1}, "sed: unknown key (did you mean 'seed'?)"),
-        ({"seed": "x"}, "seed: Input should be a valid integer"),
-        ({"seed": -1}, "seed: Input should be greater than or equal to 0 (got -1)"),
-        ({"models": {"ranksv": {}}}, "models.ranksv: unknown model (did you mean 'ranksvm'?)"),
-        (
-            {"models": {"lambdamart": {"learning_rat": 0.1}}},
-            "models.lambdamart.learning_rat: unknown key (did you mean 'learning_rate'?)",
-        ),
-        ({"models": {"lambdamart": {"learning_rate": "fast"}}}, "models.lambdamart.learning_rate: "),
-        ({"models": {"lambdamart": {"learning_rate": -1}}}, "(got -1)"),
-        ({"models": {"lambdamart": {"learning_rate": float("nan")}}}, "finite number"),
-        ({"run": {"datasets": ["mq207"]}}, "unknown data set 'mq207' (did you mean 'mq2007'?)"),
-        ({"run": {"datasets": ["mq2007"], "models": ["lamdamart"]}}, "(did you mean 'lambdamart'?)"),
-        ({"run": {"datasets": []}}, "run.datasets: "),
-        ({"run": {"datasets": ["mq2007"], "seeds": []}}, "run.seeds: Tuple should have at least 1 item"),
-        (
-            {"run": {"datasets": ["mq2007"], "seeds": [1, -2]}},
-            "run.seeds.1: Input should be greater than or equal to 0",
-        ),
-        ({"run": {"datasets": ["mq2007"], "seeds": [1, 2, 1]}}, "run.seeds: a seed stands in it twice"),
-        ({"study": {"datasets": ["mq2007"]}}, "`study` is now called `run`; rename the key"),
-        ({"datasets": {}}, "datasets.synthetic_net: missing"),
-        ({"datasets": 3}, "datasets: expected a mapping"),
-        ({"models": [1]}, "models: expected a mapping"),
-    ],
-)
-def test_fault_is_named_by_its_path(changes, message):
+# What replaces keys of the shipped file (what is below `datasets` and `evaluation` is added), and the message.
+FAULTS = """
+sed: 1 => sed: unknown key (did you mean 'seed'?)
+seed: x => seed: Input should be a valid integer
+seed: yes => seed: expected a number or text, not true or false
+models: {lambdamart: {learning_rate: [0.1, yes]}} => models.lambdamart.learning_rate: expected a number or text
+models: {lambdamart: {num_leaves: 10000000}} => less than or equal to 131072 (got 10000000)
+seed: -1 => seed: Input should be greater than or equal to 0 (got -1)
+study: {datasets: [mq2007]} => `study` is now called `run`; rename the key
+datasets: 3 => datasets: expected a mapping
+models: [1] => models: expected a mapping
+studies: [1] => studies: expected a mapping
+run: {datasets: []} => run.datasets:
+run: {datasets: [mq207]} => unknown data set 'mq207' (did you mean 'mq2007'?)
+run: {datasets: [mq2007], models: [lamdamart]} => (did you mean 'lambdamart'?)
+run: {datasets: [mq2007], seeds: []} => run.seeds: Tuple should have at least 1 item
+run: {datasets: [mq2007], seeds: [1, -2]} => run.seeds.1: Input should be greater than or equal to 0
+run: {datasets: [mq2007], seeds: [1, 2, 1]} => run.seeds: a seed stands in it twice
+models: {ranksv: {}} => models.ranksv: unknown model (did you mean 'ranksvm'?)
+models: {lambdamart: {learning_rat: 0.1}} => models.lambdamart.learning_rat: unknown key (did you mean 'learning_rate'?)
+models: {lambdamart: {learning_rate: fast}} => models.lambdamart.learning_rate:
+models: {lambdamart: {learning_rate: -1}} => (got -1)
+models: {lambdamart: {learning_rate: .nan}} => finite number
+models: {lambdamart: {learning_rate: []}} => models.lambdamart.learning_rate: a sweep over no value
+models: {lambdamart: {learning_rate: [0.1, 0.1]}} => named 'lambdamart-learning_rate=0.1'
+models: {lambdamart: {grid: {num_leaves: 7}}} => models.lambdamart.grid.num_leaves: expected a list
+models: {lambdamart: {grid: [7]}} => models.lambdamart.grid: expected a mapping
+models: {lambdamart: {grid: {leaves: [7]}}} => models.lambdamart.leaves: unknown key
+models: {lambdamart: {num_leaves: 3, grid: {num_leaves: [7]}}} => models.lambdamart.grid.num_leaves: given outside
+models: {theirs: {scores: "{model}.txt"}} => models.theirs.scores: braces stand for {dataset}, {fold}, {split}
+models: {imported: {scores: x}} => models.imported: a method's name is
+models: {ranksvm: {scores: x}} => models.ranksvm.scores: unknown key
+models: {small: {model: lamdamart}} => models.small.model: unknown model (did you mean 'lambdamart'?)
+models: {ranksvm: {model: lambdamart}} => models.ranksvm.model: 'ranksvm' is a model itself
+models: {fusion: {models: [ranksvm, ranksvn]}} => models.fusion: unknown model 'ranksvn' (did you mean 'ranksvm
+models: {fusion: {models: [ranksvm, fusion]}} => models.fusion: cannot be made of its own scores
+models: {Small trees: {model: lambdamart}} => models.Small trees: a variant's name is
+datasets: {synthetic_net: {queris: 4, documents: 5}} => (did you mean 'queries'?)
+datasets: {synthetic_net: {queries: 1, documents: 5}} => greater than or equal to 5 (got 1)
+datasets: {mq2007: {path: x}} => datasets.mq2007: is in the catalogue
+datasets: {report: {path: x}} => datasets.report: a rule of the workflow has this name
+datasets: {all: {path: x}} => datasets.all: a rule of the workflow has this name
+datasets: {arsm: {path: x}} => datasets.arsm: a study has this name
+datasets: {studies: {path: x}} => datasets.studies: results/studies holds something else
+datasets: {My Data: {path: x}} => datasets.My Data: a data set's name
+datasets: {mine: {}} => datasets.mine: unknown data set
+datasets: {mine: {path: /no/such/folder}} => datasets.mine.path: /no/such/folder does not exist (got
+datasets: {mine: {path: ~nobody-at-all/x}} => write the folder out (got '~nobody-at-all/x')
+datasets: {mine: {path: "/data/{fold}"}} => datasets.mine.path: Snakemake takes {...} in a path for a wildcard
+evaluation: {metrics: [ndgc@10]} => unknown metric 'ndgc@10'
+evaluation: {convention: trec} => must contain the primary one, 'trec'
+evaluation: {convention: letor} => evaluation.convention: unknown convention 'letor' (did you mean 'letor4'?)
+evaluation: {conventions: [letor4, treck]} => unknown convention 'treck' (did you mean 'trec'?)
+studies: {arsm: {models: [ranksv]}} => studies.arsm.models: unknown model 'ranksv' (did you mean 'ranksvm'?)
+studies: {arsm: {datasets: [mq207]}} => studies.arsm.datasets: unknown data set 'mq207'
+studies: {arsm: {variants: {ranksvm: {}}}} => studies.arsm.variants.ranksvm: the name is taken
+studies: {arsm: {variants: {deep: {model: x}}}} => studies.arsm.variants.deep.model: unknown model
+studies: {arsm: {modles: []}} => studies.arsm.modles: unknown key
+studies: {arsm: 3} => studies.arsm: Input should be a valid dictionary
+studies: {asrm: {}} => studies.asrm: unknown study (did you mean 'arsm'?)
+studies: {arsm: {reduced: {models: [x]}}} => studies.arsm.reduced.models: unknown model 'x'
+studies: {arsm: {reduced: {draws: 1}}} => studies.arsm.reduced.draws: unknown key
+studies: {ranknet2005: {artificial: {draws: 0, sizes: [100]}}} => ranknet2005.artificial.draws:
+studies: {ranknet2005: {artificial: {draws: 1, sizes: [99]}}} => ranknet2005.artificial.sizes.0:
+studies: {contest: {methods: [ranksv]}} => unknown model 'ranksv' (did you mean 'ranksvm'?)
+studies: {contest: {methods: [mart, mart]}} => a method stands in it twice
+studies: {contest: {datasets: [mq2007], methods: [mart], trials: 0}} => studies.contest.trials: Input should be
+studies: {contest: {datasets: [mq2007], methods: [mart], frozen: [mq2007]}} => `frozen` and `datasets` both name mq2007
+studies: {contest: {datasets: [mq2007], methods: [mart], frozen: [mq2009]}} => studies.contest.frozen: unknown data set
+"""
+
+
+@pytest.mark.parametrize("line", FAULTS.strip().splitlines())
+def test_fault_is_named_by_its_path(line):
+    text, message = line.split(" => ")
+    changes = yaml.safe_load(text)
+    for key in ("datasets", "evaluation"):
+        if isinstance(changes.get(key), dict):
+            changes[key] = raw()[key] | changes[key]
     with pytest.raises(GradrankError) as caught:
         check(raw(**changes))
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("dataset", "message"),
-    [
-        ({"synthetic_net": {"queris": 4, "documents": 5}}, "(did you mean 'queries'?)"),
-        ({"synthetic_net": {"queries": 1, "documents": 5}}, "greater than or equal to 5 (got 1)"),
-        ({"mq2007": {"path": "x"}}, "datasets.mq2007: is in the catalogue"),
-        ({"report": {"path": "x"}}, "datasets.report: a rule of the workflow has this name"),
-        ({"all": {"path": "x"}}, "datasets.all: a rule of the workflow has this name"),
-        ({"arsm": {"path": "x"}}, "datasets.arsm: a study has this name"),
-        ({"studies": {"path": "x"}}, "datasets.studies: results/studies holds something else"),
-        ({"My Data": {"path": "x"}}, "datasets.My Data: a data set's name"),
-        ({"mine": {}}, "datasets.mine: unknown data set"),
-        ({"mine": {"path": "/no/such/folder"}}, "datasets.mine.path: /no/such/folder does not exist (got"),
-        ({"mine": {"path": "~/no/such"}}, f"datasets.mine.path: {Path.home()}/no/such does not exist"),
-        ({"mine": {"path": "~nobody-at-all/x"}}, "write the folder out (got '~nobody-at-all/x')"),
-        (
-            {"mine": {"path": "/data/{fold}"}},
-            "datasets.mine.path: Snakemake takes {...} in a path for a wildcard",
-        ),
-    ],
-)
-def test_fault_in_a_data_set(dataset, message):
-    with pytest.raises(GradrankError) as caught:
-        check(raw(datasets=raw()["datasets"] | dataset))
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("evaluation", "message"),
-    [
-        ({"metrics": ["ndgc@10"]}, "unknown metric 'ndgc@10'"),
-        ({"convention": "trec"}, "must contain the primary one, 'trec'"),
-        (
-            {"convention": "letor"},
-            "evaluation.convention: unknown convention 'letor' (did you mean 'letor4'?)",
-        ),
-        ({"conventions": ["letor4", "treck"]}, "unknown convention 'treck' (did you mean 'trec'?)"),
-    ],
-)
-def test_fault_in_evaluation(evaluation, message):
-    with pytest.raises(GradrankError) as caught:
-        check(raw(evaluation=raw()["evaluation"] | evaluation))
     assert message in str(caught.value)
 
 
@@ -170,15 +174,11 @@ def test_only_what_chance_plays_a_part_in_has_several_seeds():
 
 def test_a_data_set_may_name_its_own_models():
     changes = {"run": {"datasets": ["mq2007", "synthetic_net"], "models": ["mart"]}}
-    changes["datasets"] = raw()["datasets"] | {
-        "mq2007": {"models": "all"},
-        "ohsumed": {"models": ["mart", "prank"]},
-    }
+    own = {"mq2007": {"models": "all"}, "ohsumed": {"models": ["mart", "prank"]}}
+    changes["datasets"] = raw()["datasets"] | own
     params = check(raw(**changes))
-    assert params.model_names("synthetic_net") == ["mart"] and params.model_names("ohsumed") == [
-        "mart",
-        "prank",
-    ]
+    named = {dataset: params.model_names(dataset) for dataset in ("synthetic_net", "ohsumed")}
+    assert named == {"synthetic_net": ["mart"], "ohsumed": ["mart", "prank"]}
     assert {"mart", "prank", "lambdamart"} < set(params.model_names("mq2007"))
     changes["datasets"]["ohsumed"] = {"models": ["prnk"]}
     with pytest.raises(GradrankError, match=r"datasets\.ohsumed\.models: unknown model 'prnk' .*'prank'"):

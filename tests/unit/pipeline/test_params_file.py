@@ -34,6 +34,8 @@ EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
         ("", "expected keys and their values"),
         ("a: 1\nb: 2\na: 3", r"\n  a: given in line 1 and again in line 3"),
         ("a:\n  b: [{c: 1,\n    c: 2}]", r"\n  a\.b\.0\.c: given in line 2 and again in line 3"),
+        ("a:\n  b: 1:30", r"line 2: YAML reads 1:30 as another number"),
+        ("a: [3, 010]", r"line 1: YAML reads 010 as another number"),
         ("a: 1\na: 2\na: 3", r"line 1 and again in line 2.*\n  a: given in line 1 and again in line 3"),
     ],
 )

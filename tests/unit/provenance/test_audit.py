@@ -1,4 +1,4 @@
-"""Every file of a finished project: what is said of it where it is missing or edited, and what repair removes."""
+"""Missing and edited files of every kind in a finished project: what the audit reports and the repair removes."""
 
 import json
 import shutil
@@ -26,7 +26,6 @@ NAMED = {
     OF / "summary.json": "provenance.json",
     OF / "summary.md": "provenance.json",
     OF / "queries.parquet": "provenance.json",
-    OF / "tables/main.tex": "../provenance.json",
     STUDIES / STUDY / "numbers.json": "provenance.json",
     STUDIES / STUDY / "page.md": "provenance.json",
     RESULTS / "per_query.parquet": "run.json",
@@ -88,6 +87,15 @@ def test_a_damaged_stamp_is_a_mismatch_itself(project, stamp, text):
     assert found() == []
 
 
+@pytest.mark.parametrize("damage", [edit, Path.unlink])
+def test_a_table_stands_for_its_folder_which_is_removed(project, damage):
+    damage(OF / "tables/main.tex")
+    (wrong,) = found()
+    assert wrong[:2] == (OF / "provenance.json", OF / "tables")
+    assert set(repair([wrong], RESULTS, DATA)) == {OF / "provenance.json", OF / "tables"}
+    assert not (OF / "tables").exists() and found() == []
+
+
 def test_every_kind_of_stamp_is_looked_at(project):
     assert set(STAMPS) < set(stamps(RESULTS, DATA))
     files = {path for root in (RESULTS, DATA) for path in root.rglob("*") if path.is_file()}
@@ -96,6 +104,7 @@ def test_every_kind_of_stamp_is_looked_at(project):
         for stamp in stamps(RESULTS, DATA)
         for name in json.loads(stamp.read_text()).get("files", {})
     }
+    named |= set((OF / "tables").iterdir())
     unnamed = {path.name for path in files - named - set(stamps(RESULTS, DATA))}
     parts = {f"part{part}.parquet" for part in range(1, 6)}  # which `parts` of the stored data's stamps name
     assert unnamed == {"timing.json", "page.json", "target.json"} | parts
@@ -127,9 +136,11 @@ def test_raw_text_may_be_missing_but_not_edited(project):
 def clone() -> None:
     """Leave what git holds."""
     shutil.rmtree(DATA)
-    for path in list(RESULTS.rglob("*")):
+    for path in sorted(RESULTS.rglob("*"), reverse=True):  # what lies in a folder before it
         if path.is_file() and path.name not in (*IN_GIT, "provenance.json"):
             path.unlink()
+        elif path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
 
 
 def test_a_fresh_clone_is_whole_until_what_git_holds_is_not(project):
@@ -140,11 +151,11 @@ def test_a_fresh_clone_is_whole_until_what_git_holds_is_not(project):
     assert {each.path.name for each in found()} == {"summary.json", "summary.md"}
 
 
-def test_what_is_missing_in_part_is_missing(project):
+def test_a_table_that_is_left_over_is_not_all_of_them(project):
     clone()
-    (OF / "tables").mkdir(exist_ok=True)
+    (OF / "tables").mkdir()
     (OF / "tables/main.csv").write_text("left over")
-    assert {each.reason for each in found()} == {"missing", "damaged or edited"}
+    assert [each[1:] for each in found()] == [(OF / "tables", "damaged or edited")]
 
 
 def test_partial_files_of_killed_jobs_are_removed_and_nothing_else(project):

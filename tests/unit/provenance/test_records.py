@@ -13,7 +13,7 @@ from gradrank.pipeline.params import check, load
 from gradrank.provenance.collect import collect
 from gradrank.provenance.records import write_record
 from gradrank.provenance.settings import dataset_settings, model_settings, study_settings
-from gradrank.provenance.study_records import write_study_record
+from gradrank.provenance.study_records import study_code, write_study_record
 from gradrank.results import Results
 from gradrank.stamps import read_stamp, write_stamp
 from made_project import DATASET, SETTINGS, STUDY
@@ -35,7 +35,9 @@ def test_equal_results_give_equal_records_without_times_and_places(project):
     assert OWN.provenance_path.read_bytes() == before and str(project).encode() not in before
     study = Results().study(STUDY)
     kept, tables = study.provenance_path.read_bytes(), study.tables_path.glob("*")
-    write_study_record(study, Results(), STUDY, study_settings(load(), STUDY), tables)
+    params = load()
+    code, settings = study_code(params, STUDY), study_settings(params, STUDY)
+    write_study_record(study, Results(), STUDY, settings, code, tables)
     assert study.provenance_path.read_bytes() == kept
 
 
@@ -48,7 +50,7 @@ def test_a_record_says_what_the_results_were_made_of(project):
     assert {spec["code"] for spec in specs} == {record["methods"]["prank"]["train"]} and len(specs) == 10
     assert record["versions"]["numpy"] == specs[0]["versions"]["numpy"]
     study = Results().study(STUDY).provenance()
-    assert study["read"] == {f"{DATASET}/{name}": own["results"] for name, own in record["methods"].items()}
+    assert study["read"] == {f"{DATASET}/{name}": own["values"] for name, own in record["methods"].items()}
 
 
 FAULTS = {"seed": 7, "model": "mart", "params": {"epochs": 3}, "code": "0" * 16, "processor": "native"}

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -16,6 +17,7 @@ from gradrank.learning.job import train
 from gradrank.pipeline.params import Params, load
 from gradrank.provenance.verify import verify
 from gradrank.results import Results, write_job
+from gradrank.stamps import read_stamp, write_stamp
 from made_project import DATASET, SETTINGS, STUDY, write_params
 
 DATA, RESULTS = Path("data"), Path("results")
@@ -145,14 +147,15 @@ def test_another_package_version_is_a_note(project):
     assert "numpy 1.0" in said and checks() == []
 
 
-def test_a_fold_that_was_trained_otherwise_is_not_the_recorded_one(project):
-    out = RESULTS / DATASET / "single_feature/fold2"
-    data = DATA / "parquet" / DATASET
-    train("single_feature", data, 2, {"select_by": "ndcg@10"}, 5, out)
-    assert checks() == [
-        f"{DATASET}: {out.parent}: not the recorded results",
-        f"{STUDY}: {DATASET}/single_feature: not the results that the page was made of",
-    ]
+def test_other_models_and_other_values_than_the_recorded_ones_differ(project):
+    method = Results(RESULTS).dataset(DATASET).method("single_feature")
+    stored = DATA / "parquet" / DATASET
+    train("single_feature", stored, 2, {"select_by": "ndcg@10"}, 5, method.fold(2).folder)
+    assert checks() == [f"{DATASET}: {method.folder}: not the recorded results"]
+    other = pl.read_parquet(method.per_query_path).with_columns(map=0.5)
+    other.write_parquet(method.per_query_path)
+    write_stamp(method.evaluation_path, read_stamp(method.evaluation_path), [method.per_query_path])
+    assert f"{STUDY}: {DATASET}/single_feature: not the results that the page was made of" in checks()
 
 
 @pytest.mark.parametrize("name", ["fold2/spec.json", "fold2/seed6/spec.json", "evaluation.json"])

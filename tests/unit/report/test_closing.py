@@ -1,8 +1,6 @@
 """What a run says when it ends."""
 
 import json
-import re
-import subprocess
 
 from gradrank.report.closing import BEST, closing
 from gradrank.report.tables.summary import summary
@@ -28,22 +26,6 @@ def test_the_best_of_each_data_set_then_the_report(tmp_path):
     assert [line.split()[:2] for line in lines] == [[model, f"{means[model]:.4f}"] for model in best]
     assert all(line.split()[3].startswith("0.") for line in lines)
     assert f"The report: {tmp_path}/results/report.html" in blocks[2]
-
-
-def test_what_to_try_next_compares_with_a_commit_only_where_one_has_these_results(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    summary(make_results(tmp_path, "mq2007", MODELS), MODELS, "letor4")
-    text = closing(Results(), {"mq2007": "letor4"}, Results().report_path)
-    assert "`cp -r results results_before`, change" in text
-    assert re.search(r"gradrank'? diff results_before results`", text)  # quoted in a folder with a blank
-    for command in (
-        ["init", "-q"],
-        ["add", "results/mq2007/summary.json"],
-        ["-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "results"],
-    ):
-        subprocess.run(["git", *command], check=True)
-    text = closing(Results(), {"mq2007": "letor4"}, Results().report_path)
-    assert "Next: change" in text and re.search(r"gradrank'? diff HEAD results`", text)
 
 
 def test_the_warning_of_zeros_is_in_it(tmp_path):

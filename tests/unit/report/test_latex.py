@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -12,7 +11,7 @@ from gradrank.report.tables.latex import PAGE, escaped, latex
 from gradrank.report.tables.numbers import VERDICT, P
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import read_tables
-from gradrank.report.tables.table import Column, Mark, Table, Wide
+from gradrank.report.tables.table import Column, Table
 from made_results import CONVENTIONS, METRICS, make_results
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm")
@@ -58,25 +57,6 @@ def test_the_best_is_bold_and_comes_first_and_what_is_below_it_is_marked(tables)
         assert ("Wilcoxon signed-rank test" in text and "Holm" in text) == bool(marked)
 
 
-def test_the_mark_is_the_corrected_test_against_the_best(tables):
-    found = read_tables(tables)
-    holm = {
-        (row["metric"], *sorted((row["model_a"], row["model_b"]))): row["wilcoxon_holm"]
-        for row in found["pairwise"]
-    }
-    for metric in ("ndcg@10", "map"):
-        own = {
-            row["model"]: row
-            for row in found["main"]
-            if row["metric"] == metric and row["convention"] == "letor4"
-        }
-        winner = max(own, key=lambda model: own[model]["mean"])
-        assert own[winner]["p_best"] is None
-        for model in own.keys() - {winner}:
-            assert own[model]["p_best"] == holm[metric, *sorted((model, winner))]
-    assert all(row["p_best"] is None for row in found["main"] if row["metric"] == "ndcg@1")
-
-
 def test_text_is_escaped():
     assert escaped("a_b & 50% of `x_y` < 1 ± 2 − 3 {#}") == (
         "a\\_b \\& 50\\% of \\texttt{x\\_y} $<$ 1 $\\pm$ 2 $-$ 3 \\{\\#\\}"
@@ -102,26 +82,6 @@ def test_what_fits_no_page_is_a_longtable():
     assert environments(latex(made(PAGE))) and not environments(latex(made(PAGE)), "longtable")
     (text,) = environments(latex(made(PAGE + 1)), "longtable")
     assert len(body(text)) >= PAGE + 2 and "\\endhead" in text
-
-
-def test_a_cell_that_is_not_there_is_empty_and_the_unknown_comes_last():
-    columns = (Column("model"), Column("on"), Column("mean", form=".2f"), Column("p", form=P))
-    rows = [
-        ("a", "one", 0.1, 0.5),
-        ("b", "two", 0.2, None),
-        ("c", "one", np.nan, None),
-        ("d", "one", 0.3, 0.01),
-    ]
-    about = [dict(zip(("model", "on", "mean", "p"), row, strict=True)) for row in rows]
-    wide = Wide(("model",), "on", "{mean}", best="mean", by="none of these", mark=Mark("p", "apart"))
-    head, *lines = body(latex(Table("t", "T", columns, about, wide=wide)))
-    assert head == ["model", "one", "two"]
-    assert lines == [
-        ["d", "\\textbf{0.30}$^{*}$", ""],
-        ["a", "0.10", ""],
-        ["b", "", "\\textbf{0.20}"],
-        ["c", "--", ""],
-    ]
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")

@@ -10,7 +10,6 @@ import pytest
 
 from gradrank.errors import GradrankError
 from gradrank.files import write_json
-from gradrank.report.contents import Fold
 from gradrank.report.document import report as render
 from gradrank.report.plots.svg import thin
 from gradrank.report.tables.summary import summary
@@ -124,18 +123,6 @@ def test_accessible_structure(root):
             assert attributes.get("aria-labelledby")
 
 
-def test_every_topic_has_its_section(root):
-    text = rendered(root)
-    for topic in ("results", "published", "spread", "curves", "cost"):
-        assert f'id="data-mq2007-{topic}"' in text
-    assert "ab" * 32 in text and "2.4.0" in text
-    document = Document(text)
-    words = "".join(document.text)
-    assert "45" in words and "2,000" in words, "queries and rows of the data set"
-    costs = {row[0]["text"]: [cell["text"].strip() for cell in row[1:]] for row in document.table("cost")[1:]}
-    assert costs["ranksvm"] == ["4.00 s", "6.00 s", "25.0 s", "305 MB", "1.3 kB", "6.00 µs"]
-
-
 def test_equal_results_give_equal_bytes(root):
     assert rendered(root) == rendered(root)
 
@@ -152,42 +139,6 @@ def test_names_and_files_are_escaped(root):
     assert hostile not in text and "</script><i>" not in text and "<b>not" not in text
     assert "&lt;img src=x&gt;" in text
     Document(text)
-
-
-def test_committed_means_stand_apart_from_what_was_run(root):
-    folder = root / "results" / "ohsumed"
-    folder.mkdir()
-    (folder / "summary.json").write_text(
-        json.dumps({"mart": {"ndcg@10": 0.3}, "ranksvm": {"ndcg@10": 0.4412}})
-    )
-    text = rendered(root)
-    document = Document(text)
-    words = " ".join("".join(document.text).split())
-    assert "2 methods on 2 data sets: 20 models trained in 1 min 40 s of job time" in words
-    here, committed = (
-        table["rows"] for table in document.tables if "glance" in table["attributes"].get("class", "")
-    )
-    assert [cell["text"] for cell in here[0]] == ["method", "mq2007", "synthetic_net"]
-    assert [cell["text"] for cell in committed[0]] == ["method", "ohsumed"]
-    assert [row[0]["text"] for row in committed[1:]] == ["ranksvm", "mart"]
-    assert "Committed, not of this run" in words and "ohsumed (committed)" in words
-    assert "ohsumed" not in (root / "results" / "report" / "overview.csv").read_text()
-
-
-def test_a_data_set_has_its_own_convention(root):
-    (root / "params.yaml").write_text("datasets: {mq2007: {convention: standard}}\n")
-    summary(root / "results" / "mq2007", MODELS, "standard")
-    text = rendered(root)
-    assert "summary.json and the tables differ" not in text
-    assert (
-        "NDCG@10 under <code>standard</code> (mq2007), NDCG@10 under <code>letor4</code> (synthetic_net)"
-        in text
-    )
-    rows = Document(text).table("main")
-    ours = means(root, "mq2007", "standard")
-    assert {row[0]["text"]: row[4]["text"].split()[0] for row in rows[1:]} == {
-        model: f"{ours[model]['ndcg@10']:.4f}" for model in MODELS
-    }
 
 
 def test_every_figure_is_a_file_that_stands_alone(root):
@@ -226,14 +177,6 @@ def test_stale_summary_is_marked(root):
     assert "summary.json and the tables differ" in rendered(root, "standard")
 
 
-def test_models_left_out_of_the_summary_are_named(root):
-    summary(root / "results" / "mq2007", ["ranksvm"], "letor4")
-    assert "not part of this summary: lambdamart." in rendered(root)
-    about = {"name": "mine", "title": "Mine", "publication": "", "models": ["lambdamart"], "sections": []}
-    write_json(root / "results" / "studies" / "mine" / "page.json", about)  # named on a page of its own
-    assert "not part of this summary" not in rendered(root)
-
-
 def test_no_results_at_all(tmp_path):
     with pytest.raises(GradrankError, match=r"no data set with a summary\.json"):
         render(tmp_path / "results", tmp_path / "report.html")
@@ -244,18 +187,6 @@ def test_damaged_file_is_named(root):
     (root / "results" / "mq2007" / "summary.json").write_text("{")
     with pytest.raises(GradrankError, match=r"mq2007/summary\.json: not JSON"):
         rendered(root)
-
-
-def test_curve_mean_ends_with_the_shortest_fold():
-    from gradrank.report.plots.curves import learning_curves
-
-    histories = [{"step": [1, 2, 3], "vali_map": [0.1, 0.2, 0.3]}, {"step": [1, 2], "vali_map": [0.3, 0.4]}]
-    panel = learning_curves("m", [Fold(i, h, {}) for i, h in enumerate(histories, 1)])
-    assert panel.measure == "validation MAP"
-    assert "the mean goes from 0.2000 to 0.3000" in panel.drawing
-    lengths = [len(points.split()) for points in re.findall(r'points="([^"]*)"', panel.drawing)]
-    assert lengths == [3, 2, 2]
-    assert "fold 1: best 0.3000 at step 3" in panel.drawing
 
 
 def test_thin_keeps_both_ends():

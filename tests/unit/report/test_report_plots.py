@@ -4,19 +4,16 @@ import re
 from itertools import combinations
 
 import numpy as np
-import polars as pl
 import pytest
 
 from gradrank.evaluation.statistics import compare_all
 from gradrank.report.contents import DataSet, read_contents
 from gradrank.report.plots import two_methods as two_methods_module
-from gradrank.report.plots.heat_map import matrices
-from gradrank.report.plots.pr_curves import pr_curves
 from gradrank.report.plots.sweeps import swept
 from gradrank.report.plots.two_methods import MOST_VALUES, difference_plot, paired_tests, two_methods
 from gradrank.report.tables.summary import summary
 from gradrank.results import Results
-from made_results import RECALL, make_results
+from made_results import make_results
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm", "single_feature")
 
@@ -95,48 +92,7 @@ def test_stored_tests_are_those_of_the_two_methods_in_that_order(dataset):
 # --- precision against recall -----------------------------------------------------------------------------
 
 
-def test_curve_is_the_mean_over_folds_of_the_measured_precisions(dataset, tmp_path):
-    made = make_results(tmp_path, models=MODELS)
-    found = pr_curves(dataset, "letor4", ("ranksvm",))
-    assert found.levels == [tenth / 10 for tenth in range(11)]
-    for model in MODELS:
-        frame = pl.read_parquet(made / model / "per_query.parquet")
-        test = frame.filter((pl.col("split") == "test") & (pl.col("convention") == "letor4"))
-        want = test.group_by("fold").agg(pl.col(RECALL).mean()).select(RECALL).mean().row(0)
-        assert found.precisions[model] == pytest.approx(want, abs=1e-12)
-    curves = re.findall(
-        r'<polyline points="([^"]*)" class="([^"]*)" data-model="([^"]*)"', str(found.drawing)
-    )
-    assert sorted(model for _, _, model in curves) == sorted(MODELS)
-    assert curves[-1][1:] == ("pr one", "ranksvm"), "the marked curve lies on top"
-    heights = [float(xy.split(",")[1]) for xy in curves[-1][0].split()]
-    order = np.argsort(found.precisions["ranksvm"])
-    assert np.all(np.diff(np.array(heights)[order]) <= 0.051)
-
-
 # --- tests and ranks --------------------------------------------------------------------------------------
-
-
-def with_tests(differences, p):
-    """A DataSet whose methods a > b > c differ by `differences` of (ab, ac, bc)."""
-    rows = [
-        {"metric": "map", "convention": "letor4", "model_a": one, "model_b": two, "difference": gap}
-        | {"wilcoxon_holm": value}
-        for (one, two), gap, value in zip(combinations("abc", 2), differences, p, strict=True)
-    ]
-    values = {model: np.full(2, mean) for model, mean in (("a", 0.5), ("b", 0.4), ("c", 0.1))}
-    return dataset_of(values, {"pairwise": rows})
-
-
-def test_heat_map_shades_what_differs_by_how_much():
-    (matrix,) = matrices(with_tests([0.1, 0.4, 0.3], [0.2, 0.001, 0.049]))
-    classes = [[cell and cell["class"] for cell in row] for row in matrix.cells]
-    assert classes == [
-        [None, "level", "better h4"],
-        ["level", None, "better h3"],
-        ["worse h4", "worse h3", None],
-    ]
-    assert (matrix.separated, matrix.pairs) == (2, 3)
 
 
 # --- sweeps -----------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import pytest
 
 from gradrank.report.document import report as render
-from gradrank.report.tables.numbers import VERDICT, P, number, p_value
+from gradrank.report.tables.numbers import VERDICT, P
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import DEFINITIONS, read_tables
 from gradrank.report.tables.table import Column, Table, markdown, read_csv, write_csv
@@ -97,15 +97,3 @@ def test_a_column_takes_its_value_where_it_says():
         Table("wrong", "Wrong", columns, [1.0])
     made = Table("made", "Made", (Column("real", form=".1f"), columns[1]), [1.5, 2.0])
     assert made.rows == [{"real": 1.5, "twice": 3}, {"real": 2.0, "twice": 4}]
-
-
-def test_a_whole_number_is_not_cut_from_a_fraction():
-    with pytest.raises(TypeError, match="Int64"):
-        Table("wrong", "Wrong", (Column("n", form="d"),), [{"n": 1}, {"n": 1.5}])
-
-
-def test_a_p_value_has_one_form():
-    assert [p_value(p) for p in (0.04321, 1.0, 1e-4, 9e-5, 0.0, float("nan"), None)] == [
-        "0.0432", "1.0000", "0.0001", "<0.0001", "<0.0001", "–", "–",
-    ]  # fmt: skip
-    assert number(0.5, P) == "0.5000"

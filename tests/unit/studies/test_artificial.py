@@ -5,18 +5,7 @@ from itertools import combinations, islice
 import numpy as np
 import pytest
 
-from gradrank.data.synthetic import draw_weights
-from gradrank.studies.ranknet2005.artificial import (
-    LINEAR_SHARES,
-    PARTS,
-    Vectors,
-    epochs,
-    experiments,
-    outputs,
-    trained,
-    vectors,
-    with_linear_share,
-)
+from gradrank.studies.ranknet2005.artificial import PARTS, Vectors, epochs, trained, vectors
 
 SEED = 7
 
@@ -73,39 +62,3 @@ def test_the_kept_net_has_the_least_validation_error(data):
     best = int(np.argmax([correct for correct, _ in scored]))
     assert (found["vali"], found["test"]) == scored[best] and found["epoch"] == best + 1
     assert found["test"] > 70
-
-
-def test_ties_pull_equal_grades_together(data):
-    """A tie's cost is least at equal scores; from zero weights it has no gradient, so the first step is the same."""
-    own = data[:100]
-    runs = [epochs(own, 0, ties, SEED, halve=True) for ties in (False, True)]
-    first = [outputs(next(run), own.x).copy() for run in runs]
-    for run in runs:
-        for _ in range(30):
-            layers = next(run)
-        first.append(outputs(layers, own.x).copy())
-
-    def spread(scores):
-        return np.mean([scores[own.grades[:50] == grade].std() for grade in range(6)])
-
-    assert spread(first[3][:50]) < spread(first[2][:50])
-
-
-def test_experiments_of_a_draw_do_not_depend_on_the_others():
-    small, more = (experiments("poly", 2, sizes, [], SEED)["runs"] for sizes in ([50], [50, 100]))
-    assert [run for run in more if run["size"] == 50] == small
-    kinds = {(run["experiment"], run["net"]) for run in small}
-    assert kinds == {("table1", net) for net in ("linear", "two_layer_5", "two_layer_10")} | {
-        ("table1_by_variance", net) for net in ("linear", "two_layer_5")
-    } | {(f"linear_share_{share}", "linear") for share in LINEAR_SHARES}
-
-
-def test_a_third_is_the_texts_polynomial_and_a_share_is_one():
-    """The linear term's correlation with the values, squared, is its share; grades are the values' sixths."""
-    text, third = vectors("poly", SEED), with_linear_share(SEED, 1 / 3)
-    np.testing.assert_array_equal(text.x, third.x)
-    assert np.mean(text.grades != third.grades) < 1e-4, "but for rounding at the bins' edges"
-    term = text.x @ draw_weights("poly", SEED)["linear"]
-    for share in (0.1, 0.3, 0.5):  # less the twentieth that grades lose of the values
-        found = np.corrcoef(term, with_linear_share(SEED, share).grades)[0, 1] ** 2
-        assert found == pytest.approx(0.95 * share, abs=0.04)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gradrank.evaluation.variance import Runs, half_width, query_term
-from gradrank.studies.contest.agreement import agreement
-from gradrank.studies.contest.budget import best_of_weights, crossings, expected_best
+from gradrank.studies.contest.budget import best_of_weights, expected_best
 from gradrank.studies.contest.claims import NOT_SEPARATED, compare, compare_all, usual_chance
 
 FOLDS, QUERIES = 5, 30  # of a fold
@@ -89,15 +88,6 @@ def test_probability_is_the_share_of_single_runs():
     assert np.mean(said) == pytest.approx(np.mean(won), abs=0.05)
 
 
-def test_methods_without_any_variance_between_them():
-    values = np.random.default_rng(8).random((1, 1, len(FOLD_OF)))
-    none = usual_chance([])
-    same = compare("a", Runs(values, FOLD_OF), "b", Runs(values.copy(), FOLD_OF), none)
-    assert (same.difference, same.p, same.probability) == (0, 1, 0.5)
-    above = compare("a", Runs(values, FOLD_OF), "b", Runs(values + 0.125, FOLD_OF), none)
-    assert above.first == "b" and above.probability > 0.99
-
-
 def test_expected_best_is_that_of_every_sample():
     rng = np.random.default_rng(10)
     validation = rng.integers(0, 4, 7).astype(float)  # with ties, of which the earlier is chosen
@@ -107,24 +97,3 @@ def test_expected_best_is_that_of_every_sample():
         assert expected == pytest.approx(np.mean(test[chosen]), abs=1e-12)
     assert np.all(np.diff(expected_best(validation, validation)) >= -1e-12)
     assert best_of_weights(31, 16).sum() == pytest.approx(1, abs=1e-12)
-
-
-def test_curves_that_cross_are_named_with_their_budget():
-    curves = {
-        "a": np.array([3.0, 3.0, 3.0, 3.0]),
-        "b": np.array([1.0, 4.0, 2.0, 5.0]),
-        "c": np.array([0.0, 0, 1, 2]),
-    }
-    assert crossings(curves) == [("a", "b", 4)]
-
-
-def test_two_collections_that_agree_and_two_that_do_not():
-    rng = np.random.default_rng(12)
-    order = np.linspace(0.3, 0.6, 6)
-    first, second = (rng.normal(0, 0.2, (len(FOLD_OF), 6)) + order for _ in range(2))
-    alike = agreement(first, FOLD_OF, second, FOLD_OF)
-    assert alike.low <= alike.tau <= alike.high and alike.low > 0.5
-    reversed_ = agreement(first, FOLD_OF, second[:, ::-1], FOLD_OF)
-    assert reversed_.high < -0.5
-    noise = agreement(first - order, FOLD_OF, second - order, FOLD_OF)
-    assert noise.low < 0 < noise.high

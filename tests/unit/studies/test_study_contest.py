@@ -11,11 +11,8 @@ from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, write_json
-from gradrank.pipeline.params import check
-from gradrank.pipeline.params_file import read
-from gradrank.studies.contest import tables
-from gradrank.studies.contest.page import build, curves
-from gradrank.studies.contest.reading import HEADLINE, Tried, entries, tried
+from gradrank.studies.contest.page import build
+from gradrank.studies.contest.reading import HEADLINE, entries, tried
 from gradrank.studies.kit.study import Inputs
 from gradrank.studies.kit.writing import study
 from gradrank.tuning.evaluate_refits import evaluate_refits
@@ -23,7 +20,7 @@ from gradrank.tuning.folders import Contest
 from gradrank.tuning.freeze import freeze
 from gradrank.tuning.refits import refit
 from gradrank.tuning.score_trials import score_trials
-from gradrank.tuning.selection import JUDGED, Choice, Chosen, select
+from gradrank.tuning.selection import select
 from gradrank.tuning.trials import Plan, tune
 
 METHODS = ("ranknet_linear", "regression", "single_feature", "fusion")
@@ -117,40 +114,6 @@ def test_default_tuned_and_one_for_all(inputs, rows):
     assert row["leak"] == pytest.approx(row["one"] - row["tuned"])
 
 
-def test_failed_configurations_are_named_and_left_out():
-    """Of a method whose default fails on one fold: no default to compare with, and a curve of what was drawn."""
-    rows = [
-        {"tuner": 1, "fold": fold, "trial": trial, "configuration": "{}", "params": "{}", "model": "toy"}
-        | (
-            {"error": "diverged", JUDGED: None}
-            if (fold, trial) == (2, 0)
-            else {"error": None, JUDGED: trial / 10}
-        )
-        for fold in (1, 2)
-        for trial in range(3)
-    ]
-    trials = pl.DataFrame(rows, infer_schema_length=None)
-    tested = [
-        {
-            "tuner": 1,
-            "fold": row["fold"],
-            "trial": row["trial"],
-            "qid": query,
-            HEADLINE: row["trial"] / 2 + query,
-        }
-        for row in rows
-        if row["error"] is None
-        for query in (0, 1)
-    ]
-    choices = {fold: Choice("toy", [Chosen(1, 2, {}, {}, 0.2)], "0") for fold in (1, 2)}
-    own = Tried(trials, pl.DataFrame(tested), choices)
-    assert own.default() is None and own.per_fold().mean == own.one_for_all().mean == 1.5
-    assert [row["error"] for row in tables.failed("made", {"toy": own}).rows] == ["diverged"]
-    (row,) = tables.choosing("made", {"toy": own}).rows
-    assert (row["default"], row["gain"], row["leak"]) == (None, None, 0)
-    assert curves({"toy": own})["toy"].tolist() == [1.25, 1.5]
-
-
 def test_the_second_collection(inputs, rows):
     """One configuration a tuner, that of the first, and how well both orders agree; nothing was tried on it."""
     chosen = rows[f"chosen_{TUNED}"]
@@ -186,24 +149,3 @@ def test_a_run_of_another_choice_is_refused(inputs, tmp_path):
     write_json(fold.choice_path, said)
     with pytest.raises(GradrankError, match=r"not trained with what was chosen; delete .*refits\.json"):
         evaluate_refits(copied, "regression", inputs.data / TUNED, SEEDS, "letor4")
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        (
-            {"methods": ["ranksv"]},
-            "studies.contest.methods: .*unknown model 'ranksv' .did you mean 'ranksvm'",
-        ),
-        ({"methods": ["mart", "mart"]}, "studies.contest.methods: .*a method stands in it twice"),
-        ({"trials": 0}, "studies.contest.trials: .*greater than or equal to 1"),
-        ({"frozen": ["mq2007"]}, "`frozen` and `datasets` both name mq2007"),
-        ({"frozen": ["mq2009"]}, "studies.contest.frozen: unknown data set 'mq2009'"),
-        ({"convention": "letor4"}, "studies.contest.convention: unknown key"),
-        ({"trails": 3}, "studies.contest.trails: unknown key .did you mean 'trials'"),
-    ],
-)
-def test_faults_in_the_settings(changed, message):
-    own = {"datasets": ["mq2007"], "methods": ["mart"]} | changed
-    with pytest.raises(GradrankError, match=message):
-        check(read("params.yaml") | {"studies": {"contest": own}})

@@ -9,15 +9,7 @@ from gradrank.errors import GradrankError
 from gradrank.evaluation.metrics import compute
 from gradrank.learning.model import get_model
 from gradrank.learning.seeds import job_seed
-from gradrank.studies.ranknet2005 import Settings, jobs
-from gradrank.studies.ranknet2005.trainings import (
-    METRIC,
-    kept_step,
-    of_job,
-    over_seeds,
-    some_queries,
-    train_again,
-)
+from gradrank.studies.ranknet2005.trainings import METRIC, kept_step, some_queries, train_again
 from made_trainings import FOLDS, make_collection
 
 LINEAR = {"model": "ranknet_2005_linear", "params": {"epochs": 4, "select_by": "ndcg@15", "updates": "query"}}
@@ -90,15 +82,6 @@ def test_the_kept_step_is_the_first_of_the_best_and_knows_its_epoch():
     assert kept_step(several, "map") == {"vali_map": 0.4, "members": 10, "epoch": 2, "epochs": 2}
 
 
-def test_over_seeds_is_each_querys_mean(data):
-    trained = [of_job(train_again(TOLD | {"seed": seed}, data, 7)) for seed in (2, 3)]
-    mean = over_seeds(trained, "test")
-    a, b = (each.values["test"].values[METRIC] for each in trained)
-    np.testing.assert_allclose(mean.values[METRIC], (a + b) / 2)
-    assert mean.mean(METRIC) == pytest.approx(np.mean([each.mean("test") for each in trained]))
-    assert sorted(set(mean.folds)) == [1, 2, 3, 4, 5]
-
-
 def test_a_job_reads_no_test_part_before_it_has_fitted(data, monkeypatch):
     cls = get_model("prank")
 
@@ -108,26 +91,3 @@ def test_a_job_reads_no_test_part_before_it_has_fitted(data, monkeypatch):
     monkeypatch.setattr(cls, "fit", peeking)
     with pytest.raises(GradrankError, match=r"prank: it opens .*part\d\.parquet"):
         train_again(TOLD | {"model": "prank", "params": {}}, data, 7)
-
-
-def test_jobs_are_further_seeds_of_every_variant_and_fewer_queries_of_some():
-    variants = {
-        "a": {"model": "prank", "select_by": "ndcg@15"},
-        "b": {"model": "rankprop", "scorer": "linear"},
-    }
-    settings = Settings(
-        datasets=("x", "y"),
-        variants=variants,
-        artificial={"draws": 1, "sizes": [50]},
-        seeds=3,
-        fewer={"methods": ["b"], "queries": [10, 20], "seeds": 2},
-    )
-    found = jobs(settings)
-    named = {name for name in found if name.startswith("x-")}
-    assert named == {f"x-{own}-seed{seed}" for own in "ab" for seed in (2, 3)} | {
-        f"x-b-queries{queries}-seed{seed}" for queries in (10, 20) for seed in (1, 2)
-    }
-    assert len(found) == 2 + 2 * len(named)
-    told = found["y-b-queries20-seed1"]
-    assert told["model"] == "rankprop" and told["params"]["scorer"] == "linear"
-    assert (told["dataset"], told["queries"], told["seed"]) == ("y", 20, 1)

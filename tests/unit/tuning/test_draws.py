@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from gradrank.learning.model import ModelParams, get_model, models, param
+from gradrank.learning.model import get_model, models
 from gradrank.learning.space import Choice, Integer, LogUniform, Uniform
 from gradrank.tuning.spaces import (
     configuration,
@@ -59,18 +59,6 @@ def test_a_models_own_grid_is_given_one_value():
     assert all(len(each["l2"]) == 1 for each in drawn("listnet"))
     assert first_configuration(cls)["l2"][0] in cls.Params().l2
     assert not own_grids(get_model("ranknet_report")), "widths of layers are no grid"
-
-
-def test_a_grid_that_holds_zero_has_no_logarithm():
-    class Params(ModelParams):
-        away: tuple[float, ...] = param((0.0, 0.5, 1.0), "made up")
-
-    cls = type("Grid", (get_model("single_feature"),), {"Params": Params, "name": "made"})
-    assert {each["away"][0] for each in (configuration(cls, SEED, DATASET, 1, n) for n in range(30))} == {
-        0,
-        0.5,
-        1,
-    }
 
 
 def test_a_fusion_is_made_of_the_contests_own_methods():

@@ -16,7 +16,6 @@ from gradrank.files import read_json, sha256, write_json
 from gradrank.learning.model import Model, ModelParams, get_model, param
 from gradrank.learning.space import Uniform
 from gradrank.tuning import trials
-from gradrank.tuning.choices import choices
 from gradrank.tuning.folders import Contest, TunedFold
 from gradrank.tuning.freeze import freeze
 from gradrank.tuning.refits import refit, run_seed
@@ -104,12 +103,6 @@ def test_trials_and_the_choice(data, tmp_path):
     }  # fmt: skip
 
 
-def test_draws_are_the_same_on_every_fold(data, tmp_path):
-    found = [pl.read_parquet(tuned(data, tmp_path / f"{n}", fold=n).trials_path) for n in (1, 2)]
-    assert found[0]["configuration"].equals(found[1]["configuration"])
-    assert not set(found[0]["seed"]) & set(found[1]["seed"])
-
-
 def test_the_test_part_is_not_read(data, tmp_path):
     """Without its file the same bytes come out."""
     without = shutil.copytree(data, tmp_path / "synthetic_net")
@@ -190,17 +183,6 @@ def test_a_model_that_opens_the_test_part_ends_the_job(data, tmp_path, toy, monk
     with pytest.raises(GradrankError, match="which this fold tests on"):
         tuned(data, tmp_path, "toy")
     assert not TunedFold(tmp_path).trials_path.exists()
-
-
-def test_all_choices_in_one_file(data, tmp_path):
-    contest = Contest(tmp_path)
-    own = contest.tuned("synthetic_net", "single_feature")
-    found = {n: select(tuned(data, own.fold(n).folder, "single_feature", Plan(1, 2), n)) for n in (1, 2)}
-    written = read_json(choices(contest, ["synthetic_net"], ["single_feature"]))
-    assert list(written) == ["synthetic_net/single_feature/fold1", "synthetic_net/single_feature/fold2"]
-    assert written["synthetic_net/single_feature/fold2"] == {
-        "sha256": found[2].sha256, "tuner1": {"trial": 0}, "tuner2": {"trial": 0},
-    }  # fmt: skip
 
 
 def test_one_configuration_for_all_folds(data, tmp_path):

@@ -1,4 +1,4 @@
-"""What the workflow asks for, computed from params.yaml: every file of a target, seeds, members, options."""
+"""The plan that is computed from params.yaml: the files of every target, seeds, members, options."""
 
 import json
 import re

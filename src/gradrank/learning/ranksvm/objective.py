@@ -139,10 +139,14 @@ def _listed_sums(better, worse, tau, values, target):
 
 @compiled("i8[:], i8[:], f8[:]")
 def _sort_groups(rows, starts, scores):
-    out = np.empty_like(rows)
+    out = np.empty(len(rows), np.int64)
     for g in range(len(starts) - 1):
         group = rows[starts[g] : starts[g + 1]]
-        out[starts[g] : starts[g + 1]] = group[descending(-scores[group])]
+        falling = np.empty(len(group))
+        for i in range(len(group)):
+            falling[i] = -scores[group[i]]
+        for place, i in enumerate(descending(falling)):
+            out[starts[g] + place] = group[i]
     return out
 
 
