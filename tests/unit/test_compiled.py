@@ -115,13 +115,8 @@ def calls_across_files() -> list[tuple[tuple[str, str], tuple[str, str]]]:
     ]
 
 
-<<<<<<< HEAD
-def test_every_such_callee_is_found():
-    """Every call of a compiled function of another file, as an edit of the callee must reach the caller."""
-=======
 def test_every_call_across_files_is_found():
-    """What tests/campaigns/callees.py edits, one at a time."""
->>>>>>> main
+    """An edit of the callee must reach every caller: the digest of compiled sources covers these files."""
     found = {(caller, name) for (caller, _), (_, name) in calls_across_files()}
     assert {("gradrank.learning.fusing", "order"), ("gradrank.data.scan", "to_float32")} < found
     assert len(found) > 15
