@@ -72,7 +72,7 @@ def test_results_made_natively_are_refused_where_pinned_ones_are_expected(rerun)
     shutil.rmtree(method / "fold1")
     (method / "per_query.parquet").unlink()
     rerun.environment["GRADRANK_CPU"] = "native"
-    call = ("--cores", "2", f"{MINE}/provenance.json", "--forcerun", "summary")
+    call = ("--cores", "2", "mine", "--forcerun", "summary")
     rerun.snakemake(*call)
     del rerun.environment["GRADRANK_CPU"]
     rerun.gradrank("verify", ok=False)

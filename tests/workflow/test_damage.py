@@ -94,10 +94,11 @@ MISSING = f"{NET}/ranknet_linear/fold3/model/net.safetensors"
 
 
 def damage(path: Path) -> None:
-    """Flip one bit; cut JSON, in which a flipped bit may be another valid value."""
+    """Flip one bit; cut JSON, in which a flipped bit may be another valid value, and values per query."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
-    path.write_bytes(content[: len(content) // 2] if path.suffix == ".json" else content)
+    cut = path.suffix == ".json" or path.name == "per_query.parquet"
+    path.write_bytes(content[: len(content) // 2] if cut else content)
 
 
 @pytest.mark.parametrize("place", READERS)
@@ -121,7 +122,8 @@ def test_verify_finds_every_damaged_file_and_after_a_repair_a_run_restores_it(fi
     (root / MISSING).unlink()
     (root / f"{NET}/.summary.json.1.partial").touch()
     output = rerun.gradrank("verify", ok=False)
-    assert [place for place in (*DAMAGED, *OLDER, MISSING) if place not in output] == []
+    unnamed = [place for place in (*DAMAGED, *OLDER, MISSING) if place not in output]
+    assert unnamed == [f"{MINE}/tables/main.csv"] and f"{MINE}/tables" in output, "one digest for all tables"
     rerun.run("gradrank", "verify", "--repair")
     rerun.snakemake("--cores", "2")
     rerun.gradrank("verify")

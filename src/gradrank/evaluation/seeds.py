@@ -3,21 +3,26 @@
 Folds of seeds that are no longer asked for may lie beside them.
 """
 
+from gradrank.errors import GradrankError
 from gradrank.results import Fold, Method
+from gradrank.stamps import REPAIR
 
 SEED = "seed"  # the column of per_query.parquet, where a method was measured with several
 
 
 def seeds_of(method: Method) -> list[int]:
-    """The seeds, the one of fold<k>/ first, where they are several; else none."""
+    """The seeds, the one of fold<k>/ first, where they are several; else none. Refuses values that are not Parquet."""
     import polars as pl
 
     if not method.evaluated:
         return []
-    table = pl.scan_parquet(method.per_query_path)
-    if SEED not in table.collect_schema().names():
-        return []
-    return table.select(pl.col(SEED).unique(maintain_order=True)).collect()[SEED].to_list()
+    try:
+        table = pl.scan_parquet(method.per_query_path)
+        if SEED not in table.collect_schema().names():
+            return []
+        return table.select(pl.col(SEED).unique(maintain_order=True)).collect()[SEED].to_list()
+    except pl.exceptions.PolarsError:
+        raise GradrankError(f"{method.per_query_path}: damaged: not Parquet. Fix: {REPAIR}") from None
 
 
 def measured_folds(method: Method) -> list[Fold]:
