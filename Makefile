@@ -3,7 +3,7 @@ PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 READY := .venv/.ready
 
-.PHONY: reproduce run test lint format bench readme lock versions
+.PHONY: reproduce run test test-system lint format bench readme lock versions
 # DVC's cache takes what has the bytes that dvc.lock names; without --force nothing else.
 reproduce: run
 	@.venv/bin/dvc commit --quiet dvc.yaml </dev/null 2>/dev/null || \
@@ -13,9 +13,13 @@ reproduce: run
 run: $(READY)
 	.venv/bin/snakemake --cores $(CORES)
 
-# Groups of tests go to a process as tests/conftest.py says, the long ones first.
 test: $(READY)
-	.venv/bin/pytest -n auto --no-loadscope-reorder
+	.venv/bin/pytest -n auto --dist loadfile
+
+# Slurm, emulated processors, a browser, DVC, MLflow's server, and campaigns of random faults; what is not installed is
+# skipped with the reason.
+test-system: $(READY)
+	.venv/bin/pytest -n auto --dist loadfile tests/system
 
 lint: $(READY)
 	.venv/bin/ruff check .

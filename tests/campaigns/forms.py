@@ -171,7 +171,7 @@ def written(draw: random.Random, data: Data, folder: Path, form: str) -> tuple[P
 
 
 def told(data: Data, path: Path, columns: Columns, folder: Path) -> dict:
-    """What parsing, prediction and evaluation give, by query and document, features by name."""
+    """Return the results of parsing, prediction and evaluation by query and document, features by name."""
     stored, fold = folder / "stored", folder / "fold1"
     for each in (stored, fold):
         shutil.rmtree(each, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What was understood of a file: a row per column with its role, type, count, range and share of missing values."""
+"""Describe how a file is understood: one row per column with role, type, count, range and share of missing values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,9 @@ SHOWN = 20  # features, at most, in a printed table
 
 @dataclass(frozen=True)
 class Ranges:
-    """Of some columns the least and greatest value, NaN without any, and how many are missing, each (k,) float64."""
+    """The least value, the greatest value and the number of missing values per column, each (k,) float64; NaN if all
+    are missing.
+    """
 
     names: list[str]
     low: np.ndarray

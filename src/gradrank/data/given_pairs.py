@@ -2,7 +2,7 @@
 
 A row is a pair of documents of one query, in the columns
 
-- qid (or another name of a query column that data/table.py knows): the query's id;
+- qid (or another name of a query column that data/roles.py knows): the query's id;
 - first, second: the documents' ids; or first_row, second_row: their places in the query, from 1, in the data's order;
 - target: the probability, from 0 to 1, that the first ranks above the second; 1 in all rows without this column;
 - weight: the factor, above 0, of the pair's cost; 1 in all rows without this column.

@@ -1,4 +1,4 @@
-"""What a file holds, as training, prediction and evaluation would understand it; nothing is written."""
+"""Print how training, prediction and evaluation understand a file, without writing anything."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -32,7 +32,7 @@ FRAME = "the data frame"  # how an error names one
 
 @dataclass(frozen=True)
 class Trained:
-    """What a model's specification says of the data that it was trained on: see `known`.
+    """The form of the data that a model was trained on, as its specification records it.
 
     width: how many features. names: theirs, None for f1 to fd. sparse: whether rows of text could leave features out.
     """
@@ -45,7 +45,7 @@ class Trained:
 
     @staticmethod
     def of(spec: Mapping[str, Any]) -> "Trained":
-        """From spec.json. Raises KeyError, TypeError or ValueError for what is none."""
+        """Read the form from spec.json. Raises KeyError, TypeError or ValueError for a malformed one."""
         names, width = spec.get("names"), operator.index(spec["features"])
         if width < 1:
             raise ValueError(f"{width} features")
@@ -151,7 +151,7 @@ def read_collection(
         _check_some(files[0], width)
     reading = Reading(sources, width, sparse, missing or "least")
     check_memory(files[0], int(max(source.rows.max() for source in sources)), width)
-    for source in sources:  # what is wrong with every row is said of the first
+    for source in sources:  # a fault of every row is reported for the first one
         read_rows(source, np.array([0]), width, sparse, reading.missing)
     return reading
 
@@ -220,7 +220,7 @@ def _pieces(rows: np.ndarray) -> list[np.ndarray]:
 
 
 def _joined(trained: Columns, own: Columns | None) -> Columns:
-    """What is declared of new data, and else what was of the training data."""
+    """Combine what is declared for new data with what was declared for the training data; the former wins."""
     if own is None:
         return trained
     named = own.named()

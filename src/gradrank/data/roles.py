@@ -61,7 +61,7 @@ class AsideColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class Columns:
-    """What a user declares about a table's columns.
+    """The columns that a user declares for a table.
 
     query, label, docid: names, where they differ from the usual ones. ignore: columns to set aside. keep: columns that
     are features although their names could belong to a role.
@@ -98,7 +98,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of one table by role; `label` and `docid` are None without one, `query` where all is one query."""
+    """The columns of one table by role. `label` and `docid` may be None; a table whose `query` is None is one query."""
 
     query: str | None
     label: str | None
@@ -109,7 +109,7 @@ class Roles:
 
 
 class Needs(NamedTuple):
-    """What the reader of a table needs: roles that must be there, and the features, in order, if they are known.
+    """The roles that a table must have, and its features in order if they are known.
 
     features: names that must be there, any other column being a fault; () if features are not read; None if they are
     all columns that are left.
@@ -267,7 +267,7 @@ def _check_known(where: object, left: Sequence[str], needs: Needs, names: list[s
 
 
 def could_be(name: str) -> str | None:
-    """What else than a feature a column of this name may be; None if nothing."""
+    """Return what a column of this name may be other than a feature; None if nothing."""
     if plain(name) in WEIGHTS:
         return "the weights of rows, which training does not use yet"
     if plain(name) in PARTS:

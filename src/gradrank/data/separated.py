@@ -107,7 +107,7 @@ def _check_quotes(path: Path, content: bytes) -> None:
 
 
 def _outside(fields: re.Pattern[bytes], content: bytes):
-    """Positions of quotes between the matches, -1 where there are none."""
+    """Yield the position of the first quote between two matches, -1 if there is none."""
     end = 0
     for match in fields.finditer(content):
         yield content.find(b'"', end, match.start())

@@ -1,4 +1,4 @@
-"""What evaluation holds scores against: grades without the features, of a collection, of its files or of qrels."""
+"""Judgements to evaluate scores by: grades without features, from a stored collection, a file or qrels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

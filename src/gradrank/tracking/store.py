@@ -43,7 +43,7 @@ def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["M
         path = Path(database).absolute() if database else None
         if path and "?" in str(path):
             raise GradrankError(
-                f"MLflow at {uri}: {path.parent}: a SQLite address cannot hold a path with `?`. Fix: rename the folder, "
+                f"MLflow at {uri}: {path.parent}: a SQLite address cannot hold `?`. Fix: rename the folder, "
                 "or set MLFLOW_TRACKING_URI to another store"
             )
         if path and not create and not path.exists():

@@ -1,6 +1,4 @@
-"""Nothing is misread: inputs that once gave wrong results without a word, or a traceback (table by table of the
-roles).
-"""
+"""Inputs that once gave wrong results silently, or a traceback, are refused or read as they are meant."""
 
 import datetime
 import io

@@ -1,0 +1,75 @@
+"""What campaigns share: arguments, random numbers with a seed that is printed, a finished run, counts and faults.
+
+A campaign is a script: `python tests/system/damage.py 100 --seed 7`. It ends with a line of counts, and with exit code
+1 if something happened that must not happen; each such fault has a line.
+"""
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from project import Project
+
+RUN = {
+    "run": {"datasets": ["mine"], "models": ["ranknet_linear", "single_feature"]},
+    "studies": {"ranknet2005": {"reduced": None}},
+}
+
+
+class Campaign:
+    """The arguments NUMBER, --seed and --run of a script; its random numbers; what it counted and found wrong."""
+
+    def __init__(self, usage: str, number: int) -> None:
+        parser = argparse.ArgumentParser(usage=usage.splitlines()[0])
+        parser.add_argument("number", type=int, nargs="?", default=number)
+        parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+        parser.add_argument(
+            "--run", type=Path, help="a small finished run; made there if the folder is missing"
+        )
+        asked = parser.parse_args()
+        self.number, self.seed, self.run = asked.number, asked.seed, asked.run
+        self.draw = random.Random(asked.seed)
+        self.counts: Counter[str] = Counter()
+        self.faults = 0
+        self.started = time.monotonic()
+        self.folder = Path(tempfile.mkdtemp(prefix="campaign-"))
+        print(f"seed {asked.seed}, {asked.number} trials", flush=True)
+
+    def fault(self, text: str) -> None:
+        self.faults += 1
+        print(f"FAULT {text}", flush=True)
+
+    def end(self) -> int:
+        """Print the counts; return the exit code."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shown = ", ".join(f"{count} {name}" for name, count in sorted(self.counts.items()))
+        print(f"{shown}; {self.faults} faults; {time.monotonic() - self.started:.0f} s (seed {self.seed})")
+        return bool(self.faults)
+
+    def fresh(self, name: str) -> Project:
+        """Return a copy of the project with a small run, of which nothing is made."""
+        shutil.rmtree(self.folder / name, ignore_errors=True)
+        project = Project.small(self.folder / name)
+        project.params(**RUN)
+        return project
+
+    def finished(self) -> Project:
+        """Return a project whose small run is finished; not to be changed."""
+        root = self.run or self.folder / "finished"
+        if not (root / "results/report.html").is_file():
+            project = Project.small(root)
+            project.params(**RUN)
+            project.snakemake("--cores", "2")
+        return Project(root)
+
+    def copy(self, project: Project) -> Project:
+        """Return another project in the same state, in place of the last copy."""
+        shutil.rmtree(self.folder / "copy", ignore_errors=True)
+        return Project(Path(shutil.copytree(project.root, self.folder / "copy", symlinks=True)))

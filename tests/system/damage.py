@@ -1,0 +1,111 @@
+"""`python tests/system/damage.py [NUMBER] [--seed S] [--run FOLDER]`: damage a random file of a finished run.
+
+A file of data/ or results/ is cut at a random place, has a bit flipped, is deleted, emptied, or replaced by another of
+its kind. Then `gradrank verify` must name it or its folder, unless Snakemake would make it again; and after
+`verify --repair` the same command must end in the same bytes.
+"""
+
+import os
+import random
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from campaign import Campaign
+
+from project import Project, differing
+
+KINDS = (
+    "data/parquet/*/part*.parquet",
+    "data/parquet/*/collection.json",
+    "data/pairs/*/part*.parquet",
+    "data/pairs/*/pairs.json",
+    "results/*/*/fold*/model/*.*",
+    "results/*/*/fold*/scores.parquet",
+    "results/*/*/fold*/history.parquet",
+    "results/*/*/fold*/spec.json",
+    "results/*/*/per_query.parquet",
+    "results/*/*/evaluation.json",
+    "results/mine/tables/*.csv",
+    "results/mine/summary.json",
+    "results/mine/summary.md",
+    "results/mine/queries.parquet",
+    "results/mine/provenance.json",
+    "results/per_query.parquet",
+    "results/metrics.json",
+    "results/methods.csv",
+    "results/run.json",
+)
+
+
+def cut(path: Path, draw: random.Random) -> None:
+    os.truncate(path, draw.randrange(max(1, path.stat().st_size)))
+
+
+def flip(path: Path, draw: random.Random) -> None:
+    """In a stamp a flipped bit may be another valid value: what it says of files is flipped."""
+    content = bytearray(path.read_bytes())
+    start = content.find(b'"files"') if path.suffix == ".json" else 0
+    at = content.find(b'": "', start) + 4 if start > 0 else draw.randrange(len(content))
+    content[at] ^= 1 << draw.randrange(4 if start > 0 else 8)
+    path.write_bytes(content)
+
+
+def delete(path: Path, draw: random.Random) -> None:
+    path.unlink()
+
+
+def empty(path: Path, draw: random.Random) -> None:
+    path.write_bytes(b"")
+
+
+def replace(path: Path, draw: random.Random) -> None:
+    """By another file of the same kind if there is one that differs, with an older time."""
+    same = path.parents[2].glob(re.sub(r"\d", "*", str(Path(*path.parts[-3:]))))
+    others = [each for each in same if each.is_file() and each.read_bytes() != path.read_bytes()]
+    path.write_bytes(draw.choice(sorted(others)).read_bytes() if others else path.read_bytes()[::-1])
+    os.utime(path, (1, 1))
+
+
+DAMAGES: tuple[Callable[[Path, random.Random], None], ...] = (cut, flip, delete, empty, replace)
+
+
+def main() -> int:
+    campaign = Campaign(__doc__, 100)
+    finished = campaign.finished()
+    before = finished.files()
+    combinations = [(kind, damage) for kind in KINDS for damage in DAMAGES]
+    campaign.draw.shuffle(combinations)
+    for trial in range(campaign.number):
+        kind, damage = combinations[trial % len(combinations)]
+        copy = campaign.copy(finished)
+        path = campaign.draw.choice(sorted(path for path in copy.root.glob(kind) if path.is_file()))
+        damage(path, campaign.draw)
+        campaign.counts[damage.__name__] += 1
+        judge(campaign, copy, path.relative_to(copy.root).as_posix(), damage.__name__, before)
+    return campaign.end()
+
+
+def judge(campaign: Campaign, copy: Project, place: str, name: str, before: dict[str, bytes]) -> None:
+    done = copy.run("gradrank", "verify")
+    output = done.stdout + done.stderr
+    named = done.returncode == 1 and (place in output or str(Path(place).parent) in output)
+    remade = name == "delete" and place in copy.plan()
+    if "Traceback" in output or not (named or remade):
+        campaign.fault(
+            f"{place}, {name}: verify does not name it (exit {done.returncode}): {output[-300:]!r}"
+        )
+    copy.run("gradrank", "verify", "--repair")
+    done = copy.run("snakemake", "--cores", "2")
+    output = done.stdout + done.stderr
+    if done.returncode != 0 or "Traceback" in output:
+        campaign.fault(f"{place}, {name}: exit {done.returncode} after the repair: {output[-600:]!r}")
+    elif unlike := differing(before, copy.files()):
+        campaign.fault(f"{place}, {name}: other bytes: {', '.join(unlike)}")
+    else:
+        campaign.counts["same bytes"] += 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
