@@ -72,8 +72,8 @@ def installed(tmp_path_factory) -> Installed:
     folder = Installed(base / "my folder")
     folder.root.mkdir()
     folder.gradrank("init", ".")
-    folder.gradrank("init", ".", ok=False)  # nothing is overwritten
     folder.params(**SMALL_RUN)
+    folder.gradrank("init", ".", ok=False)  # what was edited is not overwritten
     write_own_data(folder.root / "own data")
     return folder
 
