@@ -89,7 +89,6 @@ def test_a_fusion_brings_its_members_with_their_own_seeds():
     assert own.evaluations(DATASET) == [f"results/{DATASET}/all_three/evaluation.json"]
     assert own.training_inputs(DATASET, "both", "2/seed6") == [
         f"results/{DATASET}/prank/fold2/scores.parquet",  # with which the job compares that of its own seed
-        f"results/{DATASET}/prank/fold2/scores.parquet",  # with which the job compares its seed's
         f"results/{DATASET}/prank/fold2/seed6/scores.parquet",
         f"results/{DATASET}/single_feature/fold2/scores.parquet",
     ]
