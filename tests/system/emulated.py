@@ -1,4 +1,4 @@
-"""`python tests/emulated.py OUT MODELS...` makes a small run in one process: data, models, metrics and statistics.
+"""`python tests/system/emulated.py OUT MODELS...` makes a small run in one process: data, models, metrics, statistics.
 
 What it writes below OUT, timing.json aside, is to be the same on every processor. Steps are few and collections small,
 since an emulated processor is ten to fifty times as slow; layers and features are as wide as in a study, since it is

@@ -28,21 +28,9 @@ COMMENTS = {
 BAD_GRADES = ("x", "-1", "32", "0.5", "nan", "1e9", "--1")
 BAD_QUERIES = ("qid", "quid:1", "1", "qid 1")
 BAD_FEATURES = (
-    ":",
-    "1:",
-    ":1",
-    "1:nan",
-    "2:inf",
-    "1:0x1",
-    "1:1_0",
-    "-1:2",
-    "1:1:1",
-    "0:1",
-    "x",
-    "1:NULLS",
-    "null",
-)
-BAD_FEATURES += ("\N{SUPERSCRIPT TWO}:1", "1:\N{ARABIC-INDIC DIGIT ONE}", "1:--1", "1:1e", "1:1e+")
+    ":", "1:", ":1", "1:nan", "2:inf", "1:0x1", "1:1_0", "-1:2", "1:1:1", "0:1", "x", "1:NULLS", "null", "1:--1",
+    "1:1e", "1:1e+", "\N{SUPERSCRIPT TWO}:1", "1:\N{ARABIC-INDIC DIGIT ONE}",
+)  # fmt: skip
 
 
 class Row(NamedTuple):
@@ -55,18 +43,11 @@ class Row(NamedTuple):
 def number(draw: random.Random) -> str:
     digits = "".join(draw.choices("0123456789", k=draw.choice((1, 2, 3, 6, 9, 15))))
     forms = (
-        f"{draw.random():.6f}",
-        f"{draw.uniform(-1e4, 1e4):.{draw.randrange(12)}f}",
-        f"-{digits}.",
-        f".{digits}",
-        f"{draw.random():.17g}",
-        f"{draw.random():.3f}e{draw.randrange(-60, 60)}",
-        f"+{digits}E+{draw.randrange(40)}",
-        repr(struct.unpack("<f", draw.randbytes(4))[0]),
-        "NULL",
-        "1.8e308",
+        f"{draw.random():.6f}", f"{draw.uniform(-1e4, 1e4):.{draw.randrange(12)}f}", f"-{digits}.", f".{digits}",
+        "NULL", f"{draw.random():.17g}", f"{draw.random():.3f}e{draw.randrange(-60, 60)}",
+        f"+{digits}E+{draw.randrange(40)}", repr(struct.unpack("<f", draw.randbytes(4))[0]), "1.8e308",
         f"{draw.choice((1, 3, 16777217))}.{'0' * draw.randrange(9)}{draw.choice(('', 1, 5))}",
-    )
+    )  # fmt: skip
     found = draw.choice(forms)
     return "0" if found in ("nan", "inf", "-inf") else found
 
@@ -135,10 +116,8 @@ def main() -> int:
 def read(frame) -> list[tuple]:
     ids = frame["query" if "query" in frame.columns else "qid"].to_list()
     values = frame.select(frame.columns[frame.columns.index("label") + 1 :]).rows()
-    rows = zip(
-        frame["label"].to_list(), map(str, ids), frame["docid"].to_list(), map(list, values), strict=True
-    )
-    return [comparable(Row(*row)) for row in rows]
+    columns = (frame["label"], map(str, ids), frame["docid"], map(list, values))
+    return [comparable(Row(*row)) for row in zip(*columns, strict=True)]
 
 
 def comparable(row: Row) -> tuple:

@@ -2,7 +2,7 @@
 
 Emulated are one of Intel's and one of AMD's, neither with AVX-512; where this machine has it, the native run is the
 one that must not use it. Compiled code is made natively, and the emulated processes find it in the cache: they would
-take minutes to make it. `make test` has one model of each numeric family, continuous integration (CI=true) all.
+take minutes to make it. One model of each numeric family is compared, in continuous integration (CI=true) all.
 """
 
 import os

@@ -116,7 +116,7 @@ def calls_across_files() -> list[tuple[tuple[str, str], tuple[str, str]]]:
 
 
 def test_every_call_across_files_is_found():
-    """tests/campaigns/callees.py edits these callees one at a time."""
+    """An edit of the callee must reach every caller: the digest of compiled sources covers these files."""
     found = {(caller, name) for (caller, _), (_, name) in calls_across_files()}
     assert {("gradrank.learning.fusing", "order"), ("gradrank.data.scan", "to_float32")} < found
     assert len(found) > 15

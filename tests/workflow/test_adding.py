@@ -72,30 +72,30 @@ def test_each_is_one_file_or_one_definition(rerun, tmp_path):
     conventions.write_text(before + CONVENTION + end + after)
     with (source / "data/catalogue.yaml").open("a") as stream:
         stream.write(f"\n{yaml.safe_dump(DATA_SET)}")
-    (source / "studies/added").mkdir()
+    (source / "studies/squares").mkdir()
     for name, text in STUDY.items():
-        (source / f"studies/added/{name}.py").write_text(text)
+        (source / f"studies/squares/{name}.py").write_text(text)
     rerun.params(
         run={"models": ["added", "lambdamart", "ranknet_linear", "single_feature", "with_added_loss"]},
         models={"with_added_loss": {"model": "softmax", "loss": "added_loss", "epochs": 2}},
         evaluation={"metrics": ["ndcg@10", "map", "misses@3"], "conventions": ["letor4", "added"]},
-        studies={"added": {"numbers": [3, 5]}},
+        studies={"squares": {"numbers": [3, 5]}},
     )
     shutil.copytree(rerun.root / "data/raw/synthetic_net", tmp_path / "mirror/added")
     rerun.environment["GRADRANK_MIRROR"] = str(tmp_path / "mirror")
     assert trained(rerun.plan("mine")) == {"mine/added/fold1", "mine/with_added_loss/fold1"}
 
     target = "results/added/single_feature/evaluation.json"
-    rerun.snakemake("--cores", "2", "mine", "results/studies/added/report.html", target)
+    rerun.snakemake("--cores", "2", "mine", "results/studies/squares/report.html", target)
     values = pl.read_parquet(rerun.root / "results/mine/with_added_loss/per_query.parquet")
     assert set(values["convention"]) == {"letor4", "added"} and values["misses@3"].max() > 0
     summary = read_json(rerun.root / "results/mine/summary.json")
     assert summary["added"] == summary["single_feature"]
     page = (rerun.root / "results/mine/report.html").read_text()
     assert ">added<" in page and "Misses@3" in page
-    assert "Squares of mine" in (rerun.root / "results/studies/added/report.html").read_text()
-    assert "[9, 25]" in (rerun.root / "results/studies/added/page.md").read_text()
+    assert "Squares of mine" in (rerun.root / "results/studies/squares/report.html").read_text()
+    assert "[9, 25]" in (rerun.root / "results/studies/squares/page.md").read_text()
 
-    rerun.params(studies={"added": {"numbers": [3, 5, 7]}})
-    jobs = [path for path, rule in rerun.plan("added").items() if rule == "study_job"]
-    assert jobs == ["results/studies/added/jobs/of-7.json"]
+    rerun.params(studies={"squares": {"numbers": [3, 5, 7]}})
+    jobs = [path for path, rule in rerun.plan("squares").items() if rule == "study_job"]
+    assert jobs == ["results/studies/squares/jobs/of-7.json"]

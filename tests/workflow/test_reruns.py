@@ -136,7 +136,6 @@ def formatting(path: Path) -> None:
     )
 
 
-@pytest.mark.xfail(reason="code digests cover text until they cover syntax trees", strict=False)
 def test_comments_docstrings_and_formatting_rerun_nothing(rerun):
     sources = sorted(rerun.root.glob("src/**/*.py"))
     for path in sources:

@@ -9,10 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
-from conftest import ROOT, SMALL_RUN, Project
 from gradrank.files import read_json
-
-DATASET = "synthetic_net"
+from project import MINE, ROOT, SMALL_RUN, Project, differing, trained, write_own_data
 
 
 class Installed(Project):
@@ -22,25 +20,11 @@ class Installed(Project):
     def python(self) -> str:
         return str(self.root.parent / "environment/bin/python")
 
-    def command(self, *arguments: str) -> list[str]:
-        return [self.python, "-m", "snakemake", *arguments]
-
-    def env(self) -> dict[str, str]:
-        return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-
-    @property
-    def warm(self) -> bool:
-        return False
-
-    def run(self, *arguments: str) -> str:
-        """What a Python module of the environment prints; the test fails unless it succeeds."""
-        command = [self.python, "-m", *arguments]
-        done = subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    def gradrank(self, *arguments: str) -> str:
-        return self.run("gradrank", *arguments)
+    def run(self, module: str, *arguments: str) -> subprocess.CompletedProcess:
+        """Run `python -m module` of the environment here."""
+        command = [self.python, "-m", module, *arguments]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        return subprocess.run(command, cwd=self.root, env=environment, text=True, capture_output=True)
 
 
 def pip(*arguments: str) -> None:
@@ -87,53 +71,34 @@ def installed(tmp_path_factory) -> Installed:
     pip("--python", str(base / "environment/bin/python"), "install", str(wheel))
     folder = Installed(base / "my folder")
     folder.root.mkdir()
-    assert "Next: cd . && snakemake --cores 2" in folder.gradrank("init", ".")
+    folder.gradrank("init", ".")
+    folder.gradrank("init", ".", ok=False)  # nothing is overwritten
+    folder.params(**SMALL_RUN)
+    write_own_data(folder.root / "own data")
     return folder
 
 
-@pytest.fixture(scope="module")
-def made(installed, store) -> Installed:
-    """One data set of the small run, made there."""
-    installed.params(**SMALL_RUN)
-    shutil.copy(store, installed.root)
-    installed.snakemake("--cores", "2", DATASET)
-    return installed
+def test_results_are_those_of_a_checkout_and_a_users_own_model_joins_them(installed, finished):
+    installed.snakemake("--cores", "2", "mine")
+    assert differing(finished.files(MINE), installed.files(MINE)) == []
+    assert installed.plan("mine") == {}
 
-
-def test_results_and_their_records_are_those_of_a_checkout(made, finished):
-    ours = made.results(f"results/{DATASET}")
-    assert ours and ours == finished.results(f"results/{DATASET}")
-    record = f"results/{DATASET}/provenance.json"
-    assert read_json(made.root / record) == read_json(finished.root / record)
-    assert "Nothing to be done" in made.snakemake("--cores", "2", DATASET)
-
-
-def test_nothing_is_overwritten(made):
-    command = [made.python, "-m", "gradrank", "init", "."]
-    done = subprocess.run(command, cwd=made.root, env=made.env(), text=True, capture_output=True)
-    assert done.returncode == 1 and "holds params.yaml already, and nothing is overwritten" in done.stderr
-
-
-def test_a_model_of_ones_own_is_a_file_in_the_folder(made):
-    models = made.root / "models"
-    models.mkdir()
+    own = installed.root / "models/own.py"
+    own.parent.mkdir()
     shipped = (ROOT / "src/gradrank/models/single_feature.py").read_text()
-    (models / "mine.py").write_text(shipped.replace('"single_feature"', '"mine"'))
-    made.params(run={"datasets": [DATASET], "models": ["mine", "single_feature"]})
-    assert "mine" in made.gradrank("models")
-    assert {model for rule, _, model in made.planned() if rule == "train"} == {"mine"}
-    made.snakemake("--cores", "2")
-    assert ">mine<" in (made.root / "results/report.html").read_text()
-    record = read_json(made.root / f"results/{DATASET}/provenance.json")
-    assert "models/mine.py" in record["code"]["files"]
-    made.gradrank("verify")
+    own.write_text(shipped.replace('"single_feature"', '"own"'))
+    installed.params(run={"datasets": ["mine"], "models": [*SMALL_RUN["run"]["models"], "own"]})
+    assert trained(installed.plan("mine")) == {"mine/own/fold1"}
+    installed.snakemake("--cores", "2", "mine")
+    assert ">own<" in (installed.root / MINE / "report.html").read_text()
+    summary = read_json(installed.root / MINE / "summary.json")
+    assert summary["own"] == summary["single_feature"]
 
-    (models / "mine.py").write_text((models / "mine.py").read_text() + "EDITED = 1\n")
-    assert {model for rule, _, model in made.planned() if rule == "train"} == {"mine"}
-
-    asked = ["-k", "mine and (survive or saved)", "-p", "no:cacheprovider", "-rA"]
-    output = made.run("pytest", "--pyargs", "gradrank.contract.test_models", *asked)
-    assert "PASSED" in output and "test_saved_model_scores_alike[mine]" in output
+    installed.edit("models/own.py", "return self.sign *", "return 2 * self.sign *")
+    assert trained(installed.plan("mine")) == {"mine/own/fold1"}
+    asked = ["-k", "own and (survive or saved)", "-p", "no:cacheprovider", "-rA"]
+    done = installed.run("pytest", "--pyargs", "gradrank.contract.test_models", *asked)
+    assert done.returncode == 0 and "[own]" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize(
