@@ -12,7 +12,7 @@ from gradrank.report.tables.numbers import VERDICT, P
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import read_tables
 from gradrank.report.tables.table import Column, Table
-from made_results import CONVENTIONS, METRICS, make_results
+from made_results import CONVENTIONS, METRICS, make_results, write_values
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm")
 
@@ -23,7 +23,7 @@ def tables(tmp_path_factory):
     folder = make_results(tmp_path_factory.mktemp("study"), models=MODELS, queries=40)
     path = folder / "ranksvm" / "per_query.parquet"
     poor = pl.when(pl.col("convention") == "letor4").then(pl.col("ndcg@10") / 9).otherwise(pl.col("ndcg@10"))
-    pl.read_parquet(path).with_columns(poor.alias("ndcg@10")).write_parquet(path)
+    write_values(pl.read_parquet(path).with_columns(poor.alias("ndcg@10")), path.parent)
     summary(folder, MODELS, "letor4")
     return folder / "tables"
 
