@@ -42,12 +42,9 @@ def ranges(frame: pl.DataFrame, features: np.ndarray) -> Ranges:
     """The ranges of a frame with the columns of `letor.schema`, whose (n, d) features are given."""
     heads = frame.select("qid", "label", "inc", "prob").cast(pl.Float64).to_numpy()
     docids = np.where(frame["docid"].is_null().to_numpy(), np.nan, 0.0)[:, None]
-    names = ["qid", "label", "inc", "prob", "docid"] + [
-        f"f{number}" for number in range(1, features.shape[1] + 1)
-    ]
+    names = ["qid", "label", "inc", "prob", "docid"] + [f"f{number}" for number in range(1, features.shape[1] + 1)]
     parts = [
-        (np.fmin.reduce(each), np.fmax.reduce(each), np.isnan(each).sum(axis=0))
-        for each in (heads, docids, features)
+        (np.fmin.reduce(each), np.fmax.reduce(each), np.isnan(each).sum(axis=0)) for each in (heads, docids, features)
     ]
     return Ranges(names, *(np.concatenate(each).astype(np.float64) for each in zip(*parts, strict=True)))
 
@@ -125,9 +122,7 @@ def _shown(value: float) -> str:
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.6g}"
 
 
-def _row(
-    role: str, column: str, kind: str, span: tuple[float | None, float | None, int], rows: int
-) -> dict[str, Any]:
+def _row(role: str, column: str, kind: str, span: tuple[float | None, float | None, int], rows: int) -> dict[str, Any]:
     low, high, missing = span
     counts = {"count": rows - missing, "low": low, "high": high, "missing": round(missing / rows, 6)}
     return {"role": role, "column": column, "type": kind} | counts

@@ -168,10 +168,7 @@ def read_judged(path: Path, columns: Columns = Columns()) -> Reading:  # noqa: B
 
 
 def read_new(
-    given: Path | pl.DataFrame,
-    trained: Trained,
-    columns: Columns | None = None,
-    roles: Sequence[str] = ("query",),
+    given: Path | pl.DataFrame, trained: Trained, columns: Columns | None = None, roles: Sequence[str] = ("query",)
 ) -> Reading:
     """Data for a trained model: a table's features are matched by name, those of text by number.
 
@@ -225,10 +222,7 @@ def _joined(trained: Columns, own: Columns | None) -> Columns:
         return trained
     named = own.named()
     roles = {role: getattr(own, role) or getattr(trained, role) for role in ("query", "label", "docid")}
-    roles = {
-        role: name if name == getattr(own, role) or name not in named else None
-        for role, name in roles.items()
-    }
+    roles = {role: name if name == getattr(own, role) or name not in named else None for role, name in roles.items()}
     ignore = tuple(dict.fromkeys([*own.ignore, *(name for name in trained.ignore if name not in named)]))
     return Columns(**roles, ignore=ignore, keep=tuple(name for name in trained.keep if name not in named))
 
@@ -255,9 +249,7 @@ def _check_no_columns(path: Path, columns: Columns) -> None:
 
 def _check_some(path: Path, width: int) -> None:
     if width < 1:
-        raise GradrankError(
-            f"{path}: no row has a feature; expected lines such as `2 qid:10 1:0.031 2:0.667`"
-        )
+        raise GradrankError(f"{path}: no row has a feature; expected lines such as `2 qid:10 1:0.031 2:0.667`")
 
 
 def _existing(path: Path) -> Path:

@@ -88,18 +88,16 @@ class Table:
             return None
         shared = min(len(self.frame), len(theirs))
         same = pl.select(
-            pl.all_horizontal(
-                own.head(shared).eq_missing(theirs[own.name].head(shared)) for own in self.frame
-            ).alias("same")
+            pl.all_horizontal(own.head(shared).eq_missing(theirs[own.name].head(shared)) for own in self.frame).alias(
+                "same"
+            )
         )["same"]
         return shared + 1 if same.all() else int(same.arg_min()) + 1
 
     def taken(self, queries: np.ndarray) -> pl.DataFrame:
         """The rows of the queries at these positions."""
         return self.frame[
-            np.concatenate(
-                [np.arange(self.starts[q], self.starts[q] + self.rows[q]) for q in queries.tolist()]
-            )
+            np.concatenate([np.arange(self.starts[q], self.starts[q] + self.rows[q]) for q in queries.tolist()])
         ]
 
 
@@ -237,12 +235,8 @@ def floats(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     if not doubtful.any():
         return found, doubtful
     plain = values.str.strip_chars(" \t").str.to_lowercase()
-    if (truth := plain.is_in(["true", "false"]) | plain.is_in(MISSING)).all() and not plain.is_in(
-        MISSING
-    ).all():
-        found = pl.select(
-            pl.when(plain.is_in(["true", "false"])).then((plain == "true").cast(pl.Float64))
-        ).to_series()
+    if (truth := plain.is_in(["true", "false"]) | plain.is_in(MISSING)).all() and not plain.is_in(MISSING).all():
+        found = pl.select(pl.when(plain.is_in(["true", "false"])).then((plain == "true").cast(pl.Float64))).to_series()
         return found, ~truth
     found = plain.cast(pl.Float64, strict=False)
     digits = plain.str.contains(r"\d")

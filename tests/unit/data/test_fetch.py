@@ -63,9 +63,7 @@ def tiny(folder: Path, kind: str = "tar.gz", root: str = "Tiny/Norm") -> Path:
 
 def tree(folder: Path) -> dict[str, bytes]:
     """Every file below `folder` by its relative path, hidden ones too."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def data(folder: Path) -> dict[str, bytes]:
@@ -155,11 +153,7 @@ def test_a_fetched_data_set_is_not_fetched_again(tmp_path, out):
 
 def test_only_the_layout_is_taken(tmp_path, out):
     members = {f"Tiny/Norm/{name}": content for name, content in FILES.items()}
-    extra = {
-        "Tiny/Norm/readme.txt": b"no",
-        "Tiny/Min/Fold1/train.txt": b"no",
-        "Tiny/Norm/Fold1/notes.txt": b"no",
-    }
+    extra = {"Tiny/Norm/readme.txt": b"no", "Tiny/Min/Fold1/train.txt": b"no", "Tiny/Norm/Fold1/notes.txt": b"no"}
     (tmp_path / "mirror").mkdir()
     pack(tmp_path / "mirror/Tiny.zip", members | extra)
     fetch(entry(Archive(name="Tiny.zip")), out, str(tmp_path / "mirror"))
@@ -199,9 +193,7 @@ def test_files_put_by_hand_into_the_folder_count_where_nothing_else_has_them(out
 
 def test_a_zip_packed_by_an_unknown_method_is_refused(tmp_path):
     (tmp_path / "mirror").mkdir()
-    path = pack(
-        tmp_path / "mirror/Tiny.zip", {f"Tiny/Norm/{name}": content for name, content in FILES.items()}
-    )
+    path = pack(tmp_path / "mirror/Tiny.zip", {f"Tiny/Norm/{name}": content for name, content in FILES.items()})
     content = bytearray(path.read_bytes())
     for header, place in ((b"PK\3\4", 8), (b"PK\1\2", 10)):
         content[content.index(header) + place] = 77
@@ -348,9 +340,7 @@ def test_an_archive_bomb_is_refused_before_it_is_written(tmp_path, out, kind, mo
 
 def test_two_files_with_one_destination_are_refused(tmp_path, out):
     (tmp_path / "mirror").mkdir()
-    members = {
-        f"{above}Tiny/Norm/{name}": content for above in ("", "again/") for name, content in FILES.items()
-    }
+    members = {f"{above}Tiny/Norm/{name}": content for above in ("", "again/") for name, content in FILES.items()}
     pack(tmp_path / "mirror/Tiny.zip", members)
     with pytest.raises(GradrankError, match=r"two files claim to be Fold1/train\.txt"):
         fetch(entry(Archive(name="Tiny.zip")), out, str(tmp_path / "mirror"))
@@ -531,9 +521,7 @@ def test_a_disk_that_fills_while_downloading_keeps_what_can_be_resumed(tmp_path,
     known = entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)]))
     address, requests = serve(content)
     with monkeypatch.context() as patch:
-        patch.setattr(
-            download_module.Progress, "show", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full"))
-        )
+        patch.setattr(download_module.Progress, "show", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
         with pytest.raises(GradrankError, match="no space left"):
             fetch(known, out, address)
     assert len(requests) == 1 and not out.exists()

@@ -42,9 +42,7 @@ def means(root, dataset, convention):
     for model in MODELS:
         frame = pl.read_parquet(root / "results" / dataset / model / "per_query.parquet")
         test = frame.filter((pl.col("split") == "test") & (pl.col("convention") == convention))
-        found[model] = (
-            test.group_by("fold").agg(pl.col(METRICS).mean()).select(METRICS).mean().row(0, named=True)
-        )
+        found[model] = test.group_by("fold").agg(pl.col(METRICS).mean()).select(METRICS).mean().row(0, named=True)
     return found
 
 
@@ -68,10 +66,7 @@ def test_how_the_columns_were_understood_is_shown(root):
     path = root / "data/parquet/mq2007/collection.json"
     meta = json.loads(path.read_text())
     feature = {"role": "feature", "column": "a<b", "type": "Float64", "count": 4, "missing": 0.2}
-    roles = [
-        feature | {"low": -1.5, "high": 2.0},
-        {"role": None, "column": "", "type": "Int64", "reason": "an index"},
-    ]
+    roles = [feature | {"low": -1.5, "high": 2.0}, {"role": None, "column": "", "type": "Int64", "reason": "an index"}]
     path.write_text(json.dumps(meta | {"roles": roles, "note": "WARNING: 1 of 3 queries"}))
     document = Document(rendered(root))
     path.write_text(json.dumps(meta))

@@ -30,11 +30,7 @@ def test_a_job_finds_the_values_of_a_fit_with_its_seed(data):
     history = []
     seed = job_seed(7, "toy/seed2", cls.name, number)
     fitted = cls.fit(
-        parts["train"],
-        parts["vali"],
-        cls.Params(**LINEAR["params"]),
-        seed,
-        lambda step, **v: history.append(v),
+        parts["train"], parts["vali"], cls.Params(**LINEAR["params"]), seed, lambda step, **v: history.append(v)
     )
     fold = found["folds"][number - 1]
     for split, part in parts.items():
@@ -47,9 +43,7 @@ def test_a_job_finds_the_values_of_a_fit_with_its_seed(data):
 
 def test_fewer_queries_are_drawn_anew_for_a_seed_and_alike_for_every_method(data):
     found = {
-        (model, seed): train_again(
-            TOLD | {"model": model, "seed": seed, "queries": 4, "params": params}, data, 7
-        )
+        (model, seed): train_again(TOLD | {"model": model, "seed": seed, "queries": 4, "params": params}, data, 7)
         for model, params in (("prank", {"epochs": 2}), (LINEAR["model"], LINEAR["params"]))
         for seed in (1, 2)
     }
