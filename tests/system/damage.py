@@ -80,7 +80,9 @@ def main() -> int:
     for trial in range(campaign.number):
         kind, damage = combinations[trial % len(combinations)]
         copy = campaign.copy(finished)
-        path = campaign.draw.choice(sorted(path for path in copy.root.glob(kind) if path.is_file()))
+        path = campaign.draw.choice(
+            sorted(each for each in copy.root.glob(kind) if each.is_file() and each.name[0] != ".")
+        )
         damage(path, campaign.draw)
         campaign.counts[damage.__name__] += 1
         judge(campaign, copy, path.relative_to(copy.root).as_posix(), damage.__name__, before)
