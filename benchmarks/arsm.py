@@ -36,9 +36,7 @@ layer does not depend on C."""
 def batches(train: Collection) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """(queries, rows, offsets) of the mini-batches of an epoch."""
     rng = np.random.default_rng(0)
-    for queries in np.array_split(
-        rng.permutation(train.queries), -(-train.queries // ARSMParams().batch_queries)
-    ):
+    for queries in np.array_split(rng.permutation(train.queries), -(-train.queries // ARSMParams().batch_queries)):
         yield queries, *rows_of(queries, train.offsets)
 
 

@@ -66,14 +66,10 @@ def main() -> None:
         seconds = time.perf_counter() - started
     if done.returncode:
         sys.exit(done.stdout + done.stderr)
-    jobs = {
-        rule: int(count) for rule, count in re.findall(r"^(\w+)\s+(\d+)$", done.stdout + done.stderr, re.M)
-    }
+    jobs = {rule: int(count) for rule, count in re.findall(r"^(\w+)\s+(\d+)$", done.stdout + done.stderr, re.M)}
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"{jobs['train']:,} training jobs, {jobs['total']:,} jobs")
-    print(
-        f"planned in {seconds:.1f} s, {usage.ru_utime + usage.ru_stime:.1f} CPU s, {usage.ru_maxrss / 1e6:.2f} GB"
-    )
+    print(f"planned in {seconds:.1f} s, {usage.ru_utime + usage.ru_stime:.1f} CPU s, {usage.ru_maxrss / 1e6:.2f} GB")
     if seconds > LIMIT:
         sys.exit(f"more than {LIMIT} s")
 

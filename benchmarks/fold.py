@@ -22,9 +22,7 @@ TIMES = (1, 2, 4)
 
 def read_fold(description: str) -> tuple[Collection, Collection]:
     """The training and validation part that the command line names; prints which."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007"))
     parser.add_argument("--fold", type=int, default=1)
     given = parser.parse_args()
@@ -67,14 +65,10 @@ def more_features(data: Collection, times: int) -> Collection:
 def first_queries(data: Collection, queries: int) -> Collection:
     """As a validation part, so small that what grows is training."""
     end = data.offsets[queries]
-    return Collection(
-        data.features[:end], data.labels[:end], data.offsets[: queries + 1], data.qids[:queries]
-    )
+    return Collection(data.features[:end], data.labels[:end], data.offsets[: queries + 1], data.qids[:queries])
 
 
-def growth(
-    kinds: Iterable[str], runs: Iterable[tuple[str, Mapping]], train: Collection, vali: Collection
-) -> None:
+def growth(kinds: Iterable[str], runs: Iterable[tuple[str, Mapping]], train: Collection, vali: Collection) -> None:
     """A line a kind (rows, pairs or features) and model: seconds at 1, 2 and 4 times as many."""
     few = first_queries(vali, 1)
     head()

@@ -48,26 +48,20 @@ def parts_of_a_fit(train: Collection) -> None:
     chosen = x[np.random.default_rng(0).permutation(train.rows)[: RankNetKernelParams().landmarks]]
     factoring, (landmarks, _) = timed(lambda: independent(kernel, chosen))
     filling, matrix = timed(lambda: kernel.matrix(x, landmarks))
-    print(
-        f"  kernel matrix {filling:.2f} s ({matrix.nbytes / 2**20:.0f} MiB), landmarks' factor {factoring:.2f} s"
-    )
+    print(f"  kernel matrix {filling:.2f} s ({matrix.nbytes / 2**20:.0f} MiB), landmarks' factor {factoring:.2f} s")
 
     from sklearn.kernel_approximation import Nystroem
 
     peer = Nystroem(kernel="rbf", gamma=kernel.gamma, n_components=len(chosen), random_state=0)
     mapping, _ = timed(lambda: peer.fit_transform(x.astype(np.float64)))
-    print(
-        f"  scikit-learn's map {mapping:.2f} s: {mapping / (filling + factoring):.0f} times ours, which forms none"
-    )
+    print(f"  scikit-learn's map {mapping:.2f} s: {mapping / (filling + factoring):.0f} times ours, which forms none")
 
     scores = np.random.default_rng(0).normal(size=train.rows)
     factored, (_, gradient) = timed(lambda: ranknet(scores, train.labels, train.offsets))
     pairs = train.pairs
     listed, same = timed(lambda: pairwise_gradient(scores, train, pairs))
     assert np.allclose(gradient, same)
-    print(
-        f"  gradient {1e3 * factored:.1f} ms factored, {1e3 * listed:.1f} ms over {len(pairs):,} listed pairs"
-    )
+    print(f"  gradient {1e3 * factored:.1f} ms factored, {1e3 * listed:.1f} ms over {len(pairs):,} listed pairs")
 
 
 def growth(train: Collection, vali: Collection) -> None:
@@ -89,9 +83,7 @@ def growth(train: Collection, vali: Collection) -> None:
 
 def main() -> None:
     train, vali = read_fold(__doc__)
-    seconds(
-        "ranknet_kernel", {"landmarks": 20}, first_queries(train, 20), first_queries(vali, 1)
-    )  # compilation
+    seconds("ranknet_kernel", {"landmarks": 20}, first_queries(train, 20), first_queries(vali, 1))  # compilation
     took, points = seconds("ranknet_kernel", {}, train, vali)
     print(f"  ranknet_kernel, 2000 landmarks: {took:.1f} s (at most 8 s), {points} values of l2")
     parts_of_a_fit(train)

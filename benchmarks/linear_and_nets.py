@@ -44,16 +44,7 @@ GROWN = [
     ("lambdarank", {"epochs": 3}),
     ("lambdamart", {"rounds": 50}),
 ]
-PAIRS = {
-    "approx_ndcg",
-    "frank",
-    "gumbel_approx_ndcg",
-    "lambdaloss",
-    "lambdarank",
-    "pirank",
-    "ranknet",
-    "smoothrank",
-}
+PAIRS = {"approx_ndcg", "frank", "gumbel_approx_ndcg", "lambdaloss", "lambdarank", "pirank", "ranknet", "smoothrank"}
 CUBIC = {"neural_ndcg": "50 steps of n^2", "softrank": "n^2 times the cutoff"}
 WHY = """
 rows: linear a pass; the convex ones stop after as many passes as their tolerance takes.

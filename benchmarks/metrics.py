@@ -107,9 +107,7 @@ def plain_numpy(scores, labels, offsets):
         found = np.cumsum(ranked > 0)
         relevant = hits(len(labels))
         so_far = found - (found[offsets[:-1]] - (ranked[offsets[:-1]] > 0))[query]
-        values = {
-            "map": sums(np.where(ranked > 0, so_far / rank, 0.0))(len(labels)) / np.maximum(relevant, 1)
-        }
+        values = {"map": sums(np.where(ranked > 0, so_far / rank, 0.0))(len(labels)) / np.maximum(relevant, 1)}
         for k in CUTS:
             bar = best(k)
             values[f"ndcg@{k}"] = np.divide(gain(k), bar, out=np.zeros(len(bar)), where=bar > 0)
@@ -231,9 +229,7 @@ def table(title: str, source: str, tools: Iterable[str] = TOOLS) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default="data/parquet/mq2007", help="stored collection")
-    parser.add_argument(
-        "--large", action="store_true", help="also 84,600 generated queries, 3.5 million rows"
-    )
+    parser.add_argument("--large", action="store_true", help="also 84,600 generated queries, 3.5 million rows")
     parser.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
     parser.add_argument("--source", help=argparse.SUPPRESS)
     chosen = parser.parse_args()

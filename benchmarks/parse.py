@@ -164,16 +164,11 @@ def compare(file: Path, small: Path, repeats: int) -> None:
         files = [stripped(path, name) for path in (small, file)]
         call = [sys.executable, __file__, "--measure", name, *files]
         try:
-            outputs = [
-                subprocess.run(call, stdout=subprocess.PIPE, check=True, timeout=LIMIT)
-                for _ in range(repeats)
-            ]
+            outputs = [subprocess.run(call, stdout=subprocess.PIPE, check=True, timeout=LIMIT) for _ in range(repeats)]
         except subprocess.TimeoutExpired:
             print(f"{name:14}  stopped after {LIMIT} s")
             continue
-        seconds, cpu, peak = zip(
-            *(json.loads(output.stdout.splitlines()[-1]) for output in outputs), strict=True
-        )
+        seconds, cpu, peak = zip(*(json.loads(output.stdout.splitlines()[-1]) for output in outputs), strict=True)
         speeds = [files[1].stat().st_size / 1e6 / min(times) for times in (seconds, cpu)]
         own[name] = speeds
         columns = "".join(

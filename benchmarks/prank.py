@@ -32,12 +32,7 @@ RUNS = [
     ("rankprop", {}, None),
 ]
 TEN = {"epochs": 10, "patience": 10}
-GROWN = [
-    ("prank", TEN),
-    ("prank_quadratic", TEN),
-    ("oap_bpm", TEN | {"tau": [0.3]}),
-    ("rankprop", TEN),
-]
+GROWN = [("prank", TEN), ("prank_quadratic", TEN), ("oap_bpm", TEN | {"tau": [0.3]}), ("rankprop", TEN)]
 WHY = """
 rows: linear, a document at a time, whatever came before. Linear PRank is so quick that more time goes into
 fetching rows, which come in random order, once they no longer fit the processor's cache.

@@ -75,10 +75,7 @@ def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
     settings = ["--model", "single_feature", "--seed", 1, "--params", json.dumps({"select_by": "map"})]
     settings += ["--metrics", "ndcg@10,mean_ndcg,map,p@10", "--conventions", "letor4,standard"]
     model = results / "single_feature"
-    yield (
-        "evaluate five folds, two conventions",
-        run(gradrank, "evaluate-folds", model, "--data", data, *settings),
-    )
+    yield ("evaluate five folds, two conventions", run(gradrank, "evaluate-folds", model, "--data", data, *settings))
     yield "summary", run(gradrank, "summary", results, "--models", "single_feature")
 
 

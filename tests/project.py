@@ -17,10 +17,7 @@ NET, MINE, STUDY = "results/synthetic_net", "results/mine", "results/studies/ran
 DOCUMENTS = 8  # per query of the user's own data
 # An artificial data set of five folds; the user's own data of one fold, with pairs; a study with jobs of its own.
 SMALL_RUN = {
-    "run": {
-        "datasets": ["synthetic_net", "mine"],
-        "models": ["lambdamart", "ranknet_linear", "single_feature"],
-    },
+    "run": {"datasets": ["synthetic_net", "mine"], "models": ["lambdamart", "ranknet_linear", "single_feature"]},
     "datasets": {
         "synthetic_net": {"queries": 10, "documents": 10},
         "synthetic_poly": {"queries": 10, "documents": 10},

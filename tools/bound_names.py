@@ -8,20 +8,7 @@ ROOT = Path(__file__).resolve().parents[1]
 OWN = {"gradrank", "snakemake_logger_plugin_gradrank"}
 OWN |= {path.stem for folder in ("tests", "benchmarks", "tools") for path in (ROOT / folder).rglob("*.py")}
 # Names under which our modules hold other packages: `our_module.torch.cuda` belongs to torch.
-HELD = {
-    "dvc",
-    "lightgbm",
-    "llvmlite",
-    "mlflow",
-    "np",
-    "numba",
-    "numpy",
-    "pandas",
-    "pd",
-    "pl",
-    "plugin",
-    "polars",
-}
+HELD = {"dvc", "lightgbm", "llvmlite", "mlflow", "np", "numba", "numpy", "pandas", "pd", "pl", "plugin", "polars"}
 HELD |= {"psutil", "pyarrow", "pydantic", "rich", "scipy", "sklearn", "snakemake", "torch", "typer", "xdist"}
 # Global names of a rule file, and the parameters under which a Python function takes them.
 SNAKEMAKE_OBJECTS = {"workflow", "rules", "rule", "shell", "dag", "scheduler", "logger", "checkpoints"}
@@ -99,9 +86,7 @@ class BoundNames:
             case ast.Attribute(value=value, attr=attr):
                 base = self.origin(value, through_calls)
                 return base and f"{base}.{attr}"
-            case ast.Subscript(value=value, slice=ast.Constant(value=str(key))) if (
-                self.origin(value) == "sys.modules"
-            ):
+            case ast.Subscript(value=value, slice=ast.Constant(value=str(key))) if self.origin(value) == "sys.modules":
                 return key
             case ast.Subscript(value=value) if through_calls:
                 return self.origin(value, through_calls)
@@ -109,8 +94,7 @@ class BoundNames:
                 base = self.origin(value, through_calls)
                 return base and f"{base}.{key.value if isinstance(key, ast.Constant) else 'any'}"
             case ast.Call(
-                func=ast.Name(id="vars" | "type" | "iter" | "next" | "list" | "set" | "sorted"),
-                args=[value, *_],
+                func=ast.Name(id="vars" | "type" | "iter" | "next" | "list" | "set" | "sorted"), args=[value, *_]
             ):
                 return self.origin(value, through_calls)
             case ast.Call(func=func, args=[ast.Constant(value=str(name)), *_]) if called(func) in IMPORTERS:

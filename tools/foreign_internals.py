@@ -22,9 +22,7 @@ CHANGING_METHODS = {"append", "clear", "extend", "insert", "pop", "popitem", "re
 CHANGING_CALLS = {"setattr", "delattr", "setitem", "delitem", "__setattr__", "__delattr__", "__setitem__"}
 NAMES_AS_TEXT = {"getattr", "hasattr", "attrgetter", "methodcaller", "find_spec", "run_module"}
 NAMES_AS_TEXT |= CHANGING_CALLS | IMPORTERS
-RECORDS = re.compile(
-    r"\.snakemake/[\w*]+|\.dvc/(tmp|cache)\b[\w/]*|refs/exps\b|mlruns/\d|mlartifacts/|\.nb[ic]\b"
-)
+RECORDS = re.compile(r"\.snakemake/[\w*]+|\.dvc/(tmp|cache)\b[\w/]*|refs/exps\b|mlruns/\d|mlartifacts/|\.nb[ic]\b")
 RULE_FILE = re.compile(r"^\s*(rule|checkpoint|include|module|onstart|onsuccess|onerror)\b.*:", re.MULTILINE)
 FOLDERS = ["Snakefile", "workflow", "src", "tests", "benchmarks", "tools"]
 EXAMPLES = {"tools/foreign_internals.py", "tests/unit/test_foreign_internals.py"}  # violations, spelled out
@@ -90,11 +88,7 @@ class Reader(ast.NodeVisitor):
         if foreign and is_private(node.attr) and not is_documented(dotted):
             self.note(node, f"private name: {ast.unparse(node)[:90]}")
         parts = dotted.split(".")
-        if (
-            self.is_rule_file
-            and ONLY_DOCUMENTED_READS.get(parts[0]) == len(parts)
-            and not is_documented(dotted)
-        ):
+        if self.is_rule_file and ONLY_DOCUMENTED_READS.get(parts[0]) == len(parts) and not is_documented(dotted):
             self.note(node, f"not in the documentation: {dotted}")
         if not isinstance(node.value, ast.Name):
             self.visit(node.value)
@@ -116,9 +110,7 @@ class Reader(ast.NodeVisitor):
             if re.match(IMPORT_STATE, owner) or inside.startswith("vars(") or inside.endswith(".__dict__"):
                 self.check_change(node, owner, name)
         if name in NAMES_AS_TEXT:
-            whose = next(
-                (self.bound.origin(a, True) or getattr(a, "id", "") for a in args if not text_of(a)), ""
-            )
+            whose = next((self.bound.origin(a, True) or getattr(a, "id", "") for a in args if not text_of(a)), "")
             for text in texts if not is_own(whose) and whose not in ("self", "cls") else ():
                 self.check_import(node, text)
         if name in ("Path", "PurePath", "joinpath", "join"):

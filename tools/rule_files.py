@@ -76,9 +76,7 @@ def _header_end(tokens, at, inside_rule):
         return at
     if after.string == ":":
         return at + 1 if inside_rule or word in CODE_BLOCKS | NAMED_BLOCKS | DIRECTIVES else None
-    named = (
-        word in NAMED_BLOCKS | {"storage"} and after.type == tokenize.NAME and tokens[at + 2].string == ":"
-    )
+    named = word in NAMED_BLOCKS | {"storage"} and after.type == tokenize.NAME and tokens[at + 2].string == ":"
     return at + 2 if named else None
 
 

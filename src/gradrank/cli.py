@@ -46,8 +46,7 @@ Label = Annotated[str | None, typer.Option(help="A table's column of grades.")]
 Docid = Annotated[str | None, typer.Option(help="A table's column of document ids.")]
 Ignore = Annotated[list[str] | None, typer.Option(help="A table's column to set aside.")]
 Keep = Annotated[
-    list[str] | None,
-    typer.Option(help="A table's column that is a feature, though its name could be a role's."),
+    list[str] | None, typer.Option(help="A table's column that is a feature, though its name could be a role's.")
 ]
 Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CONVENTIONS)}.")]
 
@@ -63,9 +62,7 @@ def init(
     folder: Annotated[Path, typer.Argument(help="Folder to write into; made if it is not there.")],
     data: Annotated[
         Path | None,
-        typer.Option(
-            help="Your own: a folder in LETOR layout, or one file; without it the shipped data sets."
-        ),
+        typer.Option(help="Your own: a folder in LETOR layout, or one file; without it the shipped data sets."),
     ] = None,
 ) -> None:
     """Write params.yaml, Snakefile, dvc.yaml and profiles into a folder, where `snakemake` then runs the benchmark."""
@@ -108,8 +105,7 @@ def generate(
 @app.command()
 def parse(
     path: Annotated[
-        Path,
-        typer.Argument(help="Folder in LETOR layout, or one file: SVMlight with qid, Parquet, CSV, TSV."),
+        Path, typer.Argument(help="Folder in LETOR layout, or one file: SVMlight with qid, Parquet, CSV, TSV.")
     ],
     out: Annotated[Path, typer.Option(help="Folder to write, as in data/parquet/mq2007.")],
     seed: Seed,
@@ -145,9 +141,7 @@ def parse(
 
 @app.command()
 def inspect(
-    path: Annotated[
-        Path, typer.Argument(help="A file, or a folder in LETOR layout, in any form that `parse` reads.")
-    ],
+    path: Annotated[Path, typer.Argument(help="A file, or a folder in LETOR layout, in any form that `parse` reads.")],
     features: Annotated[int | None, typer.Option(help="Width, where sparse rows do not show it.")] = None,
     query: Query = None,
     label: Label = None,
@@ -186,9 +180,7 @@ def train(
     out: Annotated[Path, typer.Option(help="Folder to write.")],
     seed: Seed,
     fold: Annotated[int, typer.Option()] = 1,
-    params: Annotated[
-        str, typer.Option(help="JSON object, or @FILE; unnamed ones keep their default.")
-    ] = "{}",
+    params: Annotated[str, typer.Option(help="JSON object, or @FILE; unnamed ones keep their default.")] = "{}",
     pairs: Annotated[Path | None, typer.Option(help="Folder of the pairs; enumerated if not given.")] = None,
     members: Annotated[
         Path | None, typer.Option(help="results/<dataset>, for a model made of other models' scores.")
@@ -235,9 +227,7 @@ def evaluate(
     out: Annotated[Path | None, typer.Option(help="Also write the values a query, as Parquet.")] = None,
     against: Annotated[
         Path | None,
-        typer.Option(
-            help="Another score file: also say how alike both rankings are, by Kendall and Spearman."
-        ),
+        typer.Option(help="Another score file: also say how alike both rankings are, by Kendall and Spearman."),
     ] = None,
     query: Query = None,
     label: Label = None,
@@ -352,8 +342,7 @@ def study_job(
     out: Annotated[Path, typer.Option(help="JSON file to write.")],
     data: Annotated[Path, typer.Option(help="Folder of the Parquet collections.")] = Path("data/parquet"),
     settings: Annotated[
-        str | None,
-        typer.Option(help="What the job is told: JSON object, or @FILE; by default as params.yaml has it."),
+        str | None, typer.Option(help="What the job is told: JSON object, or @FILE; by default as params.yaml has it.")
     ] = None,
 ) -> None:
     """Run one of the jobs of a study's own, such as experiments on data that it makes or further trainings."""
@@ -427,9 +416,7 @@ def track(
     datasets: Annotated[str, typer.Option(help="Methods by data set: JSON object, or @FILE.")],
     results: Annotated[Path, typer.Option(help="Results root: one folder per data set.")] = Path("results"),
     params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
-    studies: Annotated[
-        str, typer.Option(help="Settings of finished studies by name: JSON object, or @FILE.")
-    ] = "{}",
+    studies: Annotated[str, typer.Option(help="Settings of finished studies by name: JSON object, or @FILE.")] = "{}",
     report: Annotated[Path, typer.Option(help="The report whose figures go with the runs.")] = REPORT,
     out: Annotated[Path | None, typer.Option(help="JSON file that names the runs.")] = None,
 ) -> None:
@@ -450,8 +437,7 @@ def verify(
     data: Annotated[Path, typer.Option(help="Folder with raw/, parquet/ and pairs/.")] = Path("data"),
     params: Annotated[Path, typer.Option(help="The run's parameters.")] = Path("params.yaml"),
     repair: Annotated[
-        bool,
-        typer.Option("--repair", help="Remove what does not match its stamp, and what killed jobs left."),
+        bool, typer.Option("--repair", help="Remove what does not match its stamp, and what killed jobs left.")
     ] = False,
 ) -> None:
     """Check that data and results belong to this checkout: files, parameters, code, versions. Exit code 1 if not."""
@@ -519,9 +505,7 @@ def datasets() -> None:
 
 
 @app.command()
-def models(
-    name: Annotated[str | None, typer.Argument(help="Show this model's parameters only.")] = None,
-) -> None:
+def models(name: Annotated[str | None, typer.Argument(help="Show this model's parameters only.")] = None) -> None:
     """List the models: what each is, its parameters, their defaults and sources."""
     from gradrank.inventory import list_models
 

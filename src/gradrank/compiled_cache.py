@@ -60,9 +60,7 @@ def _folder() -> Path:
             base.mkdir(parents=True, exist_ok=True)
             return _made(base, name)
         except OSError as error:
-            raise GradrankError(
-                f"NUMBA_CACHE_DIR: {error}. Fix: set it to a folder that you can write to"
-            ) from None
+            raise GradrankError(f"NUMBA_CACHE_DIR: {error}. Fix: set it to a folder that you can write to") from None
     with suppress(OSError, RuntimeError):  # no home, or one that cannot be written to
         cache_home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         cache_home.mkdir(exist_ok=True)

@@ -81,9 +81,7 @@ def list_datasets() -> None:
     console = Console(highlight=False)
     for name, entry in catalogue().items():
         console.print(f"[bold]{name}[/bold]: {entry.title}")
-        counts = [
-            f"{getattr(entry, key):,} {key}" for key in ("rows", "queries", "features") if getattr(entry, key)
-        ]
+        counts = [f"{getattr(entry, key):,} {key}" for key in ("rows", "queries", "features") if getattr(entry, key)]
         archives = [
             f"{archive.name} ({archive.bytes / 1e6:.1f} MB)" if archive.bytes else archive.name
             for archive in entry.archives

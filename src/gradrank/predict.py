@@ -46,9 +46,7 @@ class Ranker:
             name, trained, files = str(spec["model"]), Trained.of(spec), spec.get("files", {})
             checked_files = [own.folder / path for path in files if path.startswith(f"{MODEL}/")]
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise GradrankError(
-                f"{own.spec_path}: not a model's specification ({error!r}); {AGAIN}"
-            ) from None
+            raise GradrankError(f"{own.spec_path}: not a model's specification ({error!r}); {AGAIN}") from None
         for path in checked_files:
             own.check(path)
         members = [cls.load(member.folder) for member in kept_members(own)]

@@ -40,15 +40,11 @@ def checksum(path: Path) -> str:
 def read_stamp(path: Path) -> dict[str, Any]:
     """Read a stamp. Raises GradrankError if it is missing, damaged or of another schema."""
     if not path.is_file():
-        raise GradrankError(
-            f"{path}: no such file, so nothing says what lies in {path.parent}. Fix: {REPAIR}"
-        )
+        raise GradrankError(f"{path}: no such file, so nothing says what lies in {path.parent}. Fix: {REPAIR}")
     stamp = read_json(path)
     if not isinstance(stamp, dict) or stamp.get("schema") != SCHEMA:
         found = stamp.get("schema", 1) if isinstance(stamp, dict) else "none"
-        raise GradrankError(
-            f"{path}: its schema is {found}, not {SCHEMA}: another version wrote it. Fix: {REPAIR}"
-        )
+        raise GradrankError(f"{path}: its schema is {found}, not {SCHEMA}: another version wrote it. Fix: {REPAIR}")
     return stamp
 
 

@@ -36,9 +36,7 @@ def validate(kind: "type[BaseModel]", values: Any, path: str, faults: list[str])
             where = path + ".".join(map(str, fault["loc"]))
             if fault["type"] == "extra_forbidden":
                 owner = _owner(kind, fault["loc"][:-1])
-                faults.append(
-                    f"{where}: unknown key{nearest(str(fault['loc'][-1]), list(owner.model_fields))}"
-                )
+                faults.append(f"{where}: unknown key{nearest(str(fault['loc'][-1]), list(owner.model_fields))}")
             else:
                 shown = "" if fault["type"] == "missing" else f" (got {fault['input']!r})"
                 faults.append(f"{where.rstrip('.')}: {fault['msg']}{shown}")
@@ -53,9 +51,7 @@ def _booleans(kind: "type[BaseModel]", values: Any) -> Iterator[str]:
         value, annotation = values.get(key), field.annotation
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             yield from (f"{key}.{inner}" for inner in _booleans(annotation, value))
-        elif not _takes_bool(annotation) and True in map(
-            _is_bool, value if isinstance(value, list) else [value]
-        ):
+        elif not _takes_bool(annotation) and True in map(_is_bool, value if isinstance(value, list) else [value]):
             yield key
 
 

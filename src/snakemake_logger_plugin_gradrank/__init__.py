@@ -59,7 +59,8 @@ class LogHandler(LogHandlerBase):
 
     def close(self) -> None:
         if self._report:
-            self._print("", _text_of(self._report))
+            self._print("", _text_of(self._report).rstrip())
+            self._report = ""  # Snakemake closes a handler more than once
         if self._failures:
             self._print("", f"{len(self._failures)} failed, with the end of each log:")
             for failure in self._failures[:LOGS]:

@@ -34,13 +34,7 @@ NAMES = ["bm25", "f10", "f2", "f1", "page rank", "älter", "N", "x,y", "idf", "Z
 QUERY = ["qid", "QueryID", "topic", "who asked"]
 LABEL = ["label", "Relevance", "rel", "clicks"]
 DOCID = ["docid", "doc_id", "docno", "url"]
-IDS = {
-    "number": "{}",
-    "padded": "0{}",
-    "text": "Q-{}",
-    "exponent": "{}e1",
-    "long": "topic-" + "9" * 90 + "{}",
-}
+IDS = {"number": "{}", "padded": "0{}", "text": "Q-{}", "exponent": "{}e1", "long": "topic-" + "9" * 90 + "{}"}
 PACK = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
 EMPTY = ["", "NA", "NaN", "null"]
 
@@ -118,9 +112,7 @@ def columns_of(draw: random.Random, data: Data) -> tuple[list[tuple[str, list]],
         ignore = ("weight",)
     draw.shuffle(found)
     own = {"query": (query, QUERY), "label": (label, LABEL), "docid": (docid, DOCID)}
-    return found, Columns(
-        **{role: name for role, (name, usual) in own.items() if name == usual[-1]}, ignore=ignore
-    )
+    return found, Columns(**{role: name for role, (name, usual) in own.items() if name == usual[-1]}, ignore=ignore)
 
 
 def separated(draw: random.Random, columns: list[tuple[str, list]], separator: str) -> bytes:
@@ -133,9 +125,7 @@ def separated(draw: random.Random, columns: list[tuple[str, list]], separator: s
     lines = [separator.join(field(name, True) for name, _ in columns)]
     for row in zip(*(values for _, values in columns), strict=True):
         lines.append(
-            separator.join(
-                field(value, value is not None and own) for value, own in zip(row, ids, strict=True)
-            )
+            separator.join(field(value, value is not None and own) for value, own in zip(row, ids, strict=True))
         )
     return ("\ufeff" * draw.randrange(2) + end.join(lines) + end * draw.randrange(2)).encode()
 
@@ -146,9 +136,7 @@ def parquet(draw: random.Random, columns: list[tuple[str, list]], path: Path) ->
         if kind == pl.String and draw.random() < 0.3:
             table = table.with_columns(pl.col(name).cast(pl.Categorical))
         elif kind == pl.String and table[name].str.contains(r"^[1-9][0-9]{0,8}$").all():
-            table = table.with_columns(
-                pl.col(name).cast(draw.choice((pl.Int64, pl.Float64, pl.UInt32, pl.String)))
-            )
+            table = table.with_columns(pl.col(name).cast(draw.choice((pl.Int64, pl.Float64, pl.UInt32, pl.String))))
         elif kind == pl.Int64 and draw.random() < 0.5:
             table = table.with_columns(pl.col(name).cast(draw.choice((pl.Float64, pl.Int32))))
     table.write_parquet(path)
@@ -171,7 +159,7 @@ def written(draw: random.Random, data: Data, folder: Path, form: str) -> tuple[P
 
 
 def told(data: Data, path: Path, columns: Columns, folder: Path) -> dict:
-    """What parsing, prediction and evaluation give, by query and document, features by name."""
+    """Return the results of parsing, prediction and evaluation by query and document, features by name."""
     stored, fold = folder / "stored", folder / "fold1"
     for each in (stored, fold):
         shutil.rmtree(each, ignore_errors=True)
@@ -181,9 +169,7 @@ def told(data: Data, path: Path, columns: Columns, folder: Path) -> dict:
     ids = rows["query"] if "query" in rows.columns else rows["qid"].cast(pl.String)
     names = data.names if is_text else meta["names"]
     keys = list(zip(ids, rows["docid"], strict=True))
-    features = {
-        name: dict(zip(keys, rows[f"f{k}"].to_list(), strict=True)) for k, name in enumerate(names, start=1)
-    }
+    features = {name: dict(zip(keys, rows[f"f{k}"].to_list(), strict=True)) for k, name in enumerate(names, start=1)}
     (fold / "model").mkdir(parents=True)
     SingleFeature(names.index(min(names)), 1).save(fold / "model")
     spec = {"model": "single_feature", "features": len(names), "missing": data.missing}
@@ -205,9 +191,7 @@ def told(data: Data, path: Path, columns: Columns, folder: Path) -> dict:
         table = pl.read_parquet(path) if path.suffix == ".parquet" else None
         if table is not None:
             scores = Ranker.load(fold).predict(table.to_pandas())
-            assert np.array_equal(
-                scores, [float(line) for line in (folder / "scores.txt").read_text().split()]
-            )
+            assert np.array_equal(scores, [float(line) for line in (folder / "scores.txt").read_text().split()])
     return found
 
 
@@ -248,9 +232,7 @@ def main() -> int:
             try:
                 found = told(other, path, columns, folder)
                 if unlike := [key for key in expected if expected[key] != found[key]]:
-                    campaign.fault(
-                        f"trial {number}: {path.name} {columns}: other {unlike}\n{path.read_bytes()[:900]}"
-                    )
+                    campaign.fault(f"trial {number}: {path.name} {columns}: other {unlike}\n{path.read_bytes()[:900]}")
             except Exception:
                 campaign.fault(f"trial {number}: {path.name} {columns}: {traceback.format_exc()[-900:]}")
         path, columns = written(draw, data, folder, draw.choice(("csv", "tsv")))

@@ -130,9 +130,7 @@ def fitted(cls):
 def test_beats_every_one_of_200_random_orders(cls):
     test = drawn(3)
     rng = np.random.default_rng(0)
-    chance = max(
-        measure("ndcg@10", rng.normal(size=test.rows), test.labels, test.offsets) for _ in range(200)
-    )
+    chance = max(measure("ndcg@10", rng.normal(size=test.rows), test.labels, test.offsets) for _ in range(200))
     assert measure("ndcg@10", score(fitted(cls), test), test.labels, test.offsets) > chance
 
 
@@ -315,9 +313,7 @@ def all_features_constant():
 
 
 @every_model
-@pytest.mark.parametrize(
-    "hopeless", [all_grades_equal, all_features_constant], ids=lambda build: build.__name__
-)
+@pytest.mark.parametrize("hopeless", [all_grades_equal, all_features_constant], ids=lambda build: build.__name__)
 def test_hopeless_data_is_refused_or_harmless(cls, hopeless):
     train, vali = hopeless()
     try:

@@ -33,9 +33,7 @@ def test_part_of_a_parquet_collection_has_letors_figures(case, oracle, kind):
     scores = read_scores(oracle / f"{name}-{kind}.scores.txt", judgements)
     names = [metric for table in LETOR_TABLES for metric in table.values()]
     values = compute(names, scores, judgements.labels, judgements.offsets, "letor4")
-    averages = [
-        line.split("\t")[1:] for line in _output(oracle, name, kind).splitlines() if "Average" in line
-    ]
+    averages = [line.split("\t")[1:] for line in _output(oracle, name, kind).splitlines() if "Average" in line]
     assert [f"{np.mean(values[metric]):.4f}" for metric in names] == averages[0] + averages[1]
 
 

@@ -38,9 +38,7 @@ def table1(numbers):
 
 
 def test_ranknet2005_holds_the_draws_and_sizes_of_the_shipped_parameters(table1):
-    assert {row["draws"] for row in table1.values()} == {SETTINGS["artificial"]["draws"]} and len(
-        table1
-    ) == 16
+    assert {row["draws"] for row in table1.values()} == {SETTINGS["artificial"]["draws"]} and len(table1) == 16
     assert sorted({size for _, _, size in table1}) == SETTINGS["artificial"]["sizes"]
 
 
@@ -92,10 +90,7 @@ def test_pair_counts_are_those_of_six_equal_grades(numbers):
 
 def test_a_net_of_the_targets_shape_learns_1000_vectors(numbers):
     cells = {row["what"]: row for row in numbers["zero_error"]}
-    assert (
-        cells["training pairs in error, %"]["least"] == 0
-        and cells["training pairs in error, %"]["most"] < 0.1
-    )
+    assert cells["training pairs in error, %"]["least"] == 0 and cells["training pairs in error, %"]["most"] < 0.1
     for what in ("least validation error, %", "test error there, %"):
         assert cells[what]["verdict"] == CONSISTENT and abs(cells[what]["difference"]) < 2
 

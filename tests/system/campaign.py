@@ -30,9 +30,7 @@ class Campaign:
         parser = argparse.ArgumentParser(usage=usage.splitlines()[0])
         parser.add_argument("number", type=int, nargs="?", default=number)
         parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
-        parser.add_argument(
-            "--run", type=Path, help="a small finished run; made there if the folder is missing"
-        )
+        parser.add_argument("--run", type=Path, help="a small finished run; made there if the folder is missing")
         asked = parser.parse_args()
         self.number, self.seed, self.run = asked.number, asked.seed, asked.run
         self.draw = random.Random(asked.seed)

@@ -95,9 +95,7 @@ def judge(campaign: Campaign, copy: Project, place: str, name: str, before: dict
     named = done.returncode == 1 and (place in output or str(Path(place).parent) in output)
     remade = name == "delete" and place in copy.plan()
     if "Traceback" in output or not (named or remade):
-        campaign.fault(
-            f"{place}, {name}: verify does not name it (exit {done.returncode}): {output[-300:]!r}"
-        )
+        campaign.fault(f"{place}, {name}: verify does not name it (exit {done.returncode}): {output[-300:]!r}")
     copy.run("gradrank", "verify", "--repair")
     done = copy.run("snakemake", "--cores", "2")
     output = done.stdout + done.stderr

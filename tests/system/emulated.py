@@ -100,9 +100,7 @@ def _data(out: Path) -> tuple[Path, Path]:
 
 def _statistics(folder: Path, names: list[str]) -> dict:
     """What the summary's tables show of their tests, to the last digit."""
-    measured = {
-        name: read_test_queries(folder / name / "per_query.parquet", METRICS)["letor4"] for name in names
-    }
+    measured = {name: read_test_queries(folder / name / "per_query.parquet", METRICS)["letor4"] for name in names}
     values = {name: each.values["map"] for name, each in measured.items()}
     first, *rest = values.values()
     folds = measured[names[0]].folds

@@ -19,12 +19,7 @@ from gradrank.errors import GradrankError
 
 LARGEST = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 GRADES = {"0": 0, "1": 1, "2": 2, "31": 31, "2.0": 2, "1e0": 1}
-COMMENTS = {
-    "": None,
-    " # free": None,
-    " #docid = GX1-2 inc = 0.5 prob = 1e-3": "GX1-2",
-    "#docid=\xe91": "\xe91",
-}
+COMMENTS = {"": None, " # free": None, " #docid = GX1-2 inc = 0.5 prob = 1e-3": "GX1-2", "#docid=\xe91": "\xe91"}
 BAD_GRADES = ("x", "-1", "32", "0.5", "nan", "1e9", "--1")
 BAD_QUERIES = ("qid", "quid:1", "1", "qid 1")
 BAD_FEATURES = (
@@ -67,9 +62,7 @@ def generated(draw: random.Random) -> tuple[list[str], list[Row]]:
         for _ in range(draw.randrange(1, 4)):
             grade, comment = draw.choice(list(GRADES)), draw.choice(list(COMMENTS))
             # The first row shows that numbers are left out, the last column how many there are.
-            own = [
-                k for k in range(1, width + 1) if not sparse or k == width or (rows and draw.random() < 0.6)
-            ]
+            own = [k for k in range(1, width + 1) if not sparse or k == width or (rows and draw.random() < 0.6)]
             tokens = {k: number(draw) for k in own}
             blank = draw.choice((" ", "  ", "\t"))
             line = blank.join([grade, f"qid:{query}", *(f"{k}:{token}" for k, token in tokens.items())])

@@ -87,9 +87,7 @@ def right(draw: random.Random, raw: dict) -> Change:
 def out_of_range(draw: random.Random, raw: dict) -> Change:
     def outside(info) -> Any:
         """A value beyond a bound; the field itself if it has none."""
-        bounds = {
-            side: getattr(each, side) for each in info.metadata for side in RANGES if hasattr(each, side)
-        }
+        bounds = {side: getattr(each, side) for each in info.metadata for side in RANGES if hasattr(each, side)}
         side = next(iter(bounds), None)
         if side is None:
             return info
@@ -105,9 +103,7 @@ def other_type(draw: random.Random, raw: dict) -> Change:
 
 def unknown_key(draw: random.Random, raw: dict) -> Change:
     name = "".join(draw.choices("abcdefgh_", k=draw.randrange(4, 20))) + "q"
-    draw.choice([raw, raw["run"], raw["evaluation"], *raw["models"].values(), *raw["studies"].values()])[
-        name
-    ] = 1
+    draw.choice([raw, raw["run"], raw["evaluation"], *raw["models"].values(), *raw["studies"].values()])[name] = 1
     return dumped(raw), name
 
 

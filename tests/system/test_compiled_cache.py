@@ -30,7 +30,7 @@ def package(tmp_path) -> Path:
 
 
 def run(program: str, package: Path, **environment) -> str:
-    """Run `program` on that copy, and return what it prints. A variable that is None is unset."""
+    """Run `program` on that copy, and return what it prints. A variable whose value is None is removed."""
     changed = os.environ | {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"} | environment
     kept = {key: str(value) for key, value in changed.items() if value is not None}
     done = subprocess.run([sys.executable, "-c", program], env=kept, text=True, capture_output=True)

@@ -38,9 +38,7 @@ class Repository(Project):
         return super().env() | warm.jobs() | {"PATH": path}
 
     def run(self, *command: str) -> str:
-        return self._succeeded(
-            subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True)
-        )
+        return self._succeeded(subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True))
 
     @staticmethod
     def _succeeded(done: subprocess.CompletedProcess) -> str:
@@ -89,9 +87,7 @@ def reproduced(store, tmp_path_factory) -> Repository:
     for name in (".gitignore", ".dvcignore", "workflow/dvc-run.sh"):
         shutil.copy2(ROOT / name, root / name)
     (root / SUMMARY).parent.mkdir(parents=True)
-    (root / SUMMARY).write_text(
-        '{"lambdamart": {"ndcg@10": 0.9, "map": 0.9}}'
-    )  # committed numbers of another study
+    (root / SUMMARY).write_text('{"lambdamart": {"ndcg@10": 0.9, "map": 0.9}}')  # committed numbers of another study
     repository.git("init", "--quiet", "--initial-branch", "main")
     repository.dvc("init", "--quiet")
     repository.dvc("config", "core.analytics", "false")
@@ -230,11 +226,7 @@ def test_killed_experiment_is_completed_by_the_same_command(repository, from_scr
     snakemake.symlink_to(BINARIES / "snakemake")
     command = [str(BINARIES / "dvc"), "exp", "run", "--set-param", f"{RATE}=0.5"]
     run = subprocess.Popen(
-        command,
-        cwd=repository.root,
-        env=repository.env(),
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
+        command, cwd=repository.root, env=repository.env(), stdout=subprocess.DEVNULL, start_new_session=True
     )
     spec, before = repository.root / "results/synthetic_net/lambdamart", time.time()
     while not any(path.stat().st_mtime > before for path in spec.glob("fold*/spec.json")):
@@ -249,9 +241,7 @@ def test_killed_experiment_is_completed_by_the_same_command(repository, from_scr
 
 def test_the_data_stage_depends_on_its_code_and_no_other():
     stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["data"]["do"]
-    collections = yaml.safe_load((ROOT / "workflow/collections/dvc.yaml").read_text())["stages"][
-        "collection"
-    ]["do"]
+    collections = yaml.safe_load((ROOT / "workflow/collections/dvc.yaml").read_text())["stages"]["collection"]["do"]
     assert stage["deps"] == collections["deps"]
     modules = ("gradrank.data.fetch", "gradrank.data.synthetic", "gradrank.data.parse", "gradrank.data.pairs")
     needed = [os.path.relpath(path, ROOT) for path in sources(*modules)]

@@ -216,8 +216,7 @@ def test_selects_show_the_pair_that_they_name(seen, dataset):
     low, high = (float(end.replace("\u2212", "-")) for end in interval.split(" to "))
     assert low <= sign * want <= high
     assert (
-        f"{len(dataset['values'][0])} queries: ranksvm is better on {wins}, lambdamart on {losses}"
-        in chosen["label"]
+        f"{len(dataset['values'][0])} queries: ranksvm is better on {wins}, lambdamart on {losses}" in chosen["label"]
     )
     assert int(wins) + int(ties) + int(losses) == len(dataset["values"][0])
     assert [float(each) for each in p] == [wilcoxon, t]
@@ -228,9 +227,7 @@ def test_a_cell_of_the_heat_map_says_its_numbers_and_shows_its_pair(seen):
     one, two, title = pairs["cell"]
     assert pairs["clicked"]["models"] == [one, two]
     _, gap, interval, wins, ties, losses, *_ = pairs["clicked"]["tests"][0]
-    assert title.startswith(
-        f"{one} against {two}: {gap}, {interval}; {wins} wins, {ties} ties, {losses} losses"
-    )
+    assert title.startswith(f"{one} against {two}: {gap}, {interval}; {wins} wins, {ties} ties, {losses} losses")
 
 
 def test_filter_hides_curves(seen):

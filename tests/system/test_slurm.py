@@ -30,11 +30,7 @@ TAKE_A_FAULT = """
             exec(taken.read_text())
             break
 """
-FAIL, WAIT, FILL_MEMORY = (
-    "raise ValueError('broken')",
-    "time.sleep(600)",
-    "held = b'1' * 10**9; time.sleep(600)",
-)
+FAIL, WAIT, FILL_MEMORY = ("raise ValueError('broken')", "time.sleep(600)", "held = b'1' * 10**9; time.sleep(600)")
 
 
 class Project:

@@ -60,14 +60,10 @@ def make_project(root: Path) -> Params:
         own, settings = results.dataset(DATASET), dataset_settings(params, DATASET)
         summary(own.folder, list(settings["models"]), settings["evaluation"]["convention"], stored)
         write_record(own, settings, stored.parent)
-        write_job(
-            results.study("pair_targets").job_path("targets"), run_job({"draws": 3, "sizes": [50]}, Path(), 5)
-        )
+        write_job(results.study("pair_targets").job_path("targets"), run_job({"draws": 3, "sizes": [50]}, Path(), 5))
         for name in (STUDY, "pair_targets"):
             settings, folder = study_settings(params, name), results.study(name)
-            tables = write_study(
-                name, Inputs(results.folder, stored.parent, folder.folder, settings["settings"])
-            )
+            tables = write_study(name, Inputs(results.folder, stored.parent, folder.folder, settings["settings"]))
             write_study_record(folder, results, name, settings, study_code(params, name), tables)
         collect(results, [DATASET])
         return params

@@ -75,9 +75,7 @@ def write_spec(own: Fold, **said: Any) -> None:
 def write_meta(path: Path, dataset: str, sizes: list[int]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     labels = {"0": 300, "1": 100}
-    parts = {
-        str(part): {"rows": 400, "queries": size, "labels": labels} for part, size in enumerate(sizes, 1)
-    }
+    parts = {str(part): {"rows": 400, "queries": size, "labels": labels} for part, size in enumerate(sizes, 1)}
     meta = {
         "dataset": dataset,
         "rows": 400 * len(sizes),

@@ -44,9 +44,7 @@ def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> 
                 history = {"step": [1, 2, 3], "vali_ndcg@10": [0.2, 0.5, 0.4]}
                 pl.DataFrame(history).write_parquet(own.history_path)
                 write_spec(own, model=variant.model, params=variant.params)
-    return Inputs(
-        root / "results", root / "data" / "parquet", Results(root / "results").study(name).folder, settings
-    )
+    return Inputs(root / "results", root / "data" / "parquet", Results(root / "results").study(name).folder, settings)
 
 
 def written(name: str, inputs: Inputs) -> list[Section]:
@@ -75,10 +73,7 @@ def make_collection(path: Path, **meta: Any) -> np.ndarray:
         "label": labels.ravel(),
         "docid": [f"D{row}" for row in range(PARTS * rows)],
     }
-    parts = {
-        number: own.drop("part")
-        for (number,), own in pl.DataFrame(frame).group_by("part", maintain_order=True)
-    }
+    parts = {number: own.drop("part") for (number,), own in pl.DataFrame(frame).group_by("part", maintain_order=True)}
     folds = [{"train": trained_on(fold), "vali": [], "test": [part_of(fold)]} for fold in range(1, PARTS + 1)]
     store(path, parts, **{"folds": folds} | meta)
     return labels.reshape(PARTS, rows)

@@ -16,11 +16,7 @@ PARAMS = load(Path(__file__).parents[2] / "params.yaml")
 DATASET, EPOCHS, SEED = "mq2007", 3, 2005
 QUERIES, DOCUMENTS, FEATURES = 4, 17, 3  # queries of a part, documents of a query
 FOLDS = [
-    {
-        "train": [k % 5 + 1, (k + 1) % 5 + 1, (k + 2) % 5 + 1],
-        "vali": [(k + 3) % 5 + 1],
-        "test": [(k + 4) % 5 + 1],
-    }
+    {"train": [k % 5 + 1, (k + 1) % 5 + 1, (k + 2) % 5 + 1], "vali": [(k + 3) % 5 + 1], "test": [(k + 4) % 5 + 1]}
     for k in range(5)
 ]
 

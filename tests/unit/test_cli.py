@@ -32,9 +32,7 @@ def test_all_that_was_begun_is_ended_and_after_success_nothing_is_freed(code, la
 
 
 def ended(redirected: str) -> subprocess.CompletedProcess:
-    program = (
-        "import sys\nfrom gradrank import cli\ncli.app = lambda: (print('answer'), sys.exit(0))\ncli.main()"
-    )
+    program = "import sys\nfrom gradrank import cli\ncli.app = lambda: (print('answer'), sys.exit(0))\ncli.main()"
     command = ["bash", "-c", f'exec "$0" -c "$1" {redirected}', sys.executable, program]
     return subprocess.run(command, text=True, capture_output=True)
 

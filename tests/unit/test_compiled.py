@@ -128,9 +128,7 @@ def test_only_this_decorator_compiles():
             name.partition(".")[0]
             for node in ast.walk(tree)
             if isinstance(node, ast.Import | ast.ImportFrom)
-            for name in (
-                [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
-            )
+            for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names])
         }
         assert module == "gradrank.compiled" or "numba" not in packages, module
 

@@ -31,9 +31,7 @@ def record(event=None, msg="", created=0.0, **fields):
 
 
 def started(jobid, created=0.0, rule="train", log=(), **wildcards):
-    return record(
-        LogEvent.JOB_INFO, "", created, jobid=jobid, rule_name=rule, wildcards=wildcards, log=list(log)
-    )
+    return record(LogEvent.JOB_INFO, "", created, jobid=jobid, rule_name=rule, wildcards=wildcards, log=list(log))
 
 
 def finished(*jobids, created, done, total=4):

@@ -32,8 +32,7 @@ PYTHON = {
         "monkeypatch.setattr": "import torch\ndef test(monkeypatch):\n    monkeypatch.setattr(torch.cuda, 'f', 1)",
         "monkeypatch.setattr with text": "def test(monkeypatch):\n    monkeypatch.setattr('torch.cuda.f', 1)",
         "monkeypatch.setattr through our module": (
-            "from gradrank.learning import device\n"
-            "def test(patch):\n    patch.setattr(device.torch.cuda, 'f', 1)"
+            "from gradrank.learning import device\ndef test(patch):\n    patch.setattr(device.torch.cuda, 'f', 1)"
         ),
         "monkeypatch.setitem": "import numba\ndef test(patch):\n    patch.setitem(numba.table, 'x', 1)",
         "mock.patch": "from unittest import mock\nwith mock.patch('mlflow.log_metric'):\n    pass",
@@ -94,14 +93,10 @@ RULES = {
         "internals of a rule": "print(rules.report.rule.name)",
         "undocumented module": "from snakemake.logging import logger",
     },
-    "hands on the object": {
-        "object handed on": "from gradrank.x import fork\nfork(workflow)",
-    },
-    "private name": {
-        "private attribute of an unknown object": "job = find()\njob._format()",
-    },
+    "hands on the object": {"object handed on": "from gradrank.x import fork\nfork(workflow)"},
+    "private name": {"private attribute of an unknown object": "job = find()\njob._format()"},
     "another program's own file": {
-        "records in a shell command": "rule a:\n    shell:\n        '''\n        rm .snakemake/incomplete\n        '''",
+        "records in a shell command": "rule a:\n    shell:\n        '''\n        rm .snakemake/incomplete\n        '''"
     },
 }
 DOCUMENTED = {
@@ -111,8 +106,7 @@ DOCUMENTED = {
         "from gradrank.data import letor\ndef test(monkeypatch):\n    monkeypatch.setattr(letor, 'CHUNK', 1)"
     ),
     "standard library of our module": (
-        "from gradrank.data import download\n"
-        "def test(monkeypatch):\n    monkeypatch.setattr(download.time, 'sleep', 1)"
+        "from gradrank.data import download\ndef test(monkeypatch):\n    monkeypatch.setattr(download.time, 'sleep', 1)"
     ),
     "array": "import numpy as np\nvalues = np.zeros(3)\nvalues[0] = 1\nvalues.shape = (3, 1)",
     "named tuple": "from collections import namedtuple\nnamedtuple('A', 'x')(1)._replace(x=2)",
@@ -171,9 +165,7 @@ onerror: print("failed")
 
 
 def cases(table):
-    return [
-        pytest.param(kind, source, id=name) for kind, named in table.items() for name, source in named.items()
-    ]
+    return [pytest.param(kind, source, id=name) for kind, named in table.items() for name, source in named.items()]
 
 
 @pytest.mark.parametrize(("kind", "source"), cases(PYTHON))

@@ -93,9 +93,7 @@ def test_pieces_are_whole_queries_and_change_nothing(fold, kind, rows, tmp_path,
     data = request.getfixturevalue(kind)
     monkeypatch.setattr(reader, "ROWS_A_BATCH", rows)
     pieces = list(reader.batches(read_new(data, Trained(WIDTH))))
-    assert (
-        np.concatenate([np.repeat(piece.qids, np.diff(piece.offsets)) for piece in pieces]).tolist() == QIDS
-    )
+    assert np.concatenate([np.repeat(piece.qids, np.diff(piece.offsets)) for piece in pieces]).tolist() == QIDS
     assert len(pieces) == 1 if rows == 100 else len(pieces) > 1
     predict(fold, data, tmp_path / "scores.txt")
     assert read_scores(tmp_path / "scores.txt") == expected()
@@ -112,9 +110,7 @@ def test_trec_run_has_the_best_document_first_and_ties_in_input_order(fold, dens
     assert {(field[1], field[5]) for field in fields} == {("Q0", "above_mean")}
 
 
-def test_documents_without_id_are_called_by_their_row_here_and_in_evaluation(
-    fold, tmp_path, monkeypatch, capsys
-):
+def test_documents_without_id_are_called_by_their_row_here_and_in_evaluation(fold, tmp_path, monkeypatch, capsys):
     data = tmp_path / "plain.txt"
     data.write_text("".join(line(row, False, "") for row in range(8)))
     monkeypatch.setattr(reader, "ROWS_A_BATCH", 2)
@@ -139,17 +135,11 @@ def test_ids_that_a_trec_run_cannot_hold_are_refused(fold, docids, tmp_path):
 @pytest.mark.parametrize(
     ("width", "of_text", "of_table"),
     [
-        (
-            3,
-            "has feature 4, but the model was trained on 3 features",
-            "column 'f4' is no feature that the model",
-        ),
+        (3, "has feature 4, but the model was trained on 3 features", "column 'f4' is no feature that the model"),
         (5, r"trained on 5 features: feature 5 is missing", "no column 'f5', a feature that the model"),
     ],
 )
-def test_a_missing_and_an_additional_feature_are_named(
-    fold, dense, parquet, width, of_text, of_table, tmp_path
-):
+def test_a_missing_and_an_additional_feature_are_named(fold, dense, parquet, width, of_text, of_table, tmp_path):
     write_json(fold / "spec.json", {"model": "above_mean", "features": width})
     sparse = tmp_path / "sparse.txt"
     sparse.write_text(f"0 qid:1 2:0.5\n0 qid:1 {width + 2}:1\n")
@@ -286,11 +276,7 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path):
     (tmp_path / "long.txt").write_text("".join(f"0 qid:{i} 1:{i}.25\n" for i in range(50_000)))
     script = "import gradrank.predict as p; p.predict(p.Path('fold1'), p.Path('long.txt'))"
     run = subprocess.Popen(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", script], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert run.stdout.readline() == "0.25\n"
     run.stdout.close()

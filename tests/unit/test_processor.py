@@ -11,9 +11,7 @@ from gradrank.errors import GradrankError
 from gradrank.processor import PINS, X86_64_V3
 
 LINUX_X86_64 = (os.uname().sysname, os.uname().machine) == ("Linux", "x86_64")
-pinned_here = pytest.mark.skipif(
-    not LINUX_X86_64, reason="only x86-64 under Linux is held to an instruction set"
-)
+pinned_here = pytest.mark.skipif(not LINUX_X86_64, reason="only x86-64 under Linux is held to an instruction set")
 
 
 def run(code: str, *options: str, **environment: str) -> subprocess.CompletedProcess:

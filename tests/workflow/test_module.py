@@ -15,8 +15,6 @@ def test_the_rules_run_under_other_names_in_another_workflow(project):
     assert "single_feature" in (project.root / "paper/table.md").read_text()
     assert project.plan() == {}
     plan = project.plan("ltr_synthetic_poly")
-    assert {
-        f"results/synthetic_poly/single_feature/fold{fold}/spec.json" for fold in range(1, 6)
-    } <= plan.keys()
+    assert {f"results/synthetic_poly/single_feature/fold{fold}/spec.json" for fold in range(1, 6)} <= plan.keys()
     assert {rule for rule in plan.values() if not rule.startswith("ltr_")} == set()
     assert not [path for path in plan if "synthetic_net" in path] and trained(plan) == set()

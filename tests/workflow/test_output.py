@@ -10,9 +10,7 @@ def test_one_line_per_job_then_the_results_and_failures_last(project):
     assert [int(number) for number, _, _ in jobs] == list(range(1, len(jobs) + 1))
     assert {total for _, total, _ in jobs} == {str(len(jobs))}
     assert [rule for _, _, rule in jobs].count("train") == 5
-    assert all(
-        f"train: dataset=synthetic_net, model=single_feature, fold={fold} (" in output for fold in range(1, 6)
-    )
+    assert all(f"train: dataset=synthetic_net, model=single_feature, fold={fold} (" in output for fold in range(1, 6))
     end = output[output.rindex(f"[{len(jobs)}/") :]
     assert re.search(r"single_feature +0\.\d{4} ± 0\.\d{4}\n", end)
     assert f"{project.root}/results/report.html" in end

@@ -10,12 +10,7 @@ def table(folder: Project) -> str:
     """Write a CSV file whose columns have other names, and query ids that are text."""
     rows = [line.split(" #")[0].split() for line in text(folder).splitlines()]
     lines = [
-        [
-            f"Q{row[1].removeprefix('qid:')}",
-            row[0],
-            "http://",
-            *(token.partition(":")[2] for token in row[2:]),
-        ]
+        [f"Q{row[1].removeprefix('qid:')}", row[0], "http://", *(token.partition(":")[2] for token in row[2:])]
         for row in rows
     ]
     names = ["who asked", "clicks", "url", *(f"signal {k}" for k in range(1, len(lines[0]) - 2))]
@@ -35,12 +30,7 @@ def test_other_layouts_are_stored_and_a_damaged_line_stops_its_data_set_alone(pr
     project.params(
         datasets={
             "one_file": {"path": "all.svm"},
-            "table": {
-                "path": str(root / "all.csv"),
-                "query": "who asked",
-                "label": "clicks",
-                "ignore": ["url"],
-            },
+            "table": {"path": str(root / "all.csv"), "query": "who asked", "label": "clicks", "ignore": ["url"]},
             "damaged": {"path": "bad.txt"},
         }
     )

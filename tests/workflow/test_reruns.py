@@ -131,9 +131,7 @@ def docstrings(path: Path) -> None:
 
 
 def formatting(path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "ruff", "format", "--quiet", "--line-length", "70", str(path)], check=True
-    )
+    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", "--line-length", "70", str(path)], check=True)
 
 
 def test_comments_docstrings_and_formatting_rerun_nothing(rerun):

@@ -18,9 +18,7 @@ def test_a_contest_has_one_job_per_method_and_fold_whatever_the_budget(project):
     expected = {(rule, "synthetic_net"): count for rule, count in own.items()}
     expected |= {(rule, "synthetic_net"): len(METHODS) for rule in ("evaluate_refits", "score_trials")}
     frozen = {"freeze": len(METHODS), "refit": len(METHODS), "evaluate_refits": len(METHODS)}
-    assert jobs == expected | {(rule, "mine"): count for rule, count in frozen.items()}, (
-        "nothing is tried on mine"
-    )
+    assert jobs == expected | {(rule, "mine"): count for rule, count in frozen.items()}, "nothing is tried on mine"
     assert "contest_datasets" not in project.snakemake("--dry-run", "contest")
     refused = project.snakemake("--dry-run", "contest", "--config", "contest_datasets=other", ok=False)
     assert "studies.contest.frozen" in refused and "other" in refused

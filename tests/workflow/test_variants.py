@@ -89,18 +89,12 @@ def test_what_a_changed_parameter_moved(finished, rerun):
     assert after["theirs"] == before["lambdamart"] and after.keys() == {*MODELS, "theirs"}
     found = json.loads(rerun.gradrank("diff", str(finished.root), "results", "--json"))
     (change,) = (
-        each
-        for each in found["changes"]["params"]
-        if each["datasets"] == ["mine"] and "lambdamart" in each["name"]
+        each for each in found["changes"]["params"] if each["datasets"] == ["mine"] and "lambdamart" in each["name"]
     )
     assert (change["name"], change["a"], change["b"]) == ("models.lambdamart.min_data_in_leaf", 2, 50)
     assert found["changes"]["code"] == found["changes"]["versions"] == found["changes"]["data"] == []
     rows = {(row["dataset"], row["model"]): row for row in found["rows"] if row["metric"] == "map"}
-    assert (
-        rows["mine", "single_feature"]["verdict"]
-        == rows["synthetic_net", "lambdamart"]["verdict"]
-        == "unchanged"
-    )
+    assert rows["mine", "single_feature"]["verdict"] == rows["synthetic_net", "lambdamart"]["verdict"] == "unchanged"
     moved = rows["mine", "lambdamart"]
     means = (before["lambdamart"]["map"], after["lambdamart"]["map"])
     assert moved["verdict"] != "unchanged" and (moved["a"], moved["b"]) == pytest.approx(means, abs=6e-5)

@@ -45,9 +45,7 @@ def unpack(archive: Path, folder: Path, place: Callable[[str], str | None]) -> D
     except DAMAGED as error:
         raise GradrankError(f"{archive}: truncated or damaged ({error}); get it anew") from None
     except NotImplementedError as error:  # what zipfile raises for a method that it does not know
-        raise GradrankError(
-            f"{archive}: {error}. Fix: unpack it by hand, and pack it again as .tar.xz"
-        ) from None
+        raise GradrankError(f"{archive}: {error}. Fix: unpack it by hand, and pack it again as .tar.xz") from None
 
 
 def copy(members: Iterator[Member], folder: Path, place: Callable[[str], str | None]) -> Description:
@@ -77,9 +75,7 @@ def _bounded(members: Iterator[Member], archive: Path) -> Iterator[Member]:
             raise GradrankError(f"{archive}: refused: {name!r} would be written outside its folder")
         total += size
         if count > MEMBERS or total > limit:
-            raise GradrankError(
-                f"{archive}: refused: {count:,} files of {total:,} bytes; it may be an archive bomb"
-            )
+            raise GradrankError(f"{archive}: refused: {count:,} files of {total:,} bytes; it may be an archive bomb")
         yield name, size, open_member
 
 
@@ -100,9 +96,7 @@ def _zip(archive: Path, _: Path) -> Iterator[Member]:
     with zipfile.ZipFile(archive) as bundle:
         for info in bundle.infolist():
             if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
-                raise GradrankError(
-                    f"{archive}: refused: {info.filename!r} is a link or a device, not a file"
-                )
+                raise GradrankError(f"{archive}: refused: {info.filename!r} is a link or a device, not a file")
             if info.flag_bits & 1:
                 raise GradrankError(f"{archive}: {info.filename!r} is encrypted; unpack it by hand")
             if not info.is_dir():
@@ -122,9 +116,7 @@ def _rar(archive: Path, folder: Path) -> Iterator[Member]:
     command = [argument.format(archive=archive, folder=scratch) for argument in UNRAR[program]]
     done = subprocess.run([program, *command], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
-        raise GradrankError(
-            f"{archive}: {program} failed with status {done.returncode}: {done.stderr.strip()}"
-        )
+        raise GradrankError(f"{archive}: {program} failed with status {done.returncode}: {done.stderr.strip()}")
     for path in sorted(scratch.rglob("*")):
         name = path.relative_to(scratch).as_posix()
         if path.is_symlink() or not (path.is_file() or path.is_dir()):

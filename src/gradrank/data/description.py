@@ -1,4 +1,4 @@
-"""What was understood of a file: a row per column with its role, type, count, range and share of missing values."""
+"""Describe how a file is understood: one row per column with role, type, count, range and share of missing values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,9 @@ SHOWN = 20  # features, at most, in a printed table
 
 @dataclass(frozen=True)
 class Ranges:
-    """Of some columns the least and greatest value, NaN without any, and how many are missing, each (k,) float64."""
+    """The least value, the greatest value and the number of missing values per column, each (k,) float64; NaN if all
+    are missing.
+    """
 
     names: list[str]
     low: np.ndarray
@@ -40,12 +42,9 @@ def ranges(frame: pl.DataFrame, features: np.ndarray) -> Ranges:
     """The ranges of a frame with the columns of `letor.schema`, whose (n, d) features are given."""
     heads = frame.select("qid", "label", "inc", "prob").cast(pl.Float64).to_numpy()
     docids = np.where(frame["docid"].is_null().to_numpy(), np.nan, 0.0)[:, None]
-    names = ["qid", "label", "inc", "prob", "docid"] + [
-        f"f{number}" for number in range(1, features.shape[1] + 1)
-    ]
+    names = ["qid", "label", "inc", "prob", "docid"] + [f"f{number}" for number in range(1, features.shape[1] + 1)]
     parts = [
-        (np.fmin.reduce(each), np.fmax.reduce(each), np.isnan(each).sum(axis=0))
-        for each in (heads, docids, features)
+        (np.fmin.reduce(each), np.fmax.reduce(each), np.isnan(each).sum(axis=0)) for each in (heads, docids, features)
     ]
     return Ranges(names, *(np.concatenate(each).astype(np.float64) for each in zip(*parts, strict=True)))
 
@@ -123,9 +122,7 @@ def _shown(value: float) -> str:
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.6g}"
 
 
-def _row(
-    role: str, column: str, kind: str, span: tuple[float | None, float | None, int], rows: int
-) -> dict[str, Any]:
+def _row(role: str, column: str, kind: str, span: tuple[float | None, float | None, int], rows: int) -> dict[str, Any]:
     low, high, missing = span
     counts = {"count": rows - missing, "low": low, "high": high, "missing": round(missing / rows, 6)}
     return {"role": role, "column": column, "type": kind} | counts

@@ -36,9 +36,7 @@ def download(url: str, path: Path) -> None:
             reason = "the connection closed early"
         except HTTPError as error:
             reason = f"HTTP {error.code} {error.reason}"
-            if (
-                error.code == 416
-            ):  # nothing beyond what we have: `part` is of another file, or whole but not renamed
+            if error.code == 416:  # nothing beyond what we have: `part` is of another file, or whole but not renamed
                 part.unlink(missing_ok=True)
             elif error.code < 500 and error.code not in (408, 429):
                 raise Unavailable(reason) from None
@@ -46,9 +44,7 @@ def download(url: str, path: Path) -> None:
             if getattr(error, "errno", None) in NO_SPACE:
                 raise
             if isinstance(error, URLError) and not before:
-                raise Unavailable(
-                    f"no connection ({error.reason})"
-                ) from None  # no network: do not wait for it
+                raise Unavailable(f"no connection ({error.reason})") from None  # no network: do not wait for it
             reason = f"no connection ({getattr(error, 'reason', None) or error})"
         failures = 0 if _size(part) > before else failures + 1
         if failures == TRIES:

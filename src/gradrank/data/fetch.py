@@ -60,10 +60,7 @@ def _unpack(entry: Entry, found: Found, partial: Path) -> dict:
         contents = {"files": copy(_members(found.path, names), partial, names.get)}
     else:
         digest = verify(found.archive, found.path)
-        contents = {
-            "archive_sha256": digest,
-            "files": unpack(found.path, partial, _placer(entry.root, names)),
-        }
+        contents = {"archive_sha256": digest, "files": unpack(found.path, partial, _placer(entry.root, names))}
     if lacking := missing(entry, contents["files"]):
         where = f"{found.source}: {entry.root}".rstrip(": ")
         raise GradrankError(f"{where} lacks {', '.join(lacking)}; is it {entry.title}?")

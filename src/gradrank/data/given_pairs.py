@@ -2,7 +2,7 @@
 
 A row is a pair of documents of one query, in the columns
 
-- qid (or another name of a query column that data/table.py knows): the query's id;
+- qid (or another name of a query column that data/roles.py knows): the query's id;
 - first, second: the documents' ids; or first_row, second_row: their places in the query, from 1, in the data's order;
 - target: the probability, from 0 to 1, that the first ranks above the second; 1 in all rows without this column;
 - weight: the factor, above 0, of the pair's cost; 1 in all rows without this column.
@@ -25,9 +25,7 @@ from gradrank.data.table import Raw, floats, is_number, raw_table
 from gradrank.errors import GradrankError, nearest
 
 IDS, PLACES, NUMBERS = ("first", "second"), ("first_row", "second_row"), ("target", "weight")
-EXPECTED = (
-    "qid; first and second (ids), or first_row and second_row (places in the query, from 1); target; weight"
-)
+EXPECTED = "qid; first and second (ids), or first_row and second_row (places in the query, from 1); target; weight"
 ROUNDING = 1e-9  # P_ij + P_ji need not be 1 to the last digit
 ENDS = ("i", "j")  # rows of the first and the second document within their part
 
@@ -102,9 +100,7 @@ def _read(path: Path) -> Given:
     for name, values in columns.items():
         raw.refuse(name, values.is_null() | (values == ""), "a value")
     columns |= {name: _numbers(raw, name) for name in NUMBERS}
-    return Given(
-        raw, pl.DataFrame([each.alias(name) for name, each in columns.items()]), queries[0], whole[0]
-    )
+    return Given(raw, pl.DataFrame([each.alias(name) for name, each in columns.items()]), queries[0], whole[0])
 
 
 def _index(parts: Mapping[int, Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -129,19 +125,11 @@ def _placed(given: Given, queries: pl.DataFrame, documents: pl.DataFrame) -> pl.
     """For each row of the file the part, the query's position in it and the rows `i` and `j` of the two documents."""
     names = given.frame[given.query]
     again = names.is_in(queries.filter(pl.col("name").is_duplicated())["name"].implode())
-    given.refuse(
-        again,
-        given.query,
-        "the id of one query; several parts have one of this id: number them apart",
-    )
+    given.refuse(again, given.query, "the id of one query; several parts have one of this id: number them apart")
     found = given.frame.join(queries, left_on=given.query, right_on="name", how="left", maintain_order="left")
     given.refuse(found["part"].is_null(), given.query, "the id of a query of the data")
     for end, column in zip(ENDS, given.documents, strict=True):
-        row = (
-            _rows(given, found, column, documents)
-            if given.documents == IDS
-            else _places(given, found, column)
-        )
+        row = _rows(given, found, column, documents) if given.documents == IDS else _places(given, found, column)
         found = found.with_columns(row.cast(pl.Int32).alias(end))
     same = found["i"] == found["j"]
     given.refuse(same, given.documents[1], "another document than the first")
@@ -168,11 +156,7 @@ def _rows(given: Given, found: pl.DataFrame, column: str, documents: pl.DataFram
     keys = {"left_on": ["number", column], "right_on": ["number", "docid"]}
     joined = found.join(own, **keys, how="left", maintain_order="left")
     given.refuse(joined["row"].is_null(), column, "the id of a document of this query")
-    given.refuse(
-        joined["count"] > 1,
-        column,
-        f"one document of the query; several have this id, use {PLACES[0]}",
-    )
+    given.refuse(joined["count"] > 1, column, f"one document of the query; several have this id, use {PLACES[0]}")
     return joined["row"]
 
 
@@ -190,9 +174,7 @@ def _numbers(raw: Raw, name: str) -> pl.Series:
 
 def _check_once(given: Given, pairs: pl.DataFrame) -> None:
     """Raise GradrankError where two documents are paired twice, whichever of them is the first."""
-    ends = pairs.select("part", low=pl.min_horizontal(*ENDS), high=pl.max_horizontal(*ENDS)).with_row_index(
-        "row"
-    )
+    ends = pairs.select("part", low=pl.min_horizontal(*ENDS), high=pl.max_horizontal(*ENDS)).with_row_index("row")
     again = ends.with_columns(other=pl.col("row").first().over("part", "low", "high")).filter(
         pl.col("row") != pl.col("other")
     )

@@ -13,16 +13,7 @@ import polars as pl
 from gradrank.errors import GradrankError
 
 WHOLE = r"^(?:0|[1-9][0-9]{0,17})$"
-MISSING = (
-    "",
-    "nan",
-    "na",
-    "n/a",
-    "<na>",
-    "null",
-    "none",
-    "nat",
-)  # in lower case; what programs write for no value
+MISSING = ("", "nan", "na", "n/a", "<na>", "null", "none", "nat")  # in lower case; what programs write for no value
 
 
 def fault(name: str) -> str | None:
@@ -52,9 +43,7 @@ def text_ids(ids: pl.Series, column: str, where: object) -> pl.Series:
                 )
             return ids.cast(pl.Int64).cast(pl.String)
         if kind.is_nested() or kind == pl.Object:
-            raise GradrankError(
-                f"{where}: column {column!r} is {kind}. Fix: store ids as text or whole numbers"
-            )
+            raise GradrankError(f"{where}: column {column!r} is {kind}. Fix: store ids as text or whole numbers")
         return ids.cast(pl.String)
     except pl.exceptions.PolarsError:
         raise GradrankError(
@@ -67,7 +56,4 @@ def numbered(files: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, list[str]
     if all(pl.Series(ids, dtype=pl.String).str.contains(WHOLE).all() for ids in files):
         return [(np.array([int(each) for each in ids], np.int64), None) for ids in files]
     known: dict[str, int] = {}
-    return [
-        (np.array([known.setdefault(each, len(known) + 1) for each in ids], np.int64), list(ids))
-        for ids in files
-    ]
+    return [(np.array([known.setdefault(each, len(known) + 1) for each in ids], np.int64), list(ids)) for ids in files]

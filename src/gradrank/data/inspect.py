@@ -1,4 +1,4 @@
-"""What a file holds, as training, prediction and evaluation would understand it; nothing is written."""
+"""Print how training, prediction and evaluation understand a file, without writing anything."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,13 +27,10 @@ def inspect(path: Path, columns: Columns = Columns(), features: int | None = Non
     with TemporaryDirectory(prefix="gradrank-") as folder:
         reading = read_collection(files, columns, features, folder=Path(folder), roles=("query",))
         whole = joined(
-            ranges(frame, feature_matrix(frame))
-            for source in reading.sources
-            for frame in reading.frames(source)
+            ranges(frame, feature_matrix(frame)) for source in reading.sources for frame in reading.frames(source)
         )
     rows, queries = (
-        sum(map(count, reading.sources))
-        for count in (lambda own: int(own.rows.sum()), lambda own: len(own.qids))
+        sum(map(count, reading.sources)) for count in (lambda own: int(own.rows.sum()), lambda own: len(own.qids))
     )
     roles = describe_roles(reading.sources[0], reading.names, whole, rows, queries)
     yield f"{path}: {rows:,} rows, {queries:,} queries, {reading.width} features"

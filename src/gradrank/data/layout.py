@@ -146,9 +146,7 @@ def _named(folder: Path, suffixes: tuple[str, ...], *names: str) -> Path | None:
         and (path.is_file() or path.is_symlink())
     ]
     if gone := [path for path in found if not path.is_file()]:
-        raise GradrankError(
-            f"{gone[0]}: a link to a file that does not exist. Fix: repair the link, or delete it"
-        )
+        raise GradrankError(f"{gone[0]}: a link to a file that does not exist. Fix: repair the link, or delete it")
     if len(found) > 1:
         raise GradrankError(
             f"{folder}: {' and '.join(path.name for path in found)} may each be the same part; keep one"
@@ -176,9 +174,7 @@ def _five_fold(folder: Path) -> Layout | None:
     wanted = [split for split in SPLITS if not (held_out and split == "vali")]
     missing = []
     if splits:
-        missing = [
-            f"Fold{k}/{split}.txt" for k in range(1, 6) for split in wanted if (k, split) not in splits
-        ]
+        missing = [f"Fold{k}/{split}.txt" for k in range(1, 6) for split in wanted if (k, split) not in splits]
     if any(stored.values()):
         missing = [f"S{part}.txt" for part, path in stored.items() if path is None] + missing
     if missing:
@@ -192,13 +188,7 @@ def _five_fold(folder: Path) -> Layout | None:
         "other three of its training file"
     )
     return Layout(
-        "five_fold",
-        dict(sorted(stored.items())),
-        copies,
-        ROTATION,
-        [],
-        not held_out,
-        note if held_out else None,
+        "five_fold", dict(sorted(stored.items())), copies, ROTATION, [], not held_out, note if held_out else None
     )
 
 
@@ -225,9 +215,7 @@ def differing_line(copy: Path, originals: Sequence[Path]) -> int | None:
 
 
 def check_copies(
-    layout: Layout,
-    unit: str = "line",
-    difference: Callable[[Path, Sequence[Path]], int | None] = differing_line,
+    layout: Layout, unit: str = "line", difference: Callable[[Path, Sequence[Path]], int | None] = differing_line
 ) -> None:
     """Raise GradrankError where a fold's file is not the parts that it should consist of: of text, byte for byte."""
     for copy, parts in layout.copies.items():

@@ -41,12 +41,7 @@ def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, S
     Raises GradrankError where all queries of a file stand in another one, as where the test file is the training file.
     """
     sides = [[(part, split) for split, own in fold.items() for part in own] for fold in folds]
-    apart = {
-        tuple(sorted((a, b)))
-        for side in sides
-        for (a, one), (b, other) in combinations(side, 2)
-        if one != other
-    }
+    apart = {tuple(sorted((a, b))) for side in sides for (a, one), (b, other) in combinations(side, 2) if one != other}
     notes = []
     for a, b in sorted(apart):
         one, other = parts[a], parts[b]

@@ -76,18 +76,14 @@ def scan_letor(
     width, sparse = (features, True) if features else (first.features, first.sparse)
     named = first.text_ids if text_ids is None else text_ids
     if sparse and not features:
-        width = max(
-            survey(plain(path), numbers=True, known={} if named else None).highest_number for path in paths
-        )
+        width = max(survey(plain(path), numbers=True, known={} if named else None).highest_number for path in paths)
 
     def frames(rows: int | None) -> Iterator[pl.DataFrame]:
         known = {} if named else None
         for path in paths:
             found = survey(plain(path), numbers=False, known=known, most_rows=rows)
             pieces = chunks(found, np.arange(len(found.qids)), width)
-            for frame in ahead(
-                lambda piece, own=found: text_frame(own, piece, width, sparse, missing), pieces
-            ):
+            for frame in ahead(lambda piece, own=found: text_frame(own, piece, width, sparse, missing), pieces):
                 yield frame
                 if rows is not None and (rows := rows - len(frame)) <= 0:
                     return
@@ -143,18 +139,14 @@ def ahead(function: Callable, items: Iterable) -> Iterator:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def text_frame(
-    source: Source, queries: np.ndarray, width: int, sparse: bool, missing: Missing
-) -> pl.DataFrame:
+def text_frame(source: Source, queries: np.ndarray, width: int, sparse: bool, missing: Missing) -> pl.DataFrame:
     """The rows of the queries at these ascending positions, in the columns of `schema`."""
     rows = read_rows(source, queries, width, sparse, missing)
     estimates = (pa.array(each, mask=np.isnan(each) | (each == UNKNOWN)) for each in (rows.inc, rows.prob))
     names = []
     if source.names is not None:
         own = [source.names[query] for query in queries.tolist()]
-        names = [
-            pa.array(own, pa.string()).take(pa.array(np.repeat(np.arange(len(own)), source.rows[queries])))
-        ]
+        names = [pa.array(own, pa.string()).take(pa.array(np.repeat(np.arange(len(own)), source.rows[queries])))]
     columns = [pa.array(rows.qids), *names, _docids(source, rows), *estimates, pa.array(rows.labels)]
     columns += map(pa.array, rows.features)
     return pl.from_arrow(pa.table(columns, names=list(schema(width, bool(names)))))

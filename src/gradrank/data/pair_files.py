@@ -15,20 +15,11 @@ from gradrank.data.stored import GIVEN, GRADES, HALF, PAIRS, describe, part_file
 from gradrank.files import sha256, write_json
 
 BATCH = 1_000_000  # pairs held at once while writing: about 29 MB of columns
-SCHEMA = {
-    "query": pl.Int32,
-    "better": pl.Int32,
-    "worse": pl.Int32,
-    "target": pl.Float64,
-    "weight": pl.Float64,
-}
+SCHEMA = {"query": pl.Int32, "better": pl.Int32, "worse": pl.Int32, "target": pl.Float64, "weight": pl.Float64}
 
 
 def pairs(
-    collection: Path | str,
-    out: Path | str,
-    ties: Literal["omit", "half"] = "omit",
-    given: Path | str | None = None,
+    collection: Path | str, out: Path | str, ties: Literal["omit", "half"] = "omit", given: Path | str | None = None
 ) -> None:
     """Write the pairs of a stored collection into the folder `out`: part1.parquet, .., pairs.json.
 

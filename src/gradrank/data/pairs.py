@@ -168,9 +168,7 @@ def _read(folder: Path, rows: dict, parts: Sequence[int], columns: Sequence[str]
     pieces, shift = [], {"better": 0, "worse": 0, "query": 0}
     for part in parts:
         piece = pl.scan_parquet(part_file(folder, part, PAIRS)).select(columns)
-        pieces.append(
-            piece.with_columns(pl.col(name) + pl.lit(start, pl.Int32) for name, start in shift.items())
-        )
+        pieces.append(piece.with_columns(pl.col(name) + pl.lit(start, pl.Int32) for name, start in shift.items()))
         own = rows[str(part)]
         shift = {name: shift[name] + own["queries" if name == "query" else "rows"] for name in shift}
     table = pl.concat(pieces).collect()

@@ -28,9 +28,7 @@ def parquet_schema(path: Path) -> pl.Schema:
         return _checked(pq.ParquetFile(path).schema_arrow.empty_table()).schema
 
 
-def read_parquet(
-    path: Path, columns: Collection[str] | None = None, content: BytesIO | None = None
-) -> pl.DataFrame:
+def read_parquet(path: Path, columns: Collection[str] | None = None, content: BytesIO | None = None) -> pl.DataFrame:
     """Whole; of the columns named those that there are. content: the file's, where it was packed."""
     import pyarrow.parquet as pq
 

@@ -68,9 +68,7 @@ def parse(
         contents: dict[int, Contents] = {}
         writers = {number: partial(_write, part, reading, contents, number) for number, part in parts.items()}
         shared: list[str] = []
-        written = write_parts(
-            out, COLLECTION, writers, lambda: shared.extend(shared_queries(contents, layout.folds))
-        )
+        written = write_parts(out, COLLECTION, writers, lambda: shared.extend(shared_queries(contents, layout.folds)))
         whole = joined(part.pop("ranges") for part in written.values())
         rows, queries = (sum(part[count] for part in written.values()) for count in ("rows", "queries"))
         roles = describe_roles(next(iter(sources.values())), reading.names, whole, rows, queries)
@@ -86,16 +84,8 @@ def parse(
             "roles": roles,
         }
     notes = [*([layout.note] if layout.note else []), *notes_of(roles), *shared]
-    more = {
-        "note": ". ".join(notes),
-        "missing": missing,
-        "names": reading.names,
-        "columns": columns.declared(),
-    }
-    more |= {
-        "sparse": reading.sparse,
-        "division": _division(sources.values(), parts) if layout.slots else None,
-    }
+    more = {"note": ". ".join(notes), "missing": missing, "names": reading.names, "columns": columns.declared()}
+    more |= {"sparse": reading.sparse, "division": _division(sources.values(), parts) if layout.slots else None}
     if reading.missing == "keep":
         counts = dict(zip(whole.names, whole.missing.astype(int).tolist(), strict=True))
         more["missing_values"] = {name: count for name, count in counts.items() if name[:1] == "f" and count}
@@ -104,12 +94,7 @@ def parse(
 
 
 def _read(
-    layout: Layout,
-    files: list[Path],
-    columns: Columns,
-    features: int | None,
-    missing: Missing | None,
-    folder: Path,
+    layout: Layout, files: list[Path], columns: Columns, features: int | None, missing: Missing | None, folder: Path
 ) -> tuple[Reading, dict[Path, Source | Table]]:
     """The files that hold the parts; those that repeat parts are compared with them. Packed text is unpacked in
     `folder`.
@@ -121,9 +106,7 @@ def _read(
         return reading, dict(zip(files, reading.sources, strict=True))
     reading = read_collection(layout.files, columns, features, missing)
     found = dict(zip(layout.files, reading.sources, strict=True))
-    check_copies(
-        layout, "row", lambda copy, originals: found[copy].differing_row([found[each] for each in originals])
-    )
+    check_copies(layout, "row", lambda copy, originals: found[copy].differing_row([found[each] for each in originals]))
     return reading, {file: found[file] for file in files}
 
 
@@ -175,9 +158,7 @@ def _division(sources: Iterable[Source | Table], parts: Mapping[int, Part]) -> s
     return "".join(digits)
 
 
-def _write(
-    part: Part, reading: Reading, contents: dict[int, Contents], number: int, path: Path
-) -> dict[str, Any]:
+def _write(part: Part, reading: Reading, contents: dict[int, Contents], number: int, path: Path) -> dict[str, Any]:
     """Write the file of one part; its rows, queries, rows a grade and ranges. What it holds is added to `contents`."""
     source, grades, spans, digests = part.source, Counter(), [], []
     columns = schema(reading.width, source.names is not None)

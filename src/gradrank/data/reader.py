@@ -32,7 +32,7 @@ FRAME = "the data frame"  # how an error names one
 
 @dataclass(frozen=True)
 class Trained:
-    """What a model's specification says of the data that it was trained on: see `known`.
+    """The form of the data that a model was trained on, as its specification records it.
 
     width: how many features. names: theirs, None for f1 to fd. sparse: whether rows of text could leave features out.
     """
@@ -45,7 +45,7 @@ class Trained:
 
     @staticmethod
     def of(spec: Mapping[str, Any]) -> "Trained":
-        """From spec.json. Raises KeyError, TypeError or ValueError for what is none."""
+        """Read the form from spec.json. Raises KeyError, TypeError or ValueError for a malformed one."""
         names, width = spec.get("names"), operator.index(spec["features"])
         if width < 1:
             raise ValueError(f"{width} features")
@@ -151,7 +151,7 @@ def read_collection(
         _check_some(files[0], width)
     reading = Reading(sources, width, sparse, missing or "least")
     check_memory(files[0], int(max(source.rows.max() for source in sources)), width)
-    for source in sources:  # what is wrong with every row is said of the first
+    for source in sources:  # a fault of every row is reported for the first one
         read_rows(source, np.array([0]), width, sparse, reading.missing)
     return reading
 
@@ -168,10 +168,7 @@ def read_judged(path: Path, columns: Columns = Columns()) -> Reading:  # noqa: B
 
 
 def read_new(
-    given: Path | pl.DataFrame,
-    trained: Trained,
-    columns: Columns | None = None,
-    roles: Sequence[str] = ("query",),
+    given: Path | pl.DataFrame, trained: Trained, columns: Columns | None = None, roles: Sequence[str] = ("query",)
 ) -> Reading:
     """Data for a trained model: a table's features are matched by name, those of text by number.
 
@@ -220,15 +217,12 @@ def _pieces(rows: np.ndarray) -> list[np.ndarray]:
 
 
 def _joined(trained: Columns, own: Columns | None) -> Columns:
-    """What is declared of new data, and else what was of the training data."""
+    """Combine what is declared for new data with what was declared for the training data; the former wins."""
     if own is None:
         return trained
     named = own.named()
     roles = {role: getattr(own, role) or getattr(trained, role) for role in ("query", "label", "docid")}
-    roles = {
-        role: name if name == getattr(own, role) or name not in named else None
-        for role, name in roles.items()
-    }
+    roles = {role: name if name == getattr(own, role) or name not in named else None for role, name in roles.items()}
     ignore = tuple(dict.fromkeys([*own.ignore, *(name for name in trained.ignore if name not in named)]))
     return Columns(**roles, ignore=ignore, keep=tuple(name for name in trained.keep if name not in named))
 
@@ -255,9 +249,7 @@ def _check_no_columns(path: Path, columns: Columns) -> None:
 
 def _check_some(path: Path, width: int) -> None:
     if width < 1:
-        raise GradrankError(
-            f"{path}: no row has a feature; expected lines such as `2 qid:10 1:0.031 2:0.667`"
-        )
+        raise GradrankError(f"{path}: no row has a feature; expected lines such as `2 qid:10 1:0.031 2:0.667`")
 
 
 def _existing(path: Path) -> Path:

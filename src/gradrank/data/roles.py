@@ -39,17 +39,9 @@ OF_GRADES = (
     "target",
 )
 INDEX = re.compile(
-    r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+((_level_|\.)\d+)?|row_nr|row_index|rownames",
-    re.IGNORECASE,
+    r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+((_level_|\.)\d+)?|row_nr|row_index|rownames", re.IGNORECASE
 )
-STORED = (
-    "qid",
-    "query",
-    "docid",
-    "inc",
-    "prob",
-    "label",
-)  # how a part with text ids begins that gradrank has written
+STORED = ("qid", "query", "docid", "inc", "prob", "label")  # how a part with text ids begins that gradrank has written
 
 
 class AsideColumn(NamedTuple):
@@ -61,7 +53,7 @@ class AsideColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class Columns:
-    """What a user declares about a table's columns.
+    """The columns that a user declares for a table.
 
     query, label, docid: names, where they differ from the usual ones. ignore: columns to set aside. keep: columns that
     are features although their names could belong to a role.
@@ -75,11 +67,7 @@ class Columns:
 
     def declared(self) -> dict[str, Any]:
         """The entries that say something, as JSON has them."""
-        return {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in asdict(self).items()
-            if value
-        }
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items() if value}
 
     @staticmethod
     def of(declared: Mapping[str, Any]) -> "Columns":
@@ -98,7 +86,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of one table by role; `label` and `docid` are None without one, `query` where all is one query."""
+    """The columns of one table by role. `label` and `docid` may be None; a table whose `query` is None is one query."""
 
     query: str | None
     label: str | None
@@ -109,7 +97,7 @@ class Roles:
 
 
 class Needs(NamedTuple):
-    """What the reader of a table needs: roles that must be there, and the features, in order, if they are known.
+    """The roles that a table must have, and its features in order if they are known.
 
     features: names that must be there, any other column being a fault; () if features are not read; None if they are
     all columns that are left.
@@ -143,9 +131,7 @@ def find_roles(
             f"{where}: one column is declared for two roles: {found}. Fix: name another column for one of them"
         )
     left = [name for name in names if name not in taken]
-    estimates = [
-        name for name in left if name in ESTIMATES and name not in known and name not in columns.ignore
-    ]
+    estimates = [name for name in left if name in ESTIMATES and name not in known and name not in columns.ignore]
     reasons = {name: _reason(name, columns, known, found, index) for name in left}
     aside = [AsideColumn(name, reason) for name, reason in reasons.items() if reason]
     features = [name for name, reason in reasons.items() if not reason]
@@ -178,11 +164,7 @@ def _column_of(
             f"({_declare(role, candidates[0])}), or set the others aside ({_declare('ignore', candidates[1])})"
         )
     if not candidates and role in needs.roles:
-        usual = {
-            "query": "qid, query_id, topic",
-            "label": "label, relevance, grade",
-            "docid": "docid, docno",
-        }[role]
+        usual = {"query": "qid, query_id, topic", "label": "label, relevance, grade", "docid": "docid, docno"}[role]
         raise GradrankError(
             f"{where}: no {role} column; expected a name such as {usual}; found {_listed(names)}. Fix: declare it "
             f"({_declare(role, 'NAME')})"
@@ -191,11 +173,7 @@ def _column_of(
 
 
 def _reason(
-    name: str,
-    columns: Columns,
-    known: Collection[str],
-    found: Mapping[str, str | None],
-    index: Collection[str],
+    name: str, columns: Columns, known: Collection[str], found: Mapping[str, str | None], index: Collection[str]
 ) -> str | None:
     """Why a column is set aside; None of one that is a feature."""
     if name in columns.ignore:
@@ -267,7 +245,7 @@ def _check_known(where: object, left: Sequence[str], needs: Needs, names: list[s
 
 
 def could_be(name: str) -> str | None:
-    """What else than a feature a column of this name may be; None if nothing."""
+    """Return what a column of this name may be other than a feature; None if nothing."""
     if plain(name) in WEIGHTS:
         return "the weights of rows, which training does not use yet"
     if plain(name) in PARTS:

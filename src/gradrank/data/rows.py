@@ -69,9 +69,7 @@ def first_row(path: Path) -> FirstRow:
     return FirstRow(max(len(values), 1), not values, text_ids)
 
 
-def read_rows(
-    source: Source, queries: np.ndarray, width: int, sparse: bool, missing: Missing = "least"
-) -> Rows:
+def read_rows(source: Source, queries: np.ndarray, width: int, sparse: bool, missing: Missing = "least") -> Rows:
     """The rows of the queries at these ascending positions; `missing` is for the value `NULL`.
 
     Raises GradrankError at the first bad line.

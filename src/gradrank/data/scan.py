@@ -36,9 +36,7 @@ from gradrank.data.tokens import (
 )
 from gradrank.data.usual_form import is_usual, usual_values
 
-QID, DOCID, INC, PROB = (
-    np.uint64(int.from_bytes(key, "little")) for key in (b"qid:", b"docid", b"inc", b"prob")
-)
+QID, DOCID, INC, PROB = (np.uint64(int.from_bytes(key, "little")) for key in (b"qid:", b"docid", b"inc", b"prob"))
 OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW, LATE_IS_FULL, RARE_VALUE = range(8)
 HIGHEST_GRADE = 31  # gains are 2^grade - 1; LightGBM's table of gains ends here too
 
@@ -71,13 +69,7 @@ def heads(buffer, i, text_ids, numbers, runs):
             same = count > 0 and runs[count - 1, 0] == value
             same = same and runs[count - 1, 4] - runs[count - 1, 3] == end - i  # 7 and 07 are two ids
         if not same:
-            runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3], runs[count, 4] = (
-                value,
-                line,
-                0,
-                i,
-                end,
-            )
+            runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3], runs[count, 4] = (value, line, 0, i, end)
             count += 1
         runs[count - 1, 2] += 1
         if numbers:

@@ -52,9 +52,7 @@ def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
             ) from None
         if "Empty CSV" in str(error):
             return names, pl.DataFrame(schema={f"c{number}": pl.String for number in range(len(names))})
-        raise GradrankError(
-            f"{path}: not {path.suffix[1:].upper()} text: {str(error).splitlines()[0]}"
-        ) from None
+        raise GradrankError(f"{path}: not {path.suffix[1:].upper()} text: {str(error).splitlines()[0]}") from None
     frame = pl.from_arrow(table)[1:]
     return names, frame.rename({name: f"c{name[1:]}" for name in frame.columns})
 
@@ -107,7 +105,7 @@ def _check_quotes(path: Path, content: bytes) -> None:
 
 
 def _outside(fields: re.Pattern[bytes], content: bytes):
-    """Positions of quotes between the matches, -1 where there are none."""
+    """Yield the position of the first quote between two matches, -1 if there is none."""
     end = 0
     for match in fields.finditer(content):
         yield content.find(b'"', end, match.start())

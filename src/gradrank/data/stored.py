@@ -58,9 +58,7 @@ def describe(folder: Path | str, description: str = COLLECTION) -> dict[str, Any
     path = Path(folder) / description
     if not path.is_file():
         command = {COLLECTION: "parse", PAIRS: "pairs"}[description]
-        raise GradrankError(
-            f"{folder}: no {description} in it; expected a folder that `gradrank {command}` has made"
-        )
+        raise GradrankError(f"{folder}: no {description} in it; expected a folder that `gradrank {command}` has made")
     return read_json(path)
 
 
@@ -78,9 +76,7 @@ def part_file(folder: Path | str, part: int, description: str = COLLECTION) -> P
         raise GradrankError(f"{folder}: part {part} has no rows; its parts are {', '.join(parts)}")
     path = folder / f"part{part}.parquet"
     if not path.is_file():
-        raise GradrankError(
-            f"{path}: missing, though {folder / description} names it; the same command makes it again"
-        )
+        raise GradrankError(f"{path}: missing, though {folder / description} names it; the same command makes it again")
     stat = path.stat()
     if _sha256(path, stat.st_size, stat.st_mtime_ns) != parts[str(part)]["sha256"]:
         raise GradrankError(

@@ -116,9 +116,7 @@ def generate(target: Target, queries: int, documents: int, seed: int, folder: Pa
 def _letor(features: np.ndarray, labels: np.ndarray, qids: np.ndarray, documents: int) -> str:
     line = "%d qid:%d " + " ".join(f"{j}:%.6f" for j in range(1, FEATURES + 1)) + " #docid = Q%d-D%d\n"
     rows = zip(labels.tolist(), qids.tolist(), features.tolist(), strict=True)
-    return "".join(
-        line % (label, qid, *row, qid, i % documents + 1) for i, (label, qid, row) in enumerate(rows)
-    )
+    return "".join(line % (label, qid, *row, qid, i % documents + 1) for i, (label, qid, row) in enumerate(rows))
 
 
 def _generator(seed: int, stream: int) -> np.random.Generator:

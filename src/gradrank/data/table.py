@@ -1,7 +1,7 @@
 """Ranking data as a table: Parquet, CSV, TSV or a data frame, its columns by their roles (see data/roles.py).
 
 Query ids and document ids are text, as they are written: `1`, `01`, `1.0` and `1e0` are four queries. Columns of whole
-numbers, and of floats that are all whole, are read as these numbers are written. What is empty or one of MISSING is
+numbers, and of floats that are all whole, are read as these numbers are written. An empty value and one of MISSING is
 missing: an error in a grade or a query id, no value in a feature.
 """
 
@@ -82,24 +82,22 @@ class Table:
         return GradrankError(f"{self.path}: row {self.starts[query] + 1}: {message}")
 
     def differing_row(self, others: Sequence["Table"]) -> int | None:
-        """The first row, from 1, that is another than in `others` one after the other; None where this repeats them."""
+        """Return the first row, from 1, that differs from the concatenation of `others`; None if none differs."""
         theirs = pl.concat([other.frame for other in others])
         if self.frame.equals(theirs):
             return None
         shared = min(len(self.frame), len(theirs))
         same = pl.select(
-            pl.all_horizontal(
-                own.head(shared).eq_missing(theirs[own.name].head(shared)) for own in self.frame
-            ).alias("same")
+            pl.all_horizontal(own.head(shared).eq_missing(theirs[own.name].head(shared)) for own in self.frame).alias(
+                "same"
+            )
         )["same"]
         return shared + 1 if same.all() else int(same.arg_min()) + 1
 
     def taken(self, queries: np.ndarray) -> pl.DataFrame:
         """The rows of the queries at these positions."""
         return self.frame[
-            np.concatenate(
-                [np.arange(self.starts[q], self.starts[q] + self.rows[q]) for q in queries.tolist()]
-            )
+            np.concatenate([np.arange(self.starts[q], self.starts[q] + self.rows[q]) for q in queries.tolist()])
         ]
 
 
@@ -204,7 +202,7 @@ def _grades(raw: Raw, name: str) -> pl.Series:
 
 
 def _feature(raw: Raw, name: str) -> pl.Series:
-    """As float32, NaN where missing, beyond its range its largest."""
+    """Return float32: NaN where missing, the largest float32 beyond its range."""
     return numbers(raw, name).fill_null(np.nan).clip(-LARGEST, LARGEST).cast(pl.Float32)
 
 
@@ -237,12 +235,8 @@ def floats(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     if not doubtful.any():
         return found, doubtful
     plain = values.str.strip_chars(" \t").str.to_lowercase()
-    if (truth := plain.is_in(["true", "false"]) | plain.is_in(MISSING)).all() and not plain.is_in(
-        MISSING
-    ).all():
-        found = pl.select(
-            pl.when(plain.is_in(["true", "false"])).then((plain == "true").cast(pl.Float64))
-        ).to_series()
+    if (truth := plain.is_in(["true", "false"]) | plain.is_in(MISSING)).all() and not plain.is_in(MISSING).all():
+        found = pl.select(pl.when(plain.is_in(["true", "false"])).then((plain == "true").cast(pl.Float64))).to_series()
         return found, ~truth
     found = plain.cast(pl.Float64, strict=False)
     digits = plain.str.contains(r"\d")

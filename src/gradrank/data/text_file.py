@@ -95,9 +95,7 @@ def room(name: str, size: int) -> np.ndarray:
     return held
 
 
-def survey(
-    text: Plain, numbers: bool, known: dict[str, int] | None = None, most_rows: int | None = None
-) -> Source:
+def survey(text: Plain, numbers: bool, known: dict[str, int] | None = None, most_rows: int | None = None) -> Source:
     """Find the queries of a file, with `numbers` also the highest feature number.
 
     known: numbers of text ids that earlier files have, to which this one's are added; None: ids are whole numbers.
@@ -142,12 +140,7 @@ def survey_any(texts: Sequence[Plain], numbers: bool) -> list[Source]:
 
 
 def _heads(
-    text: Plain,
-    offset: int,
-    buffer: np.ndarray,
-    runs: np.ndarray,
-    numbers: bool,
-    known: dict[str, int] | None,
+    text: Plain, offset: int, buffer: np.ndarray, runs: np.ndarray, numbers: bool, known: dict[str, int] | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """The runs of rows of one query in a block: ids, starts in the file, rows; with `numbers` the highest feature's."""
     start = 0 if offset else mark_length(buffer)
@@ -161,9 +154,7 @@ def _heads(
         raise bad_line(text, offset + position, "qid:<query> after the grade")
     qids, starts, rows, firsts, ends = runs[:count].T.copy()
     if known is not None:
-        names = [
-            _decoded(text, offset, buffer, *span) for span in zip(firsts.tolist(), ends.tolist(), strict=True)
-        ]
+        names = [_decoded(text, offset, buffer, *span) for span in zip(firsts.tolist(), ends.tolist(), strict=True)]
         for name, start in zip(names, starts.tolist(), strict=True):
             if reason := fault(name):
                 raise line_error(text, offset + start, reason)

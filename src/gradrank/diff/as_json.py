@@ -42,12 +42,7 @@ def plain(comparison: Comparison) -> dict[str, Any]:
 
 
 def _side(side: Side) -> dict[str, Any]:
-    return {
-        "name": side.name,
-        "kind": side.kind,
-        "revision": side.revision,
-        "conventions": dict(side.conventions),
-    }
+    return {"name": side.name, "kind": side.kind, "revision": side.revision, "conventions": dict(side.conventions)}
 
 
 def _query(query: Query) -> dict[str, Any]:

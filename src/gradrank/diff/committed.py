@@ -11,13 +11,7 @@ from gradrank.errors import GradrankError
 from gradrank.git import git
 
 EXPERIMENT = "DVC experiment"
-KEPT = (
-    "params.yaml",
-    "dvc.lock",
-    "results/*/summary.json",
-    "results/*/provenance.json",
-    "results/*/queries.parquet",
-)
+KEPT = ("params.yaml", "dvc.lock", "results/*/summary.json", "results/*/provenance.json", "results/*/queries.parquet")
 
 
 class Committed(NamedTuple):
@@ -45,9 +39,7 @@ class Committed(NamedTuple):
             import dvc.api
             from dvc.exceptions import DvcException
         except ImportError:
-            raise GradrankError(
-                "they are stored in DVC, which is not installed: pip install 'gradrank[dvc]'"
-            ) from None
+            raise GradrankError("they are stored in DVC, which is not installed: pip install 'gradrank[dvc]'") from None
         try:
             return dvc.api.read(path, rev=self.rev, mode="rb")
         except (DvcException, OSError) as error:
@@ -82,9 +74,7 @@ def _of_experiment(name: str) -> Committed | None:
         return None
     try:
         files = DVCFileSystem(".", rev=name)
-        kept = {
-            str(path).lstrip("/"): files.read_bytes(path) for pattern in KEPT for path in files.glob(pattern)
-        }
+        kept = {str(path).lstrip("/"): files.read_bytes(path) for pattern in KEPT for path in files.glob(pattern)}
     except DvcException:
         return None
     return Committed(name, EXPERIMENT, kept)

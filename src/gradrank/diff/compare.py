@@ -150,8 +150,7 @@ def compare(a: Side, b: Side) -> Comparison:
 def _in_order_of(a: Side, b: Side) -> Side:
     methods = {
         dataset: {
-            name: _method_in_order_of(a.methods.get(dataset, {}).get(name), method)
-            for name, method in own.items()
+            name: _method_in_order_of(a.methods.get(dataset, {}).get(name), method) for name, method in own.items()
         }
         for dataset, own in b.methods.items()
     }
@@ -218,9 +217,7 @@ def _rows(dataset: str, model: str, one: Method, two: Method) -> Iterator[MeanDi
             continue
         a, b = one.means[metric], two.means[metric]
         if all(side.values and metric in side.values.values for side in (one, two)):
-            yield _tested(
-                MeanDifference(dataset, model, metric, a, b, np.nan, "no evidence"), one.values, two.values
-            )
+            yield _tested(MeanDifference(dataset, model, metric, a, b, np.nan, "no evidence"), one.values, two.values)
         else:  # to summary.json's four decimals, as one of them may have more
             gap = np.nan if None in (a, b) else round(round(b, 4) - round(a, 4), 4)
             yield MeanDifference(dataset, model, metric, a, b, gap, "untested")

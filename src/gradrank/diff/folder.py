@@ -3,12 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradrank.diff.results import (
-    all_measured,
-    faults,
-    methods_of,
-    of_provenance,
-)
+from gradrank.diff.results import all_measured, faults, methods_of, of_provenance
 from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
 from gradrank.evaluation.costs import Cost

@@ -11,9 +11,7 @@ from gradrank.report.pages.page import Page, render_page
 def page(comparison: Comparison) -> str:
     """The whole document. Equal results give equal text but for the times and memory shown."""
     pages = [Page("changes", "What changed", _overview(comparison))]
-    pages += [
-        Page(f"data-{dataset}", dataset, _dataset(comparison, dataset)) for dataset in comparison.datasets()
-    ]
+    pages += [Page(f"data-{dataset}", dataset, _dataset(comparison, dataset)) for dataset in comparison.datasets()]
     return render_page("layout.html", pages=pages, title="diff")
 
 
@@ -21,10 +19,7 @@ def _overview(comparison: Comparison) -> Markup:
     return render_page(
         "diff_changes.html",
         comparison=comparison,
-        sides=[
-            (letter, side, wording.source(side))
-            for letter, side in (("A", comparison.a), ("B", comparison.b))
-        ],
+        sides=[(letter, side, wording.source(side)) for letter, side in (("A", comparison.a), ("B", comparison.b))],
         lacking=list(wording.lacking(comparison)),
         verdicts=[
             row

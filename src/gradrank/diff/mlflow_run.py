@@ -44,9 +44,7 @@ def read_run(run_id: str) -> Side:
         revision=runs[0].data.tags.get("git_revision"),
         conventions=conventions,
         methods=methods_of(
-            {},
-            measured(pl.concat(tables, how="diagonal"), conventions),
-            {_method(run): _cost(run) for run in runs},
+            {}, measured(pl.concat(tables, how="diagonal"), conventions), {_method(run): _cost(run) for run in runs}
         ),
         params=params,
         data={run.data.tags["dataset"]: {"source": run.data.tags["data_sha256"]} for run in runs},

@@ -16,9 +16,7 @@ from gradrank.files import atomic
 PIPE_WIDTH = 120  # of text that goes to a file or another program
 
 
-def run(
-    a: str, b: str, markdown: bool, as_json: bool, html: Path | None, fail_on_regression: str | None
-) -> None:
+def run(a: str, b: str, markdown: bool, as_json: bool, html: Path | None, fail_on_regression: str | None) -> None:
     """What `gradrank diff` does. Raises typer.Exit with EXIT_CODE after a regression."""
     if markdown and as_json:
         raise GradrankError("--markdown and --json: one at a time")

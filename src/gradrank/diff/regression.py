@@ -39,8 +39,6 @@ def regressions(comparison: Comparison, limit: Limit) -> list[MeanDifference]:
     rows = [row for row in comparison.rows if row.metric == limit.metric]
     if not rows:
         known = sorted({row.metric for row in comparison.rows})
-        raise GradrankError(
-            f"--fail-on-regression: {limit.metric!r} is not measured{nearest(limit.metric, known)}"
-        )
+        raise GradrankError(f"--fail-on-regression: {limit.metric!r} is not measured{nearest(limit.metric, known)}")
     # To 9 decimals: .45 to .44 is a fall by .01, not by a rounding error more.
     return [row for row in rows if round(-row.difference, 9) > limit.delta]

@@ -54,9 +54,7 @@ def methods_of(
     """The methods of each summary.json; of a data set without one, every method that has values."""
     return {
         dataset: {
-            model: _method(
-                summaries.get(dataset, {}).get(model, {}), own.get(model), costs.get((dataset, model))
-            )
+            model: _method(summaries.get(dataset, {}).get(model, {}), own.get(model), costs.get((dataset, model)))
             for model in sorted(summaries.get(dataset, own))
         }
         for dataset in sorted({*summaries, *values})

@@ -15,13 +15,7 @@ import yaml
 
 from gradrank.data.stored import COLLECTION
 from gradrank.diff.committed import Committed
-from gradrank.diff.results import (
-    all_measured,
-    faults,
-    methods_of,
-    of_provenance,
-    params_of,
-)
+from gradrank.diff.results import all_measured, faults, methods_of, of_provenance, params_of
 from gradrank.diff.side import Side
 from gradrank.errors import GradrankError
 from gradrank.evaluation.primary import primary_convention
@@ -102,9 +96,7 @@ def _params(study: Mapping[str, Any], datasets: Iterable[str]) -> tuple[dict[str
         params = check(study)
     except GradrankError as error:
         fault = str(error).splitlines()[-1].strip()
-        notice = (
-            f"the present code refuses its params.yaml ({fault}): compared as written, with present defaults"
-        )
+        notice = f"the present code refuses its params.yaml ({fault}): compared as written, with present defaults"
         return dict.fromkeys(datasets, _unchecked(study)), [notice]
     checked = params.model_dump(mode="json")
     own = model_settings(params, checked["models"])
@@ -123,10 +115,7 @@ def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _data(committed: Committed, dataset: str) -> dict[str, str]:
     """The hash of the text that the collection was parsed from, if DVC has its description."""
-    for path in (
-        f"data/parquet/{dataset}/{COLLECTION}",
-        f"data/parquet/{dataset}.json",
-    ):  # older: one file in all
+    for path in (f"data/parquet/{dataset}/{COLLECTION}", f"data/parquet/{dataset}.json"):  # older: one file in all
         with suppress(GradrankError):
             return {"source": json.loads(committed.read(path))["source_sha256"]}
     return {}

@@ -51,8 +51,7 @@ def _dataset(comparison: Comparison, dataset: str, console: Console) -> None:
     for metric, rows in wording.moved(comparison, dataset).items():
         queries = max(row.queries for row in rows)
         _heading(
-            f"{dataset}: {metric_label(metric)} ({convention}"
-            + (f", {queries:,} queries)" if queries else ")"),
+            f"{dataset}: {metric_label(metric)} ({convention}" + (f", {queries:,} queries)" if queries else ")"),
             console,
         )
         made = wording.differences_table(rows)
@@ -64,9 +63,7 @@ def _dataset(comparison: Comparison, dataset: str, console: Console) -> None:
         console.print(Text.assemble((f"\n{dataset}: ", "bold"), sentence))
     for moved in comparison.moved:
         if moved.dataset == dataset:
-            _heading(
-                f"{dataset}: queries of {moved.model} that moved most, {metric_label(moved.metric)}", console
-            )
+            _heading(f"{dataset}: queries of {moved.model} that moved most, {metric_label(moved.metric)}", console)
             for word, queries in (("gained", moved.gained), ("lost", moved.lost)):
                 line = ", ".join(map(wording.query, queries)) or "none"
                 console.print(Padding(Text.assemble((f"{word}: ", "dim"), line), (0, 2), expand=False))

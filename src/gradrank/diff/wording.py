@@ -26,9 +26,7 @@ SEEDS = (
 # By what is known of a method's metrics.
 STILL: dict[frozenset[Verdict], str] = {
     frozenset({"unchanged"}): "Unchanged on every query",
-    frozenset(
-        {"unchanged", "untested"}
-    ): "Unchanged on every query under the metrics that git holds a query, equal "
+    frozenset({"unchanged", "untested"}): "Unchanged on every query under the metrics that git holds a query, equal "
     "means to four decimals under the others",
     frozenset({"untested"}): "Equal means to four decimals, queries not known",
 }
@@ -85,9 +83,7 @@ def level(comparison: Comparison, dataset: str) -> Iterator[str]:
     """Sentences on the methods that did not move under any metric."""
     own = [row for row in comparison.rows if row.dataset == dataset]
     models = dict.fromkeys(row.model for row in own)
-    verdicts = {
-        model: {row.verdict for row in own if row.model == model and not row.moved} for model in models
-    }
+    verdicts = {model: {row.verdict for row in own if row.model == model and not row.moved} for model in models}
     for model in {row.model for row in own if row.moved}:
         del verdicts[model]
     for found, sentence in STILL.items():
@@ -102,11 +98,7 @@ def changed(comparison: Comparison) -> Iterator[Changed]:
     for kind, found in comparison.changes._asdict().items():
         sides = (("A", comparison.a), ("B", comparison.b))
         without = [f"{letter} ({side.kind})" for letter, side in sides if not getattr(side, kind)]
-        note = (
-            f"not recorded in {' and '.join(without) or 'both for one data set'}"
-            if found is None
-            else "no change"
-        )
+        note = f"not recorded in {' and '.join(without) or 'both for one data set'}" if found is None else "no change"
         rows = [_change(change, comparison, kind in ("data", "code")) for change in found or ()]
         yield Changed(TITLES[kind], None if found is None else rows, note)
 

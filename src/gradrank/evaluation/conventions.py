@@ -39,9 +39,7 @@ class Convention:
         for field, hint in get_type_hints(Convention).items():
             choices = get_args(hint)
             if isinstance(choices and choices[0], str) and getattr(self, field) not in choices:
-                raise GradrankError(
-                    f"convention {self.name}: {field} {getattr(self, field)!r} is none of {choices}"
-                )
+                raise GradrankError(f"convention {self.name}: {field} {getattr(self, field)!r} is none of {choices}")
 
 
 EXPECTED = "_expected"  # ends the name of a convention that differs from another in `ties: expected` alone
@@ -61,14 +59,9 @@ PROGRAMS = {
             short="zero",
             short_precision="zero",
         ),
+        Convention("standard", "The textbook's: gain 2^y - 1, discount 1/log2(rank + 1), k cut to the list's length."),
         Convention(
-            "standard", "The textbook's: gain 2^y - 1, discount 1/log2(rank + 1), k cut to the list's length."
-        ),
-        Convention(
-            "trec",
-            "trec_eval: linear gain, ties by document id in descending order.",
-            gain="linear",
-            ties="docid",
+            "trec", "trec_eval: linear gain, ties by document id in descending order.", gain="linear", ties="docid"
         ),
         Convention(
             "lightgbm",

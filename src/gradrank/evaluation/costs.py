@@ -38,9 +38,7 @@ class Cost:
             seconds=sum(timing["seconds"] for timing in timings),
             peak_memory_mb=max(timing["peak_memory_mb"] for timing in timings),
             model_bytes=sum(timing["model_bytes"] for timing in scored) / len(scored) if scored else None,
-            score_microseconds=1e6 * sum(timing["score_seconds"] for timing in scored) / documents
-            if scored
-            else None,
+            score_microseconds=1e6 * sum(timing["score_seconds"] for timing in scored) / documents if scored else None,
         )
 
     @property

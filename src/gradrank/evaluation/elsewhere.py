@@ -16,9 +16,7 @@ FIELDS = ("dataset", "fold", "split")
 def score_files(scores: str, dataset: str, fold: int) -> dict[str, Path]:
     """The file of each part that the pattern `scores` names, by part."""
     splits = SPLITS if "{split}" in scores else ("test",)
-    return {
-        split: Path(scores.format(dataset=dataset, fold=fold, split=split)).expanduser() for split in splits
-    }
+    return {split: Path(scores.format(dataset=dataset, fold=fold, split=split)).expanduser() for split in splits}
 
 
 def fault(scores: object) -> str | None:

@@ -130,11 +130,7 @@ def _measured(
 
 
 def _table(
-    judgements: Judgements,
-    scores: np.ndarray,
-    convention: Convention,
-    metrics: Sequence[str],
-    ranked: np.ndarray,
+    judgements: Judgements, scores: np.ndarray, convention: Convention, metrics: Sequence[str], ranked: np.ndarray
 ) -> pl.DataFrame:
     labels, offsets, ids = judgements.labels, judgements.offsets, judgements.docids
     values = compute(metrics, scores, labels, offsets, convention, ids, None if ranked.all() else ranked)
@@ -154,7 +150,5 @@ def _check(fold: Fold, wanted: Mapping[str, Any]) -> None:
         if found.get(key) != wanted.get(key)
     ]
     if differing:
-        raise GradrankError(
-            f"{fold.spec_path}: scores of other settings, train again: {'; '.join(differing)}"
-        )
+        raise GradrankError(f"{fold.spec_path}: scores of other settings, train again: {'; '.join(differing)}")
     fold.check(fold.scores_path)

@@ -56,9 +56,7 @@ def trec_run(scores: np.ndarray, offsets: np.ndarray, qids: np.ndarray, docids: 
     """
     sizes = np.diff(offsets)
     table = pl.DataFrame({"query": np.repeat(np.arange(len(sizes)), sizes), "docid": docids})
-    bad = table.filter(
-        ~pl.struct("query", "docid").is_first_distinct() | pl.col("docid").str.contains(r"\s|^$")
-    )
+    bad = table.filter(~pl.struct("query", "docid").is_first_distinct() | pl.col("docid").str.contains(r"\s|^$"))
     if len(bad):
         raise GradrankError(
             f"query {qids[bad['query'][0]]}: document id {bad['docid'][0]!r} occurs twice or has a blank, which "

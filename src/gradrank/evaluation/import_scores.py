@@ -75,9 +75,7 @@ def _part(path: Path, data: Path, parts: Sequence[int], whole: Sequence[int], sp
     return pl.DataFrame({"split": [split] * len(scores), "score": scores, "ranked": ranked})
 
 
-def _cut(
-    path: Path, data: Path, whole: Sequence[int], split: str
-) -> Mapping[int, tuple[np.ndarray, np.ndarray]]:
+def _cut(path: Path, data: Path, whole: Sequence[int], split: str) -> Mapping[int, tuple[np.ndarray, np.ndarray]]:
     """By part scores and `ranked` of a file that ranks all rows, in the order of the user's own file or files."""
     stored = read_judgements(data, whole)
     queries = _file_order(describe(data).get("division"), len(stored.qids))

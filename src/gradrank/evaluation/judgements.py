@@ -1,4 +1,4 @@
-"""What evaluation holds scores against: grades without the features, of a collection, of its files or of qrels."""
+"""Judgements to evaluate scores by: grades without features, from a stored collection, a file or qrels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -71,9 +71,7 @@ def read_judgements(
         return _read_qrels(path)
     reading = read_judged(path, columns)
     (source,) = reading.sources
-    frames = [
-        frame.select(name for name in JUDGED if name in frame.columns) for frame in reading.frames(source)
-    ]
+    frames = [frame.select(name for name in JUDGED if name in frame.columns) for frame in reading.frames(source)]
     return _grouped([pl.concat(frames)], path)
 
 
@@ -90,9 +88,7 @@ def _is_qrels(path: Path) -> bool:
 def _read_qrels(path: Path) -> Judgements:
     """Lines `qid iteration docid grade`, in any order; a grade below 0, of which trec_eval makes nothing, is 0."""
     read = collect(lines(path).filter(pl.col("text") != ""), path)
-    groups = pl.col("text").str.extract_groups(
-        r"^(?<query>\S+)\s+\S+\s+(?<docid>\S+)\s+(?<label>-?[0-9]{1,9})$"
-    )
+    groups = pl.col("text").str.extract_groups(r"^(?<query>\S+)\s+\S+\s+(?<docid>\S+)\s+(?<label>-?[0-9]{1,9})$")
     table = read.with_columns(groups.alias("fields")).unnest("fields")
     table = table.with_columns(pl.col("label").cast(pl.Int32).clip(0))
     if len(bad := table.filter(pl.col("label").is_null())):

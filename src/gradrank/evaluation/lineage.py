@@ -30,6 +30,4 @@ def by_family(models: Iterable[type[Model]]) -> dict[str, list[tuple[type[Model]
     alone = [members for members in found.values() if len(members) == 1]
     families = {name: found[name] for name in sorted(found, key=str.lower) if len(found[name]) > 1}
     grouped = families | ({ALONE: [member for members in alone for member in members]} if alone else {})
-    return {
-        name: sorted(members, key=lambda each: (each[1], each[0].name)) for name, members in grouped.items()
-    }
+    return {name: sorted(members, key=lambda each: (each[1], each[0].name)) for name, members in grouped.items()}

@@ -53,9 +53,7 @@ def metric(pattern: str, label: str) -> Callable[[Callable[..., np.ndarray]], Ca
     return decorate
 
 
-def _values(
-    ranking: Ranking, definition: Callable[..., np.ndarray], arguments: dict[str, float]
-) -> np.ndarray:
+def _values(ranking: Ranking, definition: Callable[..., np.ndarray], arguments: dict[str, float]) -> np.ndarray:
     values = np.asarray(definition(ranking, **arguments), dtype=np.float64)
     return np.where(ranking.relevant == 0, np.nan, values) if np.isnan(ranking.convention.empty) else values
 

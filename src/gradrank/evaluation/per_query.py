@@ -27,16 +27,7 @@ if TYPE_CHECKING:
 
 COMPACT = ("ndcg@10", "map")
 QUERY = "query"  # the column of query ids, where they are text, which `qid` numbers
-KEYS = (
-    "dataset",
-    "model",
-    "convention",
-    "split",
-    "fold",
-    SEED,
-    "qid",
-    QUERY,
-)  # the columns that are no metric
+KEYS = ("dataset", "model", "convention", "split", "fold", SEED, "qid", QUERY)  # the columns that are no metric
 
 
 @dataclass(frozen=True)
@@ -118,9 +109,7 @@ class QueryValues:
         """The same values in the order of another's queries; unchanged where these are not the same queries."""
         place = {key: at for at, key in enumerate(zip(self.folds.tolist(), self.qids.tolist(), strict=True))}
         wanted = list(zip(other.folds.tolist(), other.qids.tolist(), strict=True))
-        if self.same_queries(other) or not (
-            len(place) == len(self.qids) == len(wanted) and place.keys() == {*wanted}
-        ):
+        if self.same_queries(other) or not (len(place) == len(self.qids) == len(wanted) and place.keys() == {*wanted}):
             return self
         order = [place[key] for key in wanted]
         values = {metric: each[order] for metric, each in self.values.items()}
@@ -144,9 +133,7 @@ def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[
     columns = ["convention", "fold", *({SEED} & set(present)), "qid", *({QUERY} & set(present)), *wanted]
     frame = table.filter(pl.col("split") == "test").select(columns).collect()
     if frame.is_empty() or not wanted:
-        raise GradrankError(
-            f"{path}: no test queries, or none of the metrics {', '.join(metrics or measured)}"
-        )
+        raise GradrankError(f"{path}: no test queries, or none of the metrics {', '.join(metrics or measured)}")
     return {
         convention: query_values(rows, wanted)
         for (convention,), rows in frame.group_by("convention", maintain_order=True)
@@ -172,9 +159,7 @@ def of_seeds(folds: np.ndarray, qids: np.ndarray, seeds: Sequence[Mapping[str, n
     if len(seeds) == 1:
         return QueryValues(folds, qids, dict(seeds[0]))
     by_seed = {metric: np.stack([each[metric] for each in seeds]) for metric in seeds[0]}
-    values = {
-        metric: each.mean(axis=0, dtype=np.float64).astype(each.dtype) for metric, each in by_seed.items()
-    }
+    values = {metric: each.mean(axis=0, dtype=np.float64).astype(each.dtype) for metric, each in by_seed.items()}
     return QueryValues(folds, qids, values, by_seed)
 
 
@@ -189,13 +174,9 @@ def write_compact(dataset: DataSet, models: Iterable[str], convention: str) -> N
     # One summary's methods are measured alike; a diagonal concatenation of as many crashes an emulated processor.
     rows = pl.concat(_labelled(map(dataset.method, models))).filter(convention=convention)
     keys = [name for name in KEYS if name in rows.columns]
-    values = [
-        pl.Series(name, np.round(rows[name].to_numpy(), 6), pl.Float32) for name in COMPACT if name in rows
-    ]
+    values = [pl.Series(name, np.round(rows[name].to_numpy(), 6), pl.Float32) for name in COMPACT if name in rows]
     with atomic(dataset.queries_path) as partial:
-        rows.select(*keys).with_columns(*values).write_parquet(
-            partial, compression="zstd", compression_level=19
-        )
+        rows.select(*keys).with_columns(*values).write_parquet(partial, compression="zstd", compression_level=19)
 
 
 def join_test_queries(methods: Iterable[Method]) -> "pl.DataFrame":

@@ -72,9 +72,7 @@ def _letor() -> dict[tuple[str, str], dict[str, list[tuple[float, str, str]]]]:
     for row in _rows("letor_results.csv"):
         if row["split"] == "test" and row["fold"] == "mean":
             methods = found.setdefault((row["dataset"].upper(), row["metric"]), {})
-            methods.setdefault(row["method"], []).append(
-                (float(row["value"]), row["convention"], row["source"])
-            )
+            methods.setdefault(row["method"], []).append((float(row["value"]), row["convention"], row["source"]))
     return found
 
 

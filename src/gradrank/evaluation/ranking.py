@@ -174,9 +174,7 @@ def _check(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, sizes: n
     if not len(scores) == len(labels) == offsets[-1]:
         raise GradrankError(f"{len(scores)} scores and {len(labels)} labels for {offsets[-1]} documents")
     if not np.all(np.isfinite(scores)):
-        raise GradrankError(
-            f"score {np.flatnonzero(~np.isfinite(scores))[0]} (from 0) is not a finite number"
-        )
+        raise GradrankError(f"score {np.flatnonzero(~np.isfinite(scores))[0]} (from 0) is not a finite number")
     if np.any(labels < 0) or np.any(labels != np.floor(labels)):
         raise GradrankError("labels must be integers from 0")
 

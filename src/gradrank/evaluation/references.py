@@ -31,21 +31,16 @@ class Reference(NamedTuple):
         """`Xu and Li: AdaRank: ..., 2007`: for readers."""
         names = self.authors
         who = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
-        return re.sub(
-            r"[{}\\]|``|''", "", f"{who}: {self.fields['title']}, {self.fields.get('year', '')}"
-        ).rstrip(", ")
+        return re.sub(r"[{}\\]|``|''", "", f"{who}: {self.fields['title']}, {self.fields.get('year', '')}").rstrip(", ")
 
     def named_by(self, text: str) -> bool:
-        cited = any(
-            match.groups() == (self.authors[0], self.fields.get("year")) for match in CITED.finditer(text)
-        )
+        cited = any(match.groups() == (self.authors[0], self.fields.get("year")) for match in CITED.finditer(text))
         return cited or self._named_by_clause(text) or self._named_by_keyword(text)
 
     def _named_by_clause(self, text: str) -> bool:
         numbers = [self.fields[key] for key in ("year", "eprint") if key in self.fields]
         return any(
-            re.match(rf"{re.escape(self.authors[0])}\b", clause.strip())
-            and any(each in clause for each in numbers)
+            re.match(rf"{re.escape(self.authors[0])}\b", clause.strip()) and any(each in clause for each in numbers)
             for clause in text.split(";")
         )
 
@@ -60,9 +55,7 @@ def references() -> dict[str, Reference]:
     text = files("gradrank.evaluation").joinpath("literature/references.bib").read_text(encoding="utf-8")
     found = re.finditer(r"^@\w+\{(\w+),\n.*?^\}", text, re.MULTILINE | re.DOTALL)
     return {
-        entry[1]: Reference(
-            entry[1], dict(re.findall(r"^  (\w+) = \{(.*)\},$", entry[0], re.MULTILINE)), entry[0]
-        )
+        entry[1]: Reference(entry[1], dict(re.findall(r"^  (\w+) = \{(.*)\},$", entry[0], re.MULTILINE)), entry[0])
         for entry in found
     }
 

@@ -11,15 +11,7 @@ from gradrank.data.ids import text_ids
 from gradrank.data.parquet import read_parquet
 from gradrank.errors import GradrankError
 from gradrank.evaluation.document_ids import DIGITS, document_ids
-from gradrank.evaluation.judgements import (
-    Judgements,
-    collect,
-    existing,
-    first_name,
-    lines,
-    of_queries,
-    together,
-)
+from gradrank.evaluation.judgements import Judgements, collect, existing, first_name, lines, of_queries, together
 
 
 def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -> np.ndarray:
@@ -52,18 +44,12 @@ def read_ranking(
         _say(
             f"{path}: ranks {ranked.sum()} of {len(ranked)} documents. As in trec_eval, the others have no rank, and "
             f"the relevant ones among them count in the ideal and in recall"
-            + (
-                f"; {none} of {len(judgements.qids)} queries are not in it and score 0 (trec_eval -c)"
-                if none
-                else ""
-            )
+            + (f"; {none} of {len(judgements.qids)} queries are not in it and score 0 (trec_eval -c)" if none else "")
         )
     return judgements, scores, ranked
 
 
-def _read_ranking(
-    path: Path, judgements: Judgements, split: str
-) -> tuple[Judgements, np.ndarray, np.ndarray]:
+def _read_ranking(path: Path, judgements: Judgements, split: str) -> tuple[Judgements, np.ndarray, np.ndarray]:
     path = existing(path)
     parquet = path.suffix == ".parquet"
     table, row = (_read_parquet(path, split), "row") if parquet else (_read_text(path), "line")
@@ -73,9 +59,7 @@ def _read_ranking(
         table = table.with_columns(ranked=True)
     unfit = table.filter(pl.col("ranked") & (pl.col("score").is_null() | ~pl.col("score").is_finite()))
     if len(unfit):
-        raise GradrankError(
-            f"{path}, {row} {unfit['number'][0]}: {unfit['text'][0]!r} is not a finite number"
-        )
+        raise GradrankError(f"{path}, {row} {unfit['number'][0]}: {unfit['text'][0]!r} is not a finite number")
     if "docid" in table.columns:
         return _by_id(table, _named(judgements, table, path), path, row)
     if not judgements.complete:
@@ -92,9 +76,7 @@ def _read_parquet(path: Path, split: str) -> pl.DataFrame:
     if "score" not in table.columns or not table["score"].dtype.is_numeric():
         raise GradrankError(f"{path}: expected a numeric column `score`, got {', '.join(table.columns)}")
     if ("docid" in table.columns) != ("qid" in table.columns):
-        raise GradrankError(
-            f"{path}: `qid` and `docid` name a document together; one of the columns is missing"
-        )
+        raise GradrankError(f"{path}: `qid` and `docid` name a document together; one of the columns is missing")
     if "ranked" in table.columns and (table["ranked"].dtype != pl.Boolean or table["ranked"].null_count()):
         raise GradrankError(
             f"{path}: column `ranked` is {table['ranked'].dtype} with {table['ranked'].null_count()} missing "
@@ -103,9 +85,7 @@ def _read_parquet(path: Path, split: str) -> pl.DataFrame:
         )
     table = table.with_columns(pl.col("score").cast(pl.Float64)).with_row_index("number", offset=1)
     if "docid" in table.columns:
-        table = table.with_columns(
-            _ids(table, name, new, path) for name, new in (("qid", "query"), ("docid", "docid"))
-        )
+        table = table.with_columns(_ids(table, name, new, path) for name, new in (("qid", "query"), ("docid", "docid")))
     table = table.with_columns(text=pl.col("score").cast(pl.String))
     return table.filter(pl.col("split") == split) if "split" in table.columns else table
 
@@ -140,9 +120,7 @@ def _named(judgements: Judgements, table: pl.DataFrame, path: Path) -> Judgement
             f"{path}: has document ids, but the data have none; give one score a line, in order, or ids that are "
             f"the rows' numbers in {DIGITS} digits, as `gradrank predict --form trec` writes them"
         )
-    _say(
-        f"{path}: the data have no document ids; those in it are taken as the numbers of the data's rows, from 1"
-    )
+    _say(f"{path}: the data have no document ids; those in it are taken as the numbers of the data's rows, from 1")
     return replace(judgements, docids=document_ids(None, len(judgements.labels)))
 
 
@@ -153,15 +131,11 @@ def _by_id(
     twice = table.filter(~pl.struct(keys).is_first_distinct())
     if len(twice):
         raise GradrankError(f"{path}, {row} {twice['number'][0]}: {first_name(twice)} has a second score")
-    rows = pl.DataFrame(
-        {"query": judgements.id_of_row, "docid": judgements.docids, "label": judgements.labels}
-    )
+    rows = pl.DataFrame({"query": judgements.id_of_row, "docid": judgements.docids, "label": judgements.labels})
     unknown = table.join(rows, on=keys, how="anti", maintain_order="left")
     if len(unknown) and judgements.complete:
         raise GradrankError(f"{path}, {row} {unknown['number'][0]}: {first_name(unknown)} is not in the data")
-    again = rows.filter(~pl.struct(keys).is_first_distinct()).join(
-        table, on=keys, how="semi", maintain_order="left"
-    )
+    again = rows.filter(~pl.struct(keys).is_first_distinct()).join(table, on=keys, how="semi", maintain_order="left")
     if len(again):
         raise GradrankError(
             f"{path}: {first_name(again)} is in the data twice, so that ids do not tell its scores apart. Fix: give "

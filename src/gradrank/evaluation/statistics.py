@@ -120,9 +120,7 @@ def paired_test(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOO
     """(q,) values of a against those of b, the queries being the same and in one order, each of its (q,) fold."""
     wins, ties, losses = win_tie_loss(a, b)
     gap = mean_difference(a, b, folds, seed)
-    return PairedTest(
-        wins + ties + losses, *gap, wins, ties, losses, t=paired_t(a, b), wilcoxon=wilcoxon(a, b)
-    )
+    return PairedTest(wins + ties + losses, *gap, wins, ties, losses, t=paired_t(a, b), wilcoxon=wilcoxon(a, b))
 
 
 def holm(p: Sequence[float]) -> np.ndarray:

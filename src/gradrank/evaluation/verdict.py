@@ -52,12 +52,7 @@ def judge(published: float, ours: float, band: Band) -> Judged:
     return Judged(ours, difference, band.half_width, band.of, verdict)
 
 
-def judge_values(
-    published: float,
-    folds: Mapping[int, float],
-    values: QueryValues,
-    metric: str,
-) -> Judged:
+def judge_values(published: float, folds: Mapping[int, float], values: QueryValues, metric: str) -> Judged:
     """Our mean over folds beside a published one; folds: that fold by fold, none where it was not published so."""
     means = {fold: mean for fold, (mean, _) in values.fold_means(metric).items()}
     ours = float(np.mean(list(means.values()))) if means else math.nan

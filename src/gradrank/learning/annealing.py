@@ -34,9 +34,7 @@ def annealed(
 
     for temperature in temperatures:
         options = {"maxiter": 100, "ftol": 1e-7, "gtol": 1e-6}
-        solution = minimize(
-            objective, weights, args=(temperature,), jac=True, method="L-BFGS-B", options=options
-        )
+        solution = minimize(objective, weights, args=(temperature,), jac=True, method="L-BFGS-B", options=options)
         weights = solution.x
         moved = weights - first
         cost = float(solution.fun) - l2 / 2.0 * float(moved @ moved)

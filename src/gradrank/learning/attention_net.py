@@ -92,11 +92,7 @@ class AttentionNet:
         with safe_open(path, framework="numpy") as stored:
             shape = json.loads(stored.metadata()["shape"])
             tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-        tower = {
-            name.removeprefix("tower."): tensors.pop(name)
-            for name in tuple(tensors)
-            if name.startswith("tower.")
-        }
+        tower = {name.removeprefix("tower."): tensors.pop(name) for name in tuple(tensors) if name.startswith("tower.")}
         own = {name: tensors.pop(name) for name in ("mean", "scale", "log_limit") if name in tensors}
         limit = float(own["log_limit"][0]) if "log_limit" in own else None
         net = Net.of(tower, shape["activation"]) if tower else None

@@ -31,12 +31,7 @@ TREES: Mapping[str, Dimension] = {
     "bagging_fraction": Uniform(0.5, 1.0, "LightGBM's 1 and below"),
 }
 # LightGBM's own; ours were chosen on MQ2007.
-LIGHTGBM: Mapping[str, Any] = {
-    "learning_rate": 0.1,
-    "num_leaves": 31,
-    "min_data_in_leaf": 20,
-    "bagging_fraction": 1.0,
-}
+LIGHTGBM: Mapping[str, Any] = {"learning_rate": 0.1, "num_leaves": 31, "min_data_in_leaf": 20, "bagging_fraction": 1.0}
 
 
 class BoostingParams(ModelParams):
@@ -80,9 +75,7 @@ class BoostedTrees(Model):
         return params.feature_fraction < 1.0 or (params.bagging_freq > 0 and params.bagging_fraction < 1.0)
 
     @classmethod
-    def objectives(
-        cls, labels: np.ndarray, params: BoostingParams
-    ) -> list[tuple[np.ndarray, dict[str, Any]]]:
+    def objectives(cls, labels: np.ndarray, params: BoostingParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
         """A booster's (n,) targets and LightGBM settings, for each booster."""
         raise NotImplementedError
 
@@ -107,9 +100,7 @@ class BoostedTrees(Model):
             )
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: BoostingParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: BoostingParams, seed: int, callback: Callback) -> Self:
         cls.check(train, params)
         boosters = [
             booster_of(train, vali, target, settings_of(params, (seed + number) % 2**31) | own)
@@ -146,9 +137,7 @@ def _ends(tree: str) -> bool:
     leaves = int(lines["num_leaves"])
     children = [[int(each) for each in lines.get(side, "").split()] for side in ("left_child", "right_child")]
     return all(
-        node < child < leaves - 1 or -leaves <= child < 0
-        for side in children
-        for node, child in enumerate(side)
+        node < child < leaves - 1 or -leaves <= child < 0 for side in children for node, child in enumerate(side)
     )
 
 

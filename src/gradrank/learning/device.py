@@ -18,8 +18,7 @@ class TorchParams(ModelParams):
     """What can be chosen for every model that torch trains."""
 
     device: Literal["cpu", "auto", "cuda"] = param(
-        "cpu",
-        "the reference; cuda: an NVIDIA GPU, whose sums differ in the last digits; auto: one if present",
+        "cpu", "the reference; cuda: an NVIDIA GPU, whose sums differ in the last digits; auto: one if present"
     )
 
 
@@ -42,9 +41,7 @@ def prepare(device: str) -> "torch.device":
             )
         print(f"device: auto: {build}; training on the CPU", file=sys.stderr)
         return torch.device("cpu")
-    os.environ.setdefault(
-        "CUBLAS_WORKSPACE_CONFIG", ":4096:8"
-    )  # without it cuBLAS may change its order of sums
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it cuBLAS may change its order of sums
     torch.use_deterministic_algorithms(True)
     torch.set_float32_matmul_precision("highest")  # no TF32
     print(f"device: {device}: training on {torch.cuda.get_device_name()}", file=sys.stderr)

@@ -53,9 +53,7 @@ class Block(torch.nn.Module):
         super().__init__()
         width, inner = params.width, params.feed_forward
         self.norm_before, self.norm_between = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
-        self.query, self.key, self.value, self.joined = (
-            glorot_layer(width, width, generator) for _ in range(4)
-        )
+        self.query, self.key, self.value, self.joined = (glorot_layer(width, width, generator) for _ in range(4))
         self.inner, self.outer = glorot_layer(width, inner, generator), glorot_layer(inner, width, generator)
         self.heads, self.chance = params.heads, chance
 
@@ -65,9 +63,7 @@ class Block(torch.nn.Module):
         return x + drop(self.outer(drop(torch.relu(self.inner(self.norm_between(x))))))
 
     def _attended(self, x: torch.Tensor, lists: Lists) -> torch.Tensor:
-        query, key, value = (
-            lists.padded(layer(x), self.heads) for layer in (self.query, self.key, self.value)
-        )
+        query, key, value = (lists.padded(layer(x), self.heads) for layer in (self.query, self.key, self.value))
         likeness = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
         shares = torch.softmax(likeness.masked_fill(lists.absent, float("-inf")), dim=-1)
         return lists.rows(self.chance.drop(shares) @ value)
@@ -86,9 +82,7 @@ class Block(torch.nn.Module):
 class ListScorer(Scorer):
     """A scorer that sees lists whole: its batches hold queries of similar length."""
 
-    def batches(
-        self, shuffle: np.random.Generator, offsets: np.ndarray, batch_queries: int
-    ) -> list[np.ndarray]:
+    def batches(self, shuffle: np.random.Generator, offsets: np.ndarray, batch_queries: int) -> list[np.ndarray]:
         """Neighbours by length, in random order where that is equal; the batches themselves in random order.
 
         A batch's longest query may have at most CELLS / queries / longest documents; a longer one is alone.

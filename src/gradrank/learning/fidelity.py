@@ -66,9 +66,7 @@ def loss_with(odds, shares, better, worse, row, cut, alpha):
 
     odds: (p,) e^-H; row: (n,) codes of the feature.
     """
-    factors = np.array(
-        [np.exp(alpha), 1.0, np.exp(-alpha)]
-    )  # of the odds, by what the stump says of the pair
+    factors = np.array([np.exp(alpha), 1.0, np.exp(-alpha)])  # of the odds, by what the stump says of the pair
     loss = 0.0
     for i in range(len(odds)):
         above = (1 if row[better[i]] > cut else 0) - (1 if row[worse[i]] > cut else 0)

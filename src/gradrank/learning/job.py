@@ -120,9 +120,7 @@ def _test_files(parts: Sequence[int], data: Path, pairs: Path | None) -> list[Pa
     return [path for path in found if path.is_file()]
 
 
-def _specification(
-    model: str, meta: Mapping[str, Any], fold: int, params: ModelParams, seed: int
-) -> dict[str, Any]:
+def _specification(model: str, meta: Mapping[str, Any], fold: int, params: ModelParams, seed: int) -> dict[str, Any]:
     """What a job is: the part of spec.json that is known before it is done."""
     spec = {
         "model": model,
@@ -248,8 +246,6 @@ def _versions(cls: type[Model]) -> dict[str, str]:
     Without a build's name ("+cpu", "+cu130"): one version's builds compute alike on a processor.
     """
     declared = (re.match(r"[\w-]+", each)[0].replace("-", "_") for each in requires("gradrank") or ())
-    used = sorted(
-        name for name in {*declared, *cls.requires} if hasattr(sys.modules.get(name), "__version__")
-    )
+    used = sorted(name for name in {*declared, *cls.requires} if hasattr(sys.modules.get(name), "__version__"))
     found = {"gradrank": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
     return found | {name: str(sys.modules[name].__version__).partition("+")[0] for name in used}

@@ -76,9 +76,7 @@ class LedTrees(BoostedTrees):
         raise NotImplementedError
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: BoostingParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: BoostingParams, seed: int, callback: Callback) -> Self:
         """Raises GradrankError as the other trees do."""
         train = with_grades_to_order(train, cls.name)
         cls.check(train, params)

@@ -7,9 +7,7 @@ from gradrank.data.order import order
 from gradrank.learning.selection import Criterion
 
 
-def means_along(
-    criterion: Criterion, scores: np.ndarray, column: np.ndarray, moves: np.ndarray
-) -> np.ndarray:
+def means_along(criterion: Criterion, scores: np.ndarray, column: np.ndarray, moves: np.ndarray) -> np.ndarray:
     """(m,) mean of the criterion, as its `per_query` has it, at scores + move * column for each of (m,) moves.
 
     scores, column: (n,) float64.
@@ -32,9 +30,7 @@ def _ndcg_along(scores, column, moves, ranked, gain, discount, best, offsets):
     for q in range(len(best)):
         if best[q] > 0.0:
             for m in range(len(moves)):
-                kept = _best_of_query(
-                    scores, column, moves[m], ranked[offsets[q] : offsets[q + 1]], top, rows
-                )
+                kept = _best_of_query(scores, column, moves[m], ranked[offsets[q] : offsets[q + 1]], top, rows)
                 for place in range(kept):
                     values[m, q] += gain[rows[place]] * discount[place]
                 values[m, q] /= best[q]

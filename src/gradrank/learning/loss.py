@@ -20,10 +20,7 @@ def one_output(labels: np.ndarray) -> int:
 
 
 def loss(
-    function: Loss | None = None,
-    *,
-    outputs: Callable[[np.ndarray], int] = one_output,
-    on_pairs: bool = False,
+    function: Loss | None = None, *, outputs: Callable[[np.ndarray], int] = one_output, on_pairs: bool = False
 ) -> Loss:
     """Decorator: every loss takes `rng`, whether it draws or not, and sees contiguous float64 scores.
 
@@ -37,9 +34,7 @@ def loss(
     @wraps(function)
     def of_scores(scores, labels, offsets, *, rng=None, **settings) -> tuple[float, np.ndarray]:
         drawn_from = {"rng": rng} if draws else {}
-        return function(
-            np.ascontiguousarray(scores, dtype=np.float64), labels, offsets, **drawn_from, **settings
-        )
+        return function(np.ascontiguousarray(scores, dtype=np.float64), labels, offsets, **drawn_from, **settings)
 
     of_scores.outputs, of_scores.on_pairs = outputs, on_pairs
     return of_scores

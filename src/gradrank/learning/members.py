@@ -15,9 +15,7 @@ from gradrank.learning.model import models
 from gradrank.results import DataSet, Fold, Method
 
 
-def trained_members(
-    members: Sequence[str], folder: Path | None, spec: dict[str, Any], data: Path
-) -> dict[str, Fold]:
+def trained_members(members: Sequence[str], folder: Path | None, spec: dict[str, Any], data: Path) -> dict[str, Fold]:
     """Each member's fold, folder/<member>/fold<k>, of the job's seed where the member has several.
 
     folder: results/<dataset>. spec: of the job that is made of them; data: its Parquet collection. Raises
@@ -28,17 +26,13 @@ def trained_members(
             f"{spec['model']}: it is made of the scores of {', '.join(members)}; say where they are: "
             f"--members results/{spec['dataset']}"
         )
-    found = {
-        member: _of_seed(DataSet(folder).method(member), spec["fold"], spec["seed"]) for member in members
-    }
+    found = {member: _of_seed(DataSet(folder).method(member), spec["fold"], spec["seed"]) for member in members}
     for member, fold in found.items():
         model = member.partition("-")[0]  # of a sweep's variant, the entry
         job = f"--model {model} --data {data} --fold {spec['fold']} --seed {spec['seed']}"
         command = f"gradrank train {job} --out {fold.folder}"
         if not fold.finished:
-            raise GradrankError(
-                f"{fold.folder}: a member of {spec['model']} that is not trained; first run: {command}"
-            )
+            raise GradrankError(f"{fold.folder}: a member of {spec['model']} that is not trained; first run: {command}")
         own = fold.spec()
         expected = {key: spec[key] for key in ("fold", "data_sha256")}
         if model in models():  # else a variant under a name of its own

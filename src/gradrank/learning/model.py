@@ -58,12 +58,8 @@ class Model(ABC):
     name: ClassVar[str]
     Params: ClassVar[type[ModelParams]]
     summary: ClassVar[str]  # one line for `gradrank models`: what it is and the paper it is from
-    needs_pairs: ClassVar[bool] = (
-        False  # True: its jobs wait for the stored pairs: `train.targets`, `train.pairs`
-    )
-    takes_missing: ClassVar[bool] = (
-        False  # True: a feature may be NaN, for which the model has a way of its own
-    )
+    needs_pairs: ClassVar[bool] = False  # True: its jobs wait for the stored pairs: `train.targets`, `train.pairs`
+    takes_missing: ClassVar[bool] = False  # True: a feature may be NaN, for which the model has a way of its own
     requires: ClassVar[tuple[str, ...]] = ()  # importable packages that a plain install lacks
     extra: ClassVar[str | None] = None  # the optional extra of the package that installs them
     # True: `fit` learns from `vali`, so that values there judge nothing, and `gradrank tune` has no choice to make.
@@ -85,9 +81,7 @@ class Model(ABC):
 
     @classmethod
     @abstractmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: ModelParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: ModelParams, seed: int, callback: Callback) -> Self:
         """Train on `train`, select on `vali`. Equal arguments give equal bytes in `save`."""
 
     @abstractmethod
@@ -115,9 +109,7 @@ def register(name: str) -> Callable[[type[Model]], type[Model]]:
 
     def decorate(cls: type[Model]) -> type[Model]:
         if name in _registered:
-            raise ValueError(
-                f"two models are called {name!r}: {_registered[name].__module__}, {cls.__module__}"
-            )
+            raise ValueError(f"two models are called {name!r}: {_registered[name].__module__}, {cls.__module__}")
         cls.name = name
         _registered[name] = cls
         return cls

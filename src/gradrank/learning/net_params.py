@@ -36,16 +36,12 @@ class ScorerParams(TorchParams):
     norm: Literal["none", "batch", "layer"] = param(
         "none", "net, dasalc: before each activation; batch: Ioffe & Szegedy 2015, layer: Ba et al. 2016"
     )
-    dropout: float = param(
-        0.0, "of hidden units and of attention's weights (Srivastava et al. 2014)", ge=0, le=0.9
-    )
+    dropout: float = param(0.0, "of hidden units and of attention's weights (Srivastava et al. 2014)", ge=0, le=0.9)
     noise: float = param(
         0.0, "deviation of the normal noise on standardised inputs while training (Qin et al. 2021)", ge=0
     )
     width: int = param(64, "attention, dasalc: of a document's vector; allRank on MSLR-WEB30K: 144", ge=1)
-    heads: int = param(
-        2, "attention, dasalc: shares of the vector that attend by themselves; allRank: 2", ge=1
-    )
+    heads: int = param(2, "attention, dasalc: shares of the vector that attend by themselves; allRank: 2", ge=1)
     blocks: int = param(1, "attention, dasalc: encoder blocks; allRank on MSLR-WEB30K: 4", ge=1, le=16)
     feed_forward: int = param(
         128, "attention, dasalc: hidden units of a block's second half; allRank on MSLR-WEB30K: 512", ge=1
@@ -69,9 +65,7 @@ class NeuralParams(ScorerParams):
     batch_queries: int = param(50, "as the other nets here", ge=1)
     learning_rate: float = param(1e-3, "Adam's default (Kingma & Ba 2015)", gt=0)
     weight_decay: float = param(0.01, "torch's default of AdamW (Loshchilov & Hutter 2019)", ge=0)
-    select_by: str = param(
-        "map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION
-    )
+    select_by: str = param("map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION)
 
     def modules(self) -> tuple[str, ...]:
         return (*super().modules(), f"{LOSSES}.{self.loss}")
@@ -96,14 +90,8 @@ class NetParams(NeuralParams):
     activation: Literal["relu", "tanh"] = param(
         "relu", "higher mean validation MAP on MQ2007 than tanh, the 2005 paper's"
     )
-    epochs: int = param(
-        80, "the best one is kept; MQ2007's mean validation MAP has stopped rising by then", ge=1
-    )
-    batch_queries: int = param(
-        50, "20 to 100 differ by less than seeds do in mean validation MAP on MQ2007", ge=1
-    )
+    epochs: int = param(80, "the best one is kept; MQ2007's mean validation MAP has stopped rising by then", ge=1)
+    batch_queries: int = param(50, "20 to 100 differ by less than seeds do in mean validation MAP on MQ2007", ge=1)
     learning_rate: float = param(2e-3, "best mean validation MAP on MQ2007 of 0.0005 to 0.002", gt=0)
-    weight_decay: float = param(
-        2.0, "Loshchilov & Hutter 2019; best mean validation MAP on MQ2007 of 1 to 4", ge=0
-    )
+    weight_decay: float = param(2.0, "Loshchilov & Hutter 2019; best mean validation MAP on MQ2007 of 1 to 4", ge=0)
     sigma: float = param(1.0, "scale of a score difference (Burges 2010, section 2); the 2005 paper: 1", gt=0)

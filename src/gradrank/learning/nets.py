@@ -15,10 +15,7 @@ from gradrank.files import atomic
 
 ROWS = 1 << 14  # taken at a time, so that what lies between two layers stays small
 
-ACTIVATIONS = {
-    "relu": lambda x: np.maximum(x, 0.0),
-    "tanh": np.tanh,
-}
+ACTIVATIONS = {"relu": lambda x: np.maximum(x, 0.0), "tanh": np.tanh}
 
 
 @dataclass(frozen=True)
@@ -63,9 +60,7 @@ class Net:
         found = {"mean": self.mean, "scale": self.scale}
         if self.log_limit is not None:
             found["log_limit"] = np.array([self.log_limit])
-        return found | {
-            f"{name}.{i}": each for name, arrays in named.items() for i, each in enumerate(arrays)
-        }
+        return found | {f"{name}.{i}": each for name, arrays in named.items() for i, each in enumerate(arrays)}
 
     @classmethod
     def of(cls, tensors: Mapping[str, np.ndarray], activation: str) -> "Net":
@@ -77,9 +72,7 @@ class Net:
 
         limit = float(tensors["log_limit"][0]) if "log_limit" in tensors else None
         ends = tensors["mean"], tensors["scale"]
-        return cls(
-            arrays("weights"), arrays("biases"), *ends, activation, limit, arrays("gains"), arrays("shifts")
-        )
+        return cls(arrays("weights"), arrays("biases"), *ends, activation, limit, arrays("gains"), arrays("shifts"))
 
     def save(self, path: Path) -> None:
         from safetensors.numpy import save

@@ -53,9 +53,7 @@ class NeuralRanker(NetRanker):
     Params = NeuralParams
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: NeuralParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: NeuralParams, seed: int, callback: Callback) -> Self:
         function, loss = find_loss(params.loss), cls.bound_loss(params)
         if function.on_pairs:
             train = with_pairs_to_order(train, cls.name)

@@ -68,9 +68,7 @@ def independent(kernel: Kernel, rows: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
     own = kernel.matrix(rows, rows).astype(np.float64)
     if not np.isfinite(own).all():
-        raise GradrankError(
-            f"the kernel overflows; lower gamma, now {kernel.gamma:g}, or degree, now {kernel.degree}"
-        )
+        raise GradrankError(f"the kernel overflows; lower gamma, now {kernel.gamma:g}, or degree, now {kernel.degree}")
     factor, pivots, rank, _ = dpstrf(own, tol=SPANNED * own.diagonal().max(), lower=1)
     return rows[pivots[:rank] - 1], np.tril(factor[:rank, :rank])
 
@@ -122,9 +120,7 @@ def regularised_path(
         ridge = max(l2, 1e-6 * shape.diagonal().max())  # its own rounding error is less
         lower = cholesky(shape + ridge * np.eye(len(root)), lower=True)
         options = {"maxiter": 1000, "ftol": tolerance, "gtol": tolerance / 10.0}
-        solution = minimize(
-            objective, lower.T @ w, args=(l2, lower), jac=True, method="L-BFGS-B", options=options
-        )
+        solution = minimize(objective, lower.T @ w, args=(l2, lower), jac=True, method="L-BFGS-B", options=options)
         w = solve_triangular(lower, solution.x, lower=True, trans=1)
         coefficients = solve_triangular(root, w, lower=True, trans=1)
         yield landmarks, coefficients, float(solution.fun - l2 / 2.0 * (w @ w))
@@ -143,9 +139,7 @@ def second_derivative(matrix: np.ndarray, root: np.ndarray, problem: Problem) ->
     rows = np.arange(0, len(matrix), step)
     query = np.repeat(np.arange(len(sizes)), sizes)[rows]
     weights = np.sqrt(step * problem.curvature[rows, None]).astype(np.float32)
-    mapped = solve_triangular(
-        root.astype(np.float32), ((matrix[rows] - means[query]) * weights).T, lower=True
-    )
+    mapped = solve_triangular(root.astype(np.float32), ((matrix[rows] - means[query]) * weights).T, lower=True)
     return (mapped @ mapped.T).astype(np.float64)
 
 

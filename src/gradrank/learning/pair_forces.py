@@ -43,12 +43,7 @@ def lambda_forces(
 
 
 def yeti_forces(
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    rng: np.random.Generator,
-    *,
-    draws: int = 10,
-    cutoff: int = ALL_RANKS,
+    labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, *, draws: int = 10, cutoff: int = ALL_RANKS
 ) -> Forces:
     """Of YetiLoss for NDCG: neighbours of `draws` noisy orders, w = |G_i - G_j| (1/D(r) - 1/D(r + 1))."""
     share = ideal_shares(labels, offsets, cutoff)

@@ -74,9 +74,7 @@ class Scorer(ABC):
     def export(self) -> Any:
         """A copy that scores without torch: an object with `scores(features, offsets)`, `save` and `load`."""
 
-    def batches(
-        self, shuffle: np.random.Generator, offsets: np.ndarray, batch_queries: int
-    ) -> list[np.ndarray]:
+    def batches(self, shuffle: np.random.Generator, offsets: np.ndarray, batch_queries: int) -> list[np.ndarray]:
         """An epoch's queries, in shares of at most `batch_queries`."""
         queries = len(offsets) - 1
         return np.array_split(shuffle.permutation(queries), -(-queries // batch_queries))

@@ -22,9 +22,7 @@ def checked(scores: Any, rows: int, whose: str) -> np.ndarray:
         raise WrongScores(f"{whose}: no array of numbers ({error}); expected shape ({rows},)") from None
     if found.shape != (rows,):
         advice = "; return scores[:, 0]" if found.shape == (rows, 1) else ""
-        raise WrongScores(
-            f"{whose}: of shape {found.shape}, expected ({rows},), one number a document{advice}"
-        )
+        raise WrongScores(f"{whose}: of shape {found.shape}, expected ({rows},), one number a document{advice}")
     if found.dtype.kind not in "fiub":
         raise WrongScores(f"{whose}: of type {found.dtype}, expected real numbers, float64 best")
     finite = np.isfinite(found)

@@ -17,9 +17,7 @@ from gradrank.learning.selection import measure
 from gradrank.learning.training_part import of_queries
 
 
-def learned_weights(
-    held_out: Collection, grid: Sequence[float], parts: int, callback: Callback
-) -> np.ndarray:
+def learned_weights(held_out: Collection, grid: Sequence[float], parts: int, callback: Callback) -> np.ndarray:
     """(m,) weights that minimise the softmax cross-entropy of the (n, m) features, with the best l2 of `grid`.
 
     held_out: two or more queries that the models were not trained on, each with documents of two grades. The l2 is that
@@ -53,8 +51,6 @@ def _path(learned_on: Collection, strengths: Sequence[float]) -> list[np.ndarray
     return [weights for weights, _ in found]
 
 
-def _report(
-    callback: Callback, step: int, held_out: Collection, l2: float, cost: float, scores: np.ndarray
-) -> None:
+def _report(callback: Callback, step: int, held_out: Collection, l2: float, cost: float, scores: np.ndarray) -> None:
     told = {name: measure(name, scores, held_out.labels, held_out.offsets) for name in ("map", "ndcg@10")}
     callback(step, l2=l2, vali_loss=cost, **{f"vali_{name}": value for name, value in told.items()})

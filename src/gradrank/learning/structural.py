@@ -22,9 +22,7 @@ class PairRisk:
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         scores = times(self.features, weights)
         values = np.stack([scores, np.zeros_like(scores)], axis=1)
-        sums, total = violation_sums(
-            self.grades, sort_groups(self.grades, scores), scores, values, target=1.0
-        )
+        sums, total = violation_sums(self.grades, sort_groups(self.grades, scores), scores, values, target=1.0)
         # Of the zeros a pair within the margin counts -1 where it is the better, +1 where it is the worse.
         return -float(total[0]), transposed_times(self.features, sums[:, 1])
 

@@ -23,9 +23,7 @@ def glorot_layer(inputs: int, outputs: int, generator: torch.Generator) -> torch
 class Tower(torch.nn.Module):
     """Layers of the given widths, input first: linear, norm, activation, dropout; the last one linear alone."""
 
-    def __init__(
-        self, widths: list[int], params: ScorerParams, generator: torch.Generator, chance: Chance
-    ) -> None:
+    def __init__(self, widths: list[int], params: ScorerParams, generator: torch.Generator, chance: Chance) -> None:
         super().__init__()
         self.linear = torch.nn.ModuleList(
             glorot_layer(inputs, outputs, generator) for inputs, outputs in pairwise(widths)

@@ -81,9 +81,7 @@ class AdaRank(AdditiveRanker):
     Params = AdaRankParams
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: AdaRankParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: AdaRankParams, seed: int, callback: Callback) -> Self:
         train = shuffled_within_queries(with_grades_to_order(train, cls.name), seed)
         rounds = boost(train, params.measure, params.rounds)
         losses = ((kept.term, 1.0 - float(kept.ensemble.mean())) for kept in rounds)

@@ -54,9 +54,7 @@ class ARSMParams(ModelParams):
         ge=0,
     )
     draws: int = param(
-        3,
-        "of the levels a step, their gradients averaged (the paper: 1): less noise for a third more time",
-        ge=1,
+        3, "of the levels a step, their gradients averaged (the paper: 1): less noise for a third more time", ge=1
     )
     combination: Literal["level", "square", "upper_half", "likeliest"] = param(
         "level",
@@ -65,9 +63,7 @@ class ARSMParams(ModelParams):
     )
     learning_rate: float = param(1e-3, "Kingma & Ba 2015, section 2: Adam's default (the paper: 1e-4)", gt=0)
     averaged: float = param(
-        8.0,
-        "epochs over which the weights that score are averaged; 0: the last step's (the paper)",
-        ge=0,
+        8.0, "epochs over which the weights that score are averaged; 0: the last step's (the paper)", ge=0
     )
     batch_queries: int = param(50, "queries a step", ge=1)
     least_steps: int = param(
@@ -110,9 +106,7 @@ class ARSM(NetRanker):
         self.combination = combination
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: ARSMParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: ARSMParams, seed: int, callback: Callback) -> Self:
         """Raises GradrankError where there is no order to learn or the weights stop being finite."""
         from threadpoolctl import threadpool_limits
 

@@ -25,9 +25,7 @@ class CatBoostParams(ModelParams):
     learning_rate: float = param(
         0.1, "validation NDCG@10 on MQ2007 differs from that at 0.05 by less than a seed does", gt=0, le=1
     )
-    depth: int = param(
-        4, "validation NDCG@10 on MQ2007 .4602; .4553 with CatBoost's 6 (YetiRank)", ge=1, le=16
-    )
+    depth: int = param(4, "validation NDCG@10 on MQ2007 .4602; .4553 with CatBoost's 6 (YetiRank)", ge=1, le=16)
     l2_leaf_reg: float = param(3.0, "CatBoost's default", ge=0)
     select_by: str = param("ndcg@10", "the number of trees, by the validation part's", pattern=CRITERION)
 
@@ -61,9 +59,7 @@ class YetiRank(Model):
         return f"{cls.loss}:{told}" if told else cls.loss
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: CatBoostParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: CatBoostParams, seed: int, callback: Callback) -> Self:
         """All trees are grown, then the best number of them is chosen: CatBoost stops by its own measures alone."""
         import catboost
 
@@ -140,9 +136,7 @@ class StochasticRankParams(CatBoostParams):
 @register("stochasticrank")
 class StochasticRank(YetiRank):
     Params = StochasticRankParams
-    summary = (
-        "StochasticRank: the measure itself, smoothed by noise (Ustimenko & Prokhorenkova 2020), CatBoost"
-    )
+    summary = "StochasticRank: the measure itself, smoothed by noise (Ustimenko & Prokhorenkova 2020), CatBoost"
     loss = "StochasticRank"
     space: ClassVar[Mapping[str, Dimension]] = TREES | {
         "sigma": LogUniform(0.1, 10.0, "a decade about CatBoost's default"),

@@ -73,12 +73,7 @@ class CoordinateAscent(AdditiveRanker):
 
     @classmethod
     def fit(
-        cls,
-        train: Collection,
-        vali: Collection,
-        params: CoordinateAscentParams,
-        seed: int,
-        callback: Callback,
+        cls, train: Collection, vali: Collection, params: CoordinateAscentParams, seed: int, callback: Callback
     ) -> Self:
         train = shuffled_within_queries(with_grades_to_order(train, cls.name), seed)
         rng = np.random.default_rng(seed)

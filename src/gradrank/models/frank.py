@@ -21,9 +21,7 @@ CANDIDATES = 10  # stumps a round whose loss is counted; the first is chosen nea
 
 class FRankParams(ModelParams):
     rounds: int = param(300, "at most; as many as serve the validation part are kept (Qin et al. 2010)", ge=1)
-    thresholds: int = param(
-        256, "candidate stumps a feature, at its quantiles; as rankboost's", ge=1, le=65535
-    )
+    thresholds: int = param(256, "candidate stumps a feature, at its quantiles; as rankboost's", ge=1, le=65535)
     select_by: str = param("map", "LETOR's protocol: rounds by validation MAP", pattern=CRITERION)
 
 
@@ -69,12 +67,7 @@ class Stump(NamedTuple):
 
 
 def _stumps(
-    codes: np.ndarray,
-    pairs: "Pairs",
-    weights: np.ndarray,
-    differences: np.ndarray,
-    shares: np.ndarray,
-    cuts: int,
+    codes: np.ndarray, pairs: "Pairs", weights: np.ndarray, differences: np.ndarray, shares: np.ndarray, cuts: int
 ) -> Iterator[Stump]:
     """One each of the CANDIDATES best features, but of those that tell no pair apart."""
     from gradrank.learning.fidelity import cut_sums, loss_with
@@ -108,8 +101,6 @@ class FRank(RankBoost):
     }
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: FRankParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: FRankParams, seed: int, callback: Callback) -> Self:
         queries_to_order(train, cls.name)
         return cls(best_rounds(boost(train, params), vali, params.select_by, callback))

@@ -20,16 +20,12 @@ from gradrank.learning.space import Choice, LogUniform
 
 NotNegative = Literal["min_max", "reciprocal_rank", "inverse_square_rank", "borda"]
 Points = Literal["z_score", NotNegative]
-DEPTH = Choice(
-    (None, 5, 10, 20), "all of a query, and beginnings of the length that LETOR's measures look at"
-)
+DEPTH = Choice((None, 5, 10, 20), "all of a query, and beginnings of the length that LETOR's measures look at")
 
 
 def own_points(name: str, source: str) -> str:
     """The `points` of a member's parameters."""
-    return param(
-        name, f"{source}; another: z_score and min_max keep how far apart scores are, the others ranks alone"
-    )
+    return param(name, f"{source}; another: z_score and min_max keep how far apart scores are, the others ranks alone")
 
 
 class FusionParams(ModelParams):
@@ -62,9 +58,7 @@ class Fusion(Model):
         return False
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: FusionParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: FusionParams, seed: int, callback: Callback) -> Self:
         points = cls.points(vali.features, vali.offsets, params)
         return cls(params, cls.weigh(replace(vali, features=points), params, callback))
 
@@ -144,8 +138,7 @@ class Borda(Fusion):
 class CombMNZParams(FusionParams):
     points: NotNegative = own_points("min_max", "Lee 1997")
     depth: PositiveInt | None = param(
-        None,
-        "a model lists a query's documents down to this rank; below it gives no points. None: all of them",
+        None, "a model lists a query's documents down to this rank; below it gives no points. None: all of them"
     )
 
 
@@ -197,9 +190,7 @@ class WeightedCombSUM(Fusion):
 
     @classmethod
     def weigh(cls, vali: Collection, params: WeightedCombSUMParams, callback: Callback) -> np.ndarray:
-        own = np.array(
-            [measure(params.select_by, each, vali.labels, vali.offsets) for each in vali.features.T]
-        )
+        own = np.array([measure(params.select_by, each, vali.labels, vali.offsets) for each in vali.features.T])
         best = own.max()
         weights = (own / best) ** params.power if best > 0.0 else np.ones(len(own))
         return cls.reported(weights, vali, callback)

@@ -14,9 +14,7 @@ class LambdaLossParams(NeuralParams):
         "loss2++", "NDCG-Loss2++, the best of Wang et al. 2018; arp: average relevance position"
     )
     sigma: float = param(1.0, "scale of a score difference; allRank's default", gt=0)
-    mu: float = param(
-        10.0, "loss2++: what loss2's weights count beside LambdaRank's; allRank's default", ge=0
-    )
+    mu: float = param(10.0, "loss2++: what loss2's weights count beside LambdaRank's; allRank's default", ge=0)
     cutoff: int = CUTOFF
 
 

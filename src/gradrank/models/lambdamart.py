@@ -35,9 +35,7 @@ class LambdaMART(BoostedTrees):
     }
 
     @classmethod
-    def objectives(
-        cls, labels: np.ndarray, params: LambdaMARTParams
-    ) -> list[tuple[np.ndarray, dict[str, Any]]]:
+    def objectives(cls, labels: np.ndarray, params: LambdaMARTParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
         gains = [2.0**grade - 1.0 for grade in range(int(labels.max()) + 1)]
         return [
             (

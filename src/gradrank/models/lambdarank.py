@@ -8,9 +8,7 @@ from gradrank.learning.space import Choice
 
 class LambdaRankParams(NetParams):
     loss: str = own_loss("lambdarank")
-    weight_decay: float = param(
-        1.0, "Loshchilov & Hutter 2019; best mean validation MAP on MQ2007 of 0.3 to 10", ge=0
-    )
+    weight_decay: float = param(1.0, "Loshchilov & Hutter 2019; best mean validation MAP on MQ2007 of 0.3 to 10", ge=0)
     normalize: bool = param(
         True,
         "each query's lambdas scaled to the same total, as LightGBM does; the papers do not. Mean "

@@ -12,10 +12,7 @@ from gradrank.learning.training_part import with_grades_to_order
 
 class LambdaRankFaithfulParams(ModelParams):
     hidden: int = param(
-        10,
-        "10 tanh units as the 2005 RankNet; 0: one layer, the other net of Burges, Ragno & Le 2006",
-        ge=0,
-        le=1000,
+        10, "10 tanh units as the 2005 RankNet; 0: one layer, the other net of Burges, Ragno & Le 2006", ge=0, le=1000
     )
     learning_rate: float = param(
         1e-3,
@@ -25,9 +22,7 @@ class LambdaRankFaithfulParams(ModelParams):
     )
     epochs: int = param(100, "Burges et al. 2005, section 6; the best on validation is kept", ge=1)
     sigma: float = param(1.0, "scale of a score difference (Burges 2010, section 2)", gt=0)
-    select_by: str = param(
-        "map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION
-    )
+    select_by: str = param("map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION)
 
 
 @register("lambdarank_faithful")
@@ -41,22 +36,12 @@ class LambdaRankFaithful(NetRanker):
 
     @classmethod
     def fit(
-        cls,
-        train: Collection,
-        vali: Collection,
-        params: LambdaRankFaithfulParams,
-        seed: int,
-        callback: Callback,
+        cls, train: Collection, vali: Collection, params: LambdaRankFaithfulParams, seed: int, callback: Callback
     ) -> Self:
         """A step of the callback is an epoch; the cost by which the rate halves is the weighted pairs'."""
         from gradrank.learning.stochastic import train_stochastic
 
         net = train_stochastic(
-            with_grades_to_order(train, cls.name),
-            vali,
-            seed=seed,
-            callback=callback,
-            by_ndcg=True,
-            **dict(params),
+            with_grades_to_order(train, cls.name), vali, seed=seed, callback=callback, by_ndcg=True, **dict(params)
         )
         return cls(net)

@@ -36,9 +36,7 @@ class ListNetParams(ModelParams):
 class ListNet(NetRanker):
     Params = ListNetParams
     summary = "Linear ListNet to convergence, L-BFGS, L2 from a grid (Cao et al. 2007)"
-    space: ClassVar = {
-        "temperature": LogUniform(0.25, 4.0, "a factor of four about the paper's on either side")
-    }
+    space: ClassVar = {"temperature": LogUniform(0.25, 4.0, "a factor of four about the paper's on either side")}
     published: ClassVar = {"l2": 3e-4}  # the paper has none
 
     @classmethod
@@ -46,9 +44,7 @@ class ListNet(NetRanker):
         return False
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: ListNetParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: ListNetParams, seed: int, callback: Callback) -> Self:
         """A step of the callback is one value of l2, strongest first."""
         from gradrank.learning.linear import best_linear
         from gradrank.learning.losses.listnet import listnet

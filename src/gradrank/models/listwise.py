@@ -44,9 +44,7 @@ class UniqueSoftmax(NeuralRanker):
 
 class RankCosineParams(NeuralParams):
     loss: str = own_loss("rankcosine")
-    centred: bool = param(
-        False, "Qin et al. 2008: grades and scores as they are; true: their means taken off first"
-    )
+    centred: bool = param(False, "Qin et al. 2008: grades and scores as they are; true: their means taken off first")
 
 
 @register("rankcosine")

@@ -33,9 +33,7 @@ class LossTrees(LedTrees):
         return params.draws > 0 or super().uses_seed(params)
 
     @classmethod
-    def objectives(
-        cls, labels: np.ndarray, params: BoostingParams
-    ) -> list[tuple[np.ndarray, dict[str, Any]]]:
+    def objectives(cls, labels: np.ndarray, params: BoostingParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
         return [(labels, {"objective": "none"})]
 
     @classmethod
@@ -67,11 +65,7 @@ class LambdaLossTrees(LossTrees):
 
     @classmethod
     def forces(
-        cls,
-        labels: np.ndarray,
-        offsets: np.ndarray,
-        rng: np.random.Generator,
-        params: LambdaLossTreesParams,
+        cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: LambdaLossTreesParams
     ) -> "Forces":
         from gradrank.learning.pair_forces import lambda_forces
 
@@ -93,10 +87,7 @@ class StochasticLambdaMART(LambdaLossTrees):
 
 class YetiTreesParams(LossTreesParams):
     draws: int = param(
-        5,
-        "half of CatBoost's 10, half the time: validation NDCG@10 on MQ2007 .4557, .4553 with 10",
-        ge=1,
-        le=1000,
+        5, "half of CatBoost's 10, half the time: validation NDCG@10 on MQ2007 .4557, .4553 with 10", ge=1, le=1000
     )
     cutoff: int = CUTOFF
 

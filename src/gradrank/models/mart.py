@@ -12,15 +12,11 @@ from gradrank.learning.space import Choice, Uniform
 class ForestParams(BoostingParams):
     num_leaves: int = param(127, "deep trees (Breiman 2001); validation on MQ2007: 127 > 255 > 511", ge=2)
     min_data_in_leaf: int = param(20, "validation on MQ2007: 20 > 5, Breiman's for regression", ge=1)
-    feature_fraction: float = param(
-        0.33, "a third of the features a tree (Breiman 2001, for regression)", gt=0, le=1
-    )
+    feature_fraction: float = param(0.33, "a third of the features a tree (Breiman 2001, for regression)", gt=0, le=1)
     bagging_fraction: float = param(0.632, "distinct documents in a bootstrap sample, 1 - 1/e", gt=0, lt=1)
     bagging_freq: int = param(1, "each tree has its own sample", ge=1, le=1)
     rounds: int = param(300, "trees", ge=1)
-    patience: int = param(
-        300, "as rounds: a forest does not overfit by growing; the best prefix is kept", ge=1
-    )
+    patience: int = param(300, "as rounds: a forest does not overfit by growing; the best prefix is kept", ge=1)
 
 
 @register("mart")
@@ -28,9 +24,7 @@ class MART(BoostedTrees):
     summary = "Boosted trees on squared error against the grade (Friedman 2001), LightGBM"
 
     @classmethod
-    def objectives(
-        cls, labels: np.ndarray, params: BoostingParams
-    ) -> list[tuple[np.ndarray, dict[str, Any]]]:
+    def objectives(cls, labels: np.ndarray, params: BoostingParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
         return [(labels, {"objective": "regression"})]
 
 
@@ -43,10 +37,7 @@ class RandomForest(BoostedTrees):
         "feature_fraction": Uniform(0.1, 0.8, "a third, or the square root of their number (Breiman 2001)"),
         "bagging_fraction": Uniform(0.3, 0.9, "about the .632 of a bootstrap sample"),
     }
-    published: ClassVar = {
-        "num_leaves": 511,
-        "min_data_in_leaf": 5,
-    }  # Breiman 2001: unpruned, five documents a leaf
+    published: ClassVar = {"num_leaves": 511, "min_data_in_leaf": 5}  # Breiman 2001: unpruned, five documents a leaf
     summary = "Random forest on the grade (Breiman 2001), LightGBM"
 
     @classmethod

@@ -19,9 +19,7 @@ class McRankParams(BoostingParams):
 class McRank(BoostedTrees):
     Params = McRankParams
     space = TREES | {"form": Choice(("multiclass", "ordinal"), "both published forms")}
-    summary = (
-        "Boosted ordinal or multiclass classification, score = expected grade (Li et al. 2007), LightGBM"
-    )
+    summary = "Boosted ordinal or multiclass classification, score = expected grade (Li et al. 2007), LightGBM"
 
     @classmethod
     def objectives(cls, labels: np.ndarray, params: McRankParams) -> list[tuple[np.ndarray, dict[str, Any]]]:

@@ -30,9 +30,7 @@ class OAPBPMParams(ModelParams):
         min_length=1,
     )
     epochs: int = param(100, "Burges et al. 2005, Table 6: 100 for PRank", ge=1)
-    patience: int = param(
-        10, "epochs without a better one on validation after which training ends, for each tau", ge=1
-    )
+    patience: int = param(10, "epochs without a better one on validation after which training ends, for each tau", ge=1)
     select_by: str = param(
         "map", "LETOR's protocol: N, tau and the epoch by the validation part's MAP", pattern=CRITERION
     )
@@ -46,9 +44,7 @@ class OAPBPM(PRank):
     summary = "OAP-BPM: the average of many PRanks on random parts of the stream (Harrington 2003)"
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: OAPBPMParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: OAPBPMParams, seed: int, callback: Callback) -> Self:
         """A step of the callback is one N in an epoch of one tau: every N, epoch by epoch, in the order of tau."""
         train = with_grades_to_order(train, cls.name)
         patience = params.patience * len(params.members)
@@ -71,9 +67,7 @@ class OAPBPM(PRank):
         weights, thresholds = np.zeros((len(unit), most)), np.zeros((most, train.labels.max()))
         for epoch in range(1, params.epochs + 1):
             rows = shuffle.permutation(train.rows)
-            errors, seen = committee_epoch(
-                train.features, unit, train.labels, rows, tau, coins, weights, thresholds
-            )
+            errors, seen = committee_epoch(train.features, unit, train.labels, rows, tau, coins, weights, thresholds)
             for number in params.members:
                 mean = np.r_[0.0, weights[:, :number].mean(axis=1)]
                 told = {"tau": tau, "members": number, "epoch": epoch}

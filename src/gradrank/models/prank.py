@@ -31,9 +31,7 @@ class PRankParams(ModelParams):
         "epochs in a row with no change of the training error after which training ends; Burges et al. 2005: 10",
         ge=1,
     )
-    select_by: str = param(
-        "map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION
-    )
+    select_by: str = param("map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION)
 
 
 class PRankKernelParams(PRankParams):
@@ -55,9 +53,7 @@ class PRank(Model):
         self.weights, self.unit = weights, unit
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: PRankParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: PRankParams, seed: int, callback: Callback) -> Self:
         epochs = cls._epochs(with_grades_to_order(train, cls.name), params, seed)
         return best_of(until_unchanged(epochs, params.patience), vali, params.select_by, callback).kept
 
@@ -72,13 +68,7 @@ class PRank(Model):
         weights, thresholds = np.zeros_like(squared_scale), np.zeros(train.labels.max())
         for _ in range(params.epochs):
             errors = prank_epoch(
-                train.features,
-                unit,
-                train.labels,
-                rng.permutation(train.rows),
-                squared_scale,
-                weights,
-                thresholds,
+                train.features, unit, train.labels, rng.permutation(train.rows), squared_scale, weights, thresholds
             )
             yield Candidate(cls(weights.copy(), unit), errors / train.rows)
 

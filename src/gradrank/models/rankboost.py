@@ -96,9 +96,7 @@ class RankBoost(AdditiveRanker):
         return False
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: RankBoostParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: RankBoostParams, seed: int, callback: Callback) -> Self:
         rounds = boost(with_grades_to_order(train, cls.name), params)
         return cls(best_rounds(rounds, vali, params.select_by, callback))
 

@@ -16,9 +16,7 @@ from gradrank.learning.selection import CRITERION
 from gradrank.learning.space import Choice, Dimension, LogUniform
 from gradrank.learning.training_part import with_pairs_to_order
 
-RATE: Mapping[str, Dimension] = {
-    "learning_rate": LogUniform(1e-5, 0.1, "two decades about the paper's on either side")
-}
+RATE: Mapping[str, Dimension] = {"learning_rate": LogUniform(1e-5, 0.1, "two decades about the paper's on either side")}
 
 
 class RankNet2005Params(ModelParams):
@@ -27,13 +25,10 @@ class RankNet2005Params(ModelParams):
     )
     epochs: int = param(100, "Burges et al. 2005, section 6; the best on validation is kept", ge=1)
     updates: Literal["query", "pair"] = param(
-        "pair",
-        "Burges et al. 2005: a step a pair; query: Burges, Ragno & Le 2006, along the sum of its pairs",
+        "pair", "Burges et al. 2005: a step a pair; query: Burges, Ragno & Le 2006, along the sum of its pairs"
     )
     sigma: float = param(1.0, "scale of a score difference (Burges 2010, section 2); the 2005 paper: 1", gt=0)
-    select_by: str = param(
-        "map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION
-    )
+    select_by: str = param("map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION)
 
 
 class RankNet2005TwoLayerParams(RankNet2005Params):
@@ -48,9 +43,7 @@ class RankNet2005Linear(NetRanker):
     space: ClassVar = RATE
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: RankNet2005Params, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: RankNet2005Params, seed: int, callback: Callback) -> Self:
         """A step of the callback is an epoch; `learning_rate` is the one the epoch was trained with."""
         from gradrank.learning.stochastic import train_stochastic
 
@@ -66,6 +59,4 @@ class RankNet2005Linear(NetRanker):
 class RankNet2005TwoLayer(RankNet2005Linear):
     Params = RankNet2005TwoLayerParams
     summary = "Two-layer RankNet of 10 tanh units, trained as in its paper (Burges et al. 2005)"
-    space: ClassVar = RATE | {
-        "hidden": Choice((5, 10, 20, 40), "half the paper's units to four times as many")
-    }
+    space: ClassVar = RATE | {"hidden": Choice((5, 10, 20, 40), "half the paper's units to four times as many")}

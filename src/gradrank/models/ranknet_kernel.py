@@ -30,9 +30,7 @@ Positive = Annotated[float, Field(gt=0)]
 class RankNetKernelParams(ModelParams):
     kernel: Literal["rbf", "polynomial"] = param("rbf", "the 2005 paper, Eq. 17, leaves it open")
     gamma: tuple[Positive, ...] = param(
-        (2.0**-9,),
-        "on standardised features; of 2^-11 to 2^-6 the best mean validation MAP on MQ2007",
-        min_length=1,
+        (2.0**-9,), "on standardised features; of 2^-11 to 2^-6 the best mean validation MAP on MQ2007", min_length=1
     )
     degree: int = param(2, "of the polynomial kernel; pairwise products, as quadratic PRank", ge=1, le=8)
     landmarks: int = param(2000, "of the best published RBF RankSVM on MQ2007; all, if there are fewer", ge=1)
@@ -50,21 +48,11 @@ class RankNetKernel(Model):
     Params = RankNetKernelParams
     summary = "Kernel RankNet on all pairs, RBF or polynomial by Nystroem landmarks (Burges et al. 2005)"
     needs_pairs = True
-    space: ClassVar = {
-        "gamma": LogUniform(2.0**-12, 2.0**-5, "an eighth to sixteen times the published 2^-9 to 2^-8")
-    }
-    published: ClassVar = {
-        "gamma": 2.0**-8,
-        "l2": 1e-4,
-    }  # of the best published RBF RankSVM on MQ2007; the middle
+    space: ClassVar = {"gamma": LogUniform(2.0**-12, 2.0**-5, "an eighth to sixteen times the published 2^-9 to 2^-8")}
+    published: ClassVar = {"gamma": 2.0**-8, "l2": 1e-4}  # of the best published RBF RankSVM on MQ2007; the middle
 
     def __init__(
-        self,
-        kernel: "Kernel",
-        landmarks: np.ndarray,
-        coefficients: np.ndarray,
-        mean: np.ndarray,
-        scale: np.ndarray,
+        self, kernel: "Kernel", landmarks: np.ndarray, coefficients: np.ndarray, mean: np.ndarray, scale: np.ndarray
     ) -> None:
         self.kernel, self.landmarks, self.coefficients = kernel, landmarks, coefficients
         self.mean, self.scale = mean, scale
@@ -94,9 +82,7 @@ class RankNetKernel(Model):
         def candidates() -> Iterator[Candidate]:
             for gamma in params.gamma:
                 kernel, matrix = Kernel(params.kernel, gamma, params.degree), None
-                for used, coefficients, loss in regularised_path(
-                    features, kernel, landmarks, problem, params.l2
-                ):
+                for used, coefficients, loss in regularised_path(features, kernel, landmarks, problem, params.l2):
                     matrix = kernel.matrix(validated, used) if matrix is None else matrix
                     model = cls(kernel, used, coefficients, mean, scale)
                     scores = expanded(matrix, coefficients)

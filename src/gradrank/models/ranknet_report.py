@@ -38,15 +38,12 @@ SPACE: Mapping[str, Dimension] = {
 
 
 class RankNetReportParams(ModelParams):
-    hidden: tuple[PositiveInt, ...] = param(
-        (64, 32), "ReLU units of each hidden layer (the report)", min_length=1
-    )
+    hidden: tuple[PositiveInt, ...] = param((64, 32), "ReLU units of each hidden layer (the report)", min_length=1)
     reading: Literal["difference", "siamese"] = param(
         "difference", "the report trains on pair differences; siamese: Burges et al. 2005"
     )
     scoring: Literal["row_sums", "plain"] = param(
-        "row_sums",
-        "the report sums the rows of the matrix of pair probabilities; plain: the net's own output",
+        "row_sums", "the report sums the rows of the matrix of pair probabilities; plain: the net's own output"
     )
     epochs: int = param(10, "the report", ge=1)
     batch_pairs: int = param(32, "the report", ge=1)
@@ -58,9 +55,7 @@ class RankNetReportParams(ModelParams):
     )
     learning_rate: float = param(1e-3, "Kingma & Ba 2015, section 2: Adam's default", gt=0)
     l2: float = param(0.0, "the report, without L2", ge=0)
-    select_by: str = param(
-        "map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION
-    )
+    select_by: str = param("map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION)
 
 
 class RankNetReportL2Params(RankNetReportParams):

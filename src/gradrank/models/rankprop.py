@@ -37,12 +37,8 @@ class RankPropParams(ScorerParams):
     patience: int = param(10, "epochs without a better one on validation after which training ends", ge=1)
     batch_documents: int = param(500, "by mean validation MAP on MQ2007; flat from 500 to 2000", ge=1)
     learning_rate: float = param(3e-3, "by mean validation MAP on MQ2007; flat from .003 to .01", gt=0)
-    weight_decay: float = param(
-        1.0, "Loshchilov & Hutter 2019 (AdamW); by mean validation MAP on MQ2007", ge=0
-    )
-    select_by: str = param(
-        "map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION
-    )
+    weight_decay: float = param(1.0, "Loshchilov & Hutter 2019 (AdamW); by mean validation MAP on MQ2007", ge=0)
+    select_by: str = param("map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION)
 
 
 def rank_targets(scores: np.ndarray, labels: np.ndarray, lists: np.ndarray) -> np.ndarray:
@@ -56,9 +52,7 @@ def rank_targets(scores: np.ndarray, labels: np.ndarray, lists: np.ndarray) -> n
     sizes = np.diff(lists)
     list_of_row = np.repeat(np.arange(len(sizes)), sizes)
     group = list_of_row * (int(labels.max()) + 1) + labels
-    rows = np.lexsort(
-        (scores, group.astype(np.min_scalar_type(group.max())))
-    )  # 8 or 16 bits are sorted in one pass
+    rows = np.lexsort((scores, group.astype(np.min_scalar_type(group.max()))))  # 8 or 16 bits are sorted in one pass
     targets = np.empty(len(scores))
     targets[rows] = (np.arange(len(rows)) - lists[list_of_row]) / np.maximum(sizes - 1, 1)[list_of_row]
     return targets
@@ -69,14 +63,10 @@ class RankProp(NetRanker):
     Params = RankPropParams
     space = NET
     published = LIBRARY
-    summary = (
-        "RankProp: a net regressed on ranks that it orders itself among equal grades (Caruana et al. 1996)"
-    )
+    summary = "RankProp: a net regressed on ranks that it orders itself among equal grades (Caruana et al. 1996)"
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: RankPropParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: RankPropParams, seed: int, callback: Callback) -> Self:
         epochs = cls._epochs(with_grades_to_order(train, cls.name), params, seed)
         return best_of(epochs, vali, params.select_by, callback, params.patience).kept
 

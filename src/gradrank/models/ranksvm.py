@@ -62,9 +62,7 @@ class RankSVM(Model):
         return cls.form.endswith("dual")
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: RankSVMParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: RankSVMParams, seed: int, callback: Callback) -> Self:
         solve = cls._solver(train, params, seed)
         candidates = (Candidate(cls(solve(C), C), told={"C": C}) for C in sorted(params.C))
         return best_of(candidates, vali, params.select_by, callback).kept
@@ -96,9 +94,7 @@ class RankSVM(Model):
         return solve
 
     @classmethod
-    def _dual(
-        cls, features: np.ndarray, pairs: "Listed", gap: float, seed: int
-    ) -> Callable[[float], np.ndarray]:
+    def _dual(cls, features: np.ndarray, pairs: "Listed", gap: float, seed: int) -> Callable[[float], np.ndarray]:
         from gradrank.learning.ranksvm.dual import solve_dual
 
         rng, alpha, last = np.random.default_rng(seed), np.zeros(len(pairs.tau)), 1.0

@@ -36,9 +36,7 @@ class Regression(Model):
         return False
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: RegressionParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: RegressionParams, seed: int, callback: Callback) -> Self:
         """min sum_i (y_i - b - w.x_i)^2 + l2 |w|^2; the intercept b ranks nothing and is left out."""
         features = train.features.astype(np.float64)
         features -= features.mean(axis=0)

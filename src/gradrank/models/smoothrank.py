@@ -42,9 +42,7 @@ class SmoothRank(Regression):
     }
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: SmoothRankParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: SmoothRankParams, seed: int, callback: Callback) -> Self:
         """A step of the callback is one temperature, warmest first, under one l2, strongest first."""
         train = with_grades_to_order(train, cls.name)
         plain = RegressionParams(select_by=params.select_by)
@@ -52,9 +50,7 @@ class SmoothRank(Regression):
         return best_of(cls._candidates(train, params, start), vali, params.select_by, callback).kept
 
     @classmethod
-    def _candidates(
-        cls, train: Collection, params: SmoothRankParams, start: np.ndarray
-    ) -> Iterator[Candidate]:
+    def _candidates(cls, train: Collection, params: SmoothRankParams, start: np.ndarray) -> Iterator[Candidate]:
         from gradrank.learning.annealing import annealed
         from gradrank.learning.losses.smoothrank import smoothrank
 

@@ -23,9 +23,7 @@ class XGBoostParams(ModelParams):
     learning_rate: float = param(0.05, "as lambdamart's", gt=0)
     max_depth: int = param(4, "validation NDCG@10 on MQ2007 .4499; .4476 with XGBoost's 6", ge=1, le=16)
     min_child_weight: float = param(5.0, "validation NDCG@10 on MQ2007 .4518; .4511 with XGBoost's 1", ge=0)
-    subsample: float = param(
-        0.7, "as lambdamart's; validation NDCG@10 on MQ2007 .4511, .4499 with 1", gt=0, le=1
-    )
+    subsample: float = param(0.7, "as lambdamart's; validation NDCG@10 on MQ2007 .4511, .4499 with 1", gt=0, le=1)
     reg_lambda: float = param(1.0, "XGBoost's default", ge=0)
     rounds: int = param(1000, "an upper bound that early stopping seldom reaches", ge=1)
     patience: int = param(100, "rounds without a better validation value that end the training", ge=1)
@@ -42,12 +40,7 @@ class XGBoostNDCG(Model):
         "subsample": Uniform(0.5, 1.0, "XGBoost's 1 and below"),
         "reg_lambda": LogUniform(0.01, 30.0, "about XGBoost's 1"),
     }
-    published: ClassVar = {
-        "learning_rate": 0.3,
-        "max_depth": 6,
-        "min_child_weight": 1.0,
-        "subsample": 1.0,
-    }  # its own
+    published: ClassVar = {"learning_rate": 0.3, "max_depth": 6, "min_child_weight": 1.0, "subsample": 1.0}  # its own
     summary = "LambdaMART by XGBoost's rank:ndcg (Burges 2010; Chen & Guestrin 2016)"
     takes_missing = True
     requires = ("xgboost",)
@@ -61,9 +54,7 @@ class XGBoostNDCG(Model):
         return params.subsample < 1.0
 
     @classmethod
-    def fit(
-        cls, train: Collection, vali: Collection, params: XGBoostParams, seed: int, callback: Callback
-    ) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: XGBoostParams, seed: int, callback: Callback) -> Self:
         """Raises GradrankError for grades above 31, whose gain XGBoost refuses."""
         import xgboost
 

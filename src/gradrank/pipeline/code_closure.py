@@ -41,12 +41,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "evaluate_refits": ("gradrank.tuning.evaluate_refits",),
     "score_trials": ("gradrank.tuning.score_trials",),
     "summary": ("gradrank.report.tables.summary", "gradrank.provenance.records", PUBLISHED),
-    "study": (
-        "gradrank.studies.kit.writing",
-        "gradrank.provenance.study_records",
-        PUBLISHED,
-        "studies/*/*.csv",
-    ),
+    "study": ("gradrank.studies.kit.writing", "gradrank.provenance.study_records", PUBLISHED, "studies/*/*.csv"),
     "study_job": (),
     # The page of methods lists the losses that a net may have.
     "report": (
@@ -73,10 +68,7 @@ def digest(paths: Iterable[str]) -> str:
     """
     sources = {os.path.relpath(named(path), NAMED): read_source(Path(path).absolute()) for path in set(paths)}
     documented = any(source.reads_docstrings for source in sources.values())
-    lines = [
-        f"{name} {source.documented if documented else source.digest}"
-        for name, source in sorted(sources.items())
-    ]
+    lines = [f"{name} {source.documented if documented else source.digest}" for name, source in sorted(sources.items())]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 

@@ -51,19 +51,13 @@ def tune(
     plan = Plan(trials, tuners, own)
     tried = run(model, data, fold, plan, seed, TunedFold(out), pairs, _code("tune", model))
     for each in chosen(tried):
-        typer.echo(
-            f"tuner {each.tuner}: trial {each.trial}, validation NDCG@10 {each.value:.4f}; to train it:"
-        )
+        typer.echo(f"tuner {each.tuner}: trial {each.trial}, validation NDCG@10 {each.value:.4f}; to train it:")
         job = f"--model {model} --data {data} --fold {fold} --seed {seed}"
-        typer.echo(
-            f"  gradrank train {job} --params {shlex.quote(json.dumps(each.configuration))} --out FOLDER"
-        )
+        typer.echo(f"  gradrank train {job} --params {shlex.quote(json.dumps(each.configuration))} --out FOLDER")
 
 
 @commands.command()
-def select(
-    folders: Annotated[list[Path], typer.Argument(help="What `gradrank tune` has written for a fold.")],
-) -> None:
+def select(folders: Annotated[list[Path], typer.Argument(help="What `gradrank tune` has written for a fold.")]) -> None:
     """Freeze each tuner's choice, the highest validation NDCG@10: FOLDER/choice.json with its hash."""
     from gradrank.tuning.folders import TunedFold
     from gradrank.tuning.selection import select as run

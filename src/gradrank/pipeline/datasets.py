@@ -32,9 +32,7 @@ def _there(path: Path) -> Path:
     except RuntimeError as error:
         raise _fault(f"{error}; write the folder out") from None
     if re.search("[{}]", str(path)):
-        raise _fault(
-            "Snakemake takes {...} in a path for a wildcard; rename the folder, or link to it (`ln -s`)"
-        )
+        raise _fault("Snakemake takes {...} in a path for a wildcard; rename the folder, or link to it (`ln -s`)")
     if not path.exists():
         raise _fault(f"{path} does not exist")
     return path
@@ -54,9 +52,7 @@ class DataSetParams(Section):
     models: Models | None = None  # what is trained on it, if not `run.models`
 
     convention: str | None = None  # its primary one, where that is not `evaluation.convention`
-    pairs: Annotated[Path, AfterValidator(_there)] | None = (
-        None  # a user's own, not the grades' (data/given_pairs.py)
-    )
+    pairs: Annotated[Path, AfterValidator(_there)] | None = None  # a user's own, not the grades' (data/given_pairs.py)
 
 
 class SyntheticParams(DataSetParams):

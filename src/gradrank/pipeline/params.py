@@ -12,14 +12,7 @@ from gradrank.data.catalogue import catalogue
 from gradrank.errors import GradrankError, unknown
 from gradrank.evaluation.elsewhere import IMPORTED
 from gradrank.learning.model import Model, get_model, missing_packages, models
-from gradrank.pipeline.datasets import (
-    DataSetParams,
-    Models,
-    OwnDataParams,
-    Section,
-    SyntheticParams,
-    check_datasets,
-)
+from gradrank.pipeline.datasets import DataSetParams, Models, OwnDataParams, Section, SyntheticParams, check_datasets
 from gradrank.pipeline.evaluation_checks import check_evaluation
 from gradrank.pipeline.params_file import read
 from gradrank.pipeline.studies import StudySettings, check_studies, jobs
@@ -63,9 +56,7 @@ class Params(Section):
 
     seed: Seed
     run: RunParams
-    studies: dict[str, StudySettings] = Field(
-        default_factory=dict
-    )  # by name; a reduced form: <study>/reduced
+    studies: dict[str, StudySettings] = Field(default_factory=dict)  # by name; a reduced form: <study>/reduced
     datasets: dict[str, SyntheticParams | OwnDataParams | DataSetParams]
     pairs: PairsParams = PairsParams()
     models: dict[str, Variant]  # by the name of its results folder; the studies' own among them
@@ -146,9 +137,7 @@ class Params(Section):
         made_of = [name]
         for each in made_of:
             made_of += (member for member in self.members(each) if member not in made_of)
-        trained = [
-            (self.model(each), self.models[each].params) for each in made_of if not self.imported(each)
-        ]
+        trained = [(self.model(each), self.models[each].params) for each in made_of if not self.imported(each)]
         return any(cls.uses_seed(cls.Params(**params)) for cls, params in trained)
 
     def convention(self, dataset: str) -> str:
@@ -229,9 +218,7 @@ def _named_datasets(listed: Any) -> Iterator[tuple[str, str]]:
             yield key, name
 
 
-def _check_models(
-    section: Any, own: Mapping[str, Mapping[str, Any]], faults: list[str]
-) -> dict[str, Variant]:
+def _check_models(section: Any, own: Mapping[str, Mapping[str, Any]], faults: list[str]) -> dict[str, Variant]:
     """Every registered model's variants, those with a name of their own, and those of the studies."""
     if not isinstance(section, Mapping):
         faults.append("models: expected a mapping from model name to its parameters")

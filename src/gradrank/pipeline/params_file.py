@@ -30,18 +30,14 @@ def read(path: Path | str) -> dict[str, Any]:
     try:
         root = yaml.compose(text, yaml.SafeLoader)
         if _size(root, {}) > MOST_VALUES:
-            raise GradrankError(
-                f"{path}: more than {MOST_VALUES:,} values, with what its aliases (`*name`) repeat"
-            )
+            raise GradrankError(f"{path}: more than {MOST_VALUES:,} values, with what its aliases (`*name`) repeat")
         twice = _twice(root) or _misread(root)
         values = None if twice or not root else yaml.SafeLoader("").construct_document(root)
     except yaml.MarkedYAMLError as error:
         raise GradrankError(f"{path}, {_fault(error)}") from None
     except yaml.reader.ReaderError as error:
         line = text[: error.position].count("\n") + 1
-        raise GradrankError(
-            f"{path}, line {line}: a character that YAML has not: {chr(error.character)!r}"
-        ) from None
+        raise GradrankError(f"{path}, line {line}: a character that YAML has not: {chr(error.character)!r}") from None
     except RecursionError:
         raise GradrankError(f"{path}: not YAML of parameters: nested too deeply") from None
     except ValueError as error:  # of a date or number that is none
@@ -93,9 +89,7 @@ def _misread(root: yaml.Node | None) -> list[str]:
             waiting += node.value
         elif node.tag.endswith((":int", ":float")) and re.search(r":|^[-+]?0[0-9_]+$", node.value):
             line = node.start_mark.line + 1
-            faults.append(
-                (line, f"line {line}: YAML reads {node.value} as another number; write a plain one")
-            )
+            faults.append((line, f"line {line}: YAML reads {node.value} as another number; write a plain one"))
     return [text for _, text in sorted(faults)]
 
 

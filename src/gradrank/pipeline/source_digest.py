@@ -78,9 +78,7 @@ def _python(name: str, content: bytes) -> Source:
     except (SyntaxError, ValueError) as error:  # ValueError: a null byte, under Python 3.11
         line = getattr(error, "lineno", None) or 1
         reason = getattr(error, "msg", None) or error
-        raise GradrankError(
-            f"{name}, line {line}: not valid Python ({reason}). Fix: correct the file"
-        ) from None
+        raise GradrankError(f"{name}, line {line}: not valid Python ({reason}). Fix: correct the file") from None
     form = _Form()
     form.write(tree)
     text = " ".join(form.words)

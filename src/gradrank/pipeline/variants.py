@@ -48,9 +48,7 @@ def expand(section: Mapping[str, Any], path: str, faults: list[str]) -> dict[str
             found |= _imported(str(entry), values, where, faults)
         elif not isinstance(model, str) or model not in models():
             hint = nearest(str(model), list(models()))
-            faults.append(
-                f"{where}: unknown model{hint}" if model == entry else f"{where}.model: unknown model{hint}"
-            )
+            faults.append(f"{where}: unknown model{hint}" if model == entry else f"{where}.model: unknown model{hint}")
         elif not re.fullmatch(NAME, str(entry)):
             faults.append(f"{where}: a variant's name is lower case letters, digits and _")
         else:
@@ -66,9 +64,7 @@ def with_swept_members(variants: Mapping[str, Variant]) -> dict[str, Variant]:
     found = dict(variants)
     for name, variant in variants.items():
         if variant.model != IMPORTED and (key := members_parameter(models()[variant.model])):
-            named = [
-                [each] if each in variants else entries.get(each, [each]) for each in variant.params[key]
-            ]
+            named = [[each] if each in variants else entries.get(each, [each]) for each in variant.params[key]]
             own = variant.params | {key: list(chain.from_iterable(named))}
             found[name] = variant.model_copy(update={"params": own})
     return found

@@ -14,15 +14,7 @@ from gradrank.stamps import mismatches
 FETCHED = "fetched.json"
 RESULT_STAMPS = (SPEC, EVALUATION, PROVENANCE, RUN)
 DATA_STAMPS = (COLLECTION, PAIRS, FETCHED)
-IN_GIT = (
-    "summary.json",
-    "summary.md",
-    "queries.parquet",
-    "numbers.json",
-    "page.md",
-    "choices.json",
-    "metrics.json",
-)
+IN_GIT = ("summary.json", "summary.md", "queries.parquet", "numbers.json", "page.md", "choices.json", "metrics.json")
 
 
 class Mismatch(NamedTuple):
@@ -111,6 +103,4 @@ def _named(stamp: Path, said: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     if stamp.name == FETCHED:
         yield from ((stamp.parent / name, own["sha256"]) for name, own in said["files"].items())
     else:
-        yield from (
-            (stamp.parent / f"part{part}.parquet", own["sha256"]) for part, own in said["parts"].items()
-        )
+        yield from ((stamp.parent / f"part{part}.parquet", own["sha256"]) for part, own in said["parts"].items())

@@ -9,13 +9,7 @@ from gradrank.files import atomic, write_json
 from gradrank.results import Results
 from gradrank.stamps import checksums, write_stamp
 
-PLOTTED = (
-    "ndcg@1",
-    "ndcg@10",
-    "mean_ndcg",
-    "map",
-    "p@10",
-)  # the columns of methods.csv, as far as they were measured
+PLOTTED = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10")  # the columns of methods.csv, as far as they were measured
 
 
 def collect(root: Results, datasets: Sequence[str]) -> None:

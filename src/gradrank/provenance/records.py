@@ -26,14 +26,7 @@ from gradrank.provenance.settings import DIGITS, short_digest
 from gradrank.results import PER_QUERY, SPEC, DataSet, Method
 from gradrank.stamps import read_stamp, write_stamp
 
-STAGES = (
-    "fetch",
-    "generate",
-    "parse",
-    "pairs",
-    "evaluate_folds",
-    "summary",
-)  # training has a digest per method
+STAGES = ("fetch", "generate", "parse", "pairs", "evaluate_folds", "summary")  # training has a digest per method
 
 
 def write_record(own: DataSet, settings: Mapping[str, Any], data: Path) -> None:
@@ -72,10 +65,7 @@ def data_record(dataset: str, data: Path) -> dict[str, str]:
 
 def method_stamps(method: Method) -> list[dict[str, Any]]:
     """Return the stamps of a measured method: evaluation.json, then spec.json of each fold."""
-    return [
-        read_stamp(method.evaluation_path),
-        *(read_stamp(fold.spec_path) for fold in measured_folds(method)),
-    ]
+    return [read_stamp(method.evaluation_path), *(read_stamp(fold.spec_path) for fold in measured_folds(method))]
 
 
 def method_digests(method: Method, settings: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, str]:
@@ -86,17 +76,11 @@ def method_digests(method: Method, settings: Mapping[str, Any], variant: Mapping
     """
     folds = measured_folds(method)
     if not folds:
-        raise GradrankError(
-            f"{method.folder}: no trained fold. Fix: run `snakemake --cores 2 {method.dataset}`"
-        )
+        raise GradrankError(f"{method.folder}: no trained fold. Fix: run `snakemake --cores 2 {method.dataset}`")
     specs = [read_stamp(fold.spec_path) for fold in folds]
     first = settings.get("seeds", [settings[SEED]])[0]
     for fold, spec in zip(folds, specs, strict=True):
-        wanted = {
-            SEED: first if fold.seed is None else fold.seed,
-            "model": variant["model"],
-            "code": specs[0]["code"],
-        }
+        wanted = {SEED: first if fold.seed is None else fold.seed, "model": variant["model"], "code": specs[0]["code"]}
         differing = [key for key, value in wanted.items() if spec[key] != value]
         differing += ["params"] if short_digest(spec["params"]) != variant["digest"] else []
         if differing:

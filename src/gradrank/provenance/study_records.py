@@ -34,13 +34,7 @@ NO_JOBS = short_digest({})  # of a study without jobs of its own, and of a fresh
 TUNING = ("tune", "refit", "score_trials")  # stages of a contest that depend on the method
 TUNED = "tuning"  # begins the keys of a contest's methods, as it does their paths
 CHOOSING = ("select", "freeze", "choices", "evaluate_refits")  # the others
-COMPUTING = (
-    "numba",
-    "numpy",
-    "polars",
-    "scipy",
-    "torch",
-)  # packages of the pages and of the studies' own jobs
+COMPUTING = ("numba", "numpy", "polars", "scipy", "torch")  # packages of the pages and of the studies' own jobs
 
 
 def write_study_record(
@@ -58,14 +52,9 @@ def write_study_record(
     """
     own = settings["settings"]
     methods = {f"{method.dataset}/{method.name}": method for method in _methods(root, own)}
-    digests = {
-        key: method_digests(each, settings, settings["models"][each.name]) for key, each in methods.items()
-    }
+    digests = {key: method_digests(each, settings, settings["models"][each.name]) for key, each in methods.items()}
     contest = Contest(study.folder)
-    tuned = {
-        f"{dataset}/{method}": contest.tuned(dataset, method).per_query_path
-        for dataset, method in _tuned(own)
-    }
+    tuned = {f"{dataset}/{method}": contest.tuned(dataset, method).per_query_path for dataset, method in _tuned(own)}
     stamps = [stamp for method in methods.values() for stamp in method_stamps(method)]
     stamps += [spec for each in _tuned(own) for spec in _specs_of_runs(contest, *each, own["seeds"])]
     values = {
@@ -114,9 +103,7 @@ def _methods(root: Results, settings: Mapping[str, Any]) -> Iterator[Method]:
 
 def _tuned(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return each (data set, method) of a contest."""
-    return list(
-        product([*settings.get("datasets", ()), *settings.get("frozen", ())], settings.get("methods", ()))
-    )
+    return list(product([*settings.get("datasets", ()), *settings.get("frozen", ())], settings.get("methods", ())))
 
 
 def _specs_of_runs(contest: Contest, dataset: str, method: str, seeds: int) -> Iterator[dict[str, Any]]:

@@ -81,16 +81,12 @@ def _user_data(params: Params, data: Path) -> Iterator[Check]:
         whole = text.exists() if text != raw else (raw / FETCHED).is_file()
         if said and whole and sha256_of_text(text) != said.get("source_sha256"):
             yield Check(
-                False,
-                f"{name}: {text} is not the text that {stamp} was made of",
-                f"delete {stamp}, then {again}",
+                False, f"{name}: {text} is not the text that {stamp} was made of", f"delete {stamp}, then {again}"
             )
         pairs, given = data / "pairs" / name / PAIRS, getattr(own, "pairs", None)
         if given and pairs.is_file() and (_read(pairs) or {}).get("given_sha256") != sha256(given):
             yield Check(
-                False,
-                f"{name}: {given} is not the file that {pairs} was made of",
-                f"delete {pairs}, then {again}",
+                False, f"{name}: {given} is not the file that {pairs} was made of", f"delete {pairs}, then {again}"
             )
 
 
@@ -102,10 +98,7 @@ def _read(stamp: Path) -> dict[str, Any] | None:
 
 
 def _record(params: Params, name: str, own: Recorded, root: Results, data: Path) -> Iterator[Check]:
-    record, again = (
-        _read(own.provenance_path),
-        RERUN.format(name if "/" not in name else "").replace(" `", "`"),
-    )
+    record, again = (_read(own.provenance_path), RERUN.format(name if "/" not in name else "").replace(" `", "`"))
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
         return  # as a stamp it was named above
     is_study = not isinstance(own, DataSet)
@@ -141,10 +134,7 @@ def _settings(
     for model in sorted(methods.keys() ^ wanted.keys()):
         wrong.append(f"models.{model}: {'not trained' if model in wanted else 'no longer asked for'}")
     for model in sorted(methods.keys() & wanted.keys()):
-        if (
-            methods[model]["digest"] != wanted[model]["digest"]
-            or methods[model]["model"] != wanted[model]["model"]
-        ):
+        if methods[model]["digest"] != wanted[model]["digest"] or methods[model]["model"] != wanted[model]["model"]:
             old, new = flat(methods[model].get("params", {})), flat(wanted[model]["params"])
             changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
             wrong += [
@@ -168,11 +158,7 @@ def _method_code(methods: Mapping[str, Any]) -> dict[str, str]:
 
 def _code_now(params: Params, methods: Mapping[str, Any]) -> dict[str, str]:
     """Return the digests of today's code for the methods of a record that params.yaml still has."""
-    known = {
-        name: params.models[name]
-        for name, each in methods.items()
-        if name in params.models and "train" in each
-    }
+    known = {name: params.models[name] for name, each in methods.items() if name in params.models and "train" in each}
     return {f"train {name}": training_code(own.model, own.params) for name, own in known.items()}
 
 

@@ -37,9 +37,7 @@ def closing(results: Results, conventions: Mapping[str, str], out: Path) -> str:
 def _next(results: Results, datasets: Iterable[str]) -> Iterator[str]:
     """Yield what to try: a change, and a diff with the last commit, or with a copy if git has no such results."""
     kept = (results.dataset(dataset).summary_path.resolve() for dataset in datasets)
-    committed = any(
-        git("cat-file", "-e", f"HEAD:./{path.name}", folder=path.parent) is not None for path in kept
-    )
+    committed = any(git("cat-file", "-e", f"HEAD:./{path.name}", folder=path.parent) is not None for path in kept)
     after, command = results.folder, typed("gradrank", results.project)
     before = "HEAD" if committed else f"{after}_before"
     copied = "" if committed else f"`cp -r {after} {before}`, "

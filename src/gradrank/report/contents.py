@@ -176,9 +176,7 @@ def _titles(params: Mapping[str, Any]) -> dict[str, str]:
     return titles | {name: values["title"] for name, values in own.items() if (values or {}).get("title")}
 
 
-def _read_dataset(
-    own: results.DataSet, title: str, convention: str, data: Path, on_pages: set[str]
-) -> DataSet:
+def _read_dataset(own: results.DataSet, title: str, convention: str, data: Path, on_pages: set[str]) -> DataSet:
     """on_pages: models, beside those of the summary, that a study's page is about."""
     summary = own.summary()
     tables, notices = read_tables(own.tables_path), []
@@ -223,9 +221,7 @@ def _read_queries(own: results.DataSet, summary: dict[str, Any], convention: str
         return {}
     for method in methods:
         method.check()
-    measured = {
-        method.name: read_test_queries(method.per_query_path, [metric]).get(convention) for method in methods
-    }
+    measured = {method.name: read_test_queries(method.per_query_path, [metric]).get(convention) for method in methods}
     first = next(iter(measured.values()))
     if first is None or not all(each and each.same_queries(first) for each in measured.values()):
         return {}

@@ -40,10 +40,7 @@ def _overview(contents: Contents) -> Table:
 def _data(contents: Contents) -> Table:
     columns = (
         Column("dataset", of=lambda each: each.name),
-        *(
-            Column(key, form="d", of=lambda each, key=key: each.meta[key])
-            for key in ("rows", "queries", "features")
-        ),
+        *(Column(key, form="d", of=lambda each, key=key: each.meta[key]) for key in ("rows", "queries", "features")),
         Column("folds", form="d", of=lambda each: len(each.meta["folds"])),
         Column("source_sha256", of=lambda each: each.meta["source_sha256"]),
     )

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 COST, DATA, SEEDS, CONVENTION = "cost", "data.", "seeds", "convention"  # names that `gradrank diff` reads
 CURVE_POINTS, DIGEST_LENGTH = 40, 36  # per training curve; MLflow's limit
-Values = tuple[
-    str, Mapping[str, float | None], int, str | None
-]  # group, values by name, step, id of a logged model
+Values = tuple[str, Mapping[str, float | None], int, str | None]  # group, values by name, step, id of a logged model
 
 
 def digest(value: Any) -> str:
@@ -105,15 +103,7 @@ class Result:
 
         data = self.dataset()
         return [
-            Metric(
-                f"{group}/{name.replace('@', '_at_')}",
-                float(value),
-                time,
-                step,
-                model,
-                data.name,
-                data.digest,
-            )
+            Metric(f"{group}/{name.replace('@', '_at_')}", float(value), time, step, model, data.name, data.digest)
             for group, values, step, model in self._values(models)
             for name, value in values.items()
             if value is not None
@@ -157,9 +147,7 @@ def log_model(client: "MlflowClient", run: "Run", result: Result, fold: Fold) ->
     name = f"{method.name}-fold{fold.number}{result.suffix(spec)}".replace(".", "_")  # MLflow forbids dots
     own = {"dataset": method.dataset, "model": method.name, "fold": fold.number, SEED: spec[SEED]}
     tags = texts(own | {"data_sha256": spec["data_sha256"], "spec_sha256": sha256(fold.spec_path)})
-    model = client.create_logged_model(
-        run.info.experiment_id, name, run.info.run_id, tags, result.parameters()
-    )
+    model = client.create_logged_model(run.info.experiment_id, name, run.info.run_id, tags, result.parameters())
     trained = Trained.of(spec)
     columns = [ColSpec(AnyType(), trained.columns.query or "qid", required=False)]
     columns += [ColSpec(AnyType(), feature) for feature in trained.feature_names]

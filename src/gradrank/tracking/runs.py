@@ -88,9 +88,7 @@ class _Import:
             self._finish(run, f"studies/{name}", own.markdown_path, own.numbers_path, own.tables_path)
         return run
 
-    def dataset(
-        self, name: str, found: Mapping[Result, str | None], studies: Mapping[str, "Run"]
-    ) -> list[Tracked]:
+    def dataset(self, name: str, found: Mapping[Result, str | None], studies: Mapping[str, "Run"]) -> list[Tracked]:
         """Import a data set's methods below the run of their study, or below the data set's."""
         first = next(iter(found))
         run = self._parent("dataset", name, first.specs[0]["data_sha256"])

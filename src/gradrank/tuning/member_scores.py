@@ -33,9 +33,7 @@ class MemberScores:
     def parts(self, tuner: int, members: Sequence[str]) -> dict[str, Collection]:
         """Each part with (n, m) float32 features: the scores of m members in their order."""
         return {
-            split: replace(
-                part, features=member_features([self._scores(tuner, member, split) for member in members])
-            )
+            split: replace(part, features=member_features([self._scores(tuner, member, split) for member in members]))
             for split, part in self.data.items()
         }
 

@@ -62,9 +62,7 @@ def for_all_folds(trials: Iterable["pl.DataFrame"]) -> list[Chosen]:
     joined = pl.concat(trials)
     folds = joined["fold"].n_unique()
     means = joined.group_by("tuner", "trial", maintain_order=True).agg(
-        pl.col("configuration", "params").first(),
-        pl.col(JUDGED).mean(),
-        pl.col(JUDGED).count().alias("judged"),
+        pl.col("configuration", "params").first(), pl.col(JUDGED).mean(), pl.col(JUDGED).count().alias("judged")
     )
     return [_best(own) for own in _by_tuner(means.filter(judged=folds))]
 
@@ -94,14 +92,10 @@ def _best(trials: "pl.DataFrame") -> Chosen:
             f"tuner {trials['tuner'][0]}: every configuration failed, and none can be chosen; raise `trials`"
         )
     row = found.row(int(found[JUDGED].to_numpy().argmax()), named=True)
-    return Chosen(
-        row["tuner"], row["trial"], json.loads(row["params"]), json.loads(row["configuration"]), row[JUDGED]
-    )
+    return Chosen(row["tuner"], row["trial"], json.loads(row["params"]), json.loads(row["configuration"]), row[JUDGED])
 
 
-def freeze_choice(
-    fold: TunedFold, taken: list[Chosen], trials: "pl.DataFrame", sources: Iterable[TunedFold]
-) -> Choice:
+def freeze_choice(fold: TunedFold, taken: list[Chosen], trials: "pl.DataFrame", sources: Iterable[TunedFold]) -> Choice:
     """Write choice.json. sources: the folds whose trials it was taken from, which `trials` is one of."""
     said = {"model": trials["model"][0], "chosen": [each._asdict() for each in taken]}
     own = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

@@ -54,9 +54,7 @@ def space_of(cls: type[Model]) -> Mapping[str, Dimension]:
 def first_configuration(cls: type[Model]) -> dict[str, Any]:
     """What configuration 0 sets: `published`, where defaults were chosen here; of the model's own grids one value."""
     published = dict(cls.published)
-    middles = {
-        name: sorted(grid)[len(grid) // 2] for name, grid in own_grids(cls).items() if name not in published
-    }
+    middles = {name: sorted(grid)[len(grid) // 2] for name, grid in own_grids(cls).items() if name not in published}
     return {name: _as_list(cls, name, value) for name, value in (middles | published).items()}
 
 
@@ -67,9 +65,7 @@ def own_grids(cls: type[Model]) -> dict[str, tuple[float, ...]]:
     """
     if cls.learns_on_validation:
         return {}
-    return {
-        name: field.default for name, field in cls.Params.model_fields.items() if _is_grid(field.annotation)
-    }
+    return {name: field.default for name, field in cls.Params.model_fields.items() if _is_grid(field.annotation)}
 
 
 def members_parameter(cls: type[Model]) -> str | None:

@@ -67,14 +67,7 @@ class Job(NamedTuple):
 
 
 def tune(
-    model: str,
-    data: Path,
-    fold: int,
-    plan: Plan,
-    seed: int,
-    out: TunedFold,
-    pairs: Path | None = None,
-    code: str = "",
+    model: str, data: Path, fold: int, plan: Plan, seed: int, out: TunedFold, pairs: Path | None = None, code: str = ""
 ) -> "pl.DataFrame":
     """Try `model` on fold `fold` of the stored collection `data`; returns the trials, as trials.parquet has them.
 
@@ -153,16 +146,12 @@ def _trial(job: Job, tuner: int, trial: int) -> dict[str, Any]:
     return row | {"seconds": round(time.process_time() - started, 3)}
 
 
-def _fitted(
-    job: Job, parts: Mapping[str, Collection], params: Any, seed: int, folder: Path
-) -> dict[str, Any]:
+def _fitted(job: Job, parts: Mapping[str, Collection], params: Any, seed: int, folder: Path) -> dict[str, Any]:
     """The validation values of a configuration, whose model goes to `folder`; or why there are none."""
     vali = parts["vali"]
     try:
         fitted = job.cls.fit(parts["train"], vali, params, seed, _silent)
-        scores = checked(
-            fitted.score(vali.features, vali.offsets), vali.rows, "scores of the validation part"
-        )
+        scores = checked(fitted.score(vali.features, vali.offsets), vali.rows, "scores of the validation part")
     except (MemoryError, OSError):  # the machine's, not the configuration's
         raise
     except Exception as error:
@@ -189,11 +178,7 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
     whole, text, number = pl.Int64, pl.String, pl.Float64
     schema = {"dataset": text, "model": text, "fold": whole, "tuner": whole, "trial": whole}
     schema |= {"configuration": text, "params": text, "seed": whole}
-    schema |= dict.fromkeys(VALIDATION.values(), number) | {
-        "error": text,
-        "seconds": number,
-        "made_with": text,
-    }
+    schema |= dict.fromkeys(VALIDATION.values(), number) | {"error": text, "seconds": number, "made_with": text}
     return pl.DataFrame(rows, schema=schema)
 
 
@@ -201,10 +186,7 @@ def _finish(job: Job, rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
     """Write what the trials found, apart from the times, which differ from run to run."""
     frame = _frame(rows).sort(KEYS)
     trials = frame.drop("seconds", "made_with")
-    for table, path in (
-        (frame.select(*KEYS, "seconds"), job.out.seconds_path),
-        (trials, job.out.trials_path),
-    ):
+    for table, path in ((frame.select(*KEYS, "seconds"), job.out.seconds_path), (trials, job.out.trials_path)):
         with atomic(path) as partial:
             table.write_parquet(partial)
     job.out.unfinished_trials_path.unlink(missing_ok=True)

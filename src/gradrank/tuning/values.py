@@ -25,9 +25,7 @@ def values_table(
 
     values = compute(metrics, scores, judged.labels, judged.offsets, convention, judged.docids)
     columns = {"qid": judged.qids} | values
-    return pl.DataFrame(columns).select(
-        *(pl.lit(value).alias(name) for name, value in about.items()), pl.all()
-    )
+    return pl.DataFrame(columns).select(*(pl.lit(value).alias(name) for name, value in about.items()), pl.all())
 
 
 def write_tables(tables: Iterator["pl.DataFrame"], path: Path, by: Sequence[str]) -> None:

@@ -68,9 +68,7 @@ class ContestPlan:
         runs = [(dataset, "per_query.parquet") for dataset in (*own.datasets, *own.frozen)]
         trials = [(dataset, "trials_test.parquet") for dataset in own.datasets]
         return [
-            f"{self.folder(form, dataset, method)}/{name}"
-            for dataset, name in runs + trials
-            for method in own.methods
+            f"{self.folder(form, dataset, method)}/{name}" for dataset, name in runs + trials for method in own.methods
         ]
 
     def files(self, form: str) -> Iterator[str]:

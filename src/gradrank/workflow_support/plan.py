@@ -215,9 +215,7 @@ class Plan:
     def study_evaluations(self, study: str) -> list[str]:
         """Return the stamps of the measured methods that a study's page is about."""
         own = self.params.study_settings(study)
-        return [
-            file for dataset in own.get("datasets", ()) for file in self.evaluations(dataset, own["models"])
-        ]
+        return [file for dataset in own.get("datasets", ()) for file in self.evaluations(dataset, own["models"])]
 
     def run_records(self) -> list[str]:
         """Return the records of the run's data sets and of the reduced studies."""

@@ -54,10 +54,7 @@ def test_counts_of_the_published_collection_pass():
         ({"rows": 69622}, "rows: found 69622, expected 69623"),
         ({"queries": 1700}, "queries: found 1700, expected 1692"),
         ({"features": 47}, "features: found 47, expected 46"),
-        (
-            {"parts": {"1": {"labels": {"0": 51632, "1": 14128}}, "2": {"labels": {"2": 3862, "1": 1}}}},
-            "labels",
-        ),
+        ({"parts": {"1": {"labels": {"0": 51632, "1": 14128}}, "2": {"labels": {"2": 3862, "1": 1}}}}, "labels"),
     ],
 )
 def test_another_collection_is_refused(changes, message):

@@ -119,9 +119,7 @@ def test_a_damaged_part_is_refused_by_name_with_the_remedy(stored, tmp_path, kin
     write_pairs(stored, tmp_path / "p")
     path = {"rows": stored, "pairs": tmp_path / "p"}[kind] / "part3.parquet"
     path.write_bytes(DAMAGES[damage](path.read_bytes()))
-    with pytest.raises(
-        GradrankError, match=r"part3\.parquet: not the file that .* delete it, then the same command"
-    ):
+    with pytest.raises(GradrankError, match=r"part3\.parquet: not the file that .* delete it, then the same command"):
         assert Collection.read(stored, [1, 2, 3], tmp_path / "p").pairs
     assert Collection.read(stored, [1, 2], tmp_path / "p").pairs
 

@@ -28,6 +28,7 @@ FILES = {
     for fold in range(1, 6)
     for split in ("train", "vali", "test")
 }
+NORM = {f"Tiny/Norm/{name}": content for name, content in FILES.items()}
 KINDS = ("tar.xz", "tar.gz", "tgz", "zip")
 
 
@@ -39,6 +40,7 @@ def entry(*archives: Archive, **changes) -> Entry:
 
 def pack(path: Path, members: dict[str, bytes], *special: tarfile.TarInfo | zipfile.ZipInfo) -> Path:
     """An archive of regular files, followed by `special` members without content."""
+    path.parent.mkdir(exist_ok=True)
     if path.suffix == ".zip":
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
             for name, content in members.items():
@@ -56,16 +58,25 @@ def pack(path: Path, members: dict[str, bytes], *special: tarfile.TarInfo | zipf
     return path
 
 
-def tiny(folder: Path, kind: str = "tar.gz", root: str = "Tiny/Norm") -> Path:
-    folder.mkdir(exist_ok=True)
-    return pack(folder / f"Tiny.{kind}", {f"{root}/{name}": content for name, content in FILES.items()})
+def tiny(folder: Path, kind: str = "tar.gz", above: str = "") -> Path:
+    """The data set's archive, which has other files too."""
+    others = dict.fromkeys(("Tiny/Norm/readme.txt", "Tiny/Min/Fold1/train.txt", "Tiny/Norm/Fold1/notes.txt"), b"no")
+    return pack(folder / f"Tiny.{kind}", {above + name: content for name, content in (NORM | others).items()})
+
+
+def unpacked(folder: Path) -> None:
+    for name, content in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+def known(content: bytes) -> Entry:
+    return entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)]))
 
 
 def tree(folder: Path) -> dict[str, bytes]:
     """Every file below `folder` by its relative path, hidden ones too."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def data(folder: Path) -> dict[str, bytes]:
@@ -84,6 +95,11 @@ def _no_waiting(monkeypatch):
 @pytest.fixture
 def out(tmp_path) -> Path:
     return tmp_path / "raw" / "tiny"
+
+
+@pytest.fixture
+def content(tmp_path) -> bytes:
+    return tiny(tmp_path / "source").read_bytes()
 
 
 @pytest.fixture
@@ -132,9 +148,9 @@ def serve():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("above", ["", "./", "extra/"])
 def test_an_archive_becomes_the_layout_wherever_its_root_lies(tmp_path, out, kind, above):
-    packed = tiny(tmp_path / "mirror", kind, f"{above}Tiny/Norm")
-    known = entry(Archive(name=packed.name, sha256=["0" * 64, sha(packed.read_bytes())]))
-    described = fetch(known, out, str(packed.parent))
+    packed = tiny(tmp_path / "mirror", kind, above)
+    listed = entry(Archive(name=packed.name, sha256=["0" * 64, sha(packed.read_bytes())]))
+    described = fetch(listed, out, str(packed.parent))
     assert data(out) == FILES
     assert described == json.loads((out / "fetched.json").read_text())
     assert described == {
@@ -153,25 +169,9 @@ def test_a_fetched_data_set_is_not_fetched_again(tmp_path, out):
     assert fetch(entry(Archive(name=packed.name)), out, None) == first
 
 
-def test_only_the_layout_is_taken(tmp_path, out):
-    members = {f"Tiny/Norm/{name}": content for name, content in FILES.items()}
-    extra = {
-        "Tiny/Norm/readme.txt": b"no",
-        "Tiny/Min/Fold1/train.txt": b"no",
-        "Tiny/Norm/Fold1/notes.txt": b"no",
-    }
-    (tmp_path / "mirror").mkdir()
-    pack(tmp_path / "mirror/Tiny.zip", members | extra)
-    fetch(entry(Archive(name="Tiny.zip")), out, str(tmp_path / "mirror"))
-    assert data(out) == FILES
-
-
 @pytest.mark.parametrize("place", ["Tiny/Norm", "tiny", "Tiny", "tiny/Tiny/Norm"])
 def test_a_folder_with_the_files_unpacked_will_do(tmp_path, out, place):
-    for name, content in FILES.items():
-        path = tmp_path / "mirror" / place / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    unpacked(tmp_path / "mirror" / place)
     before = tree(tmp_path / "mirror")
     described = fetch(entry(Archive(name="Tiny.zip")), out, str(tmp_path / "mirror"))
     assert data(out) == FILES and tree(tmp_path / "mirror") == before
@@ -188,9 +188,7 @@ def test_one_split_under_other_names(tmp_path, out):
 
 
 def test_files_put_by_hand_into_the_folder_count_where_nothing_else_has_them(out):
-    for name, content in FILES.items():
-        (out / name).parent.mkdir(parents=True, exist_ok=True)
-        (out / name).write_bytes(content)
+    unpacked(out)
     (out / "notes.txt").write_text("mine")
     described = fetch(entry(Archive(name="Tiny.zip")), out)
     assert described["source"] == "in place"
@@ -198,10 +196,7 @@ def test_files_put_by_hand_into_the_folder_count_where_nothing_else_has_them(out
 
 
 def test_a_zip_packed_by_an_unknown_method_is_refused(tmp_path):
-    (tmp_path / "mirror").mkdir()
-    path = pack(
-        tmp_path / "mirror/Tiny.zip", {f"Tiny/Norm/{name}": content for name, content in FILES.items()}
-    )
+    path = tiny(tmp_path / "mirror", "zip")
     content = bytearray(path.read_bytes())
     for header, place in ((b"PK\3\4", 8), (b"PK\1\2", 10)):
         content[content.index(header) + place] = 77
@@ -213,14 +208,8 @@ def test_a_zip_packed_by_an_unknown_method_is_refused(tmp_path):
 def test_nowhere_is_one_message_with_all_that_helps(tmp_path, out):
     with pytest.raises(GradrankError) as error:
         fetch(entry(Archive(name="Tiny.zip"), Archive(name="Tiny.rar")), out, str(tmp_path / "absent"))
-    for part in (
-        "Tiny.zip or Tiny.rar",
-        "no such folder",
-        "Ask for it.",
-        "https://example.org/tiny",
-        "GRADRANK_MIRROR",
-    ):
-        assert part in str(error.value)
+    said = ("Tiny.zip or Tiny.rar", "no such folder", "Ask for it.", "https://example.org/tiny", "GRADRANK_MIRROR")
+    assert all(part in str(error.value) for part in said)
     assert not out.exists()
 
 
@@ -248,15 +237,13 @@ def test_a_wrong_checksum_names_both_and_nothing_is_kept(tmp_path, out, kind):
     assert packed.exists() and not tree(tmp_path / "raw")
 
 
-def test_a_download_with_a_wrong_checksum_is_fetched_anew_not_resumed(tmp_path, out, serve):
-    good = tiny(tmp_path / "source").read_bytes()
-    known = [Archive(name="Tiny.tar.gz", sha256=[sha(good)])]
-    bad_address, _ = serve(bytes(len(good)))
-    with pytest.raises(GradrankError, match=sha(good)):
-        fetch(entry(*known), out, bad_address)
+def test_a_download_with_a_wrong_checksum_is_fetched_anew_not_resumed(tmp_path, out, serve, content):
+    bad_address, _ = serve(bytes(len(content)))
+    with pytest.raises(GradrankError, match=sha(content)):
+        fetch(known(content), out, bad_address)
     assert not tree(tmp_path / "raw")
-    address, requests = serve(good)
-    fetch(entry(*known), out, address + "/")
+    address, requests = serve(content)
+    fetch(known(content), out, address + "/")
     assert data(out) == FILES and requests == [("/Tiny.tar.gz", None)]
 
 
@@ -283,11 +270,16 @@ def test_a_damaged_byte_is_noticed_wherever_it_is(tmp_path, out, kind):
             fetch(entry(Archive(name=packed.name)), out, str(packed.parent))
 
 
-def test_an_archive_without_all_folds_is_refused(tmp_path, out):
-    (tmp_path / "mirror").mkdir()
-    members = {f"Tiny/Norm/{name}": content for name, content in FILES.items() if name != "Fold3/vali.txt"}
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ({name: content for name, content in NORM.items() if "Fold3/vali" not in name}, r"lacks Fold3/vali\.txt"),
+        (NORM | {f"again/{name}": b"" for name in NORM}, r"two files claim to be Fold1/train\.txt"),
+    ],
+)
+def test_an_archive_of_other_files_is_refused(tmp_path, out, members, reason):
     pack(tmp_path / "mirror/Tiny.zip", members)
-    with pytest.raises(GradrankError, match=r"lacks Fold3/vali\.txt"):
+    with pytest.raises(GradrankError, match=reason):
         fetch(entry(Archive(name="Tiny.zip")), out, str(tmp_path / "mirror"))
 
 
@@ -324,9 +316,7 @@ TRAPS = {
 @pytest.mark.parametrize("name", TRAPS)
 def test_an_archive_with_a_trap_is_refused_whole(tmp_path, out, name):
     members, special = TRAPS[name]
-    (tmp_path / "mirror").mkdir()
-    harmless = {f"Tiny/Norm/{name}": content for name, content in list(FILES.items())[3:]}
-    pack(tmp_path / "mirror" / name, harmless | members, *special)
+    pack(tmp_path / "mirror" / name, dict([*NORM.items()][3:]) | members, *special)
     before = tree(tmp_path)
     with pytest.raises(GradrankError, match="refused"):
         fetch(entry(Archive(name=name)), out, str(tmp_path / "mirror"))
@@ -336,24 +326,13 @@ def test_an_archive_with_a_trap_is_refused_whole(tmp_path, out, name):
 @pytest.mark.parametrize("kind", ["tar.xz", "zip"])
 def test_an_archive_bomb_is_refused_before_it_is_written(tmp_path, out, kind, monkeypatch):
     monkeypatch.setattr(archive_module, "FLOOR", 1 << 20)
-    (tmp_path / "mirror").mkdir()
-    pack(tmp_path / f"mirror/Tiny.{kind}", {f"Tiny/Norm/{name}": bytes(1 << 20) for name in FILES})
+    pack(tmp_path / f"mirror/Tiny.{kind}", dict.fromkeys(NORM, bytes(1 << 20)))
     with pytest.raises(GradrankError, match="archive bomb"):
         fetch(entry(Archive(name=f"Tiny.{kind}")), out, str(tmp_path / "mirror"))
     monkeypatch.setattr(archive_module, "MEMBERS", 10)
     tiny(tmp_path / "mirror", kind)
     with pytest.raises(GradrankError, match=r"11 files .* archive bomb"):
         fetch(entry(Archive(name=f"Tiny.{kind}")), out, str(tmp_path / "mirror"))
-
-
-def test_two_files_with_one_destination_are_refused(tmp_path, out):
-    (tmp_path / "mirror").mkdir()
-    members = {
-        f"{above}Tiny/Norm/{name}": content for above in ("", "again/") for name, content in FILES.items()
-    }
-    pack(tmp_path / "mirror/Tiny.zip", members)
-    with pytest.raises(GradrankError, match=r"two files claim to be Fold1/train\.txt"):
-        fetch(entry(Archive(name="Tiny.zip")), out, str(tmp_path / "mirror"))
 
 
 @pytest.fixture
@@ -378,10 +357,7 @@ def bsdtar(tmp_path, monkeypatch):
 
 
 def test_a_rar_is_unpacked_by_the_program_at_hand(tmp_path, out, bsdtar):
-    for name, content in FILES.items():
-        path = bsdtar / "Tiny/Norm" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    unpacked(bsdtar / "Tiny/Norm")
     fetch(entry(Archive(name="Tiny.rar")), out, str(tmp_path / "mirror"))
     assert data(out) == FILES and list(out.parent.iterdir()) == [out]
     shutil.rmtree(out)
@@ -400,60 +376,47 @@ def test_a_rar_without_a_program_says_what_to_install(tmp_path, out, bsdtar, mon
         fetch(entry(Archive(name="Tiny.rar")), out, str(tmp_path / "mirror"))
 
 
-def test_a_connection_dropped_half_way_is_taken_up_where_it_broke(tmp_path, out, serve):
-    content = tiny(tmp_path / "source").read_bytes()
+def test_a_connection_dropped_half_way_is_taken_up_where_it_broke(out, serve, content):
     half, drops = len(content) // 2, 2 * download_module.TRIES
     address, requests = serve(content, plan=[half, *[10] * drops])
-    fetch(entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)])), out, address)
+    fetch(known(content), out, address)
     assert data(out) == FILES
     assert [asked for _, asked in requests] == [None] + [f"bytes={half + 10 * i}-" for i in range(drops + 1)]
 
 
-def test_a_server_without_ranges_starts_again(tmp_path, out, serve):
-    content = tiny(tmp_path / "source").read_bytes()
+def test_a_server_without_ranges_starts_again(out, serve, content):
     address, requests = serve(content, plan=[len(content) // 2], ranges=False)
-    fetch(entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)])), out, address)
+    fetch(known(content), out, address)
     assert data(out) == FILES and len(requests) == 2
 
 
-def test_a_server_that_sends_nothing_more_is_given_up_and_later_resumed(tmp_path, out, serve):
-    content = tiny(tmp_path / "source").read_bytes()
-    known = entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)]))
+def test_a_server_that_sends_nothing_more_is_given_up_and_later_resumed(out, serve, content):
     address, requests = serve(content, plan=[100] + [0] * download_module.TRIES)
     with pytest.raises(GradrankError, match="closed early, 4 times"):
-        fetch(known, out, address)
+        fetch(known(content), out, address)
     assert not (out / "fetched.json").exists()
-    fetch(known, out, address)
+    fetch(known(content), out, address)
     assert data(out) == FILES and requests[-1][1] == "bytes=100-"
     assert list(out.parent.iterdir()) == [out]
 
 
-def test_a_leftover_of_another_file_is_thrown_away(tmp_path, out, serve):
-    content = tiny(tmp_path / "source").read_bytes()
+def test_a_leftover_of_another_file_is_thrown_away(out, serve, content):
     left = out.parent / ".tiny.download/Tiny.tar.gz.part"
     left.parent.mkdir(parents=True)
     left.write_bytes(content + b"more")
     address, requests = serve(content)
-    fetch(entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)])), out, address)
+    fetch(known(content), out, address)
     assert data(out) == FILES and [asked is None for _, asked in requests] == [False, True]
 
 
-def test_a_busy_server_is_asked_again_and_a_missing_file_elsewhere(tmp_path, out, serve):
-    content = tiny(tmp_path / "source").read_bytes()
-    empty, missed = serve(content, plan=[404])
-    busy, requests = serve(content, plan=[503, 503])
+def test_a_busy_server_is_asked_again_a_missing_file_elsewhere_and_the_mirror_first(tmp_path, out, serve, content):
+    (empty, missed), (busy, requests) = serve(content, plan=[404]), serve(content, plan=[503, 503])
     urls = [f"{address}/Tiny.tar.gz" for address in (empty, busy)]
-    described = fetch(entry(Archive(name="Tiny.tar.gz", urls=urls)), out)
-    assert described["source"] == urls[1]
+    archive = Archive(name="Tiny.tar.gz", urls=urls)
+    assert fetch(entry(archive), out)["source"] == urls[1]
     assert (len(missed), len(requests)) == (1, 3)
-
-
-def test_the_mirror_goes_before_the_catalogues_addresses(tmp_path, out, serve):
-    content = tiny(tmp_path / "source").read_bytes()
-    public, unused = serve(content)
     mirror, _ = serve(content)
-    archives = [Archive(name="Tiny.tar.gz", urls=[f"{public}/Tiny.tar.gz"])]
-    assert fetch(entry(*archives), out, mirror)["source"] == f"{mirror}/Tiny.tar.gz" and not unused
+    assert fetch(entry(archive), tmp_path / "again", mirror)["source"] == f"{mirror}/Tiny.tar.gz" and len(missed) == 1
 
 
 CHILD = """
@@ -467,10 +430,10 @@ CHILD = """
 """
 
 
-def child(trap: str, known: Entry, out: Path, mirror: str) -> subprocess.CompletedProcess:
+def child(trap: str, described: Entry, out: Path, mirror: str) -> subprocess.CompletedProcess:
     """`fetch` in another process, after the statements of `trap`."""
     code = textwrap.dedent(CHILD).format(trap=trap)
-    command = [sys.executable, "-c", code, known.model_dump_json(), str(out), mirror]
+    command = [sys.executable, "-c", code, described.model_dump_json(), str(out), mirror]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
@@ -502,42 +465,35 @@ KILLED_AT = {
 
 
 @pytest.mark.parametrize("moment", KILLED_AT)
-def test_killed_at_any_moment_the_same_call_completes(tmp_path, out, serve, moment):
-    content = tiny(tmp_path / "source").read_bytes()
-    known = entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)]))
+def test_killed_at_any_moment_the_same_call_completes(out, serve, content, moment):
     address, _ = serve(content)
-    killed = child(textwrap.dedent(KILLED_AT[moment]), known, out, address)
+    killed = child(textwrap.dedent(KILLED_AT[moment]), known(content), out, address)
     assert killed.returncode == -9, killed.stderr
     assert not (out / "fetched.json").exists()
-    fetch(known, out, address)
+    fetch(known(content), out, address)
     assert data(out) == FILES and list(out.parent.iterdir()) == [out]
 
 
 def test_a_full_disk_is_said_so_and_nothing_counts_as_finished(tmp_path, out):
-    packed = tiny(tmp_path / "mirror")
-    known = entry(Archive(name=packed.name))
+    plain, packed = entry(Archive(name="Tiny.tar.gz")), tiny(tmp_path / "mirror")
     limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))"
     assert all(len(content) > 5000 for content in FILES.values())
-    failed = child(limit, known, out, str(packed.parent))
+    failed = child(limit, plain, out, str(packed.parent))
     assert failed.returncode == 1
     assert "GradrankError" in failed.stderr and "no space left" in failed.stderr
     assert not tree(tmp_path / "raw")
-    fetch(known, out, str(packed.parent))
+    fetch(plain, out, str(packed.parent))
     assert data(out) == FILES
 
 
-def test_a_disk_that_fills_while_downloading_keeps_what_can_be_resumed(tmp_path, out, serve, monkeypatch):
-    content = tiny(tmp_path / "source").read_bytes()
-    known = entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)]))
+def test_a_disk_that_fills_while_downloading_keeps_what_can_be_resumed(out, serve, content, monkeypatch):
     address, requests = serve(content)
     with monkeypatch.context() as patch:
-        patch.setattr(
-            download_module.Progress, "show", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full"))
-        )
+        patch.setattr(download_module.Progress, "show", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
         with pytest.raises(GradrankError, match="no space left"):
-            fetch(known, out, address)
+            fetch(known(content), out, address)
     assert len(requests) == 1 and not out.exists()
-    fetch(known, out, address)
+    fetch(known(content), out, address)
     assert data(out) == FILES
 
 

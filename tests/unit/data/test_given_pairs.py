@@ -18,12 +18,7 @@ def stored(tmp_path):
     rows = [(1, 7, "abcd"), (1, 8, "ef"), (2, 9, "ghi")]
     parts = {
         part: pl.DataFrame(
-            [
-                {"qid": q, "docid": d, "label": 0, "f1": 0.0}
-                for own, q, names in rows
-                if own == part
-                for d in names
-            ],
+            [{"qid": q, "docid": d, "label": 0, "f1": 0.0} for own, q, names in rows if own == part for d in names],
             schema_overrides={"f1": pl.Float32},
         )
         for part in (1, 2)
@@ -77,9 +72,7 @@ def test_preferences_need_no_numbers_and_documents_may_be_counted(stored, tmp_pa
 
 
 def test_query_ids_may_be_text(tmp_path):
-    frame = pl.DataFrame(
-        {"qid": [1, 1, 2, 2], "query": ["x y", "x y", "z", "z"], "docid": list("abab"), "label": 0}
-    )
+    frame = pl.DataFrame({"qid": [1, 1, 2, 2], "query": ["x y", "x y", "z", "z"], "docid": list("abab"), "label": 0})
     stored = store(tmp_path / "c", {1: frame})
     assert read(stored, written(tmp_path, "query,first,second\nz,b,a\n"), (1,)) == [(1, 3, 2, 1.0, 1.0)]
 
@@ -134,9 +127,7 @@ def test_a_place_beyond_the_query_is_named(stored, tmp_path, place):
 
 
 def test_rows_of_parquet_are_counted_without_a_header(stored, tmp_path):
-    pl.DataFrame({"qid": [7, 7], "first": ["a", "a"], "second": ["b", "z"]}).write_parquet(
-        tmp_path / "own.parquet"
-    )
+    pl.DataFrame({"qid": [7, 7], "first": ["a", "a"], "second": ["b", "z"]}).write_parquet(tmp_path / "own.parquet")
     with pytest.raises(GradrankError, match=r"own\.parquet: row 2, column 'second'"):
         read(stored, tmp_path / "own.parquet")
 
@@ -144,9 +135,7 @@ def test_rows_of_parquet_are_counted_without_a_header(stored, tmp_path):
 def test_ids_that_do_not_tell_apart_are_refused(tmp_path):
     frame = pl.DataFrame({"qid": [1, 1, 1], "docid": ["a", "a", "b"], "label": 0})
     stored = store(tmp_path / "c", {1: frame, 2: frame.with_columns(qid=pl.lit(2))})
-    with pytest.raises(
-        GradrankError, match=r"line 2, column 'first': expected one document .* use first_row"
-    ):
+    with pytest.raises(GradrankError, match=r"line 2, column 'first': expected one document .* use first_row"):
         read(stored, written(tmp_path, "qid,first,second\n1,a,b\n"))
     both = store(tmp_path / "d", {1: frame, 2: frame})
     with pytest.raises(GradrankError, match=r"line 2, column 'qid': .* several parts have one of this id"):

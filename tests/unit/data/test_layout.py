@@ -5,13 +5,7 @@ from gradrank.errors import GradrankError
 
 PARTS = {part: f"0 qid:{part}0 1:1\n1 qid:{part}1 1:2\n" for part in range(1, 6)}
 # Written out once more from the table of LETOR 4.0: an oracle for the rotation and the recovery of parts.
-FOLDS = {
-    1: ("123", "4", "5"),
-    2: ("234", "5", "1"),
-    3: ("345", "1", "2"),
-    4: ("451", "2", "3"),
-    5: ("512", "3", "4"),
-}
+FOLDS = {1: ("123", "4", "5"), 2: ("234", "5", "1"), 3: ("345", "1", "2"), 4: ("451", "2", "3"), 5: ("512", "3", "4")}
 
 
 def write_parts(folder):
@@ -54,9 +48,7 @@ def test_fold_that_is_not_the_rotation(tmp_path, fold, split):
         ("0 qid:7 1:1\n" + "".join(lines), 1),
     ):
         file.write_text(text)
-        with pytest.raises(
-            GradrankError, match=rf"{split}\.txt: line {line}: differs from .*Fold\d/test\.txt"
-        ):
+        with pytest.raises(GradrankError, match=rf"{split}\.txt: line {line}: differs from .*Fold\d/test\.txt"):
             check_copies(find_layout(tmp_path))
 
 

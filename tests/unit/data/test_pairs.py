@@ -52,9 +52,7 @@ def collection(path, graded_by_part: dict[int, list[list[int]]]):
     for part, graded in graded_by_part.items():
         labels, offsets = flat(graded)
         qids = np.repeat(np.arange(len(graded)), np.diff(offsets))
-        parts[part] = pl.DataFrame(
-            {"qid": qids, "label": labels.astype(np.int16), "f1": labels.astype(np.float32)}
-        )
+        parts[part] = pl.DataFrame({"qid": qids, "label": labels.astype(np.int16), "f1": labels.astype(np.float32)})
     return store(path, parts)
 
 
@@ -69,10 +67,7 @@ def test_the_files_have_the_pairs_of_each_part_whatever_the_batch(tmp_path, monk
         frame, expected = pl.read_parquet(path), brute_force(graded, ties=False)
         assert frame.schema == module.SCHEMA
         assert frame.rows() == [(*pair, 1.0, 1.0) for pair in expected]
-        assert (described[str(part)]["pairs"], described[str(part)]["sha256"]) == (
-            len(expected),
-            sha256(path),
-        )
+        assert (described[str(part)]["pairs"], described[str(part)]["sha256"]) == (len(expected), sha256(path))
 
 
 def test_equal_grades_are_pairs_of_one_half_where_the_stage_is_told_so(tmp_path):

@@ -80,9 +80,7 @@ def test_accepted(tmp_path, line, end):
 
 def test_blank_lines_comment_lines_and_byte_order_mark_are_skipped(tmp_path):
     plain = written(tmp_path, DENSE)
-    dressed = written(
-        tmp_path, b"\xef\xbb\xbf# made by hand\n\n" + DENSE.replace("\n", "\n \r\n# x\n").encode()
-    )
+    dressed = written(tmp_path, b"\xef\xbb\xbf# made by hand\n\n" + DENSE.replace("\n", "\n \r\n# x\n").encode())
     assert dressed.equals(plain)
     assert written(tmp_path, b"\xef\xbb\xbf" + DENSE.encode()).equals(plain)
 
@@ -155,9 +153,7 @@ def test_refused_lines_of_sparse_data(tmp_path):
 
 
 def test_more_features_than_memory_holds_are_refused_with_a_way_out(tmp_path):
-    with pytest.raises(
-        GradrankError, match=r"999,999,999 features take .* GB, .*this process may take .*modulo 4,096"
-    ):
+    with pytest.raises(GradrankError, match=r"999,999,999 features take .* GB, .*this process may take .*modulo 4,096"):
         written(tmp_path, SPARSE + "0 qid:6 999999999:1\n")
 
 
@@ -228,23 +224,14 @@ def test_a_row_in_the_usual_form_is_read_as_any_other(width):
     assert is_usual(buffer, 7, least, spread)
     usual_values(buffer, 7, places, columns, 1)
     assert bits(columns[:, 1]).tolist() == bits([float(value) for value in values]).tolist()
-    for other in (
-        text[1:] + " ",
-        text + "0",
-        text + "." + " ",
-        text[:-1] + " ",
-        text[:-1],
-        text + " 1:0.000000",
-    ):
+    for other in (text[1:] + " ", text + "0", text + "." + " ", text[:-1] + " ", text[:-1], text + " 1:0.000000"):
         buffer = np.frombuffer((other + "\n").encode(), np.uint8)
         assert is_usual(buffer, 0, least, spread) == other.startswith(text + " ")
     for place in range(len(text)):  # neighbours in ASCII of what stands there, of a digit, of none
         for character in {chr(ord(text[place]) + 1), chr(ord(text[place]) - 1), "/", ":", "\x80", "\xff"} - {
             text[place]
         }:
-            buffer = np.frombuffer(
-                (text[:place] + character + text[place + 1 :] + "\n").encode("latin-1"), np.uint8
-            )
+            buffer = np.frombuffer((text[:place] + character + text[place + 1 :] + "\n").encode("latin-1"), np.uint8)
             digit = spread[place] == 9 and character in "0123456789"
             assert is_usual(buffer, 0, least, spread) == digit
 
@@ -266,9 +253,7 @@ def test_sparse_rows_are_filled_with_zeros(tmp_path):
 decimals = st.from_regex(r"\A[+-]?([0-9]{1,25}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?\Z")
 halfway = st.builds(
     # A number that two float32s are equally far from, exactly, or a hair off on either side.
-    lambda value, nudge: (
-        str((Decimal(value) + Decimal(float(np.nextafter(np.float32(value), np.inf)))) / 2) + nudge
-    ),
+    lambda value, nudge: str((Decimal(value) + Decimal(float(np.nextafter(np.float32(value), np.inf)))) / 2) + nudge,
     st.floats(np.float32(1.5), np.float32(2.0), width=32, exclude_max=True),
     st.sampled_from(["", "0000000000000000000000000001"]),
 )
@@ -323,9 +308,7 @@ def test_generated_collections_against_scikit_learn(tmp_path, generated):
     frame = frame.sort(pl.col("qid").replace_strict(order), maintain_order=True)
     assert frame["qid"].to_list() == qids.tolist()
     assert frame["label"].to_list() == y.tolist()
-    assert np.array_equal(
-        matrix(frame), x.toarray().astype(np.float32)
-    )  # toarray turns -0 to 0: not the bits
+    assert np.array_equal(matrix(frame), x.toarray().astype(np.float32))  # toarray turns -0 to 0: not the bits
 
 
 def test_how_the_text_is_cut_into_chunks_does_not_show(tmp_path, monkeypatch):
@@ -335,25 +318,18 @@ def test_how_the_text_is_cut_into_chunks_does_not_show(tmp_path, monkeypatch):
         for q in range(40)
         for _ in range(dice.randrange(1, 9))
     ]
-    whole, meta = (
-        written(tmp_path, "".join(lines)),
-        json.loads((tmp_path / "out/collection.json").read_text()),
-    )
+    whole, meta = (written(tmp_path, "".join(lines)), json.loads((tmp_path / "out/collection.json").read_text()))
     monkeypatch.setattr(letor, "CHUNK_BYTES", 300)
     monkeypatch.setattr(source, "BLOCK_BYTES", 200)
     assert written(tmp_path, "".join(lines)).equals(whole)
-    assert (
-        json.loads((tmp_path / "out/collection.json").read_text())["source_sha256"] == meta["source_sha256"]
-    )
+    assert json.loads((tmp_path / "out/collection.json").read_text())["source_sha256"] == meta["source_sha256"]
     with pytest.raises(GradrankError, match=rf"line {len(lines) + 1}: expected feature 2 "):
         written(tmp_path, "".join(lines) + "0 qid:99 1:1\n")
 
 
 def test_more_late_numbers_than_room_at_first(tmp_path):
     path = tmp_path / "data.txt"
-    path.write_text(
-        "".join(f"0 qid:{q} " + " ".join(f"{j}:1e-40" for j in range(1, 60)) + "\n" for q in range(9))
-    )
+    path.write_text("".join(f"0 qid:{q} " + " ".join(f"{j}:1e-40" for j in range(1, 60)) + "\n" for q in range(9)))
     read = source.survey(Plain(path), numbers=False)
     rows = read_rows(read, np.arange(9), 59, sparse=False)
     assert (rows.features == np.float32(1e-40)).all()
@@ -372,16 +348,13 @@ def test_single_file_is_divided_by_whole_queries_with_the_seed(tmp_path):
     assert sizes.rows() == [(1, 5), (2, 5), (3, 5), (4, 4), (5, 4)]
     assert frames["c"].select(pl.struct("part", "qid").n_unique()).item() == 23
     for part in frames["c"].partition_by("part"):
-        assert part["qid"].is_sorted(descending=True) and part["f1"].to_list() == [0, 1, 2] * (
-            part.height // 3
-        )
+        assert part["qid"].is_sorted(descending=True) and part["f1"].to_list() == [0, 1, 2] * (part.height // 3)
     assert meta["folds"][3] == {"train": [4, 5, 1], "vali": [2], "test": [3]}
 
 
 def test_four_queries_cannot_be_divided(tmp_path):
     with pytest.raises(
-        GradrankError,
-        match=r"data\.txt: 4 queries; dividing a file into five parts takes at least 5: give more",
+        GradrankError, match=r"data\.txt: 4 queries; dividing a file into five parts takes at least 5: give more"
     ):
         written(tmp_path, DENSE[: DENSE.rindex("2 qid:5")])
 
@@ -389,11 +362,7 @@ def test_four_queries_cannot_be_divided(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "refusal"),
     [
-        (
-            "train.txt",
-            "0 qid:1 1:1\n0 qid:2 1:2\n0 qid:3 1:3\n",
-            r"dividing a file into two takes at least 4",
-        ),
+        ("train.txt", "0 qid:1 1:1\n0 qid:2 1:2\n0 qid:3 1:3\n", r"dividing a file into two takes at least 4"),
         ("train.csv", "label,qid,f1\n0,1,1\n0,2,2\n0,3,3\n", r"2 parts need at least 4"),
     ],
 )

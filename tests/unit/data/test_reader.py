@@ -1,6 +1,4 @@
-"""Nothing is misread: inputs that once gave wrong results without a word, or a traceback (table by table of the
-roles).
-"""
+"""Inputs that once gave wrong results silently, or a traceback, are refused or read as they are meant."""
 
 import datetime
 import io
@@ -39,10 +37,7 @@ REFUSED = {
     "label twice": ("qid,label,label,a\n1,0,1,.5\n", "2 columns are called 'label'"),
     "qid twice": ("qid,qid,label,a\n1,1,0,.5\n", "2 columns are called 'qid'"),
     "two grades": ("qid,label,grade,a\n1,0,1,.5\n", "'label' and 'grade' may each be the label column"),
-    "hidden grade": (
-        "qid,label,true_label,a\n1,0,0,1\n",
-        r"'true_label' may be a grade.*`keep: \[true_label\]`",
-    ),
+    "hidden grade": ("qid,label,true_label,a\n1,0,0,1\n", r"'true_label' may be a grade.*`keep: \[true_label\]`"),
     "pandas' second label": ("qid,label,label.1,a\n1,0,0,1\n", "'label.1' may be a grade"),
     "weights": ("qid,label,weight,a\n1,0,0,1\n", "'weight' may be the weights of rows"),
     "a number of the row": ("qid,label,id,a\n1,0,0,1\n", "'id' may be the id of a row"),
@@ -56,19 +51,13 @@ REFUSED = {
     "no query": ("qid,label,a\n1,0,.5\n,1,2\n", "line 3, column 'qid': has no query id"),
     "quoted empty query": ('qid,label,a\n1,0,.5\n"",1,2\n', "line 3, column 'qid': has no query id"),
     "NaN query": ("qid,label,a\n1,0,.5\nNaN,1,2\n", "line 3, column 'qid': has no query id"),
-    "padded query": (
-        "qid,label,a\n1,0,.5\n1 ,1,2\n",
-        "line 3, column 'qid': expected a query id without blanks",
-    ),
+    "padded query": ("qid,label,a\n1,0,.5\n1 ,1,2\n", "line 3, column 'qid': expected a query id without blanks"),
     "no grade": ("qid,label,a\n1,,.5\n", "line 2, column 'label': expected a grade"),
     "fractional grade": ("qid,label,a\n1,1.5,.5\n", "expected a grade"),
     "infinite grade": ("qid,label,a\n1,inf,.5\n", "expected a grade"),
     "Unicode digit": ("qid,label,a\n1,١,.5\n", "expected a grade"),
     "infinite feature": ("qid,label,a\n1,1,-inf\n", "line 2, column 'a': expected a number"),
-    "word for a feature": (
-        "qid,label,a\n1,1,1\n1,0,1_0\n",
-        "line 3, column 'a': expected a number.*found '1_0'",
-    ),
+    "word for a feature": ("qid,label,a\n1,1,1\n1,0,1_0\n", "line 3, column 'a': expected a number.*found '1_0'"),
     "Latin-1 header": ("qid,label,größe\n1,0,1\n".encode("latin-1"), "not UTF-8 text"),
     "UTF-16": ("qid,label,a\n1,0,1\n".encode("utf-16"), "not text: it holds a zero byte"),
     "header alone": ("qid,label,a\n", "no rows"),
@@ -99,10 +88,7 @@ def test_refused(tmp_path, content, reason):
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
-        (
-            {"ignore": ("relevance2",)},
-            r"no column 'relevance2', which is declared \(did you mean 'Relevance2'\?\)",
-        ),
+        ({"ignore": ("relevance2",)}, r"no column 'relevance2', which is declared \(did you mean 'Relevance2'\?\)"),
         ({"keep": ("b",)}, "no column 'b', which is declared"),
         ({"query": "qids"}, r"no column 'qids', which is declared \(did you mean 'qid'\?\)"),
         ({"label": "qid"}, "no query column"),
@@ -181,11 +167,7 @@ def test_a_value_of_csv_is_the_number_that_it_spells(tmp_path, text, value):
 
 def test_types_that_hold_numbers_are_features(tmp_path):
     _, rows = read(tmp_path, frame(b=[True, None, False], c=[Decimal("1.5")] * 3, d=[2**63] * 3))
-    assert (
-        rows["f2"].fill_nan(None).to_list() == [1, None, 0]
-        and rows["f3"][0] == 1.5
-        and rows["f4"][0] == 2.0**63
-    )
+    assert rows["f2"].fill_nan(None).to_list() == [1, None, 0] and rows["f3"][0] == 1.5 and rows["f4"][0] == 2.0**63
 
 
 SPLITS = {"train": "12345", "vali": "67", "test": "89"}
@@ -210,9 +192,7 @@ def test_columns_of_another_order_in_another_file_are_matched_by_name(tmp_path):
             pl.read_parquet(tmp_path / f"two/part{part}.parquet")
         )
     with pytest.raises(GradrankError, match=r"test\.csv: not the features of .*train\.csv: c"):
-        parse(
-            splits(tmp_path / "c", test=lambda table: table.with_columns(c=1)), tmp_path / "three", 0, "mine"
-        )
+        parse(splits(tmp_path / "c", test=lambda table: table.with_columns(c=1)), tmp_path / "three", 0, "mine")
 
 
 def test_a_file_that_repeats_another_is_refused_and_shared_queries_are_reported(tmp_path):
@@ -250,11 +230,7 @@ def test_what_was_understood_is_stored_and_shown(tmp_path):
     meta = parse(tmp_path / "a.csv", tmp_path / "out", 0, "mine")
     found = {row["role"] + " " + row["column"]: row for row in meta["roles"]}
     assert list(found) == ["query qid", "label label", "docid docid", "feature a", "feature b"]
-    assert (found["feature b"]["count"], found["feature b"]["low"], found["feature b"]["missing"]) == (
-        6,
-        1,
-        0.25,
-    )
+    assert (found["feature b"]["count"], found["feature b"]["low"], found["feature b"]["missing"]) == (6, 1, 0.25)
     lines = list(inspect(tmp_path / "a.csv"))
     assert lines[0].endswith("8 rows, 7 queries, 2 features") and "8 (7 queries)" in lines[2]
     assert list(inspect(tmp_path / "out"))[1:] == lines[1:]

@@ -39,9 +39,7 @@ def test_the_net_is_50_10_1_with_tanh():
     weights = synthetic.draw_weights("net", 5)
     features = synthetic.draw_features(4, 5)
     for x, value in zip(features, synthetic.outputs(weights, features), strict=True):
-        hidden = [
-            np.tanh(sum(x[i] * weights["w1"][i, j] for i in range(50)) + weights["b1"][j]) for j in range(10)
-        ]
+        hidden = [np.tanh(sum(x[i] * weights["w1"][i, j] for i in range(50)) + weights["b1"][j]) for j in range(10)]
         assert value == pytest.approx(sum(hidden * weights["w2"]) + weights["b2"], abs=1e-12)
     assert all(np.abs(value).max() <= 1.0 for value in weights.values())
 
@@ -73,17 +71,13 @@ def test_the_polynomial_is_the_mean_of_three_scaled_terms():
 def test_terms_by_their_variance_leave_the_linear_one_less():
     """Standard deviation s: a term divided by s^2 keeps the deviation 1/s, and the widest counts the least."""
     weights, features = synthetic.draw_weights("poly", 5), synthetic.draw_features(20_000, 5)
-    by_text, other = (
-        synthetic.polynomial_terms(weights, features, scaling) for scaling in ("deviation", "variance")
-    )
+    by_text, other = (synthetic.polynomial_terms(weights, features, scaling) for scaling in ("deviation", "variance"))
     np.testing.assert_allclose(other * other.std(axis=1, keepdims=True) ** -1, by_text, rtol=1e-9)
     share = other.var(axis=1) / other.var(axis=1).sum()
     linear = np.sum(weights["linear"] ** 2) / 3  # a uniform feature has variance 1/3
     assert 1 / other[0].var() == pytest.approx(linear, rel=0.1)
     assert share[0] < 0.3 and share[2] > 0.4
-    assert not np.array_equal(
-        synthetic.outputs(weights, features), synthetic.outputs(weights, features, "variance")
-    )
+    assert not np.array_equal(synthetic.outputs(weights, features), synthetic.outputs(weights, features, "variance"))
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -98,10 +92,7 @@ def test_grades_are_equally_populated_and_leave_five_sixths_of_the_pairs(target)
 
 
 def test_a_thousand_vectors_give_about_the_papers_20382_pairs():
-    pairs = [
-        len(crucial_pairs(synthetic.draw("net", 20, 50, seed)[1], np.arange(0, 1001, 50)))
-        for seed in range(20)
-    ]
+    pairs = [len(crucial_pairs(synthetic.draw("net", 20, 50, seed)[1], np.arange(0, 1001, 50))) for seed in range(20)]
     assert abs(np.mean(pairs) - 20_382) < 2 * np.std(pairs) < 0.01 * 20_382
 
 
@@ -110,25 +101,13 @@ def test_equal_seeds_give_equal_bytes_and_other_seeds_do_not(tmp_path):
         synthetic.generate("net", 6, 4, seed, tmp_path / name)
     files = {name: {p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in "abc"}
     assert files["a"] == files["b"]
-    assert sorted(files["a"]) == [
-        "S1.txt",
-        "S2.txt",
-        "S3.txt",
-        "S4.txt",
-        "S5.txt",
-        "fetched.json",
-        "target.json",
-    ]
+    assert sorted(files["a"]) == ["S1.txt", "S2.txt", "S3.txt", "S4.txt", "S5.txt", "fetched.json", "target.json"]
     assert all(files["a"][name] != files["c"][name] for name in files["a"])
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        (("nett", 10, 5), "did you mean 'net'"),
-        (("net", 4, 5), "at least 5"),
-        (("poly", 5, 1), "at least 5 of 2"),
-    ],
+    [(("nett", 10, 5), "did you mean 'net'"), (("net", 4, 5), "at least 5"), (("poly", 5, 1), "at least 5 of 2")],
 )
 def test_what_cannot_be_drawn_is_refused(tmp_path, arguments, message):
     with pytest.raises(GradrankError, match=message):

@@ -90,12 +90,7 @@ def test_five_folds_of_tables(tmp_path, held_out):
 @pytest.mark.parametrize(
     ("change", "row"),
     [
-        (
-            lambda table: table.with_columns(
-                bm25=pl.when(pl.int_range(pl.len()) == 4).then(9).otherwise("bm25")
-            ),
-            5,
-        ),
+        (lambda table: table.with_columns(bm25=pl.when(pl.int_range(pl.len()) == 4).then(9).otherwise("bm25")), 5),
         (lambda table: table.head(24), 25),
         (lambda table: pl.concat([table, frame(range(90, 91))]), 28),
     ],
@@ -122,10 +117,7 @@ def test_text_beside_tables_is_refused(tmp_path):
     [
         ({"clicks": pl.lit(1.5)}, r"row 1, column 'clicks': expected a grade.*found 1\.5"),
         ({"bm25": pl.lit("high")}, r"column 'bm25' is String, not numbers; .*ignore: \[bm25\]"),
-        (
-            {"bm25": pl.lit(float("inf"))},
-            r"row 1, column 'bm25': expected a finite number or none, found inf",
-        ),
+        ({"bm25": pl.lit(float("inf"))}, r"row 1, column 'bm25': expected a finite number or none, found inf"),
         (
             {"who asked": pl.Series(["a", "b"] * 7 + ["a"])},
             r"row 3, column 'who asked': query a comes back\..*sort the table",
@@ -142,13 +134,9 @@ def test_what_is_wrong_is_said_with_file_and_column(tmp_path, change, reason):
 def test_columns_are_found_by_usual_names_or_asked_for(tmp_path):
     table = frame(range(5))
     path = written(tmp_path / "all.csv", table)
-    with pytest.raises(
-        GradrankError, match=r"all\.csv: no query column; .*found who asked, clicks.*`query: NAME`"
-    ):
+    with pytest.raises(GradrankError, match=r"all\.csv: no query column; .*found who asked, clicks.*`query: NAME`"):
         parsed(path, tmp_path / "out", Columns())
-    path = written(
-        tmp_path / "usual.csv", table.rename({"who asked": "QID", "clicks": "Relevance", "url": "docno"})
-    )
+    path = written(tmp_path / "usual.csv", table.rename({"who asked": "QID", "clicks": "Relevance", "url": "docno"}))
     assert parsed(path, tmp_path / "out", Columns())["names"] == ["bm25", "fresh"]
     (tmp_path / "not.parquet").write_text("qid,label\n")
     with pytest.raises(GradrankError, match=r"not\.parquet: not a Parquet file"):

@@ -30,11 +30,7 @@ def rows(comparison, metric="ndcg@10"):
 def pair(noise=NOISE, shift=0.05):
     """A, and B with one method shifted, one with noise alone and one that is the same."""
     a = {"shifted": values(1), "noisy": values(2), "same": values(3)}
-    b = {
-        "shifted": values(1, ndcg=shift + noise),
-        "noisy": values(2, ndcg=noise - noise.mean()),
-        "same": values(3),
-    }
+    b = {"shifted": values(1, ndcg=shift + noise), "noisy": values(2, ndcg=noise - noise.mean()), "same": values(3)}
     return side("a", {"d": a}), side("b", {"d": b})
 
 
@@ -264,22 +260,18 @@ def test_a_change_within_the_seeds_noise_is_said_to_be_whatever_the_queries_say(
     # A fold's mean has the variance .0002 over two seeds .02 apart, that over three folds a third; two means, 2 seeds.
     apart = (-0.01, 0.01)
     noise = t.ppf(0.975, 6) * np.sqrt(2 * (0.0002 / 3 / 2))
-    found = rows(
-        compare(side("a", {"d": {"m": seeds_of(a, *apart)}}), side("b", {"d": {"m": seeds_of(b, *apart)}}))
-    )["m"]
+    found = rows(compare(side("a", {"d": {"m": seeds_of(a, *apart)}}), side("b", {"d": {"m": seeds_of(b, *apart)}})))[
+        "m"
+    ]
     assert found.seed_noise == pytest.approx(noise) and abs(found.difference) < noise
-    assert found.difference == pytest.approx(alone.difference) and found.wilcoxon == pytest.approx(
-        alone.wilcoxon
-    )
+    assert found.difference == pytest.approx(alone.difference) and found.wilcoxon == pytest.approx(alone.wilcoxon)
     assert found.verdict == "within seeds"
     down, up = found.difference - found.low, found.high - found.difference
     assert down == pytest.approx(np.hypot(alone.difference - alone.low, noise))
     assert up == pytest.approx(np.hypot(alone.high - alone.difference, noise))
 
     narrow = (-0.0001, 0.0001)
-    steady = compare(
-        side("a", {"d": {"m": seeds_of(a, *narrow)}}), side("b", {"d": {"m": seeds_of(b, *narrow)}})
-    )
+    steady = compare(side("a", {"d": {"m": seeds_of(a, *narrow)}}), side("b", {"d": {"m": seeds_of(b, *narrow)}}))
     assert rows(steady)["m"].verdict == "better"
 
 

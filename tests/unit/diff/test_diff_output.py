@@ -36,9 +36,7 @@ def shown(comparison, **options) -> str:
 
 def test_text(comparison):
     seen = shown(comparison)
-    assert "\x1b" not in seen and "\x1b[1;32m" in shown(
-        comparison, force_terminal=True, color_system="standard"
-    )
+    assert "\x1b" not in seen and "\x1b[1;32m" in shown(comparison, force_terminal=True, color_system="standard")
     assert "note: A: look here" in seen and "Only in A: d/old" in seen
     assert "models.m.rate (d)  0.1  0.2" in seen
     assert "and 30 more" in seen
@@ -89,9 +87,7 @@ def test_command(tmp_path):
         make_study(here / name, shift)
     done = run("before", "after/results", "--json", "--html", "x y.html", folder=here)
     assert done.returncode == 0, done.stderr
-    assert {row["metric"] for row in json.loads(done.stdout)["rows"] if row["verdict"] == "worse"} == {
-        "ndcg@10"
-    }
+    assert {row["metric"] for row in json.loads(done.stdout)["rows"] if row["verdict"] == "worse"} == {"ndcg@10"}
     assert (here / "x y.html").read_text().startswith("<!doctype html>")
     done = run("before", "after", "--fail-on-regression", "ndcg@10:0.05", folder=here)
     assert done.returncode == 3
@@ -100,6 +96,4 @@ def test_command(tmp_path):
     assert run("before", "after", "--fail-on-regression", "ndcg@10", folder=here).returncode == 1
     done = run("before", "nowhere", folder=here)
     assert done.returncode == 1
-    assert (
-        "nowhere: no folder, git revision, DVC experiment" in done.stderr and "Traceback" not in done.stderr
-    )
+    assert "nowhere: no folder, git revision, DVC experiment" in done.stderr and "Traceback" not in done.stderr

@@ -168,9 +168,7 @@ def test_git_revision(here):
     assert set(verdicts(head, resolve("made/0.05")).values()) == {"unchanged"}
     assert head.methods["mq2007"]["lambdamart"].cost is None  # a time is the machine's that measured it
     assert head.params["mq2007"]["models.lambdamart"]["learning_rate"] == 0.05
-    assert (
-        head.params["mq2007"]["models.lambdamart"]["lambda_l2"] == 0.0
-    )  # a default, which params.yaml omits
+    assert head.params["mq2007"]["models.lambdamart"]["lambda_l2"] == 0.0  # a default, which params.yaml omits
 
 
 def test_revision_without_values_shows_means_and_says_how_to_get_more(here):

@@ -95,10 +95,7 @@ def test_malformed_judgements_are_refused(tmp_path, text, reason):
         ("\n\n", "no scores"),
         ("10 Q0 A 1 2.0 me\n10 Q0 A 2 1.0 me\n", "line 2: document 'A' of query 10 has a second score"),
         ("10 Q0 A 1 2.0 me\n10 Q0 X 2 1.0 me\n", "line 2: document 'X' of query 10 is not in the data"),
-        (
-            "10 Q0 A 1 2.0 me\n7 Q0 A 2 1.0 me\n",
-            "3 documents have no score; the first is document 'B' of query 10",
-        ),
+        ("10 Q0 A 1 2.0 me\n7 Q0 A 2 1.0 me\n", "3 documents have no score; the first is document 'B' of query 10"),
         ("10 Q0 A 1 2.0 me\n7 Q0 A 1.0 me\n", "line 2: .* is not of the form"),
         ("10 Q0 A 1 much me\n", "line 1: 'much' is not a finite number"),
         (pl.DataFrame({"score": [1.0, 2.0]}), "2 scores for 5 documents"),
@@ -123,15 +120,9 @@ IDS = pl.DataFrame({"qid": [10, 10, 7, 7, 7], "docid": list("ABACD"), "score": S
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
-        (
-            IDS.with_columns(qid=pl.Series([10.0, 10.0, 7.0, 7.0, 7.5])),
-            "row 5, column 'qid': the id 7.5 is a fraction",
-        ),
+        (IDS.with_columns(qid=pl.Series([10.0, 10.0, 7.0, 7.0, 7.5])), "row 5, column 'qid': the id 7.5 is a fraction"),
         (IDS.with_columns(ranked=pl.lit(1)), "column `ranked` is Int"),
-        (
-            IDS.with_columns(ranked=pl.lit(None, pl.Boolean)),
-            "column `ranked` is Boolean with 5 missing values",
-        ),
+        (IDS.with_columns(ranked=pl.lit(None, pl.Boolean)), "column `ranked` is Boolean with 5 missing values"),
         (IDS.with_columns(docid=pl.Series([None, *"BACD"])), "row 1: has no docid"),
         (IDS.with_columns(docid=pl.Series([[1]] * 5)), "column 'docid' is List"),
         (pl.concat([IDS, IDS.head(1)]), "row 6: document 'A' of query 10 has a second score"),
@@ -215,9 +206,7 @@ SPEC = {"model": "toy", "dataset": "small", "params": {"learning_rate": 0.1, "hi
 def study(tmp_path):
     """A collection of three parts of six queries, and the folds of a model that scored it at random."""
     rng = np.random.default_rng(0)
-    rows = [
-        (part, 10 * part + q, i) for part in (1, 2, 3) for q in range(6) for i in range(rng.integers(2, 14))
-    ]
+    rows = [(part, 10 * part + q, i) for part in (1, 2, 3) for q in range(6) for i in range(rng.integers(2, 14))]
     part, qid, docid = (np.array(column) for column in zip(*rows, strict=True))
     frame = pl.DataFrame(
         {"part": part, "qid": qid, "docid": [f"D{i}" for i in docid], "label": rng.integers(0, 3, len(part))},
@@ -252,12 +241,7 @@ def test_folds_are_evaluated_split_by_split(study):
     for convention in ("letor4", "trec"):
         rows = got.filter(convention=convention, fold=2, split="train")
         want = compute(
-            metrics,
-            scores.to_numpy(),
-            judgements.labels,
-            judgements.offsets,
-            convention,
-            ids=judgements.docids,
+            metrics, scores.to_numpy(), judgements.labels, judgements.offsets, convention, ids=judgements.docids
         )
         assert rows["qid"].to_list() == judgements.qids.tolist()
         for metric in metrics:
@@ -296,10 +280,7 @@ def test_every_seed_is_evaluated_as_it_would_be_alone(study):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (
-            {"params": {"learning_rate": 0.2, "hidden": [10, 2]}},
-            "params.learning_rate is 0.1 in it, 0.2 now$",
-        ),
+        ({"params": {"learning_rate": 0.2, "hidden": [10, 2]}}, "params.learning_rate is 0.1 in it, 0.2 now$"),
         ({"params": {"learning_rate": 0.1}}, r"params.hidden is \[10, 2\] in it, None now"),
         ({"params": SPEC["params"] | {"l2": 1.0}}, "params.l2 is None in it, 1.0 now"),
         ({"seed": 4, "model": "tin"}, "model is 'toy' in it, 'tin' now; seed is 3 in it, 4 now"),

@@ -51,9 +51,7 @@ def test_a_run_that_leaves_documents_out_is_measured_as_trec_eval_does(qrels, ru
     pytrec_eval = pytest.importorskip("pytrec_eval", reason="needs pytrec-eval-terrier")
     ours = evaluate_file(run, qrels, "trec", list(MEASURES))
     with run.open() as ranked, qrels.open() as judged:
-        evaluator = pytrec_eval.RelevanceEvaluator(
-            pytrec_eval.parse_qrel(judged), pytrec_eval.supported_measures
-        )
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(judged), pytrec_eval.supported_measures)
         theirs = evaluator.evaluate(pytrec_eval.parse_run(ranked))
     assert sorted(ours["qid"]) == list(range(12))
     for name, measure in MEASURES.items():
@@ -74,9 +72,7 @@ def test_a_run_that_leaves_out_documents_of_letor_data(tmp_path, capsys):
     ideal = 1 + 1 / np.log2(3)
     assert values.row(0) == (1, 0.25, 0.5, 0.5, 0.5, pytest.approx(1 / np.log2(3) / ideal))
     assert "ranks 2 of 3 documents" in capsys.readouterr().err
-    with pytest.raises(
-        GradrankError, match="1 documents have no score; the first is document 'A' of query 1"
-    ):
+    with pytest.raises(GradrankError, match="1 documents have no score; the first is document 'A' of query 1"):
         read_scores(run, read_judgements(data))
     run.write_text("1 Q0 X 1 3 x\n")
     with pytest.raises(GradrankError, match="line 1: document 'X' of query 1 is not in the data"):

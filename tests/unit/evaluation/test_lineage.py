@@ -5,22 +5,14 @@ from gradrank.learning.model import get_model, models
 
 
 def test_a_family_is_the_class_that_models_share():
-    assert {family(get_model(name)) for name in ("mart", "lambdamart", "dart", "yeti_trees")} == {
-        "boosted trees"
-    }
+    assert {family(get_model(name)) for name in ("mart", "lambdamart", "dart", "yeti_trees")} == {"boosted trees"}
     assert family(get_model("listnet")) == family(get_model("neural_ndcg")) == "net ranker"
     assert family(get_model("ranksvm_sparse")) == family(get_model("svm_map")) == "RankSVM"
     assert family(get_model("smoothrank")) == "Regression"
 
 
 def test_the_year_is_that_of_the_earliest_publication():
-    known = {
-        "rankboost": "2003",
-        "ranksvm": "1999",
-        "yeti_trees": "2023",
-        "single_feature": "",
-        "dart": "2015",
-    }
+    known = {"rankboost": "2003", "ranksvm": "1999", "yeti_trees": "2023", "single_feature": "", "dart": "2015"}
     assert {name: year(get_model(name)) for name in known} == known
 
 

@@ -118,9 +118,7 @@ def test_every_metric_is_its_definition(preset, data):
     scores, labels, offsets = data
     got = compute(NAMES, scores, labels, offsets, preset)
     for name in NAMES:
-        want = [
-            naive(name, scores[a:b], labels[a:b], resolve(preset), labels.max()) for a, b in pairwise(offsets)
-        ]
+        want = [naive(name, scores[a:b], labels[a:b], resolve(preset), labels.max()) for a, b in pairwise(offsets)]
         np.testing.assert_allclose(got[name], want, rtol=1e-13, atol=1e-15, err_msg=name)
 
 
@@ -196,18 +194,10 @@ def test_lightgbm_preset_is_lightgbms_own_ndcg_and_map():
         np.ones((len(scores), 1)), labels, group=np.diff(offsets), init_score=scores, free_raw_data=False
     )
     cuts = [1, 3, 10, 1000]
-    params = {
-        "objective": "lambdarank",
-        "metric": ["ndcg", "map"],
-        "eval_at": cuts,
-        "verbosity": -1,
-        "num_threads": 1,
-    }
+    params = {"objective": "lambdarank", "metric": ["ndcg", "map"], "eval_at": cuts, "verbosity": -1, "num_threads": 1}
     seen = {}
     # One constant feature: no tree splits, so that what is evaluated is init_score.
-    lightgbm.train(
-        params, data, 1, valid_sets=[data], valid_names=["v"], callbacks=[lightgbm.record_evaluation(seen)]
-    )
+    lightgbm.train(params, data, 1, valid_sets=[data], valid_names=["v"], callbacks=[lightgbm.record_evaluation(seen)])
     ours = compute([*(f"ndcg@{k}" for k in cuts), "map"], scores, labels, offsets, "lightgbm")
     for k in cuts:
         assert ours[f"ndcg@{k}"].mean() == pytest.approx(seen["v"][f"ndcg@{k}"][0], abs=1e-12)
@@ -229,9 +219,7 @@ def test_trec_preset_is_trec_eval(score_levels):
     rng = np.random.default_rng(1)
     ids = np.array([f"D{i}" for i in rng.permutation(len(scores))])
     slices = list(pairwise(offsets))
-    qrels = {
-        str(q): dict(zip(ids[a:b], labels[a:b].tolist(), strict=True)) for q, (a, b) in enumerate(slices)
-    }
+    qrels = {str(q): dict(zip(ids[a:b], labels[a:b].tolist(), strict=True)) for q, (a, b) in enumerate(slices)}
     run = {str(q): dict(zip(ids[a:b], scores[a:b].tolist(), strict=True)) for q, (a, b) in enumerate(slices)}
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, pytrec_eval.supported_measures)
     theirs = evaluator.evaluate(run)
@@ -284,9 +272,7 @@ def test_malformed_input_is_refused(scores, labels, offsets, reason):
         metrics.ndcg(np.array(scores), np.array(labels), np.array(offsets))
 
 
-@pytest.mark.parametrize(
-    "name", ["ndgc@10", "ndcg@0", "ndcg@", "p@1.5", "iprec@1.5", "map@10", "NDCG@10", "f@3"]
-)
+@pytest.mark.parametrize("name", ["ndgc@10", "ndcg@0", "ndcg@", "p@1.5", "iprec@1.5", "map@10", "NDCG@10", "f@3"])
 def test_unknown_metric_is_refused(name):
     with pytest.raises(GradrankError, match=f"unknown metric '{name}'"):
         compute([name], np.zeros(1), np.zeros(1), np.array([0, 1]), "letor4")

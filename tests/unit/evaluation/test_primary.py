@@ -10,17 +10,9 @@ from gradrank.evaluation.primary import primary_convention
     [
         ({}, None, "letor4"),
         ({"evaluation": None, "datasets": None}, None, "letor4"),
-        (
-            {"evaluation": {"convention": "letor3"}, "datasets": {"other": {"convention": "trec"}}},
-            None,
-            "letor3",
-        ),
+        ({"evaluation": {"convention": "letor3"}, "datasets": {"other": {"convention": "trec"}}}, None, "letor3"),
         ({"evaluation": {"convention": "letor3"}, "datasets": {"mine": {"path": "x"}}}, "ranklib", "ranklib"),
-        (
-            {"evaluation": {"convention": "letor3"}, "datasets": {"mine": {"convention": "trec"}}},
-            "ranklib",
-            "trec",
-        ),
+        ({"evaluation": {"convention": "letor3"}, "datasets": {"mine": {"convention": "trec"}}}, "ranklib", "trec"),
         ({"datasets": {"mine": None}}, None, "letor4"),
     ],
 )

@@ -78,9 +78,7 @@ def test_the_table_holds_what_the_publications_print():
     """Counted by hand: numbers of each source, data set, method and part, with its folds."""
     text = files("gradrank.evaluation").joinpath("literature/letor_results.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
-    found = Counter(
-        (row["source"].split(",")[0].split(" (")[0], row["dataset"], row["method"]) for row in rows
-    )
+    found = Counter((row["source"].split(",")[0].split(" (")[0], row["dataset"], row["method"]) for row in rows)
     ndcg, precision = 10 + 1, 10 + 1  # NDCG@1 to @10 and MeanNDCG; P@1 to @10 and MAP
     official = "LETOR 4.0 baselines as published by Microsoft Research with the collection"
     chen = "KaenChan/rank-kernel-appr"
@@ -94,14 +92,9 @@ def test_the_table_holds_what_the_publications_print():
         (official, "MQ2007", "ListNet"): 6 * (ndcg + precision - 2),
         # NDCG@1 to @10, P@1 to @10, MAP
         **{("LETOR 3.0 baselines", "OHSUMED", name): 21 for name in LETOR3_ROWS},
-        **{
-            (chen, dataset, "RBF-Nystroem-RankSVM"): 6 * (ndcg + precision)
-            for dataset in ("MQ2007", "OHSUMED")
-        },
+        **{(chen, dataset, "RBF-Nystroem-RankSVM"): 6 * (ndcg + precision) for dataset in ("MQ2007", "OHSUMED")},
     }
-    keys = [
-        tuple(row[key] for key in ("source", "dataset", "method", "split", "fold", "metric")) for row in rows
-    ]
+    keys = [tuple(row[key] for key in ("source", "dataset", "method", "split", "fold", "metric")) for row in rows]
     assert len(set(keys)) == len(keys)
 
 

@@ -33,9 +33,7 @@ def test_every_entry_is_cited_and_complete():
     cited = {each.key for text in texts for each in named(text)}
     assert set(references()) - cited == {"gradrank"}
     for key, each in references().items():
-        assert each.fields.keys() >= (
-            {"author", "title", "year"} if key != "gradrank" else {"author", "title"}
-        )
+        assert each.fields.keys() >= ({"author", "title", "year"} if key != "gradrank" else {"author", "title"})
         assert key == "gradrank" or key == f"{each.authors[0].lower()}{each.fields['year']}"
         assert each.bibtex.count("{") == each.bibtex.count("}")
 

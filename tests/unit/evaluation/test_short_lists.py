@@ -18,9 +18,7 @@ def data(tmp_path) -> Path:
 
 
 def test_queries_that_are_0_for_their_length_alone(data):
-    found = {
-        (row["convention"], row["metric"]): row for row in short_lists(data, METRICS, ["letor4", "letor3"])
-    }
+    found = {(row["convention"], row["metric"]): row for row in short_lists(data, METRICS, ["letor4", "letor3"])}
     assert {key: row["queries"] for key, row in found.items()} == {
         ("letor4", "ndcg@3"): 1,
         ("letor4", "ndcg@5"): 2,  # the query without relevant documents is 0 for that

@@ -127,9 +127,7 @@ def test_mean_difference_is_that_of_the_means_over_unequal_folds(queries):
     if dropped.all():
         return
     a, b = np.where(dropped, np.nan, a), np.where(dropped, np.nan, b)
-    assert mean_difference(a, b, folds).mean == pytest.approx(
-        over_folds(a, folds) - over_folds(b, folds), abs=1e-9
-    )
+    assert mean_difference(a, b, folds).mean == pytest.approx(over_folds(a, folds) - over_folds(b, folds), abs=1e-9)
 
 
 def test_bootstrap_is_the_enumeration_of_resamples():
@@ -147,9 +145,7 @@ def test_bootstrap_is_the_enumeration_of_resamples():
 def test_a_constant_difference_has_an_interval_of_no_width():
     """However the folds' sizes vary from resample to resample."""
     a = np.random.default_rng(0).random(40)
-    assert mean_difference(a + 0.25, a, np.repeat([1, 2], [5, 35])) == pytest.approx(
-        (0.25, 0.25, 0.25), abs=1e-9
-    )
+    assert mean_difference(a + 0.25, a, np.repeat([1, 2], [5, 35])) == pytest.approx((0.25, 0.25, 0.25), abs=1e-9)
 
 
 def test_compare_all_has_every_pair_with_its_own_tests():
@@ -165,9 +161,7 @@ def test_compare_all_has_every_pair_with_its_own_tests():
         expected = paired_test(a, b, folds[keep], seed=3)
         assert {key: row[key] for key in expected._fields} == pytest.approx(expected._asdict(), abs=1e-11)
         assert row["queries"] == 199
-        assert row["difference"] == pytest.approx(
-            over_folds(a, folds[keep]) - over_folds(b, folds[keep]), abs=1e-11
-        )
+        assert row["difference"] == pytest.approx(over_folds(a, folds[keep]) - over_folds(b, folds[keep]), abs=1e-11)
         assert (row["t"], row["wilcoxon"]) == (paired_t(a, b), wilcoxon(a, b))
         assert (row["wins"], row["ties"], row["losses"]) == win_tie_loss(a, b)
     assert [row["t_holm"] for row in rows] == list(holm([row["t"] for row in rows]))

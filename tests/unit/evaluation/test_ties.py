@@ -12,19 +12,7 @@ from gradrank.evaluation.conventions import CONVENTIONS, PROGRAMS, in_expectatio
 from gradrank.evaluation.metrics import compute
 
 CLOSED = [
-    *(
-        "ndcg@1",
-        "ndcg@2",
-        "ndcg@3",
-        "ndcg@4",
-        "ndcg@9",
-        "ndcg",
-        "mean_ndcg",
-        "ndcg_beta",
-        "p@1",
-        "p@2",
-        "p@3",
-    ),
+    *("ndcg@1", "ndcg@2", "ndcg@3", "ndcg@4", "ndcg@9", "ndcg", "mean_ndcg", "ndcg_beta", "p@1", "p@2", "p@3"),
     *("p@9", "recall@2", "f1@3", "map", "r_precision", "mrr", "err@1", "err@3", "err@9", "rbp@0.8"),
     *("pairwise_accuracy", "pairwise_error"),
 ]
@@ -61,8 +49,7 @@ def test_without_ties_it_is_the_file_s_order():
     scores, labels = rng.permutation(200).astype(float), rng.integers(0, 3, 200)
     for convention in PAIRS:
         plain, expected = (
-            compute(CLOSED, scores, labels, offsets, each)
-            for each in (convention, in_expectation(convention))
+            compute(CLOSED, scores, labels, offsets, each) for each in (convention, in_expectation(convention))
         )
         for name in CLOSED:
             np.testing.assert_allclose(expected[name], plain[name], rtol=1e-13, err_msg=name)
@@ -79,9 +66,7 @@ def test_a_thousand_equal_scores():
 
 
 def test_interpolated_precision_has_no_closed_form():
-    values = compute(
-        ["iprec@0.0", "iprec_11pt"], np.zeros(3), np.array([0, 1, 0]), np.array([0, 3]), "letor4_expected"
-    )
+    values = compute(["iprec@0.0", "iprec_11pt"], np.zeros(3), np.array([0, 1, 0]), np.array([0, 3]), "letor4_expected")
     assert np.isnan(values["iprec@0.0"]).all() and np.isnan(values["iprec_11pt"]).all()
 
 

@@ -10,9 +10,7 @@ from gradrank.learning.model import models
 from made_rankings import linear_grades
 
 # The loop is the same for all: one for each scorer, for several outputs, and what has a loop of its own.
-ON_TORCH = [
-    models()[name] for name in ("lambdarank", "ordinal", "rankprop", "attention_lambdaloss", "dasalc")
-]
+ON_TORCH = [models()[name] for name in ("lambdarank", "ordinal", "rankprop", "attention_lambdaloss", "dasalc")]
 without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without an NVIDIA GPU")
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU and torch for CUDA")
 
@@ -73,6 +71,4 @@ def test_gpu_learns_what_the_cpu_learns_and_the_same_bytes_twice(cls, tmp_path):
     first = saved(on_gpu, tmp_path / "first")
     assert first == saved(fit(cls, device="cuda"), tmp_path / "again")
     loaded = cls.load(tmp_path / "first")  # needs no GPU: the file holds plain arrays
-    np.testing.assert_array_equal(
-        loaded.score(test.features, test.offsets), on_gpu.score(test.features, test.offsets)
-    )
+    np.testing.assert_array_equal(loaded.score(test.features, test.offsets), on_gpu.score(test.features, test.offsets))

@@ -25,20 +25,11 @@ SETTINGS = {
     "yeti": [{"measure": "mrr"}, {"cutoff": 2, "draws": 1}],
 }
 NOT_OF_DIFFERENCES = {"ordinal", "pointwise_rmse", "rankcosine"}  # a shift of the scores costs something
-OF_EACH_DOCUMENT = {
-    "ordinal",
-    "pointwise_rmse",
-    "query_rmse",
-    "pairwise_mse",
-    "listnet",
-    "listmle",
-    "rankcosine",
-}
+OF_EACH_DOCUMENT = {"ordinal", "pointwise_rmse", "query_rmse", "pairwise_mse", "listnet", "listmle", "rankcosine"}
 
 every_loss = pytest.mark.parametrize("name", loss_names())
 every_setting = pytest.mark.parametrize(
-    ("name", "settings"),
-    [(name, settings) for name in loss_names() for settings in [{}, *SETTINGS.get(name, [])]],
+    ("name", "settings"), [(name, settings) for name in loss_names() for settings in [{}, *SETTINGS.get(name, [])]]
 )
 
 

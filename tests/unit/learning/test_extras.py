@@ -9,19 +9,12 @@ from gradrank.learning.model import get_model
 from gradrank.pipeline import params
 from made_rankings import linear_grades
 
-EXTRAS = {
-    "catboost": ("yetirank", "querysoftmax", "yetiloss", "stochasticrank"),
-    "xgboost": ("xgboost_ndcg",),
-}
+EXTRAS = {"catboost": ("yetirank", "querysoftmax", "yetiloss", "stochasticrank"), "xgboost": ("xgboost_ndcg",)}
 NAMES = [name for names in EXTRAS.values() for name in names]
 
 
-@pytest.mark.parametrize(
-    ("extra", "name"), [(extra, name) for extra, names in EXTRAS.items() for name in names]
-)
-def test_a_plain_install_says_which_extra_a_model_needs(
-    plain_install, capsys, monkeypatch, tmp_path, extra, name
-):
+@pytest.mark.parametrize(("extra", "name"), [(extra, name) for extra, names in EXTRAS.items() for name in names])
+def test_a_plain_install_says_which_extra_a_model_needs(plain_install, capsys, monkeypatch, tmp_path, extra, name):
     monkeypatch.setenv("COLUMNS", "250")
     with pytest.raises(GradrankError, match=rf"{name} needs {extra}: pip install 'gradrank\[{extra}\]'"):
         train(name, tmp_path / "no.parquet", 1, {}, 1, tmp_path / "out")

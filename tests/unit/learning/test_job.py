@@ -33,12 +33,7 @@ def test_folder_holds_scores_of_every_row_and_its_specification(data, tmp_path):
     scores = pl.read_parquet(tmp_path / "fold2/scores.parquet")
     assert scores["split"].value_counts().sort("split")["count"].to_list() == [40, 120, 40]
     spec = json.loads((tmp_path / "fold2/spec.json").read_text())
-    assert (spec["model"], spec["dataset"], spec["fold"], spec["seed"]) == (
-        "single_feature",
-        "synthetic_net",
-        2,
-        7,
-    )
+    assert (spec["model"], spec["dataset"], spec["fold"], spec["seed"]) == ("single_feature", "synthetic_net", 2, 7)
     assert spec["job_seed"] == job_seed(7, "synthetic_net", "single_feature", 2)
     timing = json.loads((tmp_path / "fold2/timing.json").read_text())
     assert 0 < timing["fit_seconds"] <= timing["seconds"] and timing["peak_memory_mb"] > 10
@@ -48,9 +43,7 @@ def test_folder_holds_scores_of_every_row_and_its_specification(data, tmp_path):
 
 def test_failure_leaves_no_finished_folder(data, tmp_path, monkeypatch):
     score_with(monkeypatch, lambda scores: np.full(len(scores), np.nan))
-    with pytest.raises(
-        GradrankError, match=r"single_feature: .* not finite, the first is nan, of document 1;"
-    ):
+    with pytest.raises(GradrankError, match=r"single_feature: .* not finite, the first is nan, of document 1;"):
         train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
     assert not list(tmp_path.iterdir())
 
@@ -100,26 +93,18 @@ def test_what_a_killed_job_left_stays_for_it_may_be_alive(data, tmp_path):
 
 
 WRONG_SCORES = {
-    "(n, 1)": (
-        lambda scores: scores[:, None],
-        r"of shape \((\d+), 1\), expected \(\1,\), .* return scores\[:, 0\]",
-    ),
+    "(n, 1)": (lambda scores: scores[:, None], r"of shape \((\d+), 1\), expected \(\1,\), .* return scores\[:, 0\]"),
     "short": (lambda scores: scores[1:], r"of shape \(\d+,\), expected \(\d+,\)"),
     "one number": (lambda scores: scores[0], r"of shape \(\), expected \(\d+,\)"),
     "complex": (lambda scores: scores + 1j, "of type complex128, expected real numbers"),
     "ragged": (lambda scores: [[1.0], [1.0, 2.0]], "no array of numbers"),
-    "infinite": (
-        lambda scores: np.r_[scores[:2], np.inf, scores[3:]],
-        "1 of [0-9]+ are not finite, the first is inf",
-    ),
+    "infinite": (lambda scores: np.r_[scores[:2], np.inf, scores[3:]], "1 of [0-9]+ are not finite, the first is inf"),
 }
 
 
 @pytest.mark.parametrize(("wrong", "told"), WRONG_SCORES.values(), ids=WRONG_SCORES)
 @pytest.mark.parametrize("when", ["while it was fitted", "scores of the train part"])
-def test_scores_that_are_none_are_refused_with_the_models_name(
-    data, tmp_path, monkeypatch, wrong, told, when
-):
+def test_scores_that_are_none_are_refused_with_the_models_name(data, tmp_path, monkeypatch, wrong, told, when):
     if when == "while it was fitted":
         score_with(monkeypatch, wrong)
     else:
@@ -137,9 +122,7 @@ def test_scores_that_are_none_are_refused_with_the_models_name(
 
 def score_with(monkeypatch, change) -> None:
     score = SingleFeature.score
-    monkeypatch.setattr(
-        SingleFeature, "score", lambda self, features, offsets: change(score(self, features, offsets))
-    )
+    monkeypatch.setattr(SingleFeature, "score", lambda self, features, offsets: change(score(self, features, offsets)))
 
 
 def test_seed_of_a_job_depends_on_each_of_its_names():

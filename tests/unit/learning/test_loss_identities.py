@@ -125,9 +125,7 @@ def test_position_aware_listmle_weighs_the_first_ranks_most():
     """Three documents: 2^(3-r) - 1 is 3, 1, 0."""
     s = np.array([0.3, -1.0, 0.7])
     terms = [np.logaddexp.reduce(s) - s[0], np.logaddexp(s[1], s[2]) - s[1]]
-    assert one_query("listmle", s, [2, 1, 0], positions=True) == pytest.approx(
-        0.75 * terms[0] + 0.25 * terms[1]
-    )
+    assert one_query("listmle", s, [2, 1, 0], positions=True) == pytest.approx(0.75 * terms[0] + 0.25 * terms[1])
     assert np.isfinite(one_query("listmle", np.zeros(3000), np.arange(3000) % 5, positions=True))
 
 
@@ -170,10 +168,7 @@ def test_squared_differences_of_all_pairs_are_n_times_the_centred_squares():
 @pytest.mark.parametrize("grid", [0.0, 0.5])  # scores exactly a margin apart or equal, and not
 def test_hinge_and_fidelity_by_a_loop_over_pairs(grid):
     scores = np.round(SCORES * 2.0) * grid if grid else SCORES
-    for name, pair in (
-        ("pairwise_hinge", lambda o: max(0.0, 1.0 - o)),
-        ("frank", lambda o: 1.0 - math.sqrt(expit(o))),
-    ):
+    for name, pair in (("pairwise_hinge", lambda o: max(0.0, 1.0 - o)), ("frank", lambda o: 1.0 - math.sqrt(expit(o)))):
         expected = sum(
             pair(scores[i] - scores[j])
             for a, b in pairwise(OFFSETS)
@@ -222,9 +217,7 @@ def test_mdprank_is_in_expectation_the_gradient_of_dcg():
 
     exact = sum(p * gradient for p, _, gradient in orders(scores))
     for i, step in enumerate(np.eye(3) * 1e-6):
-        rise, fall = (
-            sum(p * -dcg for p, dcg, _ in orders(moved)) for moved in (scores + step, scores - step)
-        )
+        rise, fall = (sum(p * -dcg for p, dcg, _ in orders(moved)) for moved in (scores + step, scores - step))
         assert exact[i] == pytest.approx((rise - fall) / 2e-6, abs=1e-8)
     rng = np.random.default_rng(0)
     drawn = [find_loss("mdprank")(scores, labels, offsets, rng=rng)[1] for _ in range(20_000)]

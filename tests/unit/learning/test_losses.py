@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from gradrank.data.order import order
 from gradrank.learning.losses.lambdarank import by_query, lambdarank, ndcg_swap
 from gradrank.learning.losses.ranknet import pair_cost, ranknet
 
@@ -97,7 +98,7 @@ def test_swap_weights_are_the_change_of_ndcg(data):
     ranks = np.concatenate(
         [-np.argsort(np.argsort(-scores[a:b], kind="stable")).astype(float) for a, b in pairwise(offsets)]
     )
-    weights = ndcg_swap(scores, labels, offsets)
+    weights = ndcg_swap(labels, offsets, order(scores, offsets))
     for q, (a, b) in enumerate(pairwise(offsets)):
         if labels[a:b].max() == 0:
             assert weights.scale[q] == 0.0
@@ -116,7 +117,7 @@ def test_swap_weights_are_the_change_of_ndcg(data):
 @given(judged(), st.sampled_from([0.5, 1.0, 2.0]))
 def test_lambdarank_is_the_weighted_sum_over_pairs(data, sigma):
     scores, labels, offsets = data
-    weights = ndcg_swap(scores, labels, offsets)
+    weights = ndcg_swap(labels, offsets, order(scores, offsets))
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
     def weight(i, j):

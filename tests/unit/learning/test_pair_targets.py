@@ -86,21 +86,15 @@ FAST = {
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("model", FAST)
 def test_a_list_of_what_the_grades_say_trains_the_same(model, ties):
-    grades, own = (
-        scored(model, each, **FAST[model]) for each in (of_grades(drawn(), ties), as_list(drawn(), ties))
-    )
+    grades, own = (scored(model, each, **FAST[model]) for each in (of_grades(drawn(), ties), as_list(drawn(), ties)))
     np.testing.assert_allclose(own, grades, rtol=1e-4, atol=1e-5)
     plain = scored(model, drawn(), **FAST[model])
-    assert np.array_equal(grades, plain) == (
-        not ties
-    )  # the stage's ties are seen, and without them nothing changes
+    assert np.array_equal(grades, plain) == (not ties)  # the stage's ties are seen, and without them nothing changes
 
 
 @pytest.mark.parametrize("model", [RankNetReport, RankSVML1Dual, FRank])
 def test_who_reads_the_list_anyway_trains_to_the_same_bytes(model):
-    params = {RankNetReport: {"epochs": 2, "pairs_per_epoch": 64}, FRank: {"rounds": 5}}.get(
-        model, {"C": (0.1,)}
-    )
+    params = {RankNetReport: {"epochs": 2, "pairs_per_epoch": 64}, FRank: {"rounds": 5}}.get(model, {"C": (0.1,)})
     grades, own = (scored(model, each, **params) for each in (drawn(), as_list(drawn())))
     np.testing.assert_array_equal(own, grades)
 
@@ -137,7 +131,5 @@ def test_queries_without_a_pair_are_left_out_and_the_others_counted_anew():
 def test_pairs_that_order_nothing_are_an_error():
     even = Pairs(*(np.array([row], np.int32) for row in (0, 1, 0)), np.array([0.5]), np.ones(1))
     for model in (RankNetLinear, RankSVM, FRank):
-        with pytest.raises(
-            GradrankError, match=f"{model.name}: no pair given of the training part says which"
-        ):
+        with pytest.raises(GradrankError, match=f"{model.name}: no pair given of the training part says which"):
             fitted(model, with_pairs(drawn(), even))

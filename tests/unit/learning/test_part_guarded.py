@@ -69,9 +69,7 @@ READERS = {
 @pytest.mark.parametrize("method", ["fit", "score"])
 def test_a_model_that_reads_the_test_part_is_refused_by_name(project, monkeypatch, read, method):
     monkeypatch.setattr(SingleFeature, method, reading(getattr(SingleFeature, method), read, 5))
-    with pytest.raises(
-        GradrankError, match=r"^single_feature: it opens data/.*part5\.parquet, which this fold"
-    ):
+    with pytest.raises(GradrankError, match=r"^single_feature: it opens data/.*part5\.parquet, which this fold"):
         train("single_feature", DATA, 1, {}, 7, project / "fold1")
     assert not (project / "fold1").exists()
 
@@ -105,7 +103,5 @@ def test_the_test_parts_pairs_are_out_of_reach(project, monkeypatch):
 
 def test_another_folds_test_part_is_this_ones_to_train_on(project, monkeypatch):
     monkeypatch.setattr(SingleFeature, "fit", reading(SingleFeature.fit, Path.read_bytes, 5))
-    train(
-        "single_feature", DATA, 2, {}, 7, project / "fold2"
-    )  # it trains on parts 2, 3 and 4, validates on 5
+    train("single_feature", DATA, 2, {}, 7, project / "fold2")  # it trains on parts 2, 3 and 4, validates on 5
     assert (DATA / "part5.parquet").read_bytes()  # and once the job is done every part may be read

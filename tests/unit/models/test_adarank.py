@@ -36,9 +36,7 @@ def test_every_round_follows_the_paper(seed, name):
         p /= p.sum()
         np.testing.assert_allclose(found.weights, p, rtol=1e-12)
         feature = data.features[:, found.term.feature]
-        np.testing.assert_array_equal(
-            found.weak, Criterion(name, data.labels, data.offsets).per_query(feature)
-        )
+        np.testing.assert_array_equal(found.weak, Criterion(name, data.labels, data.offsets).per_query(feature))
         alpha = 0.5 * np.log((p * (1 + found.weak)).sum() / max((p * (1 - found.weak)).sum(), 1e-6))
         # Of a feature that orders all queries rightly alpha has no bound; it is held to that of one in a million.
         assert found.term.weight == pytest.approx(alpha, rel=1e-9 if alpha < 7 else 1e-6)

@@ -34,9 +34,7 @@ def over_tie_orders(name, levels, labels):
         ranked = np.take_along_axis(grades, np.argsort(-scores, axis=1, kind="stable"), axis=1)
         return float(np.mean((ranked[:, :k] > 0).sum(axis=1) / k))
     offsets = np.arange(len(rows) + 1) * len(labels)
-    return float(
-        Criterion(name.replace("ap", "map"), grades.ravel(), offsets).per_query(scores.ravel()).mean()
-    )
+    return float(Criterion(name.replace("ap", "map"), grades.ravel(), offsets).per_query(scores.ravel()).mean())
 
 
 def drawn_levels(phi, pi):
@@ -109,9 +107,7 @@ def test_estimate_is_unbiased(name):
     phi = rng.normal(size=(3, 4))
     offsets = np.arange(draws + 1) * 3
     measure = measure_of(name, np.tile(labels, draws), offsets)
-    _, estimates = arsm_gradient(
-        np.tile(phi, (draws, 1)), rng.standard_exponential((3 * draws, 4)), offsets, measure
-    )
+    _, estimates = arsm_gradient(np.tile(phi, (draws, 1)), rng.standard_exponential((3 * draws, 4)), offsets, measure)
     estimates = estimates.reshape(draws, 3, 4)
     error = estimates.std(axis=0) / np.sqrt(draws)
     exact = exact_gradient(phi, labels, name)
@@ -141,9 +137,7 @@ def test_the_study_s_arsm_is_the_one_that_trains():
     races = np.random.default_rng(1).standard_exponential((3, 4, 5))
     found = estimates(phi, labels, 3, np.random.default_rng(1)).arsm
     for draw in range(3):
-        _, expected = arsm_gradient(
-            phi, races[draw], offsets_of(4), measure_of("ndcg@10", labels, offsets_of(4))
-        )
+        _, expected = arsm_gradient(phi, races[draw], offsets_of(4), measure_of("ndcg@10", labels, offsets_of(4)))
         np.testing.assert_allclose(found[draw], expected, rtol=0, atol=1e-14)
 
 
@@ -261,8 +255,7 @@ def test_score_is_the_expected_level():
 
 
 @pytest.mark.parametrize(
-    ("combination", "expected"),
-    [("square", (1 + 4 * 2 + 9) / 4), ("upper_half", (2 + 1) / 4), ("likeliest", 2.0)],
+    ("combination", "expected"), [("square", (1 + 4 * 2 + 9) / 4), ("upper_half", (2 + 1) / 4), ("likeliest", 2.0)]
 )
 def test_other_combinations_of_the_levels_probabilities(combination, expected, tmp_path):
     """p = (1/4, 1/2, 1/4); saved and loaded it is the same."""
@@ -271,6 +264,4 @@ def test_other_combinations_of_the_levels_probabilities(combination, expected, t
     model = ARSM(Net(layers, biases, np.zeros(2), np.ones(2), "tanh"), combination)
     model.save(tmp_path)
     for each in (model, ARSM.load(tmp_path)):
-        np.testing.assert_allclose(
-            each.score(np.ones((4, 2), np.float32), offsets_of(4)), expected, rtol=1e-6
-        )
+        np.testing.assert_allclose(each.score(np.ones((4, 2), np.float32), offsets_of(4)), expected, rtol=1e-6)

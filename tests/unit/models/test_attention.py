@@ -33,17 +33,13 @@ def scorer_of(cls, data, **changes):
 
 
 @both
-@pytest.mark.parametrize(
-    "changes", [{}, {"blocks": 3, "heads": 4, "width": 32}, {"inputs": "log1p", "heads": 1}]
-)
+@pytest.mark.parametrize("changes", [{}, {"blocks": 3, "heads": 4, "width": 32}, {"inputs": "log1p", "heads": 1}])
 def test_exported_arrays_agree_with_torch(cls, changes):
     data = drawn()
     scorer = scorer_of(cls, data, **changes)
     scorer.layers.eval()
     expected = scorer.outputs(np.arange(data.rows), data.offsets).detach().numpy()[:, 0]
-    np.testing.assert_allclose(
-        scorer.export().scores(data.features, data.offsets), expected, rtol=1e-4, atol=1e-5
-    )
+    np.testing.assert_allclose(scorer.export().scores(data.features, data.offsets), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_batches_hold_each_query_once_similar_lengths_and_a_bounded_number_of_cells():

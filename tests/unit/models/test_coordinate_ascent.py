@@ -34,8 +34,7 @@ def test_two_weights_reach_the_best_direction_of_an_enumeration(seed):
     data = collection(seed, features=2)
     angles = np.linspace(0, 2 * np.pi, 1500, endpoint=False)
     best = max(
-        measure("map", data.features @ np.array([np.cos(a), np.sin(a)]), data.labels, data.offsets)
-        for a in angles
+        measure("map", data.features @ np.array([np.cos(a), np.sin(a)]), data.labels, data.offsets) for a in angles
     )
     params = CoordinateAscentParams(measure="map", select_by="map", starts=10, tolerance=0.0)
     model = CoordinateAscent.fit(data, data, params, 0, silent)  # its own validation part: select the highest

@@ -65,10 +65,6 @@ def test_a_round_adds_the_stump_that_lowers_the_loss_most(seed):
     for term, loss in boost(data, FRankParams(rounds=5)):
         least = min(every_stump(data, scores, shares))
         assert loss == pytest.approx(least[0], rel=1e-9)
-        mine = [
-            each for each in every_stump(data, scores, shares) if each[1:3] == (term.feature, term.threshold)
-        ]
-        assert mine[0][3] == pytest.approx(term.weight, rel=1e-9) and mine[0][0] == pytest.approx(
-            loss, rel=1e-9
-        )
+        mine = [each for each in every_stump(data, scores, shares) if each[1:3] == (term.feature, term.threshold)]
+        assert mine[0][3] == pytest.approx(term.weight, rel=1e-9) and mine[0][0] == pytest.approx(loss, rel=1e-9)
         scores += term(np.ascontiguousarray(data.features.T))

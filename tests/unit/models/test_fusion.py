@@ -81,11 +81,7 @@ def fitted(name, scores, labels, offsets, **params):
     return cls.fit(train, vali, cls.Params(**params), 1, lambda step, **values: None)
 
 
-EQUAL = {
-    "combsum": z_score,
-    "rrf": lambda scores, offsets: reciprocal_rank(scores, offsets, 5.0),
-    "borda": borda,
-}
+EQUAL = {"combsum": z_score, "rrf": lambda scores, offsets: reciprocal_rank(scores, offsets, 5.0), "borda": borda}
 
 
 @pytest.mark.parametrize("name", EQUAL)

@@ -34,9 +34,7 @@ def fit(name, train, vali=None, seed=0, **params):
     """The model and its history, a row of values a round."""
     history: list[dict] = []
     cls = get_model(name)
-    model = cls.fit(
-        train, vali or train, cls.Params(**params), seed, lambda step, **values: history.append(values)
-    )
+    model = cls.fit(train, vali or train, cls.Params(**params), seed, lambda step, **values: history.append(values))
     return model, history
 
 
@@ -75,9 +73,7 @@ def test_without_mu_and_noise_the_first_tree_is_faithful_lambdamart_s():
     same = {"rounds": 1, "bagging_fraction": 1.0, "min_data_in_leaf": 3}
     ours, _ = fit("lambdaloss_trees", data, mu=0.0, **same)
     theirs, _ = fit("lambdamart_faithful", data, **same)
-    np.testing.assert_allclose(
-        *(each.score(data.features, data.offsets) for each in (ours, theirs)), rtol=1e-4
-    )
+    np.testing.assert_allclose(*(each.score(data.features, data.offsets) for each in (ours, theirs)), rtol=1e-4)
 
 
 def test_a_dart_is_kept_as_it_was_in_its_best_round():

@@ -33,9 +33,7 @@ def test_cost_is_the_cross_entropy_as_the_paper_writes_it(data, temperature):
         wanted = np.exp(labels[a:b] / temperature) / np.exp(labels[a:b] / temperature).sum()
         found = np.exp(scores[a:b]) / np.exp(scores[a:b]).sum()
         expected -= wanted @ np.log(found)
-    assert listnet(scores, labels, offsets, temperature=temperature)[0] == pytest.approx(
-        expected, rel=1e-12, abs=1e-12
-    )
+    assert listnet(scores, labels, offsets, temperature=temperature)[0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_the_least_cost_is_the_entropy_of_the_grades():

@@ -24,9 +24,7 @@ def own_loss(cls):
 
 def fitted(name, **changes):
     cls = models()[name]
-    return cls.fit(
-        linear_grades(1, 12, 8), linear_grades(2, 12, 8), cls.Params(epochs=2, **changes), 3, silent
-    )
+    return cls.fit(linear_grades(1, 12, 8), linear_grades(2, 12, 8), cls.Params(epochs=2, **changes), 3, silent)
 
 
 def scores(name, **changes):
@@ -57,9 +55,7 @@ def test_every_loss_trains_every_scorer(loss, scorer):
 
 def test_another_loss_has_its_own_settings():
     """Not this model's, which may mean another thing there: ListNet's temperature is that of the grades."""
-    assert np.array_equal(
-        scores("approx_ndcg", loss="listnet", temperature=3.0), scores("approx_ndcg", loss="listnet")
-    )
+    assert np.array_equal(scores("approx_ndcg", loss="listnet", temperature=3.0), scores("approx_ndcg", loss="listnet"))
     assert not np.array_equal(scores("approx_ndcg", temperature=3.0), scores("approx_ndcg"))
 
 
@@ -67,14 +63,10 @@ def test_several_outputs_are_questions_whose_answers_add_up(tmp_path):
     data, model = linear_grades(4, 12, 8), fitted("ordinal")
     outputs = model.net.outputs(data.features)
     assert outputs.shape == (data.rows, 2)
-    np.testing.assert_allclose(
-        model.score(data.features, data.offsets), expit(outputs).sum(axis=1), rtol=1e-6
-    )
+    np.testing.assert_allclose(model.score(data.features, data.offsets), expit(outputs).sum(axis=1), rtol=1e-6)
     model.save(tmp_path)
     again = type(model).load(tmp_path)
-    np.testing.assert_array_equal(
-        again.score(data.features, data.offsets), model.score(data.features, data.offsets)
-    )
+    np.testing.assert_array_equal(again.score(data.features, data.offsets), model.score(data.features, data.offsets))
 
 
 def test_a_new_loss_is_one_file(tmp_path, monkeypatch):

@@ -23,9 +23,7 @@ def collection(seed: int, queries=8, documents=9, features=3, grades=4, values=6
     offsets = np.r_[0, np.cumsum(rng.integers(2, documents + 1, queries))]
     labels = rng.integers(0, grades, offsets[-1]).astype(np.int32)
     labels[offsets[:-1]] = (labels[offsets[:-1] + 1] + 1) % grades
-    x = rng.integers(0, values, (offsets[-1], features)) + 0.5 * labels[:, None] * (
-        rng.random(features) < 0.5
-    )
+    x = rng.integers(0, values, (offsets[-1], features)) + 0.5 * labels[:, None] * (rng.random(features) < 0.5)
     return Collection(x.astype(np.float32), labels, offsets, np.arange(queries))
 
 
@@ -65,9 +63,7 @@ def test_every_round_is_the_definition_over_pairs_and_thresholds(seed, kind, neg
         assert term.weight == pytest.approx(0.5 * np.log((1 + chosen) / (1 - chosen)), rel=1e-8)
         h = (data.features[:, term.feature] > term.threshold).astype(float)
         d = d * np.exp(term.weight * (h[worse] - h[better]))
-        assert (
-            d.sum() <= np.sqrt(1 - chosen**2) + 1e-12
-        )  # Freund et al. 2003, section 3.2: Z <= sqrt(1 - r^2)
+        assert d.sum() <= np.sqrt(1 - chosen**2) + 1e-12  # Freund et al. 2003, section 3.2: Z <= sqrt(1 - r^2)
         loss *= d.sum()
         d /= d.sum()
         assert reported == pytest.approx(loss, rel=1e-9)

@@ -76,9 +76,7 @@ def test_training_leaves_torchs_generator_alone():
     import torch
 
     state = torch.get_rng_state()
-    LambdaRank.fit(
-        linear_grades(13, 40, 12), linear_grades(14, 40, 12), LambdaRank.Params(epochs=1), 5, silent
-    )
+    LambdaRank.fit(linear_grades(13, 40, 12), linear_grades(14, 40, 12), LambdaRank.Params(epochs=1), 5, silent)
     assert torch.equal(torch.get_rng_state(), state)
 
 

@@ -89,9 +89,7 @@ def test_a_step_a_pair_is_that_pairs_gradient_one_after_the_other(hidden, ties):
         slopes = pair_by_pair(x[rows], part.labels[rows], expected, sigma, ties, lambda i, j: 1.0)
         for layer, slope in zip(expected, slopes, strict=True):
             layer -= rate * slope
-    summed = descend_pairs(
-        x, pairs.better, pairs.worse, targets, np.ones(len(pairs)), steps, *found, rate, sigma
-    )
+    summed = descend_pairs(x, pairs.better, pairs.worse, targets, np.ones(len(pairs)), steps, *found, rate, sigma)
     assert summed == pytest.approx(cost)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
@@ -108,13 +106,7 @@ def test_initial_weights_are_those_of_the_paper():
 def test_the_rate_halves_after_an_epoch_whose_cost_rose(model):
     seen = []
     params = model.Params(learning_rate=0.3, epochs=40)
-    model.fit(
-        linear_grades(1, 20, 8),
-        linear_grades(2, 20, 8),
-        params,
-        0,
-        lambda step, **values: seen.append(values),
-    )
+    model.fit(linear_grades(1, 20, 8), linear_grades(2, 20, 8), params, 0, lambda step, **values: seen.append(values))
     rates, costs = ([values[name] for values in seen] for name in ("learning_rate", "train_loss"))
     assert rates[:2] == [0.3, 0.3]
     rose = [after > before for before, after in pairwise(costs)]

@@ -45,12 +45,8 @@ def test_kernels_are_scikit_learns(seed, gamma, degree):
     rng = np.random.default_rng(seed)
     x, z = rng.normal(size=(7, 5)), rng.normal(size=(3, 5))
     polynomial = polynomial_kernel(x, z, degree=degree, gamma=gamma, coef0=1.0)
-    np.testing.assert_allclose(
-        Kernel("rbf", gamma, degree).matrix(x, z), rbf_kernel(x, z, gamma), rtol=1e-6, atol=1e-7
-    )
-    np.testing.assert_allclose(
-        Kernel("polynomial", gamma, degree).matrix(x, z), polynomial, rtol=1e-6, atol=1e-6
-    )
+    np.testing.assert_allclose(Kernel("rbf", gamma, degree).matrix(x, z), rbf_kernel(x, z, gamma), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(Kernel("polynomial", gamma, degree).matrix(x, z), polynomial, rtol=1e-6, atol=1e-6)
 
 
 def test_curvature_is_the_second_derivative_of_the_cost():

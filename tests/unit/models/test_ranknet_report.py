@@ -84,8 +84,7 @@ def test_gradient_by_autograd(siamese):
     cost = net.differentiate(first, second, target)
 
     weights, biases = (
-        [torch.tensor(p.astype(float), requires_grad=True) for p in part]
-        for part in (net.weights, net.biases)
+        [torch.tensor(p.astype(float), requires_grad=True) for p in part] for part in (net.weights, net.biases)
     )
 
     def output(x):

@@ -118,9 +118,7 @@ def test_dual_and_primal_agree(small, weighting):
     features = small.features.astype(np.float64)
     better, worse, _ = listed_pairs(small)
     cost = C * pair_weights(small, weighting)
-    weights, _ = solve_dual(
-        features, better, worse, cost, "l2", np.zeros(len(better)), 1e-13, np.random.default_rng(0)
-    )
+    weights, _ = solve_dual(features, better, worse, cost, "l2", np.zeros(len(better)), 1e-13, np.random.default_rng(0))
     primal = solve_primal(features, group_by_grade(small, weighting), C, np.zeros(6))
     np.testing.assert_allclose(weights, primal, atol=1e-6)
 
@@ -129,9 +127,7 @@ def test_the_l1_loss_dual_meets_the_kkt_conditions(small):
     features = small.features.astype(np.float64)
     better, worse, _ = listed_pairs(small)
     cost = 0.1 * np.linspace(0.5, 1.5, len(better))
-    w, alpha = solve_dual(
-        features, better, worse, cost, "l1", np.zeros(len(better)), 1e-10, np.random.default_rng(0)
-    )
+    w, alpha = solve_dual(features, better, worse, cost, "l1", np.zeros(len(better)), 1e-10, np.random.default_rng(0))
     differences = features[better] - features[worse]
     margin = differences @ w
     np.testing.assert_allclose(w, alpha @ differences, atol=1e-10)

@@ -39,13 +39,9 @@ def test_a_cold_loss_is_ndcg_and_training_raises_it():
     start = Regression.fit(train, train, Regression.Params(), 0, lambda step, **values: None).weights
     steps = list(annealed(train, smoothrank, start, 0.0, [1.0, 0.1, 1e-2, 1e-3, 1e-7]))
     weights, cost, temperature = steps[-1]
-    values = ndcg_at(
-        train.features @ weights, train.labels, train.offsets, k=12, convention="standard", empty=0.0
-    )
+    values = ndcg_at(train.features @ weights, train.labels, train.offsets, k=12, convention="standard", empty=0.0)
     assert temperature == 1e-7 and -cost == pytest.approx(values.mean(), abs=1e-3)
-    before = ndcg_at(
-        train.features @ start, train.labels, train.offsets, k=12, convention="standard", empty=0.0
-    )
+    before = ndcg_at(train.features @ start, train.labels, train.offsets, k=12, convention="standard", empty=0.0)
     assert values.mean() > before.mean()
 
 

@@ -41,9 +41,7 @@ def clear_caches():
 
 
 def names(*modules):
-    return {
-        str((Path.cwd() / path).resolve().relative_to(code_closure.PACKAGE)) for path in sources(*modules)
-    }
+    return {str((Path.cwd() / path).resolve().relative_to(code_closure.PACKAGE)) for path in sources(*modules)}
 
 
 def test_the_files_that_other_tests_name_exist():
@@ -64,9 +62,7 @@ def test_training_depends_on_selection_but_not_on_reported_metrics():
 def test_a_model_depends_on_no_model_but_those_it_inherits_from():
     for name, cls in models().items():
         family = {f"models/{base.__module__.rpartition('.')[2]}.py" for base in cls.__mro__}
-        found = {
-            path for path in names("gradrank.learning.job", *modules_of(cls)) if path.startswith("models/")
-        }
+        found = {path for path in names("gradrank.learning.job", *modules_of(cls)) if path.startswith("models/")}
         assert found <= family | {"models/__init__.py"}, name
 
 
@@ -231,8 +227,7 @@ def own(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "form",
-    ["from gradrank.models.my_tools import tool", "from .my_tools import tool", "from . import my_tools"],
+    "form", ["from gradrank.models.my_tools import tool", "from .my_tools import tool", "from . import my_tools"]
 )
 def test_a_model_of_ones_own_and_what_it_imports_are_in_its_closure(own, form):
     files, before = own(mine=form, my_tools="tool = 1\n")
@@ -286,9 +281,7 @@ def test_what_an_edit_of_a_loss_retrains(edited):
     assert edited("learning/losses/softmax.py", "", "# a comment\n") == set()
     assert edited("learning/losses/softmax.py", '"""', '"""Another text. ') == set()
     users = {name for name, cls in models().items() if f"{LOSSES}.softmax" in modules_of(cls)}
-    importers = {
-        name for name, cls in models().items() if "learning/losses/softmax.py" in names(*modules_of(cls))
-    }
+    importers = {name for name, cls in models().items() if "learning/losses/softmax.py" in names(*modules_of(cls))}
     assert {"softmax", "dasalc"} <= users <= importers
     found = edited("learning/losses/softmax.py", signature, signature[:-1].rstrip(", \n") + ", unused=0)")
     assert found == importers | {"report"}
@@ -299,9 +292,7 @@ def test_a_new_loss_retrains_nothing(edited):
 
 
 def test_an_edit_of_a_shared_callee_retrains_its_callers_alone(edited):
-    callers = {
-        name for name, cls in models().items() if "learning/losses/ranknet.py" in names(*modules_of(cls))
-    }
+    callers = {name for name, cls in models().items() if "learning/losses/ranknet.py" in names(*modules_of(cls))}
     found = edited("learning/losses/ranknet.py", "", "EDITED = 1\n")
     assert callers <= found and "mart" not in found and len(callers) < len(models()) / 2
 

@@ -42,9 +42,7 @@ def error_of(write) -> Exception:
 )
 def test_a_real_full_device_is_recognised(write):
     told = explanation(error_of(write), OUT)
-    assert (
-        told.startswith(f"{Path.cwd()}/results/toy/prank/fold1: No space left on device") and "Fix: " in told
-    )
+    assert told.startswith(f"{Path.cwd()}/results/toy/prank/fold1: No space left on device") and "Fix: " in told
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])

@@ -111,10 +111,7 @@ def test_all_faults_are_named_at_once():
 @pytest.mark.parametrize(
     "changes",
     [
-        {
-            "models": {"lambdamart": {"num_leaves": "x"}},
-            "run": {"datasets": ["mq2007"], "models": ["lambdamart"]},
-        },
+        {"models": {"lambdamart": {"num_leaves": "x"}}, "run": {"datasets": ["mq2007"], "models": ["lambdamart"]}},
         {"models": {"mine": {"model": "lamdamart"}}, "run": {"datasets": ["mq2007"], "models": ["mine"]}},
         {
             "models": {"lambdamart": {"learning_rate": [0.1, 0.2], "num_leaves": 0}},

@@ -23,10 +23,7 @@ EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
         ("a: 1\nb:\n\tc: 1", r"line 3, column 1: not YAML: found character '\\t'"),
         ("a: 'x\n", r"not YAML: .*end of stream .while scanning a quoted scalar that begins in line 1\)"),
         ("a: b: c", "line 1, column 5: not YAML: mapping values are not allowed here"),
-        (
-            "a: 1\nb: !!python/object:os.system x",
-            "line 2, column 4: not YAML: could not determine a constructor",
-        ),
+        ("a: 1\nb: !!python/object:os.system x", "line 2, column 4: not YAML: could not determine a constructor"),
         ("a: 1\nb: \x00", "line 2: a character that YAML has not"),
         ("a: 2024-13-45", "a value that cannot be read: month must be in 1..12"),
         ("a: " + "[" * 3000, "nested too deeply"),

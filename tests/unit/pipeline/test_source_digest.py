@@ -117,42 +117,13 @@ def test_all_edits_of_behaviour_differ_from_each_other():
     assert len(digests) == len(UNLIKE)
 
 
-PATTERNS = (
-    "None",
-    "False",
-    "True",
-    "0",
-    "_",
-    "name",
-    "[]",
-    "{}",
-    "()",
-    "{'a': None}",
-    "{**rest}",
-    "[*_]",
-    "str()",
-)
+PATTERNS = ("None", "False", "True", "0", "_", "name", "[]", "{}", "()", "{'a': None}", "{**rest}", "[*_]", "str()")
 
 
 def test_patterns_and_empty_displays_differ():
     matches = {parsed(f"match x:\n    case {pattern}: y").digest for pattern in PATTERNS}
     assert len(matches) == len(PATTERNS) - 1  # [] and () are one pattern
-    values = (
-        "[]",
-        "()",
-        "{}",
-        "{**a}",
-        "[a]",
-        "(a,)",
-        "{a}",
-        "f'{a}'",
-        "''",
-        "f'a'",
-        "0",
-        "0.0",
-        "False",
-        "None",
-    )
+    values = ("[]", "()", "{}", "{**a}", "[a]", "(a,)", "{a}", "f'{a}'", "''", "f'a'", "0", "0.0", "False", "None")
     assert len({parsed(f"x = {value}").digest for value in values}) == len(values)
     functions = ("*, a, b=1", "*, a=1, b", "a, *, b=1", "*a, b=1", "**b", "a, b=None", "a, b")
     assert len({parsed(f"x = lambda {each}: 0").digest for each in functions}) == len(functions)
@@ -193,8 +164,7 @@ def test_a_docstring_belongs_to_its_place():
 
 
 @pytest.mark.parametrize(
-    ("content", "line"),
-    [(b"x = 1\ny = (\n", 2), (b"x = 1\nif x:\ny\n", 3), (b"x\x00", 1), (b"\nx = '\xff'", None)],
+    ("content", "line"), [(b"x = 1\ny = (\n", 2), (b"x = 1\nif x:\ny\n", 3), (b"x\x00", 1), (b"\nx = '\xff'", None)]
 )
 def test_a_file_that_is_no_python_is_refused_with_its_line(content, line):
     with pytest.raises(GradrankError, match=r"file\.py, line \d+") as caught:

@@ -28,9 +28,7 @@ def study(models, listed="all", studies=None):
 def test_a_list_for_a_single_value_is_a_sweep():
     found = expanded({"lambdamart": {"learning_rate": [0.05, 1e-5], "num_leaves": [7, 15], "rounds": 9}})
     assert list(found) == [
-        f"lambdamart-learning_rate={rate}-num_leaves={leaves}"
-        for rate in ("0.05", "1e-05")
-        for leaves in (7, 15)
+        f"lambdamart-learning_rate={rate}-num_leaves={leaves}" for rate in ("0.05", "1e-05") for leaves in (7, 15)
     ]
     last = found["lambdamart-learning_rate=1e-05-num_leaves=15"]
     assert last.swept == {"learning_rate": 1e-5, "num_leaves": 15}
@@ -55,9 +53,7 @@ def test_a_named_variant_has_its_model_and_its_own_values():
 def test_a_ranking_from_elsewhere_is_a_method_that_nothing_trains():
     params = study({"theirs": {"scores": "runs/fold{fold}.txt"}})
     assert (
-        "theirs" in params.model_names("synthetic_net")
-        and params.imported("theirs")
-        and not params.members("theirs")
+        "theirs" in params.model_names("synthetic_net") and params.imported("theirs") and not params.members("theirs")
     )
     assert params.models["theirs"].params == {"scores": "runs/fold{fold}.txt"}
 
@@ -75,13 +71,7 @@ def test_one_fault_is_named_once_however_many_variants_have_it():
 
 
 def test_all_is_every_entry_of_models_and_no_study_s_variants():
-    own = {
-        "term_report": {
-            "datasets": ["mq2007"],
-            "models": ["ranksvm"],
-            "variants": {"deep": {"model": "ranksvm"}},
-        }
-    }
+    own = {"term_report": {"datasets": ["mq2007"], "models": ["ranksvm"], "variants": {"deep": {"model": "ranksvm"}}}}
     params = study({"lambdamart": {"num_leaves": [7, 15]}}, studies=own)
     names = params.model_names("synthetic_net")
     assert "lambdamart" not in names and "deep" not in names and "ranksvm" in names
@@ -106,6 +96,4 @@ def test_a_sweep_among_a_fusions_models_stands_for_all_its_variants():
 def test_an_entry_or_one_of_its_variants_may_be_listed():
     sweep = {"lambdamart": {"num_leaves": [7, 15]}}
     assert len(study(sweep, ["lambdamart"]).model_names("synthetic_net")) == 2
-    assert study(sweep, ["lambdamart-num_leaves=7"]).model_names("synthetic_net") == [
-        "lambdamart-num_leaves=7"
-    ]
+    assert study(sweep, ["lambdamart-num_leaves=7"]).model_names("synthetic_net") == ["lambdamart-num_leaves=7"]

@@ -122,9 +122,7 @@ def test_a_method_that_no_longer_exists_is_no_crash(project):
     assert f"{DATASET}: code of `train gone`: no longer there" in found
 
 
-@pytest.mark.parametrize(
-    "text", ["{", "[]", "null", '{"params": {}, "code": {"files": {}}}', '{"schema": 1}']
-)
+@pytest.mark.parametrize("text", ["{", "[]", "null", '{"params": {}, "code": {"files": {}}}', '{"schema": 1}'])
 @pytest.mark.parametrize("path", [RECORD, PAGE], ids=["data set", "study"])
 def test_a_record_of_another_version_is_one_line(project, path, text):
     path.write_text(text)

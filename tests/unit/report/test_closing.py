@@ -18,9 +18,7 @@ def test_the_best_of_each_data_set_then_the_report(tmp_path):
     blocks = text.strip().split("\n\n")
     assert len(blocks) == 3
     head, *lines = blocks[1].splitlines()
-    assert (
-        head.startswith("synthetic_net: NDCG@10 under standard") and f"the best {BEST} of 7 methods" in head
-    )
+    assert head.startswith("synthetic_net: NDCG@10 under standard") and f"the best {BEST} of 7 methods" in head
     means = {model: values["ndcg@10"] for model, values in results.dataset("synthetic_net").summary().items()}
     best = sorted(means, key=lambda model: -means[model])[:BEST]
     assert [line.split()[:2] for line in lines] == [[model, f"{means[model]:.4f}"] for model in best]

@@ -12,7 +12,7 @@ from gradrank.report.tables.numbers import VERDICT, P
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import read_tables
 from gradrank.report.tables.table import Column, Table
-from made_results import CONVENTIONS, METRICS, make_results
+from made_results import CONVENTIONS, METRICS, make_results, write_values
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm")
 
@@ -23,7 +23,7 @@ def tables(tmp_path_factory):
     folder = make_results(tmp_path_factory.mktemp("study"), models=MODELS, queries=40)
     path = folder / "ranksvm" / "per_query.parquet"
     poor = pl.when(pl.col("convention") == "letor4").then(pl.col("ndcg@10") / 9).otherwise(pl.col("ndcg@10"))
-    pl.read_parquet(path).with_columns(poor.alias("ndcg@10")).write_parquet(path)
+    write_values(pl.read_parquet(path).with_columns(poor.alias("ndcg@10")), path.parent)
     summary(folder, MODELS, "letor4")
     return folder / "tables"
 
@@ -47,13 +47,9 @@ def test_the_best_is_bold_and_comes_first_and_what_is_below_it_is_marked(tables)
         for column, metric in enumerate(METRICS, 1):
             means = {line[0]: rows[convention, line[0].replace("\\", ""), metric]["mean"] for line in lines}
             bold = {line[0] for line in lines if line[column].startswith("\\textbf{")}
-            assert bold == {
-                name for name, mean in means.items() if round(mean, 4) == round(max(means.values()), 4)
-            }
+            assert bold == {name for name, mean in means.items() if round(mean, 4) == round(max(means.values()), 4)}
         marked = {line[0] for line in lines if "$^{*}$" in line[METRICS.index("ndcg@10") + 1]}
-        assert marked == (
-            {"ranksvm"} if convention == "letor4" else set()
-        )  # the tests are of the primary one
+        assert marked == ({"ranksvm"} if convention == "letor4" else set())  # the tests are of the primary one
         assert ("Wilcoxon signed-rank test" in text and "Holm" in text) == bool(marked)
 
 
@@ -65,12 +61,7 @@ def test_text_is_escaped():
     assert escaped("≈ consistent") == "consistent"
 
 
-COLUMNS = (
-    Column("a_name"),
-    Column("value", "value", "+.2f"),
-    Column("p", form=P),
-    Column("side", form=VERDICT),
-)
+COLUMNS = (Column("a_name"), Column("value", "value", "+.2f"), Column("p", form=P), Column("side", form=VERDICT))
 
 
 def made(lines=1, **options):

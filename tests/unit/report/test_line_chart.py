@@ -6,9 +6,7 @@ import pytest
 from gradrank.report.plots.chart import apart
 
 
-@pytest.mark.parametrize(
-    "wanted", [[50.0], [20.0, 21.0, 22.0, 90.0], [99.0] * 5, [0.0, 0.0, 50.0, 55.0, 100.0]]
-)
+@pytest.mark.parametrize("wanted", [[50.0], [20.0, 21.0, 22.0, 90.0], [99.0] * 5, [0.0, 0.0, 50.0, 55.0, 100.0]])
 def test_names_are_moved_apart_and_stay_in_their_order(wanted):
     placed = apart(wanted, 10, 10, 100)
     assert min(np.diff(placed), default=10) >= 10 - 1e-9

@@ -42,9 +42,7 @@ def means(root, dataset, convention):
     for model in MODELS:
         frame = pl.read_parquet(root / "results" / dataset / model / "per_query.parquet")
         test = frame.filter((pl.col("split") == "test") & (pl.col("convention") == convention))
-        found[model] = (
-            test.group_by("fold").agg(pl.col(METRICS).mean()).select(METRICS).mean().row(0, named=True)
-        )
+        found[model] = test.group_by("fold").agg(pl.col(METRICS).mean()).select(METRICS).mean().row(0, named=True)
     return found
 
 
@@ -62,6 +60,20 @@ def test_main_table_prints_the_per_query_means(root):
             assert float(half_width) > 0
             highest = max(round(values[metric], 4) for values in expected.values())
             assert ("best" in cell["class"].split()) == (float(mean) == highest)
+
+
+def test_how_the_columns_were_understood_is_shown(root):
+    path = root / "data/parquet/mq2007/collection.json"
+    meta = json.loads(path.read_text())
+    feature = {"role": "feature", "column": "a<b", "type": "Float64", "count": 4, "missing": 0.2}
+    roles = [feature | {"low": -1.5, "high": 2.0}, {"role": None, "column": "", "type": "Int64", "reason": "an index"}]
+    path.write_text(json.dumps(meta | {"roles": roles, "note": "WARNING: 1 of 3 queries"}))
+    document = Document(rendered(root))
+    path.write_text(json.dumps(meta))
+    texts = [[cell["text"].strip() for cell in row] for row in document.table("roles")[1:]]
+    assert texts[0] == ["feature", "a<b", "Float64", "4", "-1.5", "2", "20.0%"]
+    assert texts[1] == ["set aside", "", "Int64", "an index"]
+    assert "WARNING: 1 of 3 queries" in "".join(document.text)
 
 
 def test_switch_holds_every_convention(root):

@@ -69,10 +69,7 @@ def test_large_collections_are_thinned(monkeypatch):
 
 def test_undefined_values_are_marked():
     found = two_methods(dataset_of({"a": np.array([0.5, np.nan]), "b": np.array([0.25, 1.0])}))
-    assert dict(zip(found.models, found.data["values"], strict=True)) == {
-        "a": [5000, -1],
-        "b": [2500, 10_000],
-    }
+    assert dict(zip(found.models, found.data["values"], strict=True)) == {"a": [5000, -1], "b": [2500, 10_000]}
 
 
 def test_stored_tests_are_those_of_the_two_methods_in_that_order(dataset):

@@ -61,12 +61,8 @@ def test_main_table_is_the_mean_of_fold_means(folder, convention, metric):
     folds = queries_by_fold(folder, convention=convention, metric=metric)
     every = [value for values in folds.values() for value in values]
     (row,) = table(folder, "main", model="ranksvm", convention=convention, metric=metric)
-    assert float(row["mean"]) == pytest.approx(
-        statistics.fmean(map(statistics.fmean, folds.values())), abs=1e-14
-    )
-    assert float(row["half_width"]) == pytest.approx(
-        1.96 * statistics.stdev(every) / sqrt(len(every)), rel=1e-12
-    )
+    assert float(row["mean"]) == pytest.approx(statistics.fmean(map(statistics.fmean, folds.values())), abs=1e-14)
+    assert float(row["half_width"]) == pytest.approx(1.96 * statistics.stdev(every) / sqrt(len(every)), rel=1e-12)
     assert int(row["queries"]) == len(every) == 7 + 8 + 9 + 10 + 11
 
 
@@ -124,9 +120,7 @@ def test_a_column_is_added_in_one_place(folder, monkeypatch):
     half = 1.96 * statistics.stdev(own) / sqrt(len(own))
     assert float(row["half_width"]) == pytest.approx(half, rel=1e-12)
     assert f"{half:.4f}" in (folder / "tables/folds.md").read_text()
-    assert read_tables(folder / "tables")["folds"][3]["half_width"] == pytest.approx(
-        float(rows[3]["half_width"])
-    )
+    assert read_tables(folder / "tables")["folds"][3]["half_width"] == pytest.approx(float(rows[3]["half_width"]))
 
 
 def test_published_numbers_stand_beside_ours(folder):
@@ -204,9 +198,7 @@ def test_unmeasured_convention_is_refused_with_the_nearest(folder):
 def test_models_of_different_queries_are_refused(folder):
     path = folder / "ranksvm" / "per_query.parquet"
     write_values(pl.read_parquet(path).filter(pl.col("qid") != 203), path.parent)
-    with pytest.raises(
-        GradrankError, match="lambdamart and ranksvm were evaluated on different test queries"
-    ):
+    with pytest.raises(GradrankError, match="lambdamart and ranksvm were evaluated on different test queries"):
         summary(folder, MODELS, "letor4")
 
 
@@ -230,12 +222,7 @@ def short(tmp_path):
         zero = pl.when(pl.col("convention") == "letor4").then(0.0).otherwise(pl.col("ndcg@10"))
         write_values(pl.read_parquet(path).with_columns(zero.alias("ndcg@10")), path.parent)
     rows = [
-        {
-            "part": part,
-            "qid": 100 * part + query,
-            "label": int(document == 0),
-            "docid": f"{part}.{query}.{document}",
-        }
+        {"part": part, "qid": 100 * part + query, "label": int(document == 0), "docid": f"{part}.{query}.{document}"}
         for part in range(1, 6)
         for query in range(15)
         for document in range(12 if query == 0 else 2)

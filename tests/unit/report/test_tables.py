@@ -16,20 +16,13 @@ MODELS = ("lambdamart", "ranknet_linear", "ranksvm")
 def root(tmp_path_factory):
     root = tmp_path_factory.mktemp("study")
     summary(make_results(root, models=MODELS), MODELS, "letor4")
-    render(
-        root / "results",
-        root / "results/report.html",
-        params=root / "params.yaml",
-        data=root / "data/parquet",
-    )
+    render(root / "results", root / "results/report.html", params=root / "params.yaml", data=root / "data/parquet")
     return root
 
 
 def read_markdown(path):
     """Head and lines of a pipe table as lists of cells."""
-    lines = [
-        [cell.strip() for cell in line.strip("| \n").split(" | ")] for line in path.open(encoding="utf-8")
-    ]
+    lines = [[cell.strip() for cell in line.strip("| \n").split(" | ")] for line in path.open(encoding="utf-8")]
     head, rule, *rows = lines
     assert set("".join(rule)) <= set(":-| ")
     assert all(len(row) == len(head) for row in rows)

@@ -42,10 +42,7 @@ def test_variance_over_queries_is_the_bootstraps():
     rng = np.random.default_rng(2)
     folds = np.repeat([1, 2], [40, 60])  # folds of unequal size count alike
     values = rng.random(100) * folds
-    drawn = [
-        np.mean([rng.choice(own, len(own)).mean() for own in (values[:40], values[40:])])
-        for _ in range(20_000)
-    ]
+    drawn = [np.mean([rng.choice(own, len(own)).mean() for own in (values[:40], values[40:])]) for _ in range(20_000)]
     assert query_term(values, folds).variance == pytest.approx(np.var(drawn), rel=0.05)
 
 

@@ -39,9 +39,7 @@ def made_study(seconds=1.5):
     points = Table("curve", "Points", [Column("x", "x", "d"), Column("y", "y", ".2f")], [{"x": 1, "y": 0.5}])
     drawing = line_chart([Series("rising", [1, 2, 3], [0.1, 0.2, 0.4])], "x", "y", ALT)
     sections = [
-        Section(
-            "first", "First", ["Some `code`."], [numbers, Figure("curve", "Curve", drawing, ALT, points)]
-        ),
+        Section("first", "First", ["Some `code`."], [numbers, Figure("curve", "Curve", drawing, ALT, points)]),
         Section("second", "Second", [], [times]),
     ]
     return SimpleNamespace(TITLE="A & B", PUBLICATION="Somebody 2005.", build=lambda inputs: sections)
@@ -51,9 +49,7 @@ def made_study(seconds=1.5):
 def written(tmp_path, monkeypatch):
     def write(seconds=1.5, folder="made"):
         monkeypatch.setattr(study_files, "get_study", lambda name, part="": made_study(seconds))
-        inputs = Inputs(
-            tmp_path / "results", tmp_path / "data", tmp_path / "results" / "studies" / folder, {}
-        )
+        inputs = Inputs(tmp_path / "results", tmp_path / "data", tmp_path / "results" / "studies" / folder, {})
         write_study("made", inputs)
         return inputs.folder
 
@@ -64,12 +60,7 @@ def test_files_of_a_study(written):
     folder = written()
     numbers = json.loads((folder / "numbers.json").read_text())
     assert list(numbers) == ["numbers"], "neither times nor what figures draw"
-    assert [row["verdict"] for row in numbers["numbers"]] == [
-        "consistent",
-        "not reproduced",
-        "reproduced",
-        "",
-    ]
+    assert [row["verdict"] for row in numbers["numbers"]] == ["consistent", "not reproduced", "reproduced", ""]
     assert [row["alike"] for row in numbers["numbers"]] == [1, 0, 0, None]
     assert numbers["numbers"][3] == {
         "what": "own", "published": None, "ours": 0.25, "difference": None, "half_width": None, "of": "queries",
@@ -98,9 +89,7 @@ def test_measure_gives_what_evaluation_writes(tmp_path):
         folder = tmp_path / "results" / "made" / "m" / f"fold{number}"
         folder.mkdir(parents=True)
         splits = ["train"] * 2 * rows + ["vali"] * rows + ["test"] * rows
-        pl.DataFrame({"split": splits, "score": rng.random(4 * rows)}).write_parquet(
-            folder / "scores.parquet"
-        )
+        pl.DataFrame({"split": splits, "score": rng.random(4 * rows)}).write_parquet(folder / "scores.parquet")
         own = spec | {"fold": number, "data_sha256": "ab"}
         write_stamp(folder / "spec.json", own, [folder / "scores.parquet"])
     metrics = ["ndcg@15", "map"]
@@ -111,9 +100,7 @@ def test_measure_gives_what_evaluation_writes(tmp_path):
         for split in ("train", "vali", "test"):
             found = inputs.measure("made", "m", metrics, convention, split)
             expected = stored.filter(convention=convention, split=split)
-            assert np.array_equal(found.folds, expected["fold"]) and np.array_equal(
-                found.qids, expected["qid"]
-            )
+            assert np.array_equal(found.folds, expected["fold"]) and np.array_equal(found.qids, expected["qid"])
             for metric in metrics:
                 np.testing.assert_allclose(found.values[metric], expected[metric].to_numpy())
     with pytest.raises(GradrankError, match="no such file"):

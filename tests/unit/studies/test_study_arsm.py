@@ -21,10 +21,7 @@ BETTER = "arsm_levels-levels=40"  # scores without any
 NOISE = {WORSE: 30.0, BETTER: 0.0, "ranksvm": 30.0, "listnet": 2.0, "adarank_map": 0.0, "arsm_bare": 30.0}
 NOISE |= {"arsm_paper": 2.0, "arsm_combination-combination=likeliest": 30.0}
 JOB = {  # NDCG@3 and @10 of LETOR 3.0's RankSVM are .4207 and .4140
-    "solved": [
-        {"exponent": -4} | dict.fromkeys(METRICS, 0.45),
-        {"exponent": 0} | dict.fromkeys(METRICS, 0.47),
-    ],
+    "solved": [{"exponent": -4} | dict.fromkeys(METRICS, 0.45), {"exponent": 0} | dict.fromkeys(METRICS, 0.47)],
     "stopped": [
         {"exponent": 0, "order": order, "visits": 300} | dict.fromkeys(METRICS, value)
         for order, value in enumerate((0.40, 0.44))
@@ -111,11 +108,7 @@ def test_ohsumed_s_ranksvm_solved_and_stopped(made):
     _, sections, tables = made
     first, *rows = tables["ranksvm_ohsumed"].rows
     assert [first[metric] for metric in METRICS] == [0.4958, 0.4207, 0.4164, 0.4140, 0.4334, 0.4864]
-    assert [(row["C"], row["until"]) for row in rows] == [
-        ("2^-4", "the end"),
-        ("2^0", "the end"),
-        ("2^0", "300 pairs"),
-    ]
+    assert [(row["C"], row["until"]) for row in rows] == [("2^-4", "the end"), ("2^0", "the end"), ("2^0", "300 pairs")]
     assert rows[2]["ndcg@3"] == pytest.approx(0.42)  # the mean over orders
     assert rows[0]["furthest"] == pytest.approx(0.4958 - 0.45)
     said = sections["ranksvm"].paragraphs[1]
@@ -162,10 +155,7 @@ def test_variance_table(made):
     assert [row["levels"] for row in draw] == list(LEVELS)
     assert [row["losses"] for row in draw] == [4, 11, 46, 191, 781]
     for row in draw:
-        assert (
-            row["arsm"] < row["ars"] < row["ar"]
-            and row["arsm"] < row["baseline"] < row["reinforce"] < row["ar"]
-        )
+        assert row["arsm"] < row["ars"] < row["ar"] and row["arsm"] < row["baseline"] < row["reinforce"] < row["ar"]
     for one, row in zip(draw, equal, strict=True):
         assert row["equal_arsm"] == one["arsm"]
         assert row["equal_ars"] == pytest.approx(one["ars"] * row["levels"] / row["losses"])

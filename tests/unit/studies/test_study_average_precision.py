@@ -12,14 +12,7 @@ from gradrank.studies.average_precision.page import CONVENTION
 from gradrank.studies.average_precision.worked import PRINTED, SLIPS, average_precision
 from made_study import make_study, written
 
-NOISE = {
-    "lambdamart": 0.1,
-    "lambdarank": 0.5,
-    "ranksvm": 1.0,
-    "listnet": 1.5,
-    "mart": 3.0,
-    "single_feature": 30.0,
-}
+NOISE = {"lambdamart": 0.1, "lambdarank": 0.5, "ranksvm": 1.0, "listnet": 1.5, "mart": 3.0, "single_feature": 30.0}
 
 
 @pytest.fixture(scope="module")
@@ -47,20 +40,14 @@ def test_tracking_is_of_the_methods_and_of_the_queries(made):
     ]
     assert len(own) == len(values) - 1, "without noise AP is 1 throughout, and correlates with nothing"
     assert row["queries"] == pytest.approx(np.mean(own))
-    assert (
-        sections["tracking"]
-        .paragraphs[1]
-        .startswith("mq2007: R-precision's correlation with AP is over methods")
-    )
+    assert sections["tracking"].paragraphs[1].startswith("mq2007: R-precision's correlation with AP is over methods")
 
 
 def test_spread_over_queries_and_over_methods(made):
     inputs, _, tables = made
     rows = {(row["dataset"], row["method"]): row for row in tables["spread"].rows}
     assert len(rows) == 2 * len(inputs.models)
-    aps = np.array(
-        [inputs.measure("ohsumed", model, ["map"], CONVENTION).values["map"] for model in inputs.models]
-    )
+    aps = np.array([inputs.measure("ohsumed", model, ["map"], CONVENTION).values["map"] for model in inputs.models])
     kept = aps[:, aps[0] > 0]
     row = rows["ohsumed", "mart"]
     own = kept[inputs.models.index("mart")]

@@ -49,29 +49,20 @@ def inputs(tmp_path_factory) -> Inputs:
     for method in METHODS:
         score_trials(contest, method, root / "data" / TUNED, "letor4")
     settings = {"datasets": [TUNED], "frozen": [FROZEN], "methods": METHODS}
-    settings |= {
-        "trials": 4,
-        "tuners": 2,
-        "seeds": SEEDS,
-        "conventions": dict.fromkeys((TUNED, FROZEN), "letor4"),
-    }
+    settings |= {"trials": 4, "tuners": 2, "seeds": SEEDS, "conventions": dict.fromkeys((TUNED, FROZEN), "letor4")}
     return Inputs(root / "results", root / "data", contest.folder, settings)
 
 
 @pytest.fixture(scope="module")
 def rows(inputs) -> dict:
     """By table."""
-    return {
-        item.id: item.rows for section in build(inputs) for item in section.content if hasattr(item, "rows")
-    }
+    return {item.id: item.rows for section in build(inputs) for item in section.content if hasattr(item, "rows")}
 
 
 def test_table_of_results(inputs, rows):
     """Means over folds of the runs' own values, and a last row without any order."""
     *methods, last, expected = rows[f"results_{TUNED}"]
-    assert {row["method"] for row in methods} == set(METHODS) and last[
-        "method"
-    ] == "constant score, file order"
+    assert {row["method"] for row in methods} == set(METHODS) and last["method"] == "constant score, file order"
     assert expected["method"] == "constant score, expected" and expected[HEADLINE] != last[HEADLINE]
     means = [row[HEADLINE] for row in methods]
     assert means == sorted(means, reverse=True) and last[HEADLINE] < means[0]
@@ -106,9 +97,7 @@ def test_default_tuned_and_one_for_all(inputs, rows):
     keys = [(tuner, fold) for tuner in (1, 2) for fold in range(1, FOLDS + 1)]
     assert row["default"] == pytest.approx(mean(dict.fromkeys(keys, 0)))
     chosen = {(t, f): entry.choices[f].of(t).trial for t, f in keys}
-    assert row["tuned"] == pytest.approx(mean(chosen)) and row["gain"] == pytest.approx(
-        row["tuned"] - row["default"]
-    )
+    assert row["tuned"] == pytest.approx(mean(chosen)) and row["gain"] == pytest.approx(row["tuned"] - row["default"])
     everywhere = {each.tuner: each.trial for each in own.for_all}
     assert row["one"] == pytest.approx(mean({(t, f): everywhere[t] for t, f in keys}))
     assert row["leak"] == pytest.approx(row["one"] - row["tuned"])

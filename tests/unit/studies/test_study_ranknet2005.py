@@ -62,14 +62,10 @@ def make_runs(folder):
                 for size in own["sizes"]
             ]
             runs += [
-                ("table1_by_variance", net, size, False)
-                for net in ("linear", "two_layer_5")
-                for size in own["sizes"]
+                ("table1_by_variance", net, size, False) for net in ("linear", "two_layer_5") for size in own["sizes"]
             ]
             runs += [
-                (f"linear_share_{share}", "linear", size, False)
-                for share in LINEAR_SHARES
-                for size in own["sizes"]
+                (f"linear_share_{share}", "linear", size, False) for share in LINEAR_SHARES for size in own["sizes"]
             ]
             runs += [
                 (table, "two_layer_10", size, ties)
@@ -98,9 +94,7 @@ def test_every_number_of_the_paper_stands_beside_ours(made):
         if row["table"] == "Table 6":
             hours, minutes = number.split(":")
             number = 3600 * int(hours) + 60 * int(minutes)
-        theirs.setdefault(row["table"], []).append(
-            round(float(number) * (100 if row["table"] == "Table 2" else 1), 6)
-        )
+        theirs.setdefault(row["table"], []).append(round(float(number) * (100 if row["table"] == "Table 2" else 1), 6))
     nets = [row for row in tables["tables45_mq2007"].rows if row["published"] is not None]
     epochs = [row["published"] for row in tables["epochs_mq2007"].rows if row["published"] is not None]
     shown = {
@@ -215,14 +209,10 @@ def test_every_two_methods_are_ordered(made, trained):
     }
     assert all(row["published"] > 0 for row in rows)
     (row,) = (row for row in rows if (row["better"], row["worse"]) == ("RankProp", "Linear PRank"))
-    a, b = (
-        over_seeds(trained[f"table4_{name}"], "test").values[METRIC] for name in ("rankprop", "linear_prank")
-    )
+    a, b = (over_seeds(trained[f"table4_{name}"], "test").values[METRIC] for name in ("rankprop", "linear_prank"))
     assert row["wilcoxon"] == wilcoxon(a, b) and row["difference"] == pytest.approx(np.mean(a - b))
     counts = [sum(row["verdict"] == word for row in rows) for word in (AS_PUBLISHED, LEVEL, REVERSED)]
-    told = (
-        f"Of 15 pairs {counts[0]} as published, {counts[1]} not separated, {counts[2]} the other way round."
-    )
+    told = f"Of 15 pairs {counts[0]} as published, {counts[1]} not separated, {counts[2]} the other way round."
     assert told in sections["order_mq2007"].paragraphs[0]
 
 

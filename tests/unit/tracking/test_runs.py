@@ -50,13 +50,7 @@ def test_a_run_per_method_with_tags_parameters_and_values_per_query(store):
     assert tree(store) == {"toy": None, "baseline": "toy", "single_feature": "toy"}
     for name in MODELS:
         (run,) = all_runs(store)[name]
-        expected = {
-            "dataset": "toy",
-            "model": name,
-            "data_sha256": SHA,
-            "convention": "letor4",
-            "current": "true",
-        }
+        expected = {"dataset": "toy", "model": name, "data_sha256": SHA, "convention": "letor4", "current": "true"}
         assert expected.items() <= run.data.tags.items()
         assert {"key", "spec_sha256", "per_query_sha256", "processor"} <= run.data.tags.keys()
         own = {"criterion": "map", "grid.C": "[0.5, 2.0]", "device": "null"}

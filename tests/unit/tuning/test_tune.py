@@ -171,9 +171,7 @@ def test_a_configuration_that_fails_is_a_trial_with_its_reason(data, tmp_path, t
 
 def test_nothing_but_failures_is_an_error(data, tmp_path, toy, monkeypatch):
     monkeypatch.setattr(toy, "steepest", 0.0)
-    with pytest.raises(
-        GradrankError, match=r"toy: every configuration failed, the first with: .* is too steep"
-    ):
+    with pytest.raises(GradrankError, match=r"toy: every configuration failed, the first with: .* is too steep"):
         tuned(data, tmp_path, "toy")
 
 
@@ -194,9 +192,7 @@ def test_one_configuration_for_all_folds(data, tmp_path):
         best = means.filter(tuner=own.tuner)["vali_ndcg@10"].max()
         assert own.value == pytest.approx(best)
     other = TunedFold(tmp_path / "other/fold1")
-    assert freeze(other, folders).chosen == for_all_folds(
-        map(pl.read_parquet, (f.trials_path for f in folders))
-    )
+    assert freeze(other, folders).chosen == for_all_folds(map(pl.read_parquet, (f.trials_path for f in folders)))
 
 
 def test_refits_have_seeds_of_their_own_and_go_on_where_they_were(data, tmp_path):

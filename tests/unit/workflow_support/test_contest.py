@@ -9,14 +9,7 @@ from gradrank.workflow_support.plan import Plan
 from made_project import SETTINGS
 
 METHODS = ["regression", "ranksvm", "combsum"]
-OWN = {
-    "datasets": ["mq2007"],
-    "methods": METHODS,
-    "frozen": ["ohsumed"],
-    "trials": 4,
-    "tuners": 2,
-    "seeds": 2,
-}
+OWN = {"datasets": ["mq2007"], "methods": METHODS, "frozen": ["ohsumed"], "trials": 4, "tuners": 2, "seeds": 2}
 
 
 @pytest.fixture
@@ -34,9 +27,7 @@ def test_the_page_asks_for_every_file_from_the_stored_data_on(contest):
             tuned = {f"{folder}/mq2007/{method}/fold{fold}/{name}.json" for name in ("choice", "refits")}
             assert tuned | {f"{folder}/mq2007/{method}/fold{fold}/trials.parquet"} < set(files)
             assert f"{folder}/ohsumed/{method}/fold{fold}/choice.json" in files
-            assert f"{folder}/ohsumed/{method}/fold{fold}/trials.parquet" not in files, (
-                "nothing is tried there"
-            )
+            assert f"{folder}/ohsumed/{method}/fold{fold}/trials.parquet" not in files, "nothing is tried there"
         for dataset in ("mq2007", "ohsumed"):
             assert f"{folder}/{dataset}/{method}/per_query.parquet" in files
         assert f"{folder}/mq2007/{method}/trials_test.parquet" in files
@@ -48,8 +39,7 @@ def test_a_fusion_waits_for_the_methods_that_combine_nothing(contest):
     assert contest.members("contest", "combsum") == ["regression", "ranksvm"]
     assert contest.members("contest", "ranksvm") == []
     assert contest.member_files("contest", "mq2007", "combsum", "3", "choice.json") == [
-        f"results/studies/contest/tuning/mq2007/{name}/fold3/choice.json"
-        for name in ("regression", "ranksvm")
+        f"results/studies/contest/tuning/mq2007/{name}/fold3/choice.json" for name in ("regression", "ranksvm")
     ]
     assert contest.tune_options("contest", "combsum").endswith("--among regression,ranksvm")
     assert contest.pairs("mq2007", "ranksvm") == ["data/pairs/mq2007/pairs.json"]
@@ -67,8 +57,6 @@ def test_choices_are_made_on_the_tuned_data_set_alone(contest):
 def test_frozen_data_sets_are_named_on_the_command_line():
     config = {"studies": {"contest": OWN}, "contest_datasets": "ohsumed,mq2008"}
     assert with_frozen_datasets(config)["studies"]["contest"]["frozen"] == ["ohsumed", "mq2008"]
-    assert (
-        with_frozen_datasets({"studies": {}}) == {"studies": {}} and "frozen" in config["studies"]["contest"]
-    )
+    assert with_frozen_datasets({"studies": {}}) == {"studies": {}} and "frozen" in config["studies"]["contest"]
     with pytest.raises(GradrankError, match=r"contest_datasets: .*Fix: "):
         with_frozen_datasets({"contest_datasets": "ohsumed"})

@@ -63,9 +63,7 @@ def test_further_seeds_lie_inside_the_first_seed_s_fold():
     for fold, expected in (("3", (3, 5)), ("3/seed6", (3, 6))):
         assert re.fullmatch(FOLD, fold) and own.fold_and_seed(fold) == expected
     assert own.fold_files(DATASET, "prank", ["spec.json"]) == [
-        f"results/{DATASET}/prank/fold{number}{seed}/spec.json"
-        for seed in ("", "/seed6")
-        for number in range(1, 6)
+        f"results/{DATASET}/prank/fold{number}{seed}/spec.json" for seed in ("", "/seed6") for number in range(1, 6)
     ]
     assert len(own.fold_files(DATASET, "single_feature", ["spec.json"])) == 5, "no chance is in it"
     assert (own.further_seeds("prank"), own.further_seeds("single_feature")) == ("--further-seeds 6", "")
@@ -117,12 +115,7 @@ def test_own_data_are_read_from_where_they_lie_and_options_are_quoted(tmp_path):
     for split in ("train", "vali", "test"):
         (folder / f"{split}.csv").write_text("qid,label,f1,some text\n1,0,1,x\n")
     (tmp_path / "pairs.csv").write_text("qid,first,second\n")
-    mine = {
-        "path": str(folder),
-        "ignore": ["some text"],
-        "pairs": str(tmp_path / "pairs.csv"),
-        "missing": "zero",
-    }
+    mine = {"path": str(folder), "ignore": ["some text"], "pairs": str(tmp_path / "pairs.csv"), "missing": "zero"}
     own = plan(datasets=SETTINGS["datasets"] | {"mine": mine})
     assert own.text("mine") == [str(folder / f"{split}.csv") for split in ("train", "vali", "test")]
     assert own.text("mq2007") == ["data/raw/mq2007/fetched.json"] and len(own.folds("mine")) == 1

@@ -15,9 +15,7 @@ def approx_ndcg(
 
     -NDCG as the temperature falls, where no scores are equal. O(n^2).
     """
-    return smooth_ndcg(
-        scores / temperature, ideal_shares(labels, offsets, ALL_RANKS), offsets, 1.0 / temperature
-    )
+    return smooth_ndcg(scores / temperature, ideal_shares(labels, offsets, ALL_RANKS), offsets, 1.0 / temperature)
 
 
 @compiled("f8[:], f8[:], i8[:], f8")

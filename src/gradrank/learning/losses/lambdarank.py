@@ -23,12 +23,7 @@ class SwapWeights(NamedTuple):
 
 @loss
 def lambdarank(
-    scores: np.ndarray,
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    *,
-    sigma: float = 1.0,
-    normalize: bool = False,
+    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, sigma: float = 1.0, normalize: bool = False
 ) -> tuple[float, np.ndarray]:
     """RankNet's cost with pairs weighted by |dNDCG_ij|, and LambdaRank's lambdas (Burges 2010, section 4).
 

@@ -8,12 +8,7 @@ from gradrank.learning.loss import loss
 
 @loss
 def listnet(
-    scores: np.ndarray,
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    *,
-    temperature: float = 1.0,
-    sigma: float = 1.0,
+    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 1.0, sigma: float = 1.0
 ) -> tuple[float, np.ndarray]:
     """-sum_i P_y(i) ln P_s(i), and its gradient sigma (P_s - P_y).
 

@@ -10,12 +10,7 @@ from gradrank.learning.neural_sort import soft_sort, through_soft_sort
 
 @loss
 def pirank(
-    scores: np.ndarray,
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    *,
-    temperature: float = 5.0,
-    cutoff: int = ALL_RANKS,
+    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 5.0, cutoff: int = ALL_RANKS
 ) -> tuple[float, np.ndarray]:
     """-sum_{r<=cutoff} (P G)_r / log2(1 + r), P the soft permutation of NeuralSort, G = (2^y - 1) / IDCG@cutoff.
 

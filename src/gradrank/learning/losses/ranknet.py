@@ -27,12 +27,7 @@ def pair_cost(difference: np.ndarray, target: np.ndarray | float = 1.0, sigma: f
 
 @loss(on_pairs=True)
 def ranknet(
-    scores: np.ndarray,
-    labels: np.ndarray | Pairs,
-    offsets: np.ndarray,
-    *,
-    sigma: float = 1.0,
-    ties: bool = False,
+    scores: np.ndarray, labels: np.ndarray | Pairs, offsets: np.ndarray, *, sigma: float = 1.0, ties: bool = False
 ) -> tuple[float, np.ndarray]:
     """RankNet's cost, summed over the pairs of unequal grades of each query, and its gradient, the lambdas.
 

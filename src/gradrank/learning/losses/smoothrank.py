@@ -14,12 +14,7 @@ from gradrank.learning.loss import loss
 
 @loss
 def smoothrank(
-    scores: np.ndarray,
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    *,
-    temperature: float = 1.0,
-    cutoff: int = ALL_RANKS,
+    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 1.0, cutoff: int = ALL_RANKS
 ) -> tuple[float, np.ndarray]:
     """-sum_{r<=cutoff} sum_i G_i h_ir / log2(1 + r), h_ir = exp(-(s_i - s_(r))^2 / temperature), of sum 1 over i.
 

@@ -15,12 +15,7 @@ from gradrank.learning.loss import loss
 
 @loss
 def softrank(
-    scores: np.ndarray,
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    *,
-    delta: float = 1.0,
-    cutoff: int = ALL_RANKS,
+    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, delta: float = 1.0, cutoff: int = ALL_RANKS
 ) -> tuple[float, np.ndarray]:
     """1 - sum_j G_j sum_{r<=cutoff} p_j(r) / log2(1 + r), G = (2^y - 1) / IDCG@cutoff.
 

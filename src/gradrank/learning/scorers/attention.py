@@ -13,9 +13,7 @@ from gradrank.learning.tower import array, glorot_layer
 class Encoder(torch.nn.Module):
     """A linear map to the blocks' width, the blocks, a norm: (n, d) to (n, width)."""
 
-    def __init__(
-        self, features: int, params: ScorerParams, generator: torch.Generator, chance: Chance
-    ) -> None:
+    def __init__(self, features: int, params: ScorerParams, generator: torch.Generator, chance: Chance) -> None:
         super().__init__()
         self.embed = glorot_layer(features, params.width, generator)
         self.blocks = torch.nn.ModuleList(Block(params, generator, chance) for _ in range(params.blocks))

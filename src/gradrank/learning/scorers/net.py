@@ -12,9 +12,7 @@ from gradrank.learning.tower import Tower
 class NetScorer(Scorer):
     """One tower on the features."""
 
-    def __init__(
-        self, inputs: Inputs, hidden: tuple[int, ...], params: ScorerParams, outputs: int, seed: int
-    ) -> None:
+    def __init__(self, inputs: Inputs, hidden: tuple[int, ...], params: ScorerParams, outputs: int, seed: int) -> None:
         self.inputs, self.chance = inputs, Chance(params.dropout, params.noise, seed)
         widths = [inputs.features.shape[1], *hidden, outputs]
         generator = torch.Generator().manual_seed(seed)  # torch's global generator stays untouched

@@ -93,9 +93,7 @@ def main_table(dataset: DataSet, primary: str) -> dict[str, dict[str, list[tuple
         models = list(dict.fromkeys(row["model"] for row in rows if row["convention"] == name))
         headline = {model: _mean(cells, name, model, dataset.headline) for model in models}
         models.sort(key=lambda model: float("inf") if missing(headline[model]) else -headline[model])
-        winners = {
-            m: best({model: _mean(cells, name, model, m) for model in models}) for m in dataset.metrics
-        }
+        winners = {m: best({model: _mean(cells, name, model, m) for model in models}) for m in dataset.metrics}
         made[name] = {
             model: [_cell(cells.get((name, model, m)), model in winners[m]) for m in dataset.metrics]
             for model in models

@@ -56,10 +56,7 @@ def _method(name: str, specs: dict[str, list[str]]) -> Method:
         model=model,
         summary=known.summary if known else "",
         references=named(known.summary) if known else [],
-        variants={
-            datasets: _settings(known, params) + _pairs(pairs)
-            for datasets, (_, params, pairs) in told.items()
-        },
+        variants={datasets: _settings(known, params) + _pairs(pairs) for datasets, (_, params, pairs) in told.items()},
     )
 
 

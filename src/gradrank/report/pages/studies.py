@@ -17,8 +17,4 @@ def pages(contents: Contents) -> list[Page]:
 
 def _figures(page: dict[str, Any]) -> dict[str, Markup]:
     items = (item for section in page["sections"] for item in section["content"])
-    return {
-        f"studies/{page['name']}/{item['id']}": Markup(item["svg"])
-        for item in items
-        if item["kind"] == "figure"
-    }
+    return {f"studies/{page['name']}/{item['id']}": Markup(item["svg"]) for item in items if item["kind"] == "figure"}

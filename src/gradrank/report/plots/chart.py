@@ -82,10 +82,7 @@ def _drawn(series: Series, number: int, xs: Sequence[float], up: svg.Scale) -> M
     for x, y, half in zip(xs, series.y, series.half_widths or (), strict=False):
         parts.append(svg.element("line", x1=x, x2=x, y1=up(y - half), y2=up(y + half), class_=f"bar {style}"))
     if series.points:
-        parts += [
-            svg.element("circle", cx=x, cy=up(y), r=2.6, class_=style)
-            for x, y in zip(xs, series.y, strict=True)
-        ]
+        parts += [svg.element("circle", cx=x, cy=up(y), r=2.6, class_=style) for x, y in zip(xs, series.y, strict=True)]
     return Markup("").join(parts)
 
 
@@ -105,13 +102,9 @@ def apart(wanted: Sequence[float], gap: float, first: float, last: float) -> lis
     below = reversed([*accumulate(reversed(wanted), lambda previous, each: min(each, previous - gap))])
     least = (first + i * gap for i in range(len(wanted)))
     most = (last - i * gap for i in reversed(range(len(wanted))))
-    return [
-        min(max((a + b) / 2, low), high) for a, b, low, high in zip(above, below, least, most, strict=True)
-    ]
+    return [min(max((a + b) / 2, low), high) for a, b, low, high in zip(above, below, least, most, strict=True)]
 
 
 def _key(name: str, number: int, y: float) -> Markup:
-    sample = svg.element(
-        "line", x1=FRAME.left, x2=FRAME.left + 26, y1=y, y2=y, class_=f"series s{number % STYLES + 1}"
-    )
+    sample = svg.element("line", x1=FRAME.left, x2=FRAME.left + 26, y1=y, y2=y, class_=f"series s{number % STYLES + 1}")
     return sample + svg.element("text", name, x=FRAME.left + 32, y=y + 3.5, class_="tick")

@@ -13,10 +13,7 @@ from gradrank.report.plots.frame import Frame
 WIDTH, LEFT, RIGHT = 280, 40, 272
 MEASURE = Frame(LEFT, RIGHT, top=8, bottom=104)
 LOSS = Frame(LEFT, RIGHT, top=118, bottom=158)  # below it, where there is one
-PREFERRED = (
-    "vali_ndcg@10",
-    "vali_map",
-)  # the first that a history has is shown, else any vali_* or the first
+PREFERRED = ("vali_ndcg@10", "vali_map")  # the first that a history has is shown, else any vali_* or the first
 MOST_POINTS = 60  # a line: more cannot be seen at this width
 
 
@@ -69,9 +66,7 @@ def _panel(lines: dict, name: str, across: svg.Scale, frame: Frame, mark_best: b
     up = svg.padded(values, frame.bottom, frame.top)
     parts = frame.levels(up, up.ticks(4 if frame is MEASURE else 3))
     for number, history in lines.items():
-        points = [
-            (s, v) for s, v in zip(history["step"], history.get(name, []), strict=False) if v is not None
-        ]
+        points = [(s, v) for s, v in zip(history["step"], history.get(name, []), strict=False) if v is not None]
         if not points:
             continue
         kept = [points[i] for i in svg.thin(len(points), MOST_POINTS)]
@@ -79,9 +74,7 @@ def _panel(lines: dict, name: str, across: svg.Scale, frame: Frame, mark_best: b
         if mark_best:
             step, value = max(points, key=lambda point: point[1])
             title = svg.element("title", f"fold {number}: best {value:.4f} at step {step}")
-            parts.append(
-                svg.element("circle", title, cx=across(step), cy=up(value), r=2.2, class_=f"best f{number}")
-            )
+            parts.append(svg.element("circle", title, cx=across(step), cy=up(value), r=2.2, class_=f"best f{number}"))
     mean = _mean(lines, name)
     kept = [mean[i] for i in svg.thin(len(mean), MOST_POINTS)]
     parts.append(svg.line([across(s) for s, _ in kept], [up(v) for _, v in kept], "mean"))
@@ -93,9 +86,7 @@ def _mean(lines: dict, name: str) -> list[tuple[float, float]]:
     columns = [history.get(name, []) for history in lines.values()]
     steps = next(iter(lines.values()))["step"]
     return [
-        (step, sum(values) / len(values))
-        for step, *values in zip(steps, *columns, strict=False)
-        if None not in values
+        (step, sum(values) / len(values)) for step, *values in zip(steps, *columns, strict=False) if None not in values
     ]
 
 

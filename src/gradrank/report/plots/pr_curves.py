@@ -43,9 +43,7 @@ def pr_curves(dataset: DataSet, convention: str, marked: tuple[str, ...]) -> Cur
     # The marked ones lie on top of the others, the first on top of all.
     top = [model for model in reversed(marked) if model in curves]
     drawn = [*(model for model in curves if model not in top), *top]
-    label = (
-        f"Interpolated precision at recall 0 to 1 of {len(curves)} methods; the table below has its values"
-    )
+    label = f"Interpolated precision at recall 0 to 1 of {len(curves)} methods; the table below has its values"
     axes = FRAME.levels(up, up.ticks(6), "precision") + FRAME.feet(across, across.ticks(5), "recall")
     parts = [*axes, *(curves[model] for model in drawn)]
     drawing = svg.drawing(parts, WIDTH, FRAME.bottom + 32, label, "pr-curves")

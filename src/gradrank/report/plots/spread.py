@@ -63,9 +63,7 @@ def _strip(scale: svg.Scale, row: Row, folds: Sequence[Row], published: Sequence
         at = percent(scale, fold["mean"])
         parts.append(svg.element("circle", title, cx=at, cy=MIDDLE, r=3.5, class_=f"dot f{number}"))
     for there in published:
-        title = svg.element(
-            "title", f"published: {there['published']:.4f} ({there['method']}, {there['source']})"
-        )
+        title = svg.element("title", f"published: {there['published']:.4f} ({there['method']}, {there['source']})")
         # A nested svg carries the percentage: a path has none.
         diamond = svg.element("path", title, d="M0 -5.5L5.5 0L0 5.5L-5.5 0Z", class_="published")
         at = percent(scale, there["published"])

@@ -31,9 +31,7 @@ def strip(scale: svg.Scale, parts: Iterable[Markup], label: str, class_: str = "
     """One row: `parts` over the grid."""
     grid = [upright(scale, value, "grid") for value, _ in scale.ticks(5)]
     drawing = Markup("").join([*grid, *parts])
-    return svg.element(
-        "svg", drawing, width="100%", height=HEIGHT, role="img", aria_label=label, class_=class_
-    )
+    return svg.element("svg", drawing, width="100%", height=HEIGHT, role="img", aria_label=label, class_=class_)
 
 
 def upright(scale: svg.Scale, value: float, class_: str, margin: int = 0) -> Markup:
@@ -43,20 +41,15 @@ def upright(scale: svg.Scale, value: float, class_: str, margin: int = 0) -> Mar
 
 
 def bar(scale: svg.Scale, low: float, high: float, class_: str = "interval") -> Markup:
-    return svg.element(
-        "line", x1=percent(scale, low), x2=percent(scale, high), y1=MIDDLE, y2=MIDDLE, class_=class_
-    )
+    return svg.element("line", x1=percent(scale, low), x2=percent(scale, high), y1=MIDDLE, y2=MIDDLE, class_=class_)
 
 
 def axis(scale: svg.Scale) -> Markup:
     """The numbers below the rows."""
     texts = [
-        svg.element("text", text, x=percent(scale, value), y=12, class_="tick middle")
-        for value, text in scale.ticks(5)
+        svg.element("text", text, x=percent(scale, value), y=12, class_="tick middle") for value, text in scale.ticks(5)
     ]
-    return svg.element(
-        "svg", Markup("").join(texts), width="100%", height=16, aria_hidden="true", class_="strip"
-    )
+    return svg.element("svg", Markup("").join(texts), width="100%", height=16, aria_hidden="true", class_="strip")
 
 
 def stacked(strips: Sequence[Strip], below: Markup, form: str) -> Markup:

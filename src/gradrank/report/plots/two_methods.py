@@ -92,9 +92,7 @@ def difference_plot(one: str, two: str, first: list[int], second: list[int]) -> 
     up = svg.Scale(-10_000, 10_000, FRAME.bottom, FRAME.top)
     kept = svg.thin(len(gaps), MOST_POINTS)
     xs = [across(i) for i in kept]
-    parts = FRAME.levels(
-        up, [(1000 * tenth, number(tenth / 10, "+.1f") if tenth else "0") for tenth in TENTHS]
-    )
+    parts = FRAME.levels(up, [(1000 * tenth, number(tenth / 10, "+.1f") if tenth else "0") for tenth in TENTHS])
     middle = (FRAME.left + FRAME.right) / 2
     words = "queries, by difference"
     parts.append(svg.element("text", words, x=middle, y=FRAME.bottom + 14, class_="tick middle"))

@@ -67,8 +67,7 @@ def _wide(table: Table, wide: Wide, pairs: Sequence[Pair]) -> Grid:
     order, winners = list(found), {}
     if wide.best:
         columns = {
-            head: {line: own[head][0][wide.best] for line, own in found.items() if head in own}
-            for head in heads
+            head: {line: own[head][0][wide.best] for line, own in found.items() if head in own} for head in heads
         }
         winners = {head: best(column) for head, column in columns.items()}
         by = columns[wide.by if wide.by in heads else heads[0]]
@@ -78,9 +77,7 @@ def _wide(table: Table, wide: Wide, pairs: Sequence[Pair]) -> Grid:
         [
             *map(escaped, line),
             *(
-                _cell(wide, own[head][1], line in winners.get(head, ()), (line, head) in marked)
-                if head in own
-                else ""
+                _cell(wide, own[head][1], line in winners.get(head, ()), (line, head) in marked) if head in own else ""
                 for head in heads
             ),
         ]
@@ -120,20 +117,10 @@ def _label(table: Table, part: str | None) -> str:
 def _environment(grid: Grid, caption: str, label: str) -> str:
     head, *lines = (" & ".join(line) + r" \\" for line in (grid.head, *grid.lines))
     if len(lines) > PAGE:
-        opening = [
-            f"\\begin{{longtable}}{{{grid.alignment}}}",
-            f"\\caption{{{caption}}}\\label{{{label}}}\\\\",
-        ]
+        opening = [f"\\begin{{longtable}}{{{grid.alignment}}}", f"\\caption{{{caption}}}\\label{{{label}}}\\\\"]
         above = ["\\toprule", head, "\\midrule", "\\endhead", "\\bottomrule", "\\endfoot"]
         return "\n".join(["{\\small", *opening, *above, *lines, "\\end{longtable}}"])
     shrunk = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"
     opening = ["\\begin{table}", "\\centering", f"\\caption{{{caption}}}", f"\\label{{{label}}}", shrunk]
-    tabular = [
-        f"\\begin{{tabular}}{{{grid.alignment}}}",
-        "\\toprule",
-        head,
-        "\\midrule",
-        *lines,
-        "\\bottomrule",
-    ]
+    tabular = [f"\\begin{{tabular}}{{{grid.alignment}}}", "\\toprule", head, "\\midrule", *lines, "\\bottomrule"]
     return "\n".join([*opening, *tabular, "\\end{tabular}}", "\\end{table}"])

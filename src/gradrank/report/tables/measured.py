@@ -157,9 +157,7 @@ def beside_published(measured: Measured) -> Iterator[Beside]:
                 }
                 mine = judged.pop(model)
                 same = alike(mine.verdict, (other.verdict for other in judged.values()))
-                yield Beside(
-                    there, OneMean(convention, model, metric, own[convention]), mine, same, len(judged)
-                )
+                yield Beside(there, OneMean(convention, model, metric, own[convention]), mine, same, len(judged))
 
 
 def in_file_order(measured: Measured) -> Iterator[Row]:

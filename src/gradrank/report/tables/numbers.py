@@ -62,13 +62,7 @@ def size(count: float | None) -> str:
     """Bytes as `512 B`, `1.2 kB`, `34.5 MB`."""
     if missing(count):
         return NONE
-    return (
-        f"{count:.0f} B"
-        if count < 1e3
-        else f"{count / 1e3:.1f} kB"
-        if count < 1e6
-        else f"{count / 1e6:,.1f} MB"
-    )
+    return f"{count:.0f} B" if count < 1e3 else f"{count / 1e3:.1f} kB" if count < 1e6 else f"{count / 1e6:,.1f} MB"
 
 
 def best(means: dict[str, float | None], decimals: int = 4) -> set[str]:

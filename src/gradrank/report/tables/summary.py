@@ -61,9 +61,7 @@ def _read(dataset: DataSet, models: Sequence[str], convention: str) -> dict[str,
     for model, own in found.items():
         if convention not in own:
             hint = nearest(convention, list(own))
-            raise GradrankError(
-                f"{dataset.method(model).folder}: not evaluated under convention {convention!r}{hint}"
-            )
+            raise GradrankError(f"{dataset.method(model).folder}: not evaluated under convention {convention!r}{hint}")
         if not own[convention].same_queries(found[models[0]][convention]):
             raise GradrankError(
                 f"{dataset.folder}: {models[0]} and {model} were evaluated on different test queries: one of them is "

@@ -6,8 +6,7 @@ from gradrank.pipeline.studies import StudySettings
 
 TITLE = "ARSM-L2R"
 PUBLICATION = (
-    "S. Z. Dadaneh, S. Boluki, M. Zhou, X. Qian: ARSM gradient estimator for supervised learning to rank. "
-    "ICASSP 2020."
+    "S. Z. Dadaneh, S. Boluki, M. Zhou, X. Qian: ARSM gradient estimator for supervised learning to rank. ICASSP 2020."
 )
 SWEEP = {  # of the RankSVM that its Table 3 has from LETOR 3.0: C as powers of 2, pairs visited before a stop, orders
     "exponents": list(range(-24, 11, 2)),

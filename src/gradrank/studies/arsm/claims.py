@@ -52,9 +52,7 @@ def _top(measured: Measured) -> Table:
             for model, values in models.items():
                 if model != "arsm":
                     (other,) = _published(dataset, model, metric)
-                    questions.append(
-                        Question({"dataset": dataset, "other": model}, metric, models["arsm"], values)
-                    )
+                    questions.append(Question({"dataset": dataset, "other": model}, metric, models["arsm"], values))
                     claimed.append(own - other)
     rows = [row | {"claimed": gap} for row, gap in zip(judged(questions), claimed, strict=True)]
     columns = [Column("other", "other"), Column("metric"), Column("claimed", "published difference", "+.4f")]

@@ -30,8 +30,7 @@ def run_job(told: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
     """
     collection = data / told["dataset"]
     folds = [
-        _fold(collection, parts, told, seed, number)
-        for number, parts in enumerate(describe(collection)["folds"], 1)
+        _fold(collection, parts, told, seed, number) for number, parts in enumerate(describe(collection)["folds"], 1)
     ]
     return {name: _over_folds([fold[name] for fold in folds]) for name in ("solved", "stopped")}
 

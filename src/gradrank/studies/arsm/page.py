@@ -62,9 +62,7 @@ def _of(measured: Measured, dataset: str) -> list[Mapping[str, QueryValues]]:
     return [measured[dataset]] if dataset in measured else []
 
 
-def _ablation(
-    inputs: Inputs, parameter: str, called: str, metrics: Sequence[str], title: str, opening: str
-) -> Section:
+def _ablation(inputs: Inputs, parameter: str, called: str, metrics: Sequence[str], title: str, opening: str) -> Section:
     """A parameter of ARSM varied on every data set."""
     paragraphs, content = [opening], []
     for dataset in inputs.datasets:

@@ -59,9 +59,7 @@ def _table(found: Mapping[str, Sequence[Mapping[str, Any]]], published: Mapping[
 
 
 def _published(metric: str) -> float:
-    (value,) = (
-        row.value for row in lookup("ohsumed", "ranksvm", metric) if row.source.startswith("LETOR 3.0")
-    )
+    (value,) = (row.value for row in lookup("ohsumed", "ranksvm", metric) if row.source.startswith("LETOR 3.0"))
     return value
 
 

@@ -21,14 +21,12 @@ LATE = 1000  # epochs after which the paper's recipe goes on
 def recipes(inputs: Inputs) -> Section:
     measured = {
         dataset: {
-            name: inputs.measure(dataset, model, METRICS, convention_of(dataset))
-            for name, model in RECIPES.items()
+            name: inputs.measure(dataset, model, METRICS, convention_of(dataset)) for name, model in RECIPES.items()
         }
         for dataset in inputs.datasets
     }
     rows = [
-        {"dataset": dataset, "recipe": name, "metric": metric_label(metric)}
-        | judged_beside(there, name, own, metric)
+        {"dataset": dataset, "recipe": name, "metric": metric_label(metric)} | judged_beside(there, name, own, metric)
         for dataset, own in measured.items()
         for metric in METRICS
         for there in lookup(dataset, "arsm", metric)

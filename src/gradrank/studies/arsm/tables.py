@@ -27,11 +27,7 @@ def convention_of(dataset: str) -> str:
 def paper(measured: Measured) -> Section:
     tables = [
         _means_table(
-            f"paper_{dataset}",
-            f"{TABLES.get(dataset, 'Not in the paper')}: {dataset}",
-            dataset,
-            models,
-            PAPER,
+            f"paper_{dataset}", f"{TABLES.get(dataset, 'Not in the paper')}: {dataset}", dataset, models, PAPER
         )
         for dataset, models in measured.items()
     ]
@@ -80,11 +76,7 @@ def official(measured: Measured) -> Section:
         ]
         means.append(
             _means_table(
-                f"official_{dataset}",
-                f"{dataset}: official LETOR results, means over folds",
-                dataset,
-                models,
-                OFFICIAL,
+                f"official_{dataset}", f"{dataset}: official LETOR results, means over folds", dataset, models, OFFICIAL
             )
         )
     return Section(

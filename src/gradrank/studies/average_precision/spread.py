@@ -95,8 +95,6 @@ def _drawn(measured: Measured) -> tuple[str, str]:
         method, values = next(iter(methods.items()))
         aps = np.sort(_aps(values.values[AP]))
         series.append(Series(f"{dataset}, {method}", np.linspace(0, 100, len(aps)), aps))
-        parts.append(
-            f"{dataset}, {method}: from {aps[0]:.2f} over {np.median(aps):.2f} in the middle to {aps[-1]:.2f}"
-        )
+        parts.append(f"{dataset}, {method}: from {aps[0]:.2f} over {np.median(aps):.2f} in the middle to {aps[-1]:.2f}")
     alt = "; ".join(parts)
     return line_chart(series, "% of the queries", "AP", alt), alt

@@ -92,15 +92,8 @@ def _judged(dataset: str, rows: list[Row]) -> str:
         return f"{dataset}: too few methods, or queries, that differ."
     nearer = {over: [row["measure"] for row in rivals if row[over] > own[over]] for over in OVER}
     said = "; ".join(
-        f"over {over} {own[over]:.3f}, "
-        + (f"less than {', '.join(names)}" if names else "more than any other")
+        f"over {over} {own[over]:.3f}, " + (f"less than {', '.join(names)}" if names else "more than any other")
         for over, names in nearer.items()
     )
-    verdict = (
-        "holds"
-        if not any(nearer.values())
-        else "holds in part"
-        if not all(nearer.values())
-        else "does not hold"
-    )
+    verdict = "holds" if not any(nearer.values()) else "holds in part" if not all(nearer.values()) else "does not hold"
     return f"{dataset}: R-precision's correlation with AP is {said}. That it tracks MAP best {verdict}."

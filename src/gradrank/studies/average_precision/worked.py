@@ -13,10 +13,7 @@ RANKS = 30  # to which three relevant documents are placed in every way; deeper 
 SLIPS = {
     "precision at rank 3 for that at rank 4": ((1, 2, 4), (Fraction(1), Fraction(1), Fraction(2, 3))),
     "3/3 for 3/4": ((1, 3, 4), (Fraction(1), Fraction(2, 3), Fraction(1))),
-    "averaged over ranks 1 to 3, of which two are relevant": (
-        (1, 2),
-        (Fraction(1), Fraction(1), Fraction(2, 3)),
-    ),
+    "averaged over ranks 1 to 3, of which two are relevant": ((1, 2), (Fraction(1), Fraction(1), Fraction(2, 3))),
 }
 
 
@@ -42,7 +39,7 @@ def worked() -> Section:
             f"7 have (1/3 + 2/4 + 3/7) / 3 = {third} = {float(third):.4f}, which is .42. And {PRINTED} is "
             f"{'an' if PRINTED in possible else 'no'} AP of three relevant documents: of all ways to place them the "
             f"nearest are {below} = {float(below):.4f} and {above} = {float(above):.4f}. What gives {PRINTED} is one "
-            "of these slips; beside each stands the right value.",
+            "of these slips; beside each stands the right value."
         ],
         [
             Table(

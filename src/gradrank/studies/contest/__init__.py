@@ -45,7 +45,5 @@ class Settings(StudySettings):
     @model_validator(mode="after")
     def _frozen_ones_are_others(self) -> "Settings":
         if both := sorted(set(self.frozen) & set(self.datasets)):
-            raise ValueError(
-                f"`frozen` and `datasets` both name {', '.join(both)}; a collection is tuned on or not"
-            )
+            raise ValueError(f"`frozen` and `datasets` both name {', '.join(both)}; a collection is tuned on or not")
         return self

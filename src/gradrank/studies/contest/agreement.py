@@ -17,9 +17,7 @@ class Agreement(NamedTuple):
     high: float
 
 
-def agreement(
-    first: np.ndarray, first_folds: np.ndarray, second: np.ndarray, second_folds: np.ndarray
-) -> Agreement:
+def agreement(first: np.ndarray, first_folds: np.ndarray, second: np.ndarray, second_folds: np.ndarray) -> Agreement:
     """Of (q, m) values of the same m methods on two collections' queries; folds: (q,) of each collection's queries.
 
     The interval is the bootstrap's percentiles (Efron 1979): in each draw the queries of both collections' folds are

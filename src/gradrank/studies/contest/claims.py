@@ -90,9 +90,7 @@ def superiority(gap: float, variance: float) -> float:
 def compare_all(methods: Mapping[str, Runs]) -> list[Pair]:
     """Every two methods of a contest, corrected by Holm for their number; the widest difference first."""
     usual = usual_chance(methods.values())
-    pairs = [
-        compare(one, methods[one], other, methods[other], usual) for one, other in combinations(methods, 2)
-    ]
+    pairs = [compare(one, methods[one], other, methods[other], usual) for one, other in combinations(methods, 2)]
     corrected = holm([pair.p for pair in pairs])
     found = [pair._replace(corrected=float(p)) for pair, p in zip(pairs, corrected, strict=True)]
     return sorted(found, key=lambda pair: (-pair.difference, pair.first, pair.second))

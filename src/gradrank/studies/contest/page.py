@@ -27,11 +27,7 @@ def build(inputs: Inputs) -> list[Section]:
     found = {dataset: entries(inputs, dataset) for dataset in [*inputs.datasets, *frozen]}
     sections = []
     for dataset, own in found.items():
-        sections += [
-            _results(inputs, dataset, own, dataset in frozen),
-            *_claims(dataset, own),
-            _shares(dataset, own),
-        ]
+        sections += [_results(inputs, dataset, own, dataset in frozen), *_claims(dataset, own), _shares(dataset, own)]
         if dataset not in frozen:
             trials = {entry.method: tried(inputs, entry) for entry in own}
             sections += [_choosing(dataset, own, trials), _budget(dataset, trials)]
@@ -81,9 +77,7 @@ def _shares(dataset: str, own: Sequence[Entry]) -> Section:
     table = tables.shares(dataset, own)
     known = [row for row in table.rows if row["queries"] is not None]
     means = (
-        {key: float(np.mean([row[key] for row in known])) for key in ("queries", "seeds", "tuning")}
-        if known
-        else {}
+        {key: float(np.mean([row[key] for row in known])) for key in ("queries", "seeds", "tuning")} if known else {}
     )
     said = ", ".join(f"{key} {share:.0%}" for key, share in means.items())
     return Section(
@@ -150,9 +144,7 @@ def curves(trials: Mapping[str, Tried]) -> dict[str, np.ndarray]:
 
     drawn, single = {}, {}
     for method, own in trials.items():
-        means = own.tested.group_by("fold", "tuner", "trial", maintain_order=True).agg(
-            pl.col(HEADLINE).mean()
-        )
+        means = own.tested.group_by("fold", "tuner", "trial", maintain_order=True).agg(pl.col(HEADLINE).mean())
         joined = own.trials.join(means, ["fold", "tuner", "trial"], maintain_order="left")
         random = joined.filter(pl.col("trial") > 0).drop_nulls(HEADLINE)
         if random.is_empty():
@@ -172,9 +164,7 @@ def curves(trials: Mapping[str, Tried]) -> dict[str, np.ndarray]:
 
 def _ends(found: Mapping[str, np.ndarray]) -> str:
     reach = len(next(iter(found.values())))
-    said = [
-        f"{method} {number(float(curve[0]))} to {number(float(curve[-1]))}" for method, curve in found.items()
-    ]
+    said = [f"{method} {number(float(curve[0]))} to {number(float(curve[-1]))}" for method, curve in found.items()]
     return f"From 1 to {reach}: {', '.join(said)}"
 
 
@@ -191,9 +181,7 @@ def _agreement(found: Mapping[str, Sequence[Entry]], frozen: Sequence[str]) -> S
     """Kendall's tau of every two data sets' orders."""
     rows = []
     for one, other in combinations(found, 2):
-        first, second = (
-            _matrix(found[name], sorted(entry.method for entry in found[one])) for name in (one, other)
-        )
+        first, second = (_matrix(found[name], sorted(entry.method for entry in found[one])) for name in (one, other))
         rows.append({"first": one, "second": other} | agreement(*first, *second)._asdict())
     columns = [Column("first"), Column("second"), Column("tau", "Kendall's tau", ".3f")]
     columns += [Column("low", "95% from", ".3f"), Column("high", "to", ".3f")]

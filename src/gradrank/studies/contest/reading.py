@@ -90,9 +90,7 @@ class Tried:
         if not trial_of:
             return None
         rows = [{"tuner": tuner, "fold": fold, "trial": trial} for (tuner, fold), trial in trial_of.items()]
-        own = pl.DataFrame(rows).join(
-            self.tested, ["tuner", "fold", "trial"], maintain_order="left_right", how="left"
-        )
+        own = pl.DataFrame(rows).join(self.tested, ["tuner", "fold", "trial"], maintain_order="left_right", how="left")
         if own[HEADLINE].null_count():
             return None
         tuners = own.partition_by("tuner", maintain_order=True)
@@ -111,19 +109,14 @@ class Tried:
 
     def default(self) -> Runs | None:
         """Configuration 0."""
-        return self.values(
-            {(own.tuner, fold): 0 for fold, choice in self.choices.items() for own in choice.chosen}
-        )
+        return self.values({(own.tuner, fold): 0 for fold, choice in self.choices.items() for own in choice.chosen})
 
 
 def entries(inputs: Inputs, dataset: str) -> list[Entry]:
     """Every method of the contest on one data set, the highest mean first."""
     contest = Contest(inputs.folder)
     count = len(describe(inputs.data / dataset)["folds"])
-    found = [
-        _entry(contest.tuned(dataset, method), dataset, method, count)
-        for method in inputs.settings["methods"]
-    ]
+    found = [_entry(contest.tuned(dataset, method), dataset, method, count) for method in inputs.settings["methods"]]
     return sorted(found, key=lambda entry: (-entry.runs().mean, entry.method))
 
 
@@ -180,9 +173,5 @@ def in_words(chosen: Chosen) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return (
-            " + ".join(map(str, value))
-            if value and isinstance(value[0], str)
-            else " × ".join(map(str, value))
-        )
+        return " + ".join(map(str, value)) if value and isinstance(value[0], str) else " × ".join(map(str, value))
     return str(value)

@@ -78,9 +78,7 @@ def probabilities(dataset: str, methods: Sequence[str], found: Sequence[Pair]) -
     known |= {(pair.second, pair.first): 1 - pair.probability for pair in found}
     rows = [{"method": one} | {other: known.get((one, other)) for other in methods} for one in methods]
     columns = [METHOD, *(Column(other, other, ".2f") for other in methods)]
-    note = (
-        "How often a single run of the row's method beats one of the column's: new queries, a tuner, a seed."
-    )
+    note = "How often a single run of the row's method beats one of the column's: new queries, a tuner, a seed."
     return Table(f"probabilities_{dataset}", "P(row > column)", columns, rows, note)
 
 
@@ -99,17 +97,8 @@ def chosen(dataset: str, entries: Sequence[Entry]) -> Table:
         for fold, choice in entry.choices.items()
         for own in choice.chosen
     ]
-    columns = [
-        METHOD,
-        Column("fold", "fold", "d"),
-        Column("tuner", "tuner", "d"),
-        Column("trial", "trial", "d"),
-    ]
-    columns += [
-        Column("configuration"),
-        Column("validation", "validation", ".4f"),
-        Column("sha256", "choice"),
-    ]
+    columns = [METHOD, Column("fold", "fold", "d"), Column("tuner", "tuner", "d"), Column("trial", "trial", "d")]
+    columns += [Column("configuration"), Column("validation", "validation", ".4f"), Column("sha256", "choice")]
     note = f"Trial 0 is the default. Of the choice's hash, written before any test part was scored, {HASH} digits."
     return Table(f"chosen_{dataset}", "The chosen configurations", columns, rows, note)
 
@@ -178,11 +167,7 @@ def crossings(dataset: str, found: Sequence[Crossing]) -> Table:
 def costs(dataset: str, entries: Sequence[Entry], contest: Contest, seeds: int) -> Table:
     """Times, which no two runs have alike."""
     rows = [
-        {
-            "method": entry.method,
-            "tuning": entry.seconds(),
-            "refits": entry.refit_seconds(contest, seeds),
-        }
+        {"method": entry.method, "tuning": entry.seconds(), "refits": entry.refit_seconds(contest, seeds)}
         for entry in entries
     ]
     columns = [METHOD, Column("tuning", "trials, CPU s", ",.1f"), Column("refits", "runs, s", ",.1f")]

@@ -43,8 +43,7 @@ def dated(entries: Sequence[Entry]) -> list[Dated]:
     found.sort()
     bests = accumulate((mean for _, mean, _, _ in found), max)
     return [
-        Dated(method, when, mean, half, best)
-        for (when, mean, half, method), best in zip(found, bests, strict=True)
+        Dated(method, when, mean, half, best) for (when, mean, half, method), best in zip(found, bests, strict=True)
     ]
 
 
@@ -62,9 +61,7 @@ def timeline(dataset: str, entries: Sequence[Entry], pairs: Sequence[Pair]) -> S
     )
     note = "Bar: 95% interval over queries, seeds and tuning; thin line: the best value up to that year."
     figure = Figure(f"timeline_{dataset}_figure", f"{MEASURE}, {title}", _drawn(found), alt, table, note)
-    return Section(
-        f"timeline_{dataset}", f"{dataset}: what the years brought", [_said(found, pairs)], [figure]
-    )
+    return Section(f"timeline_{dataset}", f"{dataset}: what the years brought", [_said(found, pairs)], [figure])
 
 
 def _drawn(found: Sequence[Dated]) -> str:

@@ -38,9 +38,7 @@ def beside(published: float, own: Judged, others: Iterable[Judged]) -> Row:
     """A published number and ours, judged; others: what other methods of ours would have got for it."""
     verdicts = [other.verdict for other in others]
     found = {"half_width": own.half_width, "of": own.of, "verdict": own.verdict}
-    return (
-        level(published, own.ours) | found | {"alike": alike(own.verdict, verdicts), "others": len(verdicts)}
-    )
+    return level(published, own.ours) | found | {"alike": alike(own.verdict, verdicts), "others": len(verdicts)}
 
 
 def alone(ours: float, half_width: float, of: str) -> Row:

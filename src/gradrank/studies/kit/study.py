@@ -70,12 +70,7 @@ class Inputs:
         return StudyFolder(self.folder).jobs()
 
     def measure(
-        self,
-        dataset: str,
-        model: str,
-        metrics: Sequence[str],
-        convention: str | Convention,
-        split: str = "test",
+        self, dataset: str, model: str, metrics: Sequence[str], convention: str | Convention, split: str = "test"
     ) -> QueryValues:
         """Any metric under any convention, from the stored scores of every fold and seed; nothing is retrained.
 

@@ -78,10 +78,7 @@ def _markdown(title: str, publication: str, sections: Sequence[Section]) -> str:
         parts += [f"## {section.title}", *section.paragraphs]
         for item in section.content:
             if isinstance(item, Figure):
-                parts += [
-                    f"### {item.title}",
-                    f"{item.alt} (drawn in the report; values: tables/{item.table.id}.csv)",
-                ]
+                parts += [f"### {item.title}", f"{item.alt} (drawn in the report; values: tables/{item.table.id}.csv)"]
             elif not item.timed:
                 parts += [f"### {item.title}", *([item.note] if item.note else []), markdown(item)]
     return "\n\n".join(parts) + "\n"

@@ -45,11 +45,7 @@ def of_tables(combined: list[dict[str, Any]], circles: list[dict[str, Any]]) -> 
         within(
             "three in a circle: training ends at the least cross-entropy",
             THEIRS,
-            max(
-                abs(row[f"learned_{end}"] - row[f"best_{end}"])
-                for row in circles
-                for end in ("ij", "jk", "ki")
-            ),
+            max(abs(row[f"learned_{end}"] - row[f"best_{end}"]) for row in circles for end in ("ij", "jk", "ki")),
         ),
         within(
             "a circle of equal targets leaves three ties",
@@ -64,9 +60,7 @@ def fixed_points(steps: int = 1000) -> Claim:
     p = np.arange(steps + 1) / steps
     change = combine(p, p) - p
     fixed = p[np.abs(change) < 1e-12]
-    holds = fixed.tolist() == [0.0, 0.5, 1.0] and bool(
-        (np.sign(change) == np.sign(p * (2 * p - 1) * (1 - p))).all()
-    )
+    holds = fixed.tolist() == [0.0, 0.5, 1.0] and bool((np.sign(change) == np.sign(p * (2 * p - 1) * (1 - p))).all())
     return Claim(
         "P combined with itself is P at 0, 1/2 and 1 alone, less before 1/2 and more after it",
         COMBINED,
@@ -87,9 +81,7 @@ def of_targets(draws: list[dict[str, Any]]) -> list[Claim]:
         within("consistent targets are learned as they are", THEIRS, worst("consistent", "all_pairs")),
         within("neighbours' targets alone say all others", COMBINED, worst("consistent", "neighbours")),
         within("inconsistent targets: the least cross-entropy", THEIRS, worst("inconsistent", "error")),
-        within(
-            "inconsistent targets: an item's expected wins are learned", OURS, worst("inconsistent", "wins")
-        ),
+        within("inconsistent targets: an item's expected wins are learned", OURS, worst("inconsistent", "wins")),
         Claim(
             "inconsistent targets: a cost stays above their own entropy",
             OURS,

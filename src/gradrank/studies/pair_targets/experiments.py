@@ -104,8 +104,7 @@ def inconsistent(rng: np.random.Generator) -> dict[str, Any]:
     wanted.T[above] = 1.0 - wanted[above]
     found = learned(wanted, every(ITEMS))
     circles = sum(
-        wanted[i, j] > 0.5 and wanted[j, k] > 0.5 and wanted[k, i] > 0.5
-        for i, j, k in permutations(range(ITEMS), 3)
+        wanted[i, j] > 0.5 and wanted[j, k] > 0.5 and wanted[k, i] > 0.5 for i, j, k in permutations(range(ITEMS), 3)
     )
     return {
         "error": float(np.abs(found - optimum(wanted)).max()),
@@ -128,9 +127,7 @@ def noise(sizes: Sequence[int], rng: np.random.Generator) -> list[dict[str, Any]
     A row each. l2 is chosen by the cross-entropy of as many pairs of the same kind.
     """
     truth = rng.normal(size=FEATURES)
-    truth *= SPREAD / np.sqrt(
-        2.0 / 3.0 * (truth @ truth)
-    )  # two uniform features differ with a variance of 2/3
+    truth *= SPREAD / np.sqrt(2.0 / 3.0 * (truth @ truth))  # two uniform features differ with a variance of 2/3
     tested = differences(TESTED, rng)
     p_tested, runs = expit(tested @ truth), []
     most = max(sizes)
@@ -138,19 +135,12 @@ def noise(sizes: Sequence[int], rng: np.random.Generator) -> list[dict[str, Any]
     for kind in KINDS:
         targets = [judged(expit(each @ truth), kind, rng) for each in (x, vali)]
         for size in sizes:
-            own, held_out = (
-                (each[:size], target[:size]) for each, target in zip((x, vali), targets, strict=True)
-            )
+            own, held_out = ((each[:size], target[:size]) for each, target in zip((x, vali), targets, strict=True))
             weights = chosen(*own, *held_out)
             p = expit(tested @ weights)
             right = 100.0 * np.mean((p > 0.5) == (p_tested > 0.5))
             runs.append(
-                {
-                    "kind": kind,
-                    "pairs": size,
-                    "right": float(right),
-                    "error": float(np.abs(p - p_tested).mean()),
-                }
+                {"kind": kind, "pairs": size, "right": float(right), "error": float(np.abs(p - p_tested).mean())}
             )
     return runs
 

@@ -105,13 +105,7 @@ def _figure(rows: list[dict[str, Any]], error: Values, sizes: list[int]) -> Figu
     for kind in KINDS:
         intervals = [mean_interval(error[kind, size]) for size in sizes]
         series.append(
-            Series(
-                kind,
-                sizes,
-                [each.mean for each in intervals],
-                [_half(each) for each in intervals],
-                points=True,
-            )
+            Series(kind, sizes, [each.mean for each in intervals], [_half(each) for each in intervals], points=True)
         )
     first, last = (f"{number(error[KINDS[-1], size].mean())} with {size:,}" for size in (sizes[0], sizes[-1]))
     alt = (

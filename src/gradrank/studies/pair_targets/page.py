@@ -7,12 +7,7 @@ from gradrank.studies.kit.study import Inputs, Section
 from gradrank.studies.pair_targets.claims import Claim, of_tables, of_targets
 from gradrank.studies.pair_targets.noise import noise
 
-CLAIMS = (
-    Column("claim", "claim"),
-    Column("source", "from"),
-    Column("found", "found"),
-    Column("verdict", "verdict"),
-)
+CLAIMS = (Column("claim", "claim"), Column("source", "from"), Column("found", "found"), Column("verdict", "verdict"))
 
 
 def build(inputs: Inputs) -> list[Section]:
@@ -54,9 +49,7 @@ def _combined(rows: list[dict[str, Any]]) -> Section:
         "Three items, of which the first and the second, and the second and the third, are pairs; the first and the "
         "third are not. What the outputs then say of these two is P_ik = P_ij P_jk / (1 + 2 P_ij P_jk − P_ij − P_jk)."
     )
-    return Section(
-        "combined", "Two targets say a third", [paragraph], [Table("combined", "Combined", columns, rows)]
-    )
+    return Section("combined", "Two targets say a third", [paragraph], [Table("combined", "Combined", columns, rows)])
 
 
 def _circles(rows: list[dict[str, Any]]) -> Section:
@@ -68,6 +61,4 @@ def _circles(rows: list[dict[str, Any]]) -> Section:
         "Targets that go in a circle, or that no outputs can have for another reason, are no error: training ends "
         "where the cross-entropy is least, as Newton's method finds it too. Equal targets all around leave ties."
     )
-    return Section(
-        "circles", "Three targets in a circle", [paragraph], [Table("circles", "Circles", columns, rows)]
-    )
+    return Section("circles", "Three targets in a circle", [paragraph], [Table("circles", "Circles", columns, rows)])

@@ -13,15 +13,7 @@ import numpy as np
 
 from gradrank.data.order import order
 from gradrank.data.pairs import pair_counts as training_pairs
-from gradrank.data.synthetic import (
-    Scaling,
-    Target,
-    draw,
-    draw_features,
-    draw_weights,
-    grades,
-    polynomial_terms,
-)
+from gradrank.data.synthetic import Scaling, Target, draw, draw_features, draw_weights, grades, polynomial_terms
 from gradrank.errors import GradrankError
 from gradrank.evaluation.query_loops import pair_counts
 from gradrank.learning.descent import descend
@@ -33,11 +25,7 @@ PARTS = {"train": slice(0, 40_000), "vali": slice(40_000, 45_000), "test": slice
 RATE, EPOCHS = 1e-3, 100  # section 5.1
 NETS = {"linear": 0, "two_layer_5": 5, "two_layer_10": 10}  # tanh units; the target net has ten
 ZERO_SIZE, ZERO_EPOCHS = 1000, 1000  # section 5.1: a net of the target's own shape learns 1000 vectors
-LINEAR_SHARES = (
-    0.05,
-    0.1,
-    0.2,
-)  # of the polynomial's variance; in the text its three terms have a third each
+LINEAR_SHARES = (0.05, 0.1, 0.2)  # of the polynomial's variance; in the text its three terms have a third each
 
 Layers = tuple[np.ndarray, ...]
 
@@ -121,9 +109,7 @@ def experiments(
     """
     for size in (*sizes, *tie_sizes):
         if size % FILE or not 0 < size <= PARTS["train"].stop:
-            raise GradrankError(
-                f"{size} training vectors: expected files of {FILE}, up to {PARTS['train'].stop}"
-            )
+            raise GradrankError(f"{size} training vectors: expected files of {FILE}, up to {PARTS['train'].stop}")
     own = job_seed(seed, "artificial", target, number)
     data = vectors(target, own)
     runs = []

@@ -17,10 +17,7 @@ from gradrank.studies.ranknet2005.trainings import Training, jobs_on, of_job
 from gradrank.studies.ranknet2005.web_search import METHODS, PARTS
 
 NETS = ("table4_one_layer", "table4_two_layer")
-PAIRS = (
-    ("table4_two_layer", "table4_one_layer"),
-    ("table4_linear_prank", "table4_quad_prank"),
-)  # better, worse
+PAIRS = (("table4_two_layer", "table4_one_layer"), ("table4_linear_prank", "table4_quad_prank"))  # better, worse
 ALL = "all"
 
 
@@ -128,11 +125,7 @@ def _units(inputs: Inputs, dataset: str) -> Table:
         if base == NETS[1]:
             measured = np.mean(list(_of_folds(inputs, dataset, method)), axis=0)
             rows.append(
-                {
-                    "model": method,
-                    "change": _in_words(changed),
-                    "units": inputs.params(dataset, method)["hidden"],
-                }
+                {"model": method, "change": _in_words(changed), "units": inputs.params(dataset, method)["hidden"]}
                 | {"used": measured[0], "linear": measured[1]}
             )
     return Table(

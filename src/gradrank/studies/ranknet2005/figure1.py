@@ -40,11 +40,7 @@ def figure1() -> Section:
         ["Both panels from their formulas: the paper's Eq. 3 and Eq. 5."],
         [
             Figure(
-                left.id,
-                left.title,
-                line_chart(cost_series, "score difference o", "cost", cost_alt),
-                cost_alt,
-                left,
+                left.id, left.title, line_chart(cost_series, "score difference o", "cost", cost_alt), cost_alt, left
             ),
             Figure(
                 right.id,

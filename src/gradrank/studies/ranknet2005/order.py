@@ -57,8 +57,7 @@ def order(dataset: str, found: Mapping[str, Sequence[Training]]) -> Section:
     rows = order_rows(own)
     counts = {word: sum(row["verdict"] == word for row in rows) for word in (AS_PUBLISHED, LEVEL, REVERSED)}
     means = {
-        METHODS[method][0]: np.mean([training.mean("test") for training in trained])
-        for method, trained in own.items()
+        METHODS[method][0]: np.mean([training.mean("test") for training in trained]) for method, trained in own.items()
     }
     ours = " > ".join(sorted(means, key=lambda name: -means[name]))
     theirs = " > ".join(METHODS[method][0] for method in reversed(own))
@@ -98,11 +97,7 @@ def order_rows(own: Mapping[str, Sequence[Training]]) -> list[Row]:
     for worse, better in pairs:
         made = gap(own[better], own[worse])
         rows.append(
-            {
-                "better": METHODS[better][0],
-                "worse": METHODS[worse][0],
-                "published": _there(better) - _there(worse),
-            }
+            {"better": METHODS[better][0], "worse": METHODS[worse][0], "published": _there(better) - _there(worse)}
             | made
             | {"verdict": verdict(made)}
         )
@@ -127,10 +122,7 @@ def _nets(dataset: str, own: Mapping[str, Sequence[Training]]) -> Table:
         for a, b in zip(two, one, strict=False)
     ]
     rows = [
-        {
-            "what": "published",
-            "p": value("text 6.2", PRIVATE, "two layer against one layer", 0, "wilcoxon_p"),
-        },
+        {"what": "published", "p": value("text 6.2", PRIVATE, "two layer against one layer", 0, "wilcoxon_p")},
         {"what": "ours, means over seeds", "p": gap(two, one)["wilcoxon"]},
         *({"what": f"ours, seed {seed}", "p": p} for seed, p in enumerate(by_seed, start=1)),
     ]

@@ -120,9 +120,7 @@ def met(runs: list[Run]) -> list[Row]:
         found = _by_share(runs, size)
         if there is None or len(found) <= 1:
             continue
-        curves = np.maximum.accumulate(
-            np.array(list(found.values())), axis=0
-        )  # an interpolation needs them to rise
+        curves = np.maximum.accumulate(np.array(list(found.values())), axis=0)  # an interpolation needs them to rise
         shares = np.array([np.interp(there, curve, list(found)) for curve in curves.T])
         interval = prediction_interval(shares)
         bounds = {"share": interval.mean, "low": interval.low, "high": interval.high}

@@ -7,14 +7,7 @@ from gradrank.report.tables.table import Column, Row, Table
 from gradrank.report.tables.verdicts import counted
 from gradrank.studies.kit.study import Section
 from gradrank.studies.ranknet2005.artificial import ZERO_SIZE
-from gradrank.studies.ranknet2005.draws import (
-    NOTE,
-    OVER_DRAWS,
-    PERCENT_ROUNDING,
-    SHARE_ROUNDING,
-    Run,
-    over_draws,
-)
+from gradrank.studies.ranknet2005.draws import NOTE, OVER_DRAWS, PERCENT_ROUNDING, SHARE_ROUNDING, Run, over_draws
 from gradrank.studies.ranknet2005.published import published, value
 
 SIZE = Column("size", "training vectors", ",d")
@@ -58,10 +51,7 @@ def ties(runs: list[Run]) -> Section:
                 "Not what the text says; the same draws otherwise.",
             ),
             Table(
-                "table2_by_variance_difference",
-                "What ties change there, points of percent",
-                DIFFERENCE,
-                scaled_gaps,
+                "table2_by_variance_difference", "What ties change there, points of percent", DIFFERENCE, scaled_gaps
             ),
         ],
     )
@@ -72,9 +62,7 @@ def _with_and_without(runs: list[Run], experiment: str) -> tuple[list[Row], list
     own = [run for run in runs if run["experiment"] == experiment]
     rows, gaps = [], []
     for size in sorted({run["size"] for run in own}):
-        chosen = {
-            tied: [run for run in own if (run["size"], run["ties"]) == (size, tied)] for tied in (False, True)
-        }
+        chosen = {tied: [run for run in own if (run["size"], run["ties"]) == (size, tied)] for tied in (False, True)}
         tests = {tied: np.array([run["test"] for run in found]) for tied, found in chosen.items()}
         for with_ties, name in ((False, "two_layer_10_no_ties"), (True, "two_layer_10_all_ties")):
             rest = [tests[not with_ties].tolist()]
@@ -104,12 +92,7 @@ def zero_error(runs: list[Run]) -> Section:
         for what, there, values, rounding in (
             ("training pairs", 20382.0, [float(run["pairs"]) for run in own], 0.5),
             ("training pairs in error, %", 0.0, [100 - run["train"] for run in own], PERCENT_ROUNDING),
-            (
-                "least validation error, %",
-                _error("validation"),
-                [100 - run["vali"] for run in own],
-                PERCENT_ROUNDING,
-            ),
+            ("least validation error, %", _error("validation"), [100 - run["vali"] for run in own], PERCENT_ROUNDING),
             ("test error there, %", _error("test"), [100 - run["test"] for run in own], PERCENT_ROUNDING),
         )
         if own

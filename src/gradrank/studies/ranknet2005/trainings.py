@@ -115,9 +115,7 @@ def trainings(inputs: Inputs, dataset: str) -> dict[str, list[Training]]:
 
 def jobs_on(inputs: Inputs, dataset: str) -> list[dict[str, Any]]:
     """What the jobs on a data set found, by seed."""
-    return sorted(
-        (job for job in inputs.jobs() if job.get("dataset") == dataset), key=lambda job: job["seed"]
-    )
+    return sorted((job for job in inputs.jobs() if job.get("dataset") == dataset), key=lambda job: job["seed"])
 
 
 def of_job(job: Mapping[str, Any]) -> Training:

@@ -12,12 +12,7 @@ from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.kit.comparison import level, levels
 from gradrank.studies.kit.study import Inputs, Section
 from gradrank.studies.ranknet2005.published import PRIVATE, published, value
-from gradrank.studies.ranknet2005.trainings import (
-    CONVENTION,
-    METRIC,
-    Training,
-    over_seeds,
-)
+from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC, Training, over_seeds
 
 PARTS = {"train": "training", "vali": "validation", "test": "test"}
 # Our variant: what Tables 4 and 6 call it, in Table 4's order.
@@ -50,12 +45,7 @@ def web_search(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Traini
             "measure with the discount of LETOR's program, which has none at rank 2, and without queries of fewer than "
             "15 documents.",
         ],
-        [
-            _sizes(inputs, dataset),
-            _measured(dataset, own),
-            _epochs(dataset, own),
-            _times(inputs, dataset, own),
-        ],
+        [_sizes(inputs, dataset), _measured(dataset, own), _epochs(dataset, own), _times(inputs, dataset, own)],
     )
 
 
@@ -77,9 +67,7 @@ def _sizes(inputs: Inputs, dataset: str) -> Table:
         theirs = {"queries": int(text), "documents": int(note.split()[0])}
         for what, key in (("queries", "queries"), ("documents", "rows")):
             ours = [sum(meta["parts"][str(each)][key] for each in fold[split]) for fold in meta["folds"]]
-            rows.append(
-                {"split": part, "what": what, "published": theirs[what], "ours": float(np.mean(ours))}
-            )
+            rows.append({"split": part, "what": what, "published": theirs[what], "ours": float(np.mean(ours))})
     return Table(
         f"table3_{dataset}",
         "Table 3: the data",

@@ -23,10 +23,7 @@ DATASET = "mq2007"  # the report uses no other
 METRICS = ("ndcg@15", "ndcg")  # to rank 15, as stated, or of the whole list
 FILES = ("five folds", "one file")  # their mean, or fold 1 alone
 HIGH, LOW = 0.5619, 0.5214
-PLAIN, WITH_L2 = (
-    "report_whole-l2=0.0",
-    "report_whole-l2=0.01",
-)  # the report's RankNets, all pairs for ten epochs
+PLAIN, WITH_L2 = ("report_whole-l2=0.0", "report_whole-l2=0.01")  # the report's RankNets, all pairs for ten epochs
 FORMS = ("ranksvm_ndcg", "ranksvm_ndcg_l2_dual", "ranksvm_ndcg_l1_dual", "ranksvm_ndcg_sparse")
 # `letor3` has letor4's NDCG, `ranklib` the standard one. ptranking and DirectRanker drop empty queries.
 MEASURED = {name: CONVENTIONS[name] for name in ("letor4", "standard", "lightgbm")} | {
@@ -185,8 +182,7 @@ def _together(rows: list[Row]) -> str:
     both = [
         key
         for key in dict.fromkeys(tuple(row[name] for name in kept) for row in rows)
-        if {row["published"] for row in rows if tuple(row[name] for name in kept) == key and _fits(row)}
-        == {HIGH, LOW}
+        if {row["published"] for row in rows if tuple(row[name] for name in kept) == key and _fits(row)} == {HIGH, LOW}
     ]
     fitting = [f"{attribution}: {metric}, {files}, `{name}`" for attribution, metric, files, name in both]
     return f"Both values of one attribution together fit {_listed(fitting, 'nowhere')}."
@@ -198,10 +194,7 @@ def _listed(names: Iterable[str], none: str = "nothing of ours") -> str:
 
 def _gaps(measured: Measured) -> Table:
     """How far the two methods of each attribution lie apart on the test parts, against the claimed distance."""
-    pairs = [
-        ("without / with L2", PLAIN, WITH_L2),
-        *(("RankSVM_ndcg / RankNet", form, PLAIN) for form in FORMS),
-    ]
+    pairs = [("without / with L2", PLAIN, WITH_L2), *(("RankSVM_ndcg / RankNet", form, PLAIN) for form in FORMS)]
     rows = paired_tests(
         [
             Question(

@@ -23,7 +23,7 @@ def scoring(inputs: Inputs) -> Section:
         "The report sorts documents by the row sums of the matrix of pair probabilities. Its net sees the "
         "difference of two documents (`difference`), so a document alone has no score, unless it is compared with "
         "the mean document (`plain`). In the `siamese` reading, a scorer and then the difference, both orders are "
-        "one: P_ij grows with f(x_i) whatever x_j is, so row sums sort as f does.",
+        "one: P_ij grows with f(x_i) whatever x_j is, so row sums sort as f does."
     ]
     content = []
     for dataset in inputs.datasets:

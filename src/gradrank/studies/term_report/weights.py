@@ -36,10 +36,7 @@ def positions() -> Section:
     table = Table(
         "positions",
         "NDCG and NDCG_beta by the position of one relevant document among ten others",
-        [
-            Column("rank", "rank", "d"),
-            *(Column(key, title, ".4f") for key, (title, _) in columns.items()),
-        ],
+        [Column("rank", "rank", "d"), *(Column(key, title, ".4f") for key, (title, _) in columns.items())],
         [
             {"rank": int(rank)} | {key: float(values[i]) for key, (_, values) in columns.items()}
             for i, rank in enumerate(ranks)
@@ -73,10 +70,7 @@ def weights(inputs: Inputs) -> Section:
         for model in reversed(pair)
     }
     columns = [Column("dataset", "data set"), Column("method"), *mean_columns(METRICS)]
-    rows = [
-        {"dataset": dataset, "method": model, "values": values}
-        for (dataset, model), values in measured.items()
-    ]
+    rows = [{"dataset": dataset, "method": model, "values": values} for (dataset, model), values in measured.items()]
     tests = paired_tests(
         [
             Question(
