@@ -13,9 +13,11 @@ def test_one_line_per_job_then_the_results_and_failures_last(project):
     assert all(f"train: dataset=synthetic_net, model=single_feature, fold={fold} (" in output for fold in range(1, 6))
     end = output[output.rindex(f"[{len(jobs)}/") :]
     assert re.search(r"single_feature +0\.\d{4} ± 0\.\d{4}\n", end)
-    assert f"{project.root}/results/report.html" in end
+    assert f"{project.root}/results/synthetic_net/report.html" in end
     (log,) = (project.root / ".snakemake/log").glob("*.log")
-    assert str(log) in end and "rule train:" in log.read_text() and "results/report.html" in log.read_text()
+    assert (
+        str(log) in end and "rule train:" in log.read_text() and "results/synthetic_net/report.html" in log.read_text()
+    )
 
     model = project.root / "src/gradrank/models/single_feature.py"
     broken = r"\1        raise ValueError(f'broken {seed}')\n"
