@@ -1,4 +1,4 @@
-"""What campaigns share: arguments, random numbers with a seed that is printed, a finished run, counts and faults.
+"""The common part of campaigns: arguments, a seed that is printed, a finished run, counts and faults.
 
 A campaign is a script: `python tests/system/damage.py 100 --seed 7`. It ends with a line of counts, and with exit code
 1 if something happened that must not happen; each such fault has a line.

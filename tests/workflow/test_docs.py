@@ -1,4 +1,4 @@
-"""What the documentation tells its reader to type works, and prints the numbers that it shows."""
+"""Run the commands of the documentation, and compare what they print with the text below them."""
 
 import os
 import re

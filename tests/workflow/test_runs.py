@@ -1,4 +1,4 @@
-"""What a run makes: the same bytes at any number of cores and in any checkout, and stamps that name them."""
+"""Runs make the same bytes at any number of cores and in any checkout, and stamps that name them."""
 
 import shutil
 import subprocess
