@@ -16,15 +16,10 @@ from made_collection import store
 @pytest.fixture
 def stored(tmp_path):
     """Two parts; query 7 has documents a to d, query 8 e and f, query 9 g to i. No document has a grade."""
-    rows = [(1, 7, "abcd"), (1, 8, "ef"), (2, 9, "ghi")]
-    parts = {
-        part: pl.DataFrame(
-            [{"qid": q, "docid": d, "label": 0, "f1": 0.0} for own, q, names in rows if own == part for d in names],
-            schema_overrides={"f1": pl.Float32},
-        )
-        for part in (1, 2)
-    }
-    return store(tmp_path / "c", parts)
+    documents = {1: [(7, "abcd"), (8, "ef")], 2: [(9, "ghi")]}
+    rows = {part: [(q, d, 0, 0.0) for q, names in own for d in names] for part, own in documents.items()}
+    kinds = {"qid": pl.Int64, "docid": pl.String, "label": pl.Int64, "f1": pl.Float32}
+    return store(tmp_path / "c", {part: pl.DataFrame(own, kinds, orient="row") for part, own in rows.items()})
 
 
 def read(stored, path, parts=(1, 2)):
