@@ -204,17 +204,14 @@ def damaged(draw: random.Random, content: bytes, separator: bytes) -> tuple[str,
     end = lines[at][len(body) :]
     place = draw.randrange(len(fields))
     kind = draw.choice(("field lost", "field added", "zero byte", "quote", "cut", "line repeated", "Latin-1"))
-    other = {
-        "field lost": separator.join(fields[:place] + fields[place + 1 :]) + end,
-        "field added": separator.join([*fields[:place], b"1", *fields[place:]]) + end,
-        "zero byte": separator.join([*fields[:place], b"\0" + fields[place], *fields[place + 1 :]]) + end,
-        "quote": separator.join([*fields[:place], fields[place] + b'"', *fields[place + 1 :]]) + end,
-        "cut": separator.join(fields[:place] or [b"x"]),
-        "line repeated": separator.join(fields) + end + separator.join(fields) + (end or b"\n"),
-        "Latin-1": separator.join([*fields[:place], fields[place] + b"\xe9", *fields[place + 1 :]]) + end,
-    }[kind]
-    if kind in ("cut",):
-        return kind, b"".join([*lines[:at], other])
+    if kind == "cut":
+        return kind, b"".join([*lines[:at], separator.join(fields[:place] or [b"x"])])
+    field = fields[place]
+    changed = {"field lost": [], "field added": [b"1", field], "zero byte": [b"\0" + field]}
+    changed |= {"quote": [field + b'"'], "Latin-1": [field + b"\xe9"], "line repeated": [field]}
+    other = separator.join([*fields[:place], *changed[kind], *fields[place + 1 :]]) + end
+    if kind == "line repeated":
+        other += body + (end or b"\n")
     return kind, b"".join([*lines[:at], other, *lines[at + 1 :]])
 
 

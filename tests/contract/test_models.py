@@ -59,10 +59,6 @@ def collection(features, labels, sizes):
     )
 
 
-def with_labels(part, labels):
-    return collection(part.features, labels, np.diff(part.offsets))
-
-
 def quick(cls, **changes):
     """With few steps, and of a grid both ends and the middle."""
     defaults = dict(cls.Params())
@@ -242,80 +238,43 @@ def test_history_counts_steps_and_holds_validation_measures(cls):
         assert all(math.isfinite(value) for value in values.values())
 
 
-def one_document_queries():
-    return drawn(4, sizes=(1, 12, 1, 12, 12, 1, 12, 12)), drawn(5, sizes=(1, 12, 1, 12))
+AWKWARD = {
+    "one-document queries": {"sizes": ((1, 12, 1, 12, 12, 1, 12, 12), (1, 12, 1, 12))},
+    "queries without relevant documents": {"equal": (slice(36), slice(12, 24))},
+    "one training query": {"sizes": ((12,), (12,) * 4)},
+    "a constant feature": {"scale": [1, 1, 1, 0, 1], "shift": [0, 0, 0, 7, 0]},
+    "grades up to 30": {"grades": 31},
+    "features of very different size": {"scale": [1, 1e6, 1e-6, 1, 1]},
+    "validation without relevant documents": {"equal": (slice(0), slice(None))},
+}
+HOPELESS = {
+    "all grades equal": {"equal": (slice(None), slice(0)), "grade": 1},
+    "all features constant": {"scale": 0, "shift": 0.5},
+}
 
 
-def queries_without_relevant_documents():
-    train, vali = drawn(4, sizes=(12,) * 8), drawn(5, sizes=(12,) * 4)
-    train.labels[:36] = 0
-    vali.labels[12:24] = 0
-    return train, vali
-
-
-def one_training_query():
-    return drawn(4, sizes=(12,)), drawn(5, sizes=(12,) * 4)
-
-
-def a_constant_feature():
-    train, vali = drawn(4, sizes=(12,) * 8), drawn(5, sizes=(12,) * 4)
-    train.features[:, 3] = vali.features[:, 3] = 7.0
-    return train, vali
-
-
-def grades_up_to_30():
-    return drawn(4, sizes=(12,) * 8, grades=31), drawn(5, sizes=(12,) * 4, grades=31)
-
-
-def features_of_very_different_size():
-    train, vali = drawn(4, sizes=(12,) * 8), drawn(5, sizes=(12,) * 4)
-    for part in (train, vali):
-        part.features[:, 1] *= 1e6
-        part.features[:, 2] *= 1e-6
-    return train, vali
-
-
-def validation_without_relevant_documents():
-    vali = drawn(5, sizes=(12,) * 4)
-    return drawn(4, sizes=(12,) * 8), with_labels(vali, np.zeros(vali.rows))
+def changed(sizes=((12,) * 8, (12,) * 4), grades=3, scale=1, shift=0, equal=(slice(0), slice(0)), grade=0):
+    """A training and a validation part: features scaled and shifted, the documents of `equal` of one grade."""
+    parts = [drawn(seed, own, grades) for seed, own in zip((4, 5), sizes, strict=True)]
+    for part, rows in zip(parts, equal, strict=True):
+        part.features[:] = part.features * scale + shift
+        part.labels[rows] = grade
+    return parts
 
 
 @every_model
-@pytest.mark.parametrize(
-    "awkward",
-    [
-        one_document_queries,
-        queries_without_relevant_documents,
-        one_training_query,
-        a_constant_feature,
-        grades_up_to_30,
-        features_of_very_different_size,
-        validation_without_relevant_documents,
-    ],
-    ids=lambda build: build.__name__,
-)
+@pytest.mark.parametrize("awkward", AWKWARD.values(), ids=AWKWARD)
 def test_awkward_data_is_learned_from(cls, awkward):
-    train, vali = awkward()
+    train, vali = changed(**awkward)
     model = fit(cls, train, vali)
     score(model, vali)
     score(model, collection(vali.features[:1], vali.labels[:1], (1,)))
 
 
-def all_grades_equal():
-    train = drawn(4, sizes=(12,) * 8)
-    return with_labels(train, np.ones(train.rows)), drawn(5, sizes=(12,) * 4)
-
-
-def all_features_constant():
-    train, vali = drawn(4, sizes=(12,) * 8), drawn(5, sizes=(12,) * 4)
-    train.features[:] = vali.features[:] = 0.5
-    return train, vali
-
-
 @every_model
-@pytest.mark.parametrize("hopeless", [all_grades_equal, all_features_constant], ids=lambda build: build.__name__)
+@pytest.mark.parametrize("hopeless", HOPELESS.values(), ids=HOPELESS)
 def test_hopeless_data_is_refused_or_harmless(cls, hopeless):
-    train, vali = hopeless()
+    train, vali = changed(**hopeless)
     try:
         score(fit(cls, train, vali), vali)
     except GradrankError as error:

@@ -33,20 +33,8 @@ SEED, QUERIES, DOCUMENTS = 2005, 50, 20
 # Methods of metrics, summary and statistics, which any scores will do for: an emulator takes a second a bootstrap, and
 # crashes where Polars joins fifty files. Every method's model and scores are compared.
 COMPARED = 8
-FEW = {
-    "epochs": 2,
-    "rounds": 15,
-    "patience": 15,
-    "passes": 1,
-    "starts": 1,
-    "landmarks": 100,
-    "members": 2,
-    "min_data_in_leaf": 5,
-    "pairs_per_epoch": 2000,
-    "gap": 0.03,
-    "warmest": 0,
-    "coldest": -1,
-}
+FEW = {"epochs": 2, "rounds": 15, "patience": 15, "passes": 1, "starts": 1, "landmarks": 100, "members": 2, "gap": 0.03}
+FEW |= {"min_data_in_leaf": 5, "pairs_per_epoch": 2000, "warmest": 0, "coldest": -1}
 METRICS = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10", "err@10")
 
 

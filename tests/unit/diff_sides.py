@@ -20,14 +20,9 @@ QIDS = 10 * np.arange(len(FOLDS))
 def values(seed: int = 0, **shifts: np.ndarray | float) -> QueryValues:
     """Seeded values of two metrics; `ndcg` and `map` are added to them."""
     draw = np.random.default_rng(seed)
-    return QueryValues(
-        FOLDS,
-        QIDS,
-        {
-            "ndcg@10": draw.random(len(FOLDS)) + shifts.get("ndcg", 0.0),
-            "map": draw.random(len(FOLDS)) + shifts.get("map", 0.0),
-        },
-    )
+    drawn = {metric: draw.random(len(FOLDS)) for metric in ("ndcg@10", "map")}
+    found = {metric: own + shifts.get(metric.partition("@")[0], 0.0) for metric, own in drawn.items()}
+    return QueryValues(FOLDS, QIDS, found)
 
 
 def method(found: QueryValues, seconds: float = 1.0) -> Method:

@@ -76,13 +76,7 @@ def write_meta(path: Path, dataset: str, sizes: list[int]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     labels = {"0": 300, "1": 100}
     parts = {str(part): {"rows": 400, "queries": size, "labels": labels} for part, size in enumerate(sizes, 1)}
-    meta = {
-        "dataset": dataset,
-        "rows": 400 * len(sizes),
-        "queries": sum(sizes),
-        "features": 46,
-        "source_sha256": "ab" * 32,
-        "parts": parts,
-        "folds": [{"train": [1, 2, 3], "vali": [4], "test": [5]}] * len(sizes),
-    }
+    folds = [{"train": [1, 2, 3], "vali": [4], "test": [5]}] * len(sizes)
+    meta = {"dataset": dataset, "rows": 400 * len(sizes), "queries": sum(sizes), "features": 46, "folds": folds}
+    meta |= {"source_sha256": "ab" * 32, "parts": parts}
     path.write_text(json.dumps(meta))

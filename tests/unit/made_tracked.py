@@ -34,15 +34,10 @@ def make_results(results: Path, models: list[str] = MODELS, dataset: str = "toy"
             folder = results / dataset / model / f"fold{fold}"
             (folder / "model").mkdir(parents=True)
             SingleFeature(feature=fold - 1, sign=-1).save(folder / "model")
-            spec = {
-                "model": "single_feature",
-                "params": {"criterion": "map", "grid": {"C": [0.5, 2.0]}, "device": None},
-                "features": FEATURES,
-                "seed": 7,
-                "data_sha256": SHA,
-                "processor": "x86-64-v3",
-                "versions": {"gradrank": "0.1.0", "python": "3.11.7", "torch": "2.13.0+cpu"},
-            }
+            own = {"criterion": "map", "grid": {"C": [0.5, 2.0]}, "device": None}
+            versions = {"gradrank": "0.1.0", "python": "3.11.7", "torch": "2.13.0+cpu"}
+            spec = {"model": "single_feature", "params": own, "features": FEATURES, "seed": 7, "data_sha256": SHA}
+            spec |= {"processor": "x86-64-v3", "versions": versions}
             write_json(folder / "spec.json", spec)
             timing = {"seconds": 1.5, "fit_seconds": 0.5 * fold, "peak_memory_mb": 100 * fold}
             write_json(folder / "timing.json", timing)

@@ -38,19 +38,14 @@ def test_a_folder_of_another_user_is_refused(environment, tmp_path):
     assert str(tmp_path / "gradrank-user-54321") in str(refused.value)
 
 
-def test_a_link_is_refused(environment, tmp_path):
+def test_a_link_and_a_folder_that_cannot_be_made_are_refused(environment, tmp_path):
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / f"gradrank-{digest()}").symlink_to(tmp_path / "elsewhere")
-    environment.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    with pytest.raises(GradrankError, match="NUMBA_CACHE_DIR"):
-        use_cache_folder()
-
-
-def test_a_chosen_folder_that_cannot_be_made_is_refused(environment, tmp_path):
     (tmp_path / "file").touch()
-    environment.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    with pytest.raises(GradrankError, match="NUMBA_CACHE_DIR"):
-        use_cache_folder()
+    (tmp_path / f"gradrank-{digest()}").symlink_to(tmp_path / "elsewhere")
+    for chosen in (tmp_path, tmp_path / "file/cache"):
+        environment.setenv("NUMBA_CACHE_DIR", str(chosen))
+        with pytest.raises(GradrankError, match="NUMBA_CACHE_DIR"):
+            use_cache_folder()
 
 
 def test_a_new_folder_replaces_those_that_nobody_used_for_long(environment, tmp_path):

@@ -102,12 +102,8 @@ RULES = {
 DOCUMENTED = {
     "environment": "import os\nos.environ['NUMBA_CACHE_DIR'] = 'x'",
     "standard library made to fail": "import shutil\ndef test(patch):\n    patch.setattr(shutil, 'move', 1)",
-    "our module changed in a test": (
-        "from gradrank.data import letor\ndef test(monkeypatch):\n    monkeypatch.setattr(letor, 'CHUNK', 1)"
-    ),
-    "standard library of our module": (
-        "from gradrank.data import download\ndef test(monkeypatch):\n    monkeypatch.setattr(download.time, 'sleep', 1)"
-    ),
+    "our module in a test": "from gradrank.data import letor\ndef test(patch):\n    patch.setattr(letor, 'CHUNK', 1)",
+    "library of ours": "from gradrank.data import letor\ndef test(patch):\n    patch.setattr(letor.time, 'f', 1)",
     "array": "import numpy as np\nvalues = np.zeros(3)\nvalues[0] = 1\nvalues.shape = (3, 1)",
     "named tuple": "from collections import namedtuple\nnamedtuple('A', 'x')(1)._replace(x=2)",
     "own private attribute": "class A:\n    def f(self):\n        self._x = getattr(self, '_y')",

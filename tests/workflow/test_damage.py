@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -15,52 +14,37 @@ from project import MINE, NET, STUDY
 
 DATA = "data/parquet/synthetic_net"
 FOLD = f"{NET}/lambdamart/fold2"
-OUT = ("--code", "0", "--out", "out")
 
 
-def train(plan: Plan) -> list[str]:
-    """On the user's own pairs; a model that learns from the pairs of the grades need not read their list."""
-    stored = ["--data", "data/parquet/mine", "--pairs", "data/pairs/mine"]
-    return ["train", "--model", "ranknet_linear", *stored, "--fold", "1", "--seed", "2005", *OUT]
-
-
-def evaluate(plan: Plan) -> list[str]:
+def commands(plan: Plan) -> dict[str, list[str]]:
     variant = plan.params.models["lambdamart"]
-    options = ["--model", variant.model, "--params", as_json(variant.params)]
-    metrics = ["--metrics", "map", "--seed", "2005", "--code", "0"]
-    return ["evaluate-folds", f"{NET}/lambdamart", *options, "--data", DATA, *metrics]
-
-
-def summarise(plan: Plan) -> list[str]:
-    return ["summary", NET, "--settings", plan.dataset_settings("synthetic_net"), "--data", DATA]
-
-
-def study(plan: Plan) -> list[str]:
-    return ["study", "ranknet2005/reduced", "--settings", plan.study_settings("ranknet2005/reduced")]
-
-
-def collect(plan: Plan) -> list[str]:
-    return ["collect", "--datasets", "synthetic_net,mine"]
-
-
-def predict(plan: Plan) -> list[str]:
-    return ["predict", "--model", FOLD, "--input", "own data/test.txt", "--out", "scores.txt"]
+    own = ["--model", variant.model, "--params", as_json(variant.params), "--data", DATA, "--metrics", "map"]
+    mine = ["--data", "data/parquet/mine", "--pairs", "data/pairs/mine", "--fold", "1"]
+    return {
+        # On the user's own pairs; a model that learns from the pairs of the grades need not read their list.
+        "train": ["--model", "ranknet_linear", *mine, "--seed", "2005", "--code", "0", "--out", "out"],
+        "evaluate-folds": [f"{NET}/lambdamart", *own, "--seed", "2005", "--code", "0"],
+        "summary": [NET, "--settings", plan.dataset_settings("synthetic_net"), "--data", DATA],
+        "study": ["ranknet2005/reduced", "--settings", plan.study_settings("ranknet2005/reduced")],
+        "collect": ["--datasets", "synthetic_net,mine"],
+        "predict": ["--model", FOLD, "--input", "own data/test.txt", "--out", "scores.txt"],
+    }
 
 
 # Each kind of file, and a command that reads it.
-READERS: dict[str, Callable[[Plan], list[str]]] = {
-    "data/parquet/mine/part1.parquet": train,
-    "data/parquet/mine/collection.json": train,
-    "data/pairs/mine/part1.parquet": train,
-    "data/pairs/mine/pairs.json": train,
-    f"{FOLD}/scores.parquet": evaluate,
-    f"{FOLD}/spec.json": evaluate,
-    f"{FOLD}/model/trees0.txt": predict,
-    f"{NET}/single_feature/per_query.parquet": summarise,
-    f"{NET}/single_feature/evaluation.json": summarise,
-    f"{MINE}/summary.json": collect,
-    f"{MINE}/provenance.json": collect,
-    f"{STUDY}/jobs/net-1.json": study,
+READERS = {
+    "data/parquet/mine/part1.parquet": "train",
+    "data/parquet/mine/collection.json": "train",
+    "data/pairs/mine/part1.parquet": "train",
+    "data/pairs/mine/pairs.json": "train",
+    f"{FOLD}/scores.parquet": "evaluate-folds",
+    f"{FOLD}/spec.json": "evaluate-folds",
+    f"{FOLD}/model/trees0.txt": "predict",
+    f"{NET}/single_feature/per_query.parquet": "summary",
+    f"{NET}/single_feature/evaluation.json": "summary",
+    f"{MINE}/summary.json": "collect",
+    f"{MINE}/provenance.json": "collect",
+    f"{STUDY}/jobs/net-1.json": "study",
 }
 # What verify must name: stamps, and files in the folders of other stamps.
 DAMAGED = (
@@ -104,9 +88,9 @@ def damage(path: Path) -> None:
 @pytest.mark.parametrize("place", READERS)
 def test_the_job_that_reads_a_damaged_file_refuses_it_by_path(rerun, place, monkeypatch):
     monkeypatch.chdir(rerun.root)
-    arguments = READERS[place](Plan(load(Path("params.yaml"))))
+    arguments = commands(Plan(load(Path("params.yaml"))))[READERS[place]]
     damage(rerun.root / place)
-    done = rerun.run("gradrank", *arguments)
+    done = rerun.run("gradrank", READERS[place], *arguments)
     assert done.returncode == 1 and place in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 

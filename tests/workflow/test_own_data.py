@@ -47,12 +47,7 @@ def test_other_layouts_are_stored_and_a_damaged_line_stops_its_data_set_alone(pr
 
 REFUSED = {
     "models.lambdamart.learning_rat": {"models": {"lambdamart": {"learning_rat": 0.1}}},
-    "models.lambdamart.learning_rate": {"models": {"lambdamart": {"learning_rate": [0.05, -1]}}},
-    "datasets.mine.convention": {"datasets": {"mine": {"convention": "trec"}}},
     "datasets.mine.pairs": {"datasets": {"mine": {"pairs": "nowhere.csv"}}},
-    "studies.ranknet2005.reduced.artificial.draws": {
-        "studies": {"ranknet2005": {"reduced": {"artificial": {"draws": "x"}}}}
-    },
     "few.txt": {"datasets": {"few": {"path": "few.txt"}}, "run": {"datasets": ["few"]}},
     "theirs/1.txt": {"models": {"theirs": {"scores": "theirs/{fold}.txt"}}, "run": {"models": ["theirs"]}},
 }

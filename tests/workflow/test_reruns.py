@@ -4,12 +4,11 @@ import ast
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from project import MINE, STUDY, Project
+from project import MINE, STUDY
 
 SCOPES = {"synthetic_net", "mine"}
 MODELS = {"lambdamart", "ranknet_linear", "single_feature"}
@@ -39,77 +38,42 @@ def test_a_second_call_and_touch_run_nothing(rerun):
     assert rerun.plan() == {}
 
 
-def hyper_parameter(project: Project) -> None:
-    project.params(models={"lambdamart": {"rounds": 6}})
+def of_models(*models: str, scopes: set[str] = SCOPES) -> dict[str, set[str]]:
+    """What is made where these models train anew."""
+    made = methods(scopes, {*models})
+    return {"train": made, "evaluate_folds": made, "summary": scopes}
 
 
-def model_code(project: Project) -> None:
-    project.edit("src/gradrank/models/single_feature.py", "return self.sign *", "return 2 * self.sign *")
-
-
-def metric_code(project: Project) -> None:
-    project.edit("src/gradrank/evaluation/metrics.py", "np.isnan(ranking.convention.empty)", "True")
-
-
-def convention(project: Project) -> None:
-    project.params(evaluation={"convention": "standard"})
-
-
-def convention_of_a_data_set(project: Project) -> None:
-    project.params(datasets={"mine": {"convention": "standard"}})
-
-
-def size_of_a_data_set(project: Project) -> None:
-    project.params(datasets={"synthetic_net": {"queries": 10, "documents": 9}})
-
-
-def own_pairs(project: Project) -> None:
-    project.edit("own data/pairs.csv", ",0.1\n", ",0.2\n")
-
-
-def page_code(project: Project) -> None:
-    project.edit("src/gradrank/studies/ranknet2005/page.py", "sections = [", "sections = [*[], ")
-
-
-PAIR_MODEL = methods({"mine"}, {"ranknet_linear"})
-# What each change reaches besides the last jobs, by rule.
-CHANGES: dict[Callable[[Project], None], dict[str, set[str]]] = {
-    hyper_parameter: {
-        "train": methods(models={"lambdamart"}),
-        "evaluate_folds": methods(models={"lambdamart"}),
-        "summary": SCOPES,
-    },
-    model_code: {
-        "train": methods(models={"single_feature"}),
-        "evaluate_folds": methods(models={"single_feature"}),
-        "summary": SCOPES,
-    },
-    metric_code: {
-        "evaluate_folds": methods(),
-        "summary": SCOPES,
-        "study_job": {"studies/ranknet2005/reduced/jobs"},  # which measure their nets
-        "study": {"studies/ranknet2005/reduced"},
-    },
-    convention: {"summary": SCOPES, "study": {"studies/ranknet2005/reduced"}},
-    convention_of_a_data_set: {"summary": {"mine"}},
-    size_of_a_data_set: {
-        "generate": {"synthetic_net"},
-        "parse": {"synthetic_net"},
-        "pairs": {"synthetic_net"},
-        "train": methods({"synthetic_net"}),
-        "evaluate_folds": methods({"synthetic_net"}),
-        "summary": {"synthetic_net"},
-    },
-    own_pairs: {"pairs": {"mine"}, "train": PAIR_MODEL, "evaluate_folds": PAIR_MODEL, "summary": {"mine"}},
-    page_code: {"study": {"studies/ranknet2005/reduced"}},
+NET_ALONE = {rule: {"synthetic_net"} for rule in ("generate", "parse", "pairs")}
+PAGE = {"study": {"studies/ranknet2005/reduced"}}
+SMALLER = {"datasets": {"synthetic_net": {"queries": 10, "documents": 9}}}
+# A change of params.yaml, or of a text in a file; and what it reaches besides the last jobs, by rule.
+CHANGES: dict[str, tuple[dict | tuple[str, str, str], dict[str, set[str]]]] = {
+    "hyper-parameter": ({"models": {"lambdamart": {"rounds": 6}}}, of_models("lambdamart")),
+    "model's code": (
+        ("src/gradrank/models/single_feature.py", "return self.sign *", "return 2 * self.sign *"),
+        of_models("single_feature"),
+    ),
+    "metric's code": (
+        ("src/gradrank/evaluation/metrics.py", "np.isnan(ranking.convention.empty)", "True"),
+        {"evaluate_folds": methods(), "summary": SCOPES, "study_job": {"studies/ranknet2005/reduced/jobs"}} | PAGE,
+    ),
+    "convention": ({"evaluation": {"convention": "standard"}}, {"summary": SCOPES} | PAGE),
+    "convention of a data set": ({"datasets": {"mine": {"convention": "standard"}}}, {"summary": {"mine"}}),
+    "size of a data set": (SMALLER, NET_ALONE | of_models(*MODELS, scopes={"synthetic_net"})),
+    "own pairs": (
+        ("own data/pairs.csv", ",0.1\n", ",0.2\n"),
+        {"pairs": {"mine"}} | of_models("ranknet_linear", scopes={"mine"}),
+    ),
+    "page's code": (("src/gradrank/studies/ranknet2005/page.py", "sections = [", "sections = [*[], "), PAGE),
 }
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_a_change_reruns_what_depends_on_it(rerun, change):
-    change(rerun)
+@pytest.mark.parametrize(("change", "reaches"), CHANGES.values(), ids=CHANGES)
+def test_a_change_reruns_what_depends_on_it(rerun, change, reaches):
+    rerun.params(**change) if isinstance(change, dict) else rerun.edit(*change)
     found = reached(rerun.plan())
-    assert {rule: places for rule, places in found.items() if rule not in LAST} == CHANGES[change]
+    assert {rule: places for rule, places in found.items() if rule not in LAST} == reaches
     assert found.keys() >= {"report"}
     assert rerun.run("gradrank", "verify").returncode == 1
 

@@ -12,6 +12,9 @@ import pytest
 from gradrank.files import read_json
 from project import MINE, ROOT, SMALL_RUN, Project, differing, trained, write_own_data
 
+SOURCES = ("src", "workflow", "profiles", "tests/contract", "pyproject.toml")
+SOURCES += ("README.md", "LICENSE", "Snakefile", "params.yaml", ".gitignore")
+
 
 class Installed(Project):
     """A folder that `gradrank init` wrote, and the environment that the wheel is installed in."""
@@ -44,18 +47,7 @@ def installed(tmp_path_factory) -> Installed:
     """A wheel built from this checkout's files, installed where all other packages are this environment's."""
     base = tmp_path_factory.mktemp("installed")
     (base / "source").mkdir()
-    for name in (
-        "src",
-        "workflow",
-        "profiles",
-        "tests/contract",
-        "pyproject.toml",
-        "README.md",
-        "LICENSE",
-        "Snakefile",
-        "params.yaml",
-        ".gitignore",
-    ):
+    for name in SOURCES:
         source, ignored = ROOT / name, shutil.ignore_patterns("__pycache__", "*.egg-info")
         if source.is_dir():
             shutil.copytree(source, base / "source" / name, symlinks=True, ignore=ignored)

@@ -77,16 +77,6 @@ def test_stored_pairs_are_those_of_the_rows_as_read(stored, tmp_path, order):
     assert (plain.query_of_row[pairs.better] == pairs.query).all()
 
 
-def test_equal_qids_in_neighbouring_parts_stay_two_queries(tmp_path):
-    for split in ("train", "vali", "test"):
-        (tmp_path / f"{split}.txt").write_text(f"1 qid:1 1:1\n0 qid:1 1:{len(split)}{split[0] == 'v':d}\n")
-    parse(tmp_path, tmp_path / "c", 0, "c")
-    write_pairs(tmp_path / "c", tmp_path / "p")
-    collection = Collection.read(tmp_path / "c", [2, 3, 1], tmp_path / "p")
-    assert collection.offsets.tolist() == [0, 2, 4, 6]
-    assert collection.pairs.query.tolist() == [0, 1, 2] and collection.pairs.better.tolist() == [0, 2, 4]
-
-
 def test_columns_that_only_look_like_features_are_left_out(stored, tmp_path):
     frame = pl.read_parquet(stored / "part1.parquet").with_columns(fold=pl.lit(1), f=pl.lit(2.0))
     assert Collection.read(store(tmp_path / "more", {1: frame}), [1]).features.shape[1] == 3

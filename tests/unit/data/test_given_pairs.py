@@ -1,5 +1,6 @@
 """A user's own pairs: what is read, and what is said of what cannot be."""
 
+import gzip
 import json
 
 import polars as pl
@@ -15,15 +16,10 @@ from made_collection import store
 @pytest.fixture
 def stored(tmp_path):
     """Two parts; query 7 has documents a to d, query 8 e and f, query 9 g to i. No document has a grade."""
-    rows = [(1, 7, "abcd"), (1, 8, "ef"), (2, 9, "ghi")]
-    parts = {
-        part: pl.DataFrame(
-            [{"qid": q, "docid": d, "label": 0, "f1": 0.0} for own, q, names in rows if own == part for d in names],
-            schema_overrides={"f1": pl.Float32},
-        )
-        for part in (1, 2)
-    }
-    return store(tmp_path / "c", parts)
+    documents = {1: [(7, "abcd"), (8, "ef")], 2: [(9, "ghi")]}
+    rows = {part: [(q, d, 0, 0.0) for q, names in own for d in names] for part, own in documents.items()}
+    kinds = {"qid": pl.Int64, "docid": pl.String, "label": pl.Int64, "f1": pl.Float32}
+    return store(tmp_path / "c", {part: pl.DataFrame(own, kinds, orient="row") for part, own in rows.items()})
 
 
 def read(stored, path, parts=(1, 2)):
@@ -55,13 +51,10 @@ def test_the_likelier_document_comes_first_in_the_order_of_the_parts(stored, tmp
 
 @pytest.mark.parametrize("name", ["own.parquet", "own.csv.gz"])
 def test_any_kind_of_table_says_the_same(stored, tmp_path, name):
-    frame = pl.read_csv(SOFT.encode())
     if name.endswith("gz"):
-        import gzip
-
         (tmp_path / name).write_bytes(gzip.compress(SOFT.encode()))
     else:
-        frame.with_columns(pl.col("qid").cast(pl.Float64)).write_parquet(tmp_path / name)
+        pl.read_csv(SOFT.encode(), schema_overrides={"qid": pl.Float64}).write_parquet(tmp_path / name)
     assert read(stored, tmp_path / name) == read(stored, written(tmp_path, SOFT))
 
 
@@ -126,12 +119,6 @@ def test_a_place_beyond_the_query_is_named(stored, tmp_path, place):
         read(stored, path)
 
 
-def test_rows_of_parquet_are_counted_without_a_header(stored, tmp_path):
-    pl.DataFrame({"qid": [7, 7], "first": ["a", "a"], "second": ["b", "z"]}).write_parquet(tmp_path / "own.parquet")
-    with pytest.raises(GradrankError, match=r"own\.parquet: row 2, column 'second'"):
-        read(stored, tmp_path / "own.parquet")
-
-
 def test_ids_that_do_not_tell_apart_are_refused(tmp_path):
     frame = pl.DataFrame({"qid": [1, 1, 1], "docid": ["a", "a", "b"], "label": 0})
     stored = store(tmp_path / "c", {1: frame, 2: frame.with_columns(qid=pl.lit(2))})
@@ -145,7 +132,10 @@ def test_ids_that_do_not_tell_apart_are_refused(tmp_path):
         read(nameless, written(tmp_path, "qid,first,second\n1,a,b\n"))
 
 
-def test_only_tables_are_read(stored, tmp_path):
+def test_only_tables_are_read_and_rows_of_parquet_counted_without_a_header(stored, tmp_path):
+    pl.DataFrame({"qid": [7, 7], "first": ["a", "a"], "second": ["b", "z"]}).write_parquet(tmp_path / "own.parquet")
+    with pytest.raises(GradrankError, match=r"own\.parquet: row 2, column 'second'"):
+        read(stored, tmp_path / "own.parquet")
     (tmp_path / "own.txt").write_text("7 a b\n")
     with pytest.raises(GradrankError, match=r"own\.txt: expected a table of pairs, \.parquet or \.csv"):
         read(stored, tmp_path / "own.txt")

@@ -95,14 +95,6 @@ def test_a_list_that_the_grades_imply_is_not_opened_until_it_is_asked_for(tmp_pa
         _ = read.pairs
 
 
-def test_pairs_of_other_rows_are_refused_before_any_is_read(tmp_path):
-    path = collection(tmp_path / "c", {1: [[0, 1]]})
-    write_pairs(path, tmp_path / "pairs")
-    collection(tmp_path / "c", {1: [[1, 0]]})
-    with pytest.raises(GradrankError, match="pairs of other rows in part 1"):
-        Collection.read(path, [1], tmp_path / "pairs")
-
-
 @given(queries, st.data())
 def test_pairs_of_some_queries_are_those_of_the_queries_alone(graded, data):
     labels, offsets = flat(graded)

@@ -152,14 +152,16 @@ def test_refused_lines_of_sparse_data(tmp_path):
         written(tmp_path, "0 qid:1 4:4\n0 qid:2\n0 qid:3 2:1 5:1\n0 qid:4\n0 qid:5\n", features=4)
 
 
-def test_more_features_than_memory_holds_are_refused_with_a_way_out(tmp_path):
-    with pytest.raises(GradrankError, match=r"999,999,999 features take .* GB, .*this process may take .*modulo 4,096"):
-        written(tmp_path, SPARSE + "0 qid:6 999999999:1\n")
-
-
-@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n"])
-def test_file_without_rows(tmp_path, text):
-    with pytest.raises(GradrankError, match=r"data.txt: no rows"):
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        *[(text, "no rows") for text in ("", "\n\n", "# only a comment\n")],
+        (SPARSE + "0 qid:6 999999999:1\n", r"999,999,999 features take .* GB, .*this process may take .*modulo 4,096"),
+        (DENSE[: DENSE.rindex("2 qid:5")], "4 queries; dividing a file into five parts takes at least 5: give more"),
+    ],
+)
+def test_a_file_is_refused_as_a_whole(tmp_path, text, reason):
+    with pytest.raises(GradrankError, match=rf"data\.txt: .*{reason}"):
         written(tmp_path, text)
 
 
@@ -191,9 +193,24 @@ def test_cut_off_file_fails_or_gives_the_rows_before_the_cut(tmp_path):
     assert outcomes == {"failed", "parsed"}
 
 
-def test_null_becomes_the_least_value_of_the_feature_in_the_query(tmp_path):
-    text = DENSE + "0 qid:6 1:NULL 2:NULL 3:1\n1 qid:6 1:-5 2:NULL 3:2\n0 qid:6 1:-4.5 2:NULL 3:3\n"
-    assert matrix(written(tmp_path, text))[-3:].tolist() == [[-5, 0, 1], [-5, 0, 2], [-4.5, 0, 3]]
+BEYOND = "0 qid:6 1:1.8e308 2:-1e400 3:3.4028236e38\n0 qid:7 1:1e-400 2:-1e-46 3:1e999999999999\n"
+LEAST = "0 qid:6 1:NULL 2:NULL 3:1\n1 qid:6 1:-5 2:NULL 3:2\n0 qid:6 1:-4.5 2:NULL 3:3\n"  # of the feature in the query
+ABSENT = "0 qid:6 # nothing\n0 qid:7 7:1\n1 qid:7 1:2 2:3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "features", "expected"),
+    [
+        (DENSE + LEAST, None, [[-5, 0, 1], [-5, 0, 2], [-4.5, 0, 3]]),
+        (DENSE + BEYOND, None, [[LARGEST, -LARGEST, LARGEST], [0.0, -0.0, LARGEST]]),
+        (SPARSE + ABSENT, None, [[0] * 7, [0] * 6 + [1], [2, 3] + [0] * 5]),
+        (DENSE + "0 qid:6 2:1\n", 4, [[0, 1, 0, 0]]),
+    ],
+    ids=["NULL", "beyond float32", "sparse", "more features"],
+)
+def test_values_that_are_not_written_or_not_of_float32(tmp_path, text, features, expected):
+    found = matrix(written(tmp_path, text, features))[-len(expected) :]
+    assert bits(found.ravel()).tolist() == bits(np.ravel(expected)).tolist()
 
 
 @pytest.mark.parametrize("place", range(len("0.123456")))
@@ -234,20 +251,6 @@ def test_a_row_in_the_usual_form_is_read_as_any_other(width):
             buffer = np.frombuffer((text[:place] + character + text[place + 1 :] + "\n").encode("latin-1"), np.uint8)
             digit = spread[place] == 9 and character in "0123456789"
             assert is_usual(buffer, 0, least, spread) == digit
-
-
-def test_values_beyond_float32_become_its_largest(tmp_path):
-    text = DENSE + "0 qid:6 1:1.8e308 2:-1e400 3:3.4028236e38\n0 qid:7 1:1e-400 2:-1e-46 3:1e999999999999\n"
-    values = matrix(written(tmp_path, text))[-2:]
-    assert values[0].tolist() == [LARGEST, -LARGEST, LARGEST]
-    assert bits(values[1]).tolist() == bits([0.0, -0.0, LARGEST]).tolist()
-
-
-def test_sparse_rows_are_filled_with_zeros(tmp_path):
-    frame = written(tmp_path, SPARSE + "0 qid:6 # nothing\n0 qid:7 7:1\n1 qid:7 1:2 2:3\n")
-    assert matrix(frame)[-3:].tolist() == [[0] * 7, [0] * 6 + [1], [2, 3] + [0] * 5]
-    frame = written(tmp_path, DENSE + "0 qid:6 2:1\n", features=4)
-    assert matrix(frame)[-1].tolist() == [0, 1, 0, 0]
 
 
 decimals = st.from_regex(r"\A[+-]?([0-9]{1,25}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?\Z")
@@ -350,13 +353,6 @@ def test_single_file_is_divided_by_whole_queries_with_the_seed(tmp_path):
     for part in frames["c"].partition_by("part"):
         assert part["qid"].is_sorted(descending=True) and part["f1"].to_list() == [0, 1, 2] * (part.height // 3)
     assert meta["folds"][3] == {"train": [4, 5, 1], "vali": [2], "test": [3]}
-
-
-def test_four_queries_cannot_be_divided(tmp_path):
-    with pytest.raises(
-        GradrankError, match=r"data\.txt: 4 queries; dividing a file into five parts takes at least 5: give more"
-    ):
-        written(tmp_path, DENSE[: DENSE.rindex("2 qid:5")])
 
 
 @pytest.mark.parametrize(

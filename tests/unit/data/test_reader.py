@@ -32,7 +32,6 @@ def frame(**columns) -> pl.DataFrame:
     return pl.DataFrame({"qid": ["1", "1", "2"], "label": [0, 1, 2], "a": [0.5, 1.5, 2.5]} | columns)
 
 
-ROWS = "1,0,.5\n1,1,1.5\n2,2,2.5\n"
 REFUSED = {
     "label twice": ("qid,label,label,a\n1,0,1,.5\n", "2 columns are called 'label'"),
     "qid twice": ("qid,qid,label,a\n1,1,0,.5\n", "2 columns are called 'qid'"),
@@ -66,16 +65,23 @@ REFUSED = {
     "NaN query in Parquet": (frame(qid=[1.0, None, 2.0]), "row 2, column 'qid': has no query id"),
     "float queries": (frame(qid=[1.0, 1.9, 2.0]), r"row 2, column 'qid': the id 1.9 is a fraction"),
     "lists for queries": (frame(qid=[[1], [1], [2]]), "column 'qid' is List"),
-    "dates for grades": (
-        frame(label=[datetime.date(1970, 1, day) for day in (1, 2, 3)]),
-        "'label' is Date, not grades",
-    ),
+    "dates for grades": (frame(label=[datetime.date(1970, 1, 2)] * 3), "'label' is Date, not grades"),
     "lists for grades": (frame(label=[[0], [1], [2]]), "'label' is List"),
     "structs for grades": (frame(label=[{"x": 0}] * 3), "'label' is Struct"),
     "words for grades": (frame(label=pl.Series(["bad", "bad", "good"], dtype=pl.Categorical)), "found 'bad'"),
     "dates for a feature": (frame(b=[datetime.date(1970, 1, 1)] * 3), "'b' is Date, not numbers"),
     "binary queries": (frame(qid=[b"\xff", b"\xff", b"1"]), "ids that are not UTF-8 text"),
-    "split query": (frame(qid=["1", "2", "1"]), "row 3, column 'qid': query 1 comes back"),
+    "split query": (frame(qid=["1", "2", "1"]), r"row 3, column 'qid': query 1 comes back\..*sort the table"),
+    "fractional grade in Parquet": (
+        frame(label=[0.0, 1.5, 2.0]),
+        r"row 2, column 'label': expected a grade.*found 1\.5",
+    ),
+    "word in Parquet": (frame(a=["x"] * 3), r"column 'a' is String, not numbers; .*ignore: \[a\]"),
+    "infinite feature in Parquet": (
+        frame(a=[0.0, 1.0, float("inf")]),
+        "row 3, column 'a': expected a finite number.*inf",
+    ),
+    "no query column": (frame().rename({"qid": "asked"}), "no query column; .*found asked, label, a.*`query: NAME`"),
 }
 
 
@@ -112,14 +118,14 @@ def test_what_is_declared_must_be_there(tmp_path, columns, reason):
         ("Unnamed: 0,qid,label,a", {}, ["a"]),
         ("__index_level_0__,qid,label,a", {}, ["a"]),
         ("Unnamed: 0.1,qid,label,a,index", {}, ["a"]),
-        ("\ufeffQuery-ID,Relevance,a,b", {}, ["a", "b"]),
+        ("\ufeffQuery-ID,Relevance,docno,a,b", {}, ["a", "b"]),
     ],
 )
 def test_which_columns_are_features_and_a_reason_for_the_others(tmp_path, header, columns, features):
     reading, _ = read(tmp_path, header + "\n1" + ",1" * header.count(",") + "\n", **columns)
     assert reading.names == features
     shown = "\n".join(inspect(tmp_path / "a.csv", Columns(**columns)))
-    left = set(header.strip("\ufeff").split(",")) - {*features, "qid", "label", "Query-ID", "Relevance"}
+    left = set(header.strip("\ufeff").split(",")) - {*features, "qid", "label", "Query-ID", "Relevance", "docno"}
     assert all(f"set aside: {name!r}" in shown for name in left)
 
 
@@ -148,18 +154,10 @@ def test_ids_and_grades_of_any_plain_type_are_what_they_spell(tmp_path, kind):
     assert rows["label"].to_list() == [0, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("1e400", 3.4028234663852886e38),
-        (" 2 ", 2.0),
-        ("NA", None),
-        ("", None),
-        ("NULL", None),
-        ("+.5e1", 5.0),
-        ("TRUE", 1.0),
-    ],
-)
+SPELT = {"1e400": 3.4028234663852886e38, " 2 ": 2, "NA": None, "": None, "NULL": None, "+.5e1": 5, "TRUE": 1}
+
+
+@pytest.mark.parametrize(("text", "value"), SPELT.items())
 def test_a_value_of_csv_is_the_number_that_it_spells(tmp_path, text, value):
     _, rows = read(tmp_path, f"qid,label,a,b\n1,1,{text},1\n")
     assert rows["f1"].fill_nan(None).to_list() == [value]
@@ -187,10 +185,8 @@ def test_columns_of_another_order_in_another_file_are_matched_by_name(tmp_path):
     parse(splits(tmp_path / "a"), tmp_path / "one", 0, "mine")
     other = splits(tmp_path / "b", test=lambda table: table.select("b", "label", "a", "qid"))
     assert parse(other, tmp_path / "two", 0, "mine")["names"] == ["a", "b"]
-    for part in (1, 2, 3):
-        assert pl.read_parquet(tmp_path / f"one/part{part}.parquet").equals(
-            pl.read_parquet(tmp_path / f"two/part{part}.parquet")
-        )
+    for name in ("part1.parquet", "part2.parquet", "part3.parquet"):
+        assert pl.read_parquet(tmp_path / "one" / name).equals(pl.read_parquet(tmp_path / "two" / name))
     with pytest.raises(GradrankError, match=r"test\.csv: not the features of .*train\.csv: c"):
         parse(splits(tmp_path / "c", test=lambda table: table.with_columns(c=1)), tmp_path / "three", 0, "mine")
 
@@ -234,6 +230,8 @@ def test_what_was_understood_is_stored_and_shown(tmp_path):
     lines = list(inspect(tmp_path / "a.csv"))
     assert lines[0].endswith("8 rows, 7 queries, 2 features") and "8 (7 queries)" in lines[2]
     assert list(inspect(tmp_path / "out"))[1:] == lines[1:]
+    with pytest.raises(GradrankError, match=r"a\.parquet: not a Parquet file"):
+        read(tmp_path, "qid,label\n", "a.parquet")
     with pytest.raises(GradrankError, match="is text, which has no columns"):
         read(tmp_path, "1 qid:1 1:1\n", "a.txt", label="x")
     with pytest.raises(GradrankError, match="no row has a feature"):

@@ -51,19 +51,9 @@ def test_the_polynomial_is_the_mean_of_three_scaled_terms():
     np.testing.assert_allclose(terms.mean(axis=1), 0, atol=1e-12)
     np.testing.assert_allclose(terms.var(axis=1), 1, atol=1e-12)
     np.testing.assert_allclose(synthetic.outputs(weights, features), terms.sum(axis=0) / 3, atol=1e-12)
-    second, (third, fourth) = weights["quadratic"], weights["cubic"]
-    for permutation in (second, third, fourth):
-        assert sorted(permutation) == list(range(50))
-    raw = np.array(
-        [
-            [
-                sum(x[i] * weights["linear"][i] for i in range(50)),
-                sum(x[i] * x[second[i]] for i in range(50)),
-                sum(x[i] * x[third[i]] * x[fourth[i]] for i in range(50)),
-            ]
-            for x in features
-        ]
-    ).T
+    linear, second, (third, fourth) = weights["linear"], weights["quadratic"], weights["cubic"]
+    assert all(sorted(permutation) == list(range(50)) for permutation in (second, third, fourth))
+    raw = np.array([[sum(x * linear), sum(x * x[second]), sum(x * x[third] * x[fourth])] for x in features]).T
     expected = (raw - raw.mean(axis=1)[:, None]) / raw.std(axis=1)[:, None]
     np.testing.assert_allclose(terms, expected, atol=1e-10)
 

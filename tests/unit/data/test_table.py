@@ -110,34 +110,3 @@ def test_text_beside_tables_is_refused(tmp_path):
     (tmp_path / "data/Fold4/vali.txt").write_text("1 qid:1 1:0\n")
     with pytest.raises(GradrankError, match=r"Fold4/vali\.txt: text beside tables"):
         parsed(tmp_path / "data", tmp_path / "out")
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"clicks": pl.lit(1.5)}, r"row 1, column 'clicks': expected a grade.*found 1\.5"),
-        ({"bm25": pl.lit("high")}, r"column 'bm25' is String, not numbers; .*ignore: \[bm25\]"),
-        ({"bm25": pl.lit(float("inf"))}, r"row 1, column 'bm25': expected a finite number or none, found inf"),
-        (
-            {"who asked": pl.Series(["a", "b"] * 7 + ["a"])},
-            r"row 3, column 'who asked': query a comes back\..*sort the table",
-        ),
-        ({"who asked": pl.lit(None)}, r"row 1, column 'who asked': has no query id"),
-    ],
-)
-def test_what_is_wrong_is_said_with_file_and_column(tmp_path, change, reason):
-    path = written(tmp_path / "all.parquet", frame(range(5)).with_columns(**change))
-    with pytest.raises(GradrankError, match=rf"all\.parquet: {reason}"):
-        parsed(path, tmp_path / "out")
-
-
-def test_columns_are_found_by_usual_names_or_asked_for(tmp_path):
-    table = frame(range(5))
-    path = written(tmp_path / "all.csv", table)
-    with pytest.raises(GradrankError, match=r"all\.csv: no query column; .*found who asked, clicks.*`query: NAME`"):
-        parsed(path, tmp_path / "out", Columns())
-    path = written(tmp_path / "usual.csv", table.rename({"who asked": "QID", "clicks": "Relevance", "url": "docno"}))
-    assert parsed(path, tmp_path / "out", Columns())["names"] == ["bm25", "fresh"]
-    (tmp_path / "not.parquet").write_text("qid,label\n")
-    with pytest.raises(GradrankError, match=r"not\.parquet: not a Parquet file"):
-        parsed(tmp_path / "not.parquet", tmp_path / "out")

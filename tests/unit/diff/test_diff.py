@@ -64,11 +64,8 @@ def test_swapping_the_sides_flips_every_sign():
 
 def test_a_known_shift_is_found_and_noise_is_not():
     found = rows(compare(*pair()))
-    assert {model: row.verdict for model, row in found.items()} == {
-        "shifted": "better",
-        "noisy": "no evidence",
-        "same": "unchanged",
-    }
+    verdicts = {model: row.verdict for model, row in found.items()}
+    assert verdicts == {"shifted": "better", "noisy": "no evidence", "same": "unchanged"}
     assert found["shifted"].low < 0.05 < found["shifted"].high
     assert found["shifted"].high - found["shifted"].low < 0.015
     assert rows(compare(*pair()), "map")["shifted"].verdict == "unchanged"
@@ -134,30 +131,17 @@ def test_methods_of_one_side_are_listed():
     assert {row.model for row in found.rows} == {"m"}
 
 
-def other_queries(found: QueryValues) -> QueryValues:
-    return QueryValues(found.folds, found.qids + 1, found.values)
-
-
-def other_folds(found: QueryValues) -> QueryValues:
-    return QueryValues(np.sort(FOLDS)[::-1], found.qids, found.values)
-
-
-def other_labels(found: QueryValues) -> QueryValues:
-    kept = np.where(QIDS == 30, np.nan, found.values["map"])
-    return QueryValues(found.folds, found.qids, found.values | {"map": kept})
-
-
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("changed", "reason"),
     [
-        (other_queries, "other test queries: 95 in A, 95 in B, 0 in both"),
-        (other_folds, "95 in both, in other folds"),
-        (other_labels, "leaves out other queries"),
+        ({"qids": QIDS + 1}, "other test queries: 95 in A, 95 in B, 0 in both"),
+        ({"folds": np.sort(FOLDS)[::-1]}, "95 in both, in other folds"),
+        ({"values": values(1, map=np.where(QIDS == 30, np.nan, 0)).values}, "leaves out other queries"),
     ],
 )
-def test_other_query_sets_are_refused_and_the_rest_compared(change, reason):
+def test_other_query_sets_are_refused_and_the_rest_compared(changed, reason):
     a = side("a", {"d": {"m": values(1)}, "e": {"m": values(2)}})
-    b = side("b", {"d": {"m": change(values(1))}, "e": {"m": values(2)}})
+    b = side("b", {"d": {"m": replace(values(1), **changed)}, "e": {"m": values(2)}})
     found = compare(a, b)
     assert reason in found.refused["d"]
     assert {row.dataset for row in found.rows} == {"e"}
@@ -260,9 +244,8 @@ def test_a_change_within_the_seeds_noise_is_said_to_be_whatever_the_queries_say(
     # A fold's mean has the variance .0002 over two seeds .02 apart, that over three folds a third; two means, 2 seeds.
     apart = (-0.01, 0.01)
     noise = t.ppf(0.975, 6) * np.sqrt(2 * (0.0002 / 3 / 2))
-    found = rows(compare(side("a", {"d": {"m": seeds_of(a, *apart)}}), side("b", {"d": {"m": seeds_of(b, *apart)}})))[
-        "m"
-    ]
+    sides = (side(name, {"d": {"m": seeds_of(own, *apart)}}) for name, own in (("a", a), ("b", b)))
+    found = rows(compare(*sides))["m"]
     assert found.seed_noise == pytest.approx(noise) and abs(found.difference) < noise
     assert found.difference == pytest.approx(alone.difference) and found.wilcoxon == pytest.approx(alone.wilcoxon)
     assert found.verdict == "within seeds"

@@ -45,6 +45,11 @@ def run(folder: Path, *command: str | Path) -> str:
     return done.stdout.strip()
 
 
+def commit(folder: Path, message: str, *paths: str | Path) -> None:
+    run(folder, "git", "add", *(paths or ["."]))
+    run(folder, "git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", message)
+
+
 def verdicts(a, b) -> dict[tuple[str, str], str]:
     return {(row.model, row.metric): row.verdict for row in compare(a, b).rows}
 
@@ -73,11 +78,9 @@ def repository(tmp_path_factory) -> Path:
         run(root, "git", "config", key, value)
     run(root, DVC, "init", "--quiet")
     run(root, DVC, "config", "core.analytics", "false")
-    run(root, "git", "add", ".")
-    run(root, "git", "commit", "--quiet", "-m", "means only")
+    commit(root, "means only")
     run(root, DVC, "repro", "--quiet")
-    run(root, "git", "add", ".")
-    run(root, "git", "commit", "--quiet", "-m", "results")
+    commit(root, "results")
     run(root, DVC, "exp", "run", "--quiet", "--name", "faster", "-S", "models.lambdamart.learning_rate=0.1")
     run(root, "git", "checkout", "--quiet", ".")
     run(root, DVC, "checkout", "--quiet")
@@ -133,8 +136,7 @@ def test_revisions_without_dvc_are_tested_by_what_git_holds(tmp_path, monkeypatc
         for name in ("summary.json", "queries.parquet"):
             shutil.copy(made / "mq2007" / name, repository / "results/mq2007")
         (repository / "params.yaml").write_text(PARAMS)
-        run(repository, "git", "add", ".")
-        run(repository, "git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", rate)
+        commit(repository, rate)
     monkeypatch.chdir(repository)
     before, after, folder = resolve("HEAD~1"), resolve("HEAD"), resolve(".")
     assert before.notices == ()
@@ -251,24 +253,19 @@ def test_a_committed_record_says_what_the_results_were_made_of(project, monkeypa
     """Of a project in git: parameters, code and packages of both; a record of another schema says nothing."""
     run(project, "git", "init", "--quiet")
     kept = ["params.yaml", *Results().dataset(DATASET).folder.glob("*.*")]
-
-    def commit() -> None:
-        run(project, "git", "add", "--force", *kept)
-        run(project, "git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "results")
-
-    commit()
+    commit(project, "results", "--force", *kept)
     record = Results().dataset(DATASET).provenance_path
     said = json.loads(record.read_text())
     said["params"]["seed"], said["code"]["summary"] = 6, "0" * 16
     said["methods"]["prank"] |= {"params": {"epochs": 3}, "digest": "0" * 16, "train": "1" * 16}
     said["methods"]["single_feature"].pop("params", None)
     record.write_text(json.dumps(said))
-    commit()
+    commit(project, "other results", "--force", *kept)
     changes = compare(resolve("HEAD~1"), resolve("HEAD")).changes
     found = {each.name: each[1:3] for each in changes.params}
     assert found["seed"] == (5, 6) and found["models.prank.epochs"] == (2, 3)
     assert {each.name for each in changes.code} == {"summary", "train prank"} and changes.versions == []
     record.write_text(json.dumps({"params": {}, "code": {"files": {}}, "versions": {"numpy": "1.0"}}))
-    commit()
+    commit(project, "other results", "--force", *kept)
     old = compare(resolve("HEAD~1"), resolve("HEAD")).changes
     assert old.code is None and old.versions is None

@@ -17,7 +17,16 @@ def raw(**changes):
     return yaml.safe_load(SHIPPED.read_text()) | changes
 
 
-# What replaces keys of the shipped file (what is below `datasets` and `evaluation` is added), and the message.
+def changed(text):
+    """The shipped file with what the YAML replaces; what is below `datasets` and `evaluation` is added."""
+    changes = yaml.safe_load(text)
+    for key in ("datasets", "evaluation"):
+        if isinstance(changes.get(key), dict):
+            changes[key] = raw()[key] | changes[key]
+    return raw(**changes)
+
+
+# A change of the shipped file, and the message.
 FAULTS = """
 sed: 1 => sed: unknown key (did you mean 'seed'?)
 seed: x => seed: Input should be a valid integer
@@ -92,12 +101,8 @@ studies: {contest: {datasets: [mq2007], methods: [mart], frozen: [mq2009]}} => s
 @pytest.mark.parametrize("line", FAULTS.strip().splitlines())
 def test_fault_is_named_by_its_path(line):
     text, message = line.split(" => ")
-    changes = yaml.safe_load(text)
-    for key in ("datasets", "evaluation"):
-        if isinstance(changes.get(key), dict):
-            changes[key] = raw()[key] | changes[key]
     with pytest.raises(GradrankError) as caught:
-        check(raw(**changes))
+        check(changed(text))
     assert message in str(caught.value)
 
 
@@ -108,32 +113,26 @@ def test_all_faults_are_named_at_once():
     assert str(caught.value).startswith("params.yaml:\n")
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"models": {"lambdamart": {"num_leaves": "x"}}, "run": {"datasets": ["mq2007"], "models": ["lambdamart"]}},
-        {"models": {"mine": {"model": "lamdamart"}}, "run": {"datasets": ["mq2007"], "models": ["mine"]}},
-        {
-            "models": {"lambdamart": {"learning_rate": [0.1, 0.2], "num_leaves": 0}},
-            "run": {"datasets": ["mq2007"], "models": ["lambdamart-learning_rate=0.1"]},
-        },
-        {"datasets": raw()["datasets"] | {"mine": {"path": "/no"}}, "run": {"datasets": ["mine"]}},
-        {"studies": {"arsm": {"models": ["deep"], "variants": {"deep": {"model": "arms"}}}}},
-    ],
-)
-def test_one_fault_is_one_message(changes):
+ALONE = """
+{models: {lambdamart: {num_leaves: x}}, run: {datasets: [mq2007], models: [lambdamart]}}
+{models: {mine: {model: lamdamart}}, run: {datasets: [mq2007], models: [mine]}}
+{models: {lambdamart: {learning_rate: [.1, .2], num_leaves: 0}}, run: {datasets: [mq2007], models: [lambdamart]}}
+{datasets: {mine: {path: /no}}, run: {datasets: [mine]}}
+{studies: {arsm: {models: [deep], variants: {deep: {model: arms}}}}}
+"""
+
+
+@pytest.mark.parametrize("line", ALONE.strip().splitlines())
+def test_one_fault_is_one_message(line):
     with pytest.raises(GradrankError) as caught:
-        check(raw(**changes))
+        check(changed(line))
     assert str(caught.value).count("\n  ") == 1, caught.value
 
 
 def test_a_misspelt_variant_of_a_sound_sweep_is_named():
-    changes = {
-        "models": {"lambdamart": {"num_leaves": [7, 15]}},
-        "run": {"datasets": ["mq2007"], "models": ["lambdamart-num_leaves=9"]},
-    }
+    run = {"datasets": ["mq2007"], "models": ["lambdamart-num_leaves=9"]}
     with pytest.raises(GradrankError, match=r"unknown model .lambdamart-num_leaves=9. .did you mean"):
-        check(raw(**changes))
+        check(raw(models={"lambdamart": {"num_leaves": [7, 15]}}, run=run))
 
 
 def test_the_home_folder_is_found(tmp_path, monkeypatch):

@@ -119,18 +119,10 @@ def test_ohsumed_s_ranksvm_solved_and_stopped(made):
 def test_ranksvm_s_job_solves_and_stops(tmp_path):
     """On two features, one of them the grade: at the end it ranks perfectly, whatever C; and the same twice."""
     labels = np.tile([2, 1, 0], 4)
-    frames = {
-        part: pl.DataFrame(
-            {
-                "qid": np.full(12, part),
-                "label": labels,
-                "f1": labels,
-                "f2": np.random.default_rng(part).normal(size=12),
-            },
-            schema_overrides={"qid": pl.Int64, "label": pl.Int8, "f1": pl.Float32, "f2": pl.Float32},
-        )
-        for part in (1, 2)
-    }
+    kinds = {"qid": pl.Int64, "label": pl.Int8, "f1": pl.Float32, "f2": pl.Float32}
+    noise = {part: np.random.default_rng(part).normal(size=12) for part in (1, 2)}
+    columns = {part: {"qid": np.full(12, part), "label": labels, "f1": labels, "f2": noise[part]} for part in noise}
+    frames = {part: pl.DataFrame(own, schema_overrides=kinds) for part, own in columns.items()}
     folds = [{"train": [1], "vali": [1], "test": [2]}, {"train": [2], "vali": [2], "test": [1]}]
     store(tmp_path / "tiny", frames, folds=folds, features=2)
     told = {"dataset": "tiny", "exponents": [-4, 4], "stopped": [0], "visits": [1, 10_000], "orders": 2}

@@ -4,6 +4,7 @@ import csv
 import json
 from collections import Counter
 from importlib.resources import files
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -53,25 +54,16 @@ def trained(made):
 def make_runs(folder):
     """One draw more than the study asks for, of numbers that no mean may contain."""
     rng = np.random.default_rng(1)
-    own = SETTINGS["artificial"]
+    own, two = SETTINGS["artificial"], ("linear", "two_layer_5")
+    nets = {"table1": (*two, "two_layer_10"), "table1_by_variance": two}
+    nets |= {f"linear_share_{share}": ("linear",) for share in LINEAR_SHARES}
+    tables = ("table2", "table2_by_variance")
     for target in ("net", "poly"):
         for draw in range(1, DRAWS + 2):
-            runs = [
-                ("table1", net, size, False)
-                for net in ("linear", "two_layer_5", "two_layer_10")
-                for size in own["sizes"]
-            ]
+            runs = [(name, net, size, False) for name in nets for net in nets[name] for size in own["sizes"]]
             runs += [
-                ("table1_by_variance", net, size, False) for net in ("linear", "two_layer_5") for size in own["sizes"]
-            ]
-            runs += [
-                (f"linear_share_{share}", "linear", size, False) for share in LINEAR_SHARES for size in own["sizes"]
-            ]
-            runs += [
-                (table, "two_layer_10", size, ties)
-                for table in ("table2", "table2_by_variance")
-                for size in own["tie_sizes"]
-                for ties in (False, True)
+                (name, "two_layer_10", size, ties)
+                for name, size, ties in product(tables, own["tie_sizes"], (False, True))
             ]
             if target == "net":
                 runs.append(("zero_error", "two_layer_10", 1000, False))
@@ -204,9 +196,7 @@ def test_every_two_methods_are_ordered(made, trained):
     _, sections, tables = made
     rows = tables["order_mq2007"].rows
     names = [name for name, _ in METHODS.values()]
-    assert {(row["worse"], row["better"]) for row in rows} == {
-        (names[i], names[j]) for i in range(6) for j in range(i + 1, 6)
-    }
+    assert {(row["worse"], row["better"]) for row in rows} == {*combinations(names, 2)}
     assert all(row["published"] > 0 for row in rows)
     (row,) = (row for row in rows if (row["better"], row["worse"]) == ("RankProp", "Linear PRank"))
     a, b = (over_seeds(trained[f"table4_{name}"], "test").values[METRIC] for name in ("rankprop", "linear_prank"))

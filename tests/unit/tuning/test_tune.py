@@ -201,11 +201,8 @@ def test_refits_have_seeds_of_their_own_and_go_on_where_they_were(data, tmp_path
     tuned(data, fold.folder)
     choice = select(fold)
     refit(contest, fold, 1, data, 2, 7)
-    runs = {
-        (t, s): contest.run(t, s).dataset("synthetic_net").method("ranknet_linear").fold(1)
-        for t in (1, 2)
-        for s in (1, 2)
-    }
+    keys = ((1, 1), (1, 2), (2, 1), (2, 2))  # tuner, seed
+    runs = {key: contest.run(*key).dataset("synthetic_net").method("ranknet_linear").fold(1) for key in keys}
     assert {run.spec()["seed"] for run in runs.values()} == {run_seed(7, *key) for key in runs}
     for (tuner, _), run in runs.items():
         assert run.spec()["params"] == choice.of(tuner).params
