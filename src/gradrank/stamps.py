@@ -3,10 +3,11 @@
 The stamps are fetched.json (raw data), collection.json and pairs.json (stored data), spec.json (a trained fold),
 evaluation.json (a measured method), provenance.json (a data set or a study) and run.json (results/ itself). `files` of
 a stamp holds the SHA-256 of every reproducible file by its path within the folder: no times and no logs. A folder among
-them, such as tables/, has one digest for all its files.
+them, such as tables/, has one digest for all its files. `checksum` covers the stamp itself.
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,31 @@ from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
 
 SCHEMA = 2  # of all stamps; stamps without one were written by gradrank 0.1
+OWN = "checksum"  # of the stamp's own content
 REPAIR = "run `gradrank verify --repair`, then the same command again"
 
 
 def write_stamp(path: Path, values: Mapping[str, Any], files: Iterable[Path]) -> None:
     """Write a stamp atomically: the schema, `values`, and the checksums of `files`, which lie below its folder."""
-    write_json(path, {"schema": SCHEMA, **values, "files": checksums(files, path.parent)})
+    write_sealed(path, {"schema": SCHEMA, **values, "files": checksums(files, path.parent)})
+
+
+def write_sealed(path: Path, values: Mapping[str, Any]) -> None:
+    """Write a mapping as JSON, atomically, with a checksum of its content."""
+    write_json(path, {**values, OWN: _digest(values)})
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """Read what `write_sealed` wrote. Raises GradrankError if its content does not have its checksum."""
+    said = read_json(path)
+    if not isinstance(said, dict) or (OWN in said and said.pop(OWN) != _digest(said)):
+        raise GradrankError(f"{path}: damaged or edited. Fix: {REPAIR}")
+    return said
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    plain = json.loads(json.dumps(values))  # as it is read back: keys are text
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
 def checksums(files: Iterable[Path], folder: Path) -> dict[str, str]:
@@ -45,7 +65,9 @@ def read_stamp(path: Path) -> dict[str, Any]:
     if not isinstance(stamp, dict) or stamp.get("schema") != SCHEMA:
         found = stamp.get("schema", 1) if isinstance(stamp, dict) else "none"
         raise GradrankError(f"{path}: its schema is {found}, not {SCHEMA}: another version wrote it. Fix: {REPAIR}")
-    return stamp
+    if OWN not in stamp:
+        raise GradrankError(f"{path}: damaged or edited: it has no {OWN}. Fix: {REPAIR}")
+    return read_sealed(path)
 
 
 def check_file(stamp: Path, path: Path) -> None:

@@ -24,6 +24,8 @@ os.environ.update(GRADRANK_RELEASE=__version__)
 
 try:
     plan = Plan(check(with_frozen_datasets(config)))
+    for dataset in plan.params.run.datasets:
+        plan.folds(dataset)  # own data that cannot be read are named here, not below a traceback
 except GradrankError as error:
     raise WorkflowError(str(error)) from None
 

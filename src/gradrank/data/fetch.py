@@ -12,7 +12,8 @@ from gradrank.data.catalogue import Archive, Entry, get_entry
 from gradrank.data.download import NO_SPACE
 from gradrank.data.locate import Found, find, missing, names_below_root
 from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256, write_json
+from gradrank.files import sha256
+from gradrank.stamps import read_sealed, write_sealed
 
 
 def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -> dict:
@@ -31,7 +32,7 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
     folder = Path(folder)
     manifest = folder / "fetched.json"
     if manifest.is_file():
-        return read_json(manifest)
+        return read_sealed(manifest)
     if entry.generator:
         raise GradrankError(f"{entry.name} is not fetched but made, by `gradrank generate {entry.generator}`")
     partial, downloads = (folder.with_name(f".{folder.name}.{kind}") for kind in ("partial", "download"))
@@ -46,7 +47,7 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
                 raise
             _install(partial, folder)
             described = {"dataset": entry.name, "source": found.source, **contents}
-            write_json(manifest, described)
+            write_sealed(manifest, described)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(downloads, ignore_errors=True)

@@ -12,7 +12,8 @@ from polars.io.plugins import register_io_source
 from gradrank.data.given_pairs import read_given
 from gradrank.data.pairs import Pairs, pair_batches
 from gradrank.data.stored import GIVEN, GRADES, HALF, PAIRS, describe, part_file, write_parts
-from gradrank.files import sha256, write_json
+from gradrank.files import sha256
+from gradrank.stamps import write_sealed
 
 BATCH = 1_000_000  # pairs held at once while writing: about 29 MB of columns
 SCHEMA = {"query": pl.Int32, "better": pl.Int32, "worse": pl.Int32, "target": pl.Float64, "weight": pl.Float64}
@@ -43,7 +44,7 @@ def pairs(
         found = {part: [own] for part, own in read_given(Path(given), paths).items()}
     writers = {part: partial(_write, found[part], of) for part, of in parts.items()}
     written = write_parts(out, PAIRS, writers)
-    write_json(out / PAIRS, said | {"parts": written})
+    write_sealed(out / PAIRS, said | {"parts": written})
 
 
 def _of_grades(rows: Path, ties: bool) -> Iterator[Pairs]:

@@ -24,7 +24,7 @@ from gradrank.data.stored import COLLECTION, write_parts
 from gradrank.data.table import Table
 from gradrank.data.text_file import Source
 from gradrank.errors import GradrankError
-from gradrank.files import write_json
+from gradrank.stamps import write_sealed
 
 
 class Part(NamedTuple):
@@ -89,7 +89,7 @@ def parse(
     if reading.missing == "keep":
         counts = dict(zip(whole.names, whole.missing.astype(int).tolist(), strict=True))
         more["missing_values"] = {name: count for name, count in counts.items() if name[:1] == "f" and count}
-    write_json(out / COLLECTION, meta := meta | {key: value for key, value in more.items() if value})
+    write_sealed(out / COLLECTION, meta := meta | {key: value for key, value in more.items() if value})
     return meta
 
 

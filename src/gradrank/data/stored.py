@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from gradrank.errors import GradrankError
-from gradrank.files import atomic, read_json, sha256
+from gradrank.files import atomic, sha256
+from gradrank.stamps import read_sealed
 
 COLLECTION, PAIRS = "collection.json", "pairs.json"  # of data/parquet/<dataset>/ and of data/pairs/<dataset>/
 # What pairs.json says besides its parts: whose the targets are, the grades' or a user's; what becomes of equal grades.
@@ -59,7 +60,7 @@ def describe(folder: Path | str, description: str = COLLECTION) -> dict[str, Any
     if not path.is_file():
         command = {COLLECTION: "parse", PAIRS: "pairs"}[description]
         raise GradrankError(f"{folder}: no {description} in it; expected a folder that `gradrank {command}` has made")
-    return read_json(path)
+    return read_sealed(path)
 
 
 def pairs_told(folder: Path | str) -> dict[str, Any]:

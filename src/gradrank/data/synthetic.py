@@ -12,6 +12,7 @@ import numpy as np
 
 from gradrank.errors import GradrankError, unknown
 from gradrank.files import atomic, sha256, write_json
+from gradrank.stamps import write_sealed
 
 Target = Literal["net", "poly"]
 Scaling = Literal["deviation", "variance"]
@@ -110,7 +111,7 @@ def generate(target: Target, queries: int, documents: int, seed: int, folder: Pa
         path = folder / f"S{part}.txt"
         described[path.name] = {"sha256": sha256(path), "bytes": path.stat().st_size}
     arguments = {"target": target, "queries": queries, "documents": documents, "seed": seed}
-    write_json(folder / "fetched.json", {"dataset": name, "source": arguments, "files": described})
+    write_sealed(folder / "fetched.json", {"dataset": name, "source": arguments, "files": described})
 
 
 def _letor(features: np.ndarray, labels: np.ndarray, qids: np.ndarray, documents: int) -> str:

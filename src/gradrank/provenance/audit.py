@@ -9,7 +9,7 @@ from gradrank.data.stored import COLLECTION, PAIRS
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256
 from gradrank.results import EVALUATION, JOBS, PROVENANCE, RUN, SPEC, read_job
-from gradrank.stamps import mismatches
+from gradrank.stamps import mismatches, read_sealed
 
 FETCHED = "fetched.json"
 RESULT_STAMPS = (SPEC, EVALUATION, PROVENANCE, RUN)
@@ -88,7 +88,7 @@ def _others(stamp: Path) -> int:
 
 def _data_mismatches(stamp: Path) -> Iterator[tuple[Path, str]]:
     try:
-        named = dict(_named(stamp, read_json(stamp)))
+        named = dict(_named(stamp, read_sealed(stamp)))
     except (GradrankError, OSError, AttributeError, KeyError, TypeError):
         yield stamp, "damaged"
         return

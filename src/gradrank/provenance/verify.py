@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gradrank.data.stored import COLLECTION, PAIRS
 from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256
+from gradrank.files import sha256
 from gradrank.pipeline.code_closure import PACKAGE, code_digest
 from gradrank.pipeline.params import Params
 from gradrank.processor import form, refusal
@@ -22,7 +22,7 @@ from gradrank.provenance.settings import DIGITS, dataset_settings, study_setting
 from gradrank.provenance.study_records import NO_JOBS, TUNED, jobs_digest, study_code
 from gradrank.provenance.text_digest import sha256_of_text
 from gradrank.results import DataSet, Recorded, Results
-from gradrank.stamps import SCHEMA
+from gradrank.stamps import SCHEMA, read_sealed
 from gradrank.tuning.folders import Contest
 from gradrank.validation import flat
 
@@ -92,7 +92,7 @@ def _user_data(params: Params, data: Path) -> Iterator[Check]:
 
 def _read(stamp: Path) -> dict[str, Any] | None:
     try:
-        return read_json(stamp)
+        return read_sealed(stamp)
     except (GradrankError, OSError):
         return None
 
