@@ -39,7 +39,7 @@ def test_a_second_call_and_touch_run_nothing(rerun):
 
 
 def of_models(*models: str, scopes: set[str] = SCOPES) -> dict[str, set[str]]:
-    """What is made where these models train anew."""
+    """Return the outputs by rule of a run that trains these models again."""
     made = methods(scopes, {*models})
     return {"train": made, "evaluate_folds": made, "summary": scopes}
 

@@ -41,9 +41,6 @@ def write(path, content):
     return path
 
 
-# --- reading ------------------------------------------------------------------------------------------
-
-
 def test_judgements_of_letor_text(data):
     got = read_judgements(data)
     assert got.labels.tolist() == [2, 0, 1, 0, 0]
@@ -156,9 +153,6 @@ def test_other_files_than_expected_are_refused(tmp_path, data):
         read_scores(tmp_path / "binary.txt", read_judgements(data))
 
 
-# --- files --------------------------------------------------------------------------------------------
-
-
 def test_evaluate_file_and_report_by_hand(tmp_path, data):
     path = write(tmp_path / "scores.txt", "\n".join(map(str, SCORES)) + "\n")
     table = evaluate_file(path, data, "standard", ["map", "p@1", "ndcg_beta"])
@@ -179,8 +173,6 @@ def test_undefined_values_are_null_and_left_out_of_means(tmp_path):
     assert table["pairwise_accuracy"].to_list() == [None, 0.0]
     assert table["pairwise_accuracy"].mean() == 0.0
 
-
-# --- folds --------------------------------------------------------------------------------------------
 
 SPEC = {"model": "toy", "dataset": "small", "params": {"learning_rate": 0.1, "hidden": [10, 2]}, "seed": 3}
 
@@ -286,9 +278,6 @@ def test_scores_of_other_data_or_a_missing_fold_are_refused(study):
     (folder / "fold2" / "spec.json").unlink()
     with pytest.raises(GradrankError, match=r"fold2/spec\.json: no such file"):
         evaluate_folds(folder, data, SPEC, ["letor4"], ["map"])
-
-
-# --- export -------------------------------------------------------------------------------------------
 
 
 def test_ir_measures_on_the_exported_folds_gives_the_values_of_per_query_parquet(tmp_path, study):

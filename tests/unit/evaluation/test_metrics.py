@@ -32,9 +32,6 @@ def rankings(draw, queries=4, documents=12, grades=4):
     return np.array(scores), np.array(labels), np.cumsum([0, *sizes])
 
 
-# --- every metric, every convention, against the definition spelt out for one query ---------------------
-
-
 def naive(name, scores, labels, c, highest):
     """The metric of one query by its textbook definition, in loops."""
     n = len(labels)
@@ -134,9 +131,6 @@ def test_dropping_queries_without_relevant_documents_leaves_the_other_values(dat
         assert np.isnan(dropped[name][~relevant]).all()
 
 
-# --- worked examples ------------------------------------------------------------------------------------
-
-
 def ranked(grades):
     """Scores, labels and offsets of one query whose documents are listed in rank order."""
     return -np.arange(len(grades), dtype=float), np.array(grades), np.array([0, len(grades)])
@@ -161,9 +155,6 @@ def test_err_by_hand():
     value = stop[2] + (1 - stop[2]) * stop[0] / 2 + (1 - stop[2]) * stop[4] / 3
     assert metrics.err_at(*ranked([2, 0, 4]), k=10) == pytest.approx([value], abs=1e-15)
     assert metrics.err_at(*ranked([2, 0, 2]), k=1, max_grade=4) == [3 / 16]
-
-
-# --- other programs -------------------------------------------------------------------------------------
 
 
 def generated(queries=60, documents=30, seed=0, score_levels=None):
@@ -238,9 +229,6 @@ def test_trec_ties_go_by_id_descending_and_by_32_bit_score():
     assert metrics.reciprocal_rank(scores, labels, offsets, convention="standard") == [1 / 2]
 
 
-# --- identities -----------------------------------------------------------------------------------------
-
-
 @settings(max_examples=100, deadline=None)
 @given(data=rankings())
 def test_selection_agrees_with_letor4(data):
@@ -251,9 +239,6 @@ def test_selection_agrees_with_letor4(data):
         assert measure(name, scores, labels, offsets) == pytest.approx(values.mean(), abs=1e-14)
     for name, values in compute(names, scores, labels, offsets, resolve("letor4", short="truncate")).items():
         np.testing.assert_allclose(Criterion(name, labels, offsets).per_query(scores), values, atol=1e-15)
-
-
-# --- errors ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -44,15 +44,12 @@ def names(*modules):
     return {str((Path.cwd() / path).resolve().relative_to(code_closure.PACKAGE)) for path in sources(*modules)}
 
 
-def test_the_files_that_other_tests_name_exist():
-    assert all((PACKAGE / path).is_file() for path in REPORTING | WORKFLOW)
-
-
 def modules_of(cls):
     return training_modules(cls, cls.Params())
 
 
 def test_training_depends_on_selection_but_not_on_reported_metrics():
+    assert all((PACKAGE / path).is_file() for path in REPORTING | WORKFLOW)
     for cls in models().values():
         found = names("gradrank.learning.job", *modules_of(cls))
         assert {"data/collection.py", "learning/job.py"} <= found
@@ -277,11 +274,8 @@ def test_what_an_edit_of_a_loss_retrains(edited):
     assert found == importers | {"report"}
 
 
-def test_a_new_loss_retrains_nothing(edited):
+def test_a_new_loss_retrains_nothing_and_an_edit_of_a_shared_callee_its_callers_alone(edited):
     assert edited("learning/losses/another.py", "", "def another():\n    return 0\n") == {"report"}
-
-
-def test_an_edit_of_a_shared_callee_retrains_its_callers_alone(edited):
     callers = {name for name, cls in models().items() if "learning/losses/ranknet.py" in names(*modules_of(cls))}
     found = edited("learning/losses/ranknet.py", "", "EDITED = 1\n")
     assert callers <= found and "mart" not in found and len(callers) < len(models()) / 2

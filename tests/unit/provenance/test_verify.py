@@ -47,7 +47,7 @@ POLY, NO_LONGER = "synthetic_poly", f"{DATASET}: models.single_feature: no longe
 OTHER_SIZE = {"datasets": {DATASET: {"queries": 11, "documents": 6}}}
 OWN_MODELS = {"datasets": {DATASET: {"queries": 10, "documents": 6, "models": ["prank"]}}}
 OTHER_DRAWS = {"studies": {"pair_targets": {"draws": 4, "sizes": [50]}}}
-# What is changed of a key of params.yaml, which is emptied by {}, and what is said.
+# A change of a key of params.yaml ({} empties it), and the message.
 CHANGES = {
     "seed": ({"seed": 6, "run": {"seeds": [5, 6]}}, f"{DATASET}: seed: 5 then, 6 now"),
     "seeds": ({"run": {"seeds": [5]}}, f"{DATASET}: seeds: [5, 6] then, None now"),

@@ -38,9 +38,6 @@ def polygons(drawing):
     return {name: [tuple(map(float, xy.split(","))) for xy in points.split()] for points, name in found}
 
 
-# --- any two methods --------------------------------------------------------------------------------------
-
-
 def test_difference_plot_draws_every_query_in_order():
     drawn = polygons(difference_plot("a", "b", [9000, 0, 5000, 2000], [1000, 0, 10_000, 2000]))
     across, middle, half = (350 - 34) / 3, (14 + 224) / 2, (224 - 14) / 2
@@ -84,15 +81,6 @@ def test_stored_tests_are_those_of_the_two_methods_in_that_order(dataset):
         got = stored["ndcg@10"][f"{i},{j}"]
         keys = ("difference", "low", "high", "wins", "ties", "losses", "wilcoxon_holm", "t_holm")
         assert got == pytest.approx([row[key] for key in keys], abs=1.01e-4)
-
-
-# --- precision against recall -----------------------------------------------------------------------------
-
-
-# --- tests and ranks --------------------------------------------------------------------------------------
-
-
-# --- sweeps -----------------------------------------------------------------------------------------------
 
 
 def test_swept_parameters_are_those_of_the_names_with_the_values_of_the_spec():

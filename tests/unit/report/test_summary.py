@@ -177,20 +177,16 @@ def test_dropped_queries_do_not_count(folder):
     assert float(row["mean"]) == pytest.approx(statistics.fmean(map(statistics.fmean, kept)), abs=1e-14)
 
 
-def test_one_query_has_no_interval(tmp_path):
-    folder = make_results(tmp_path, models=("ranksvm",))
+def test_one_query_has_no_interval(folder):
     path = folder / "ranksvm" / "per_query.parquet"
     write_values(pl.read_parquet(path).filter(fold=1, qid=100), path.parent)
     summary(folder, ["ranksvm"], "letor4")
     assert {row["half_width"] for row in table(folder, "main")} == {""}
 
 
-def test_missing_evaluation_is_named(folder):
+def test_an_evaluation_or_a_convention_that_is_not_there_is_named(folder):
     with pytest.raises(GradrankError, match=r"lambdarank/evaluation\.json: no such file"):
         summary(folder, [*MODELS, "lambdarank"], "letor4")
-
-
-def test_unmeasured_convention_is_refused_with_the_nearest(folder):
     with pytest.raises(GradrankError, match=r"not evaluated under convention 'letor3'.*letor4"):
         summary(folder, MODELS, "letor3")
 
