@@ -3,7 +3,6 @@
 import errno
 import hashlib
 import io
-import json
 import shutil
 import stat
 import subprocess
@@ -22,6 +21,7 @@ from gradrank.data import download as download_module
 from gradrank.data.catalogue import Archive, Entry
 from gradrank.data.fetch import fetch
 from gradrank.errors import GradrankError
+from gradrank.stamps import read_sealed
 
 FILES = {
     f"Fold{fold}/{split}.txt": f"{fold % 3} qid:{fold} 1:0.5 #docid = {split}\n".encode() * 400
@@ -152,7 +152,7 @@ def test_an_archive_becomes_the_layout_wherever_its_root_lies(tmp_path, out, kin
     listed = entry(Archive(name=packed.name, sha256=["0" * 64, sha(packed.read_bytes())]))
     described = fetch(listed, out, str(packed.parent))
     assert data(out) == FILES
-    assert described == json.loads((out / "fetched.json").read_text())
+    assert described == read_sealed(out / "fetched.json")
     assert described == {
         "dataset": "tiny",
         "source": str(packed),

@@ -16,7 +16,7 @@ from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
-from gradrank.files import read_json, write_json
+from gradrank.files import read_json
 from gradrank.learning import fusing
 from gradrank.learning.fusing import borda, reciprocal_rank, z_score
 from gradrank.learning.job import reproducible_files, train
@@ -25,7 +25,7 @@ from gradrank.learning.selection import measure
 from gradrank.learning.stacking import learned_weights, scored_by_others
 from gradrank.predict import Ranker
 from gradrank.results import Fold
-from gradrank.stamps import write_stamp
+from gradrank.stamps import read_sealed, write_sealed, write_stamp
 
 MEMBERS = ("single_feature", "ranksvm")
 
@@ -226,14 +226,14 @@ def test_members_are_of_the_jobs_own_seed_where_they_have_several(study, tmp_pat
     shutil.copytree(results / MEMBERS[0] / "fold2", tmp_path / "own")
     shutil.copytree(tmp_path / "own", further)
     first = results / MEMBERS[0] / "fold2/spec.json"
-    write_json(first, read_json(first) | {"seed": 3})  # so the first seed is another than the job's
+    write_sealed(first, read_sealed(first) | {"seed": 3})  # so the first seed is another than the job's
 
     def read() -> str:
         fuse(tmp_path / "study", "again")
         return read_json(results / "again/fold2/model/members/1/spec.json")["seed"]
 
     assert read() == 7
-    write_json(further / "spec.json", read_json(further / "spec.json") | {"params": {"old": 1}})
+    write_sealed(further / "spec.json", read_sealed(further / "spec.json") | {"params": {"old": 1}})
     assert read() == 3
     shutil.rmtree(further)
     assert read() == 3
@@ -246,6 +246,6 @@ def test_scores_of_another_length_are_refused(study, tmp_path):
     with pytest.raises(GradrankError, match=r"scores.parquet: damaged"):
         fuse(tmp_path / "study", "other")
     fold = Fold(path.parent)
-    write_stamp(fold.spec_path, fold.spec(), reproducible_files(fold))
+    write_stamp(fold.spec_path, read_sealed(fold.spec_path), reproducible_files(fold))
     with pytest.raises(GradrankError, match="39 scores of the test part, which has 40"):
         fuse(tmp_path / "study", "other")

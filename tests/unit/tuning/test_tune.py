@@ -9,12 +9,13 @@ import polars as pl
 import pytest
 
 from gradrank.data.parse import parse
-from gradrank.data.stored import COLLECTION
+from gradrank.data.stored import COLLECTION, describe
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256, write_json
 from gradrank.learning.model import Model, ModelParams, get_model, param
 from gradrank.learning.space import Uniform
+from gradrank.stamps import write_sealed
 from gradrank.tuning import trials
 from gradrank.tuning.folders import Contest, TunedFold
 from gradrank.tuning.freeze import freeze
@@ -116,9 +117,9 @@ def shuffled(data: Path, out: Path, part: int) -> Path:
     path = changed / f"part{part}.parquet"
     frame = pl.read_parquet(path)
     frame.with_columns(frame["label"].shuffle(seed=1)).write_parquet(path)
-    described = read_json(changed / COLLECTION)
+    described = describe(changed)
     described["parts"][str(part)]["sha256"] = sha256(path)
-    write_json(changed / COLLECTION, described)
+    write_sealed(changed / COLLECTION, described)
     return changed
 
 

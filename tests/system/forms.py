@@ -19,7 +19,7 @@ import gradrank  # noqa: F401  before numpy: it sets the instruction set
 # isort: split
 import numpy as np
 import polars as pl
-from small import Campaign
+from campaign import Campaign
 
 from gradrank.data.parse import parse
 from gradrank.data.roles import Columns
