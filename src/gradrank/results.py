@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 STUDIES = "studies"  # of results/: what no data set may be called
 PROVENANCE, SUMMARY, PER_QUERY = "provenance.json", "summary.json", "per_query.parquet"
 MODEL, MEMBERS = "model", "members"
-EVALUATION, RUN, JOBS = "evaluation.json", "run.json", "jobs"
+EVALUATION, RUN, JOBS, PAGE = "evaluation.json", "run.json", "jobs", "page.json"
 SCORES, HISTORY, TIMING, SPEC = "scores.parquet", "history.parquet", "timing.json", "spec.json"
 FOLD_FILES = (MODEL, SCORES, HISTORY, TIMING, SPEC)  # as they come: the last says that all are there
 _FOLD, _SEED = re.compile(r"fold(\d+)"), re.compile(r"seed(\d+)")
@@ -205,7 +205,7 @@ class DataSet(Recorded):
 class StudyFolder(Recorded):
     """results/studies/<study>/ or its reduced form: page.json for the report, and what is in git beside it."""
 
-    page_path = Below("page.json")
+    page_path = Below(PAGE)
     markdown_path = Below("page.md")
     numbers_path = Below("numbers.json")
     tables_path = Below("tables")

@@ -17,6 +17,7 @@ from gradrank.files import read_json, sha256, write_json
 
 SCHEMA = 2  # of all stamps; stamps without one were written by gradrank 0.1
 OWN = "checksum"  # of the stamp's own content
+OTHER_VERSION = "written by another version of gradrank"  # a mismatch that is no damage
 REPAIR = "run `gradrank verify --repair`, then the same command again"
 
 
@@ -87,13 +88,21 @@ def mismatches(stamp: Path) -> Iterator[tuple[Path, str]]:
         files = read_stamp(stamp)["files"]
         named = {stamp.parent / name: digest for name, digest in files.items()}
     except (GradrankError, KeyError, AttributeError, OSError):
-        yield stamp, "damaged, or written by another version"
+        yield stamp, OTHER_VERSION if _has_other_schema(stamp) else "damaged or edited"
         return
     for path, digest in named.items():
         if not path.exists():
             yield path, "missing"
         elif not _has(path, digest):
             yield path, "damaged or edited"
+
+
+def _has_other_schema(stamp: Path) -> bool:
+    try:
+        said = read_json(stamp)
+    except (GradrankError, OSError):
+        return False
+    return isinstance(said, dict) and said.get("schema", 1) in range(1, SCHEMA) and OWN not in said
 
 
 def _has(path: Path, digest: str) -> bool:

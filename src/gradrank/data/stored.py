@@ -12,7 +12,7 @@ from typing import Any
 
 from gradrank.errors import GradrankError
 from gradrank.files import atomic, sha256
-from gradrank.stamps import read_sealed
+from gradrank.stamps import REPAIR, read_sealed
 
 COLLECTION, PAIRS = "collection.json", "pairs.json"  # of data/parquet/<dataset>/ and of data/pairs/<dataset>/
 # What pairs.json says besides its parts: whose the targets are, the grades' or a user's; what becomes of equal grades.
@@ -77,12 +77,11 @@ def part_file(folder: Path | str, part: int, description: str = COLLECTION) -> P
         raise GradrankError(f"{folder}: part {part} has no rows; its parts are {', '.join(parts)}")
     path = folder / f"part{part}.parquet"
     if not path.is_file():
-        raise GradrankError(f"{path}: missing, though {folder / description} names it; the same command makes it again")
+        raise GradrankError(f"{path}: missing, although {folder / description} names it. Fix: {REPAIR}")
     stat = path.stat()
     if _sha256(path, stat.st_size, stat.st_mtime_ns) != parts[str(part)]["sha256"]:
         raise GradrankError(
-            f"{path}: not the file that {folder / description} names: damaged or replaced; delete it, then the same "
-            "command makes it again"
+            f"{path}: damaged or replaced: not the file that {folder / description} names. Fix: {REPAIR}"
         )
     return path
 

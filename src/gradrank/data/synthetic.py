@@ -102,7 +102,8 @@ def generate(target: Target, queries: int, documents: int, seed: int, folder: Pa
     features, weights = draw_features(queries * documents, seed), draw_weights(target, seed)
     labels = grades(outputs(weights, features))
     write_json(folder / "target.json", {key: value.tolist() for key, value in weights.items()})
-    described = {}
+    weights_path = folder / "target.json"
+    described = {weights_path.name: {"sha256": sha256(weights_path), "bytes": weights_path.stat().st_size}}
     for part, numbers in enumerate(np.array_split(np.arange(queries), PARTS), start=1):
         rows = slice(numbers[0] * documents, (numbers[-1] + 1) * documents)
         qids = np.repeat(numbers + 1, documents)

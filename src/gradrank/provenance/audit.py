@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from gradrank.data.stored import COLLECTION, PAIRS
 from gradrank.errors import GradrankError
 from gradrank.files import read_json, sha256
-from gradrank.results import EVALUATION, JOBS, PROVENANCE, RUN, SPEC, read_job
-from gradrank.stamps import mismatches, read_sealed
+from gradrank.results import EVALUATION, JOBS, PAGE, PROVENANCE, RUN, SPEC, read_job
+from gradrank.stamps import OTHER_VERSION, mismatches, read_sealed
 
 FETCHED = "fetched.json"
 RESULT_STAMPS = (SPEC, EVALUATION, PROVENANCE, RUN)
@@ -29,7 +29,8 @@ def stamps(results: Path, data: Path) -> list[Path]:
     """Return every stamp. data: the folder that holds raw/, parquet/ and pairs/."""
     found = [(data, path) for name in DATA_STAMPS for path in data.glob(f"*/*/{name}")]
     found += [(results, path) for name in RESULT_STAMPS for path in results.rglob(name)]
-    found += [(results, path) for path in results.glob("studies/**/jobs/*.json")]  # each its own stamp
+    alone = [*results.glob("studies/**/jobs/*.json"), *results.glob(f"studies/**/{PAGE}")]  # each its own stamp
+    found += [(results, path) for path in alone]
     return sorted(path for root, path in found if not _is_hidden(path.relative_to(root)))
 
 
@@ -47,9 +48,9 @@ def audit(stamp: Path) -> Iterator[Mismatch]:
         found = [Mismatch(stamp, *each) for each in _data_mismatches(stamp)]
         yield from (each for each in found if stamp.name != FETCHED or each.reason != "missing")
         return
-    if stamp.parent.name == JOBS:
+    if stamp.parent.name == JOBS or stamp.name == PAGE:
         try:
-            read_job(stamp)
+            read_job(stamp) if stamp.parent.name == JOBS else read_sealed(stamp)
         except GradrankError:
             yield Mismatch(stamp, stamp, "damaged or edited")
         return
@@ -63,8 +64,12 @@ def audit(stamp: Path) -> Iterator[Mismatch]:
 def repair(found: list[Mismatch], results: Path, data: Path) -> Iterator[Path]:
     """Remove every stamp with a mismatch, the damaged files, and what killed jobs left; yield what was removed.
 
-    Snakemake then makes these folders again, because its targets ask for every stamp.
+    Snakemake then makes these folders again, because its targets ask for every stamp. A record of another version
+    stays, since nothing is damaged. With stored data, an incomplete raw text goes too: it must be parsed again.
     """
+    found = [each for each in found if (each.stamp.name, each.reason) != (PROVENANCE, OTHER_VERSION)]
+    parsed = [data / "raw" / each.stamp.parent.name / FETCHED for each in found if each.stamp.name == COLLECTION]
+    found += [Mismatch(stamp, *each) for stamp in parsed if stamp.is_file() for each in _data_mismatches(stamp)]
     damaged = [each.path for each in found if each.reason != "missing"]
     named = dict.fromkeys([*damaged, *(each.stamp for each in found)])
     partial = (path for root in (results, data) for path in root.rglob(".*.partial"))

@@ -7,26 +7,25 @@ from gradrank.errors import GradrankError
 from gradrank.evaluation.per_query import join_test_queries
 from gradrank.files import atomic, write_json
 from gradrank.results import Results
-from gradrank.stamps import checksums, write_stamp
+from gradrank.stamps import checksums, read_stamp, write_stamp
 
 PLOTTED = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10")  # the columns of methods.csv, as far as they were measured
 
 
 def collect(root: Results, datasets: Sequence[str]) -> None:
-    """Write per_query.parquet and methods.csv of these data sets, metrics.json of every summary, and run.json.
+    """Write per_query.parquet, metrics.json and methods.csv of these data sets, and run.json.
 
     Raises GradrankError where a data set has no record, or where a file differs from it.
     """
     own = [root.dataset(name) for name in datasets]
     if missing := [str(each.provenance_path) for each in own if not each.recorded]:
         raise GradrankError(f"{', '.join(missing)}: no such file. Fix: run `snakemake --cores 2` first")
-    methods = [each.method(name) for each in own for name in each.provenance()["methods"]]
+    methods = [each.method(name) for each in own for name in read_stamp(each.provenance_path)["methods"]]
     for method in methods:
         method.check()
     with atomic(root.per_query_path) as partial:
         join_test_queries(methods).write_parquet(partial)
-    summarised = [each for each in root.datasets() if each.summarised]
-    write_json(root.metrics_path, {each.name: each.summary() for each in summarised})
+    write_json(root.metrics_path, {each.name: each.summary() for each in own})
     with atomic(root.means_path) as partial, partial.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["method", *PLOTTED])

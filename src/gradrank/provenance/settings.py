@@ -10,11 +10,11 @@ from gradrank.learning.model import models
 from gradrank.pipeline.params import Params
 from gradrank.pipeline.variants import Variant
 
-DIGITS = 16  # hexadecimal digits of the digests in a record
+DIGITS = 12  # hexadecimal digits of the digests in a record
 
 
 def short_digest(value: Any) -> str:
-    """Return the first 16 hexadecimal digits of the SHA-256 of plain data as canonical JSON."""
+    """Return the first DIGITS hexadecimal digits of the SHA-256 of plain data as canonical JSON."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 

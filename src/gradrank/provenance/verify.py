@@ -22,7 +22,7 @@ from gradrank.provenance.settings import DIGITS, dataset_settings, study_setting
 from gradrank.provenance.study_records import NO_JOBS, TUNED, jobs_digest, study_code
 from gradrank.provenance.text_digest import sha256_of_text
 from gradrank.results import DataSet, Recorded, Results
-from gradrank.stamps import SCHEMA, read_sealed
+from gradrank.stamps import OTHER_VERSION, SCHEMA, read_sealed
 from gradrank.tuning.folders import Contest
 from gradrank.validation import flat
 
@@ -66,7 +66,8 @@ def verify(params: Params, results: Path, data: Path) -> Iterator[Check]:
 def _files(found: list[Path]) -> Iterator[Check]:
     wrong = [mismatch for stamp in found for mismatch in audit(stamp)]
     for each in wrong:
-        yield Check(False, f"{each.path}: {each.reason}", REPAIR)
+        restore = f"restore {each.path} with git, or delete it and run Snakemake again"
+        yield Check(False, f"{each.path}: {each.reason}", restore if each.reason == OTHER_VERSION else REPAIR)
     if not wrong:
         yield Check(True, f"files: as {len(found)} stamps name them")
 
@@ -98,7 +99,7 @@ def _read(stamp: Path) -> dict[str, Any] | None:
 
 
 def _record(params: Params, name: str, own: Recorded, root: Results, data: Path) -> Iterator[Check]:
-    record, again = (_read(own.provenance_path), RERUN.format(name if "/" not in name else "").replace(" `", "`"))
+    record, again = (_read(own.provenance_path), RERUN.format(name if "/" not in name else ""))
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
         return  # as a stamp it was named above
     is_study = not isinstance(own, DataSet)

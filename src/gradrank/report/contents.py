@@ -21,6 +21,7 @@ from gradrank.pipeline.params_file import read
 from gradrank.report.tables.summary_tables import means, read_tables, warnings
 from gradrank.report.tables.table import Row
 from gradrank.results import SUMMARY, Results
+from gradrank.stamps import read_sealed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -166,7 +167,7 @@ def study_pages(root: Results) -> list[dict[str, Any]]:
     studies = [root.study(folder.name) for folder in sorted((root.folder / results.STUDIES).glob("*/"))]
     forms = ((each.page_path, each.reduced.page_path) for each in studies)
     found = (next((path for path in paths if path.is_file()), None) for paths in forms)
-    return [read_json(path) for path in found if path]
+    return [read_sealed(path) for path in found if path]
 
 
 def _titles(params: Mapping[str, Any]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote  # Path.as_uri leaves quotes, which MLflow puts into SQL
 
 from gradrank.errors import GradrankError
 
@@ -84,5 +85,7 @@ def create_tables(database: Path) -> None:
 def _experiment(client: "MlflowClient", database: Path | None) -> str:
     if found := client.get_experiment_by_name(EXPERIMENT):
         return found.experiment_id
-    location = (database.parent / "mlartifacts").as_uri() if database else None  # a server has its own place
+    location = (
+        "file://" + quote(str(database.parent / "mlartifacts")) if database else None
+    )  # a server has its own place
     return client.create_experiment(EXPERIMENT, artifact_location=location)

@@ -83,8 +83,16 @@ def test_a_missing_file_is_found_and_its_stamp_removed(project, path):
 def test_a_damaged_stamp_is_a_mismatch_itself(project, stamp, text):
     stamp.write_text(text)
     assert {(each.stamp, each.path) for each in found()} == {(stamp, stamp)}
-    assert list(repair(found(), RESULTS, DATA)) == [stamp]
-    assert found() == []
+    if stamp.name == "provenance.json" and "schema" in text:  # an older record, in git: nothing is damaged
+        assert list(repair(found(), RESULTS, DATA)) == [] and stamp.exists()
+    else:
+        assert list(repair(found(), RESULTS, DATA)) == [stamp] and found() == []
+
+
+@pytest.mark.parametrize("stamp", STAMPS, ids=str)
+def test_an_edit_of_a_stamp_that_leaves_it_valid_is_a_mismatch(project, stamp):
+    stamp.write_text(json.dumps(json.loads(stamp.read_text()) | {"another": 1}))
+    assert {(each.stamp, each.path) for each in found()} == {(stamp, stamp)}
 
 
 @pytest.mark.parametrize("damage", [edit, Path.unlink])
@@ -107,7 +115,7 @@ def test_every_kind_of_stamp_is_looked_at(project):
     named |= set((OF / "tables").iterdir())
     unnamed = {path.name for path in files - named - set(stamps(RESULTS, DATA))}
     parts = {f"part{part}.parquet" for part in range(1, 6)}  # which `parts` of the stored data's stamps name
-    assert unnamed == {"timing.json", "page.json", "target.json"} | parts
+    assert unnamed == {"timing.json"} | parts
 
 
 @pytest.mark.parametrize("root", ["../my project", ".hidden"])

@@ -12,6 +12,7 @@ from gradrank.pipeline.studies import get_study
 from gradrank.report.tables.table import Table, markdown
 from gradrank.report.tables.writing import write_table
 from gradrank.results import StudyFolder
+from gradrank.stamps import write_sealed
 from gradrank.studies.kit.study import Figure, Inputs, Section
 
 DIGITS = 6  # of the numbers in numbers.json
@@ -33,7 +34,7 @@ def study(name: str, inputs: Inputs) -> list[Path]:
     page: dict[str, Any] = {"name": name, "title": found.TITLE, "publication": found.PUBLICATION}
     page["models"] = inputs.models
     page["sections"] = [_section(section) for section in sections]
-    write_json(folder.page_path, page)
+    write_sealed(folder.page_path, page)
     return [path for table in tables if not table.timed for path in written[table.id]]
 
 
