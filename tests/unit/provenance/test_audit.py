@@ -89,7 +89,7 @@ def test_a_damaged_stamp_is_a_mismatch_itself(project, stamp, text):
         assert list(repair(found(), RESULTS, DATA)) == [stamp] and found() == []
 
 
-@pytest.mark.parametrize("stamp", STAMPS, ids=str)
+@pytest.mark.parametrize("stamp", [each for each in STAMPS if each.parent.name != "jobs"], ids=str)
 def test_an_edit_of_a_stamp_that_leaves_it_valid_is_a_mismatch(project, stamp):
     stamp.write_text(json.dumps(json.loads(stamp.read_text()) | {"another": 1}))
     assert {(each.stamp, each.path) for each in found()} == {(stamp, stamp)}

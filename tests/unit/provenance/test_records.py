@@ -15,7 +15,7 @@ from gradrank.provenance.records import write_record
 from gradrank.provenance.settings import dataset_settings, model_settings, study_settings
 from gradrank.provenance.study_records import study_code, write_study_record
 from gradrank.results import Results
-from gradrank.stamps import read_stamp, write_stamp
+from gradrank.stamps import read_stamp, write_sealed, write_stamp
 from made_project import DATASET, SETTINGS, STUDY
 from made_results import make_results, write_spec
 
@@ -59,7 +59,7 @@ FAULTS = {"seed": 7, "model": "mart", "params": {"epochs": 3}, "code": "0" * 16,
 @pytest.mark.parametrize(("key", "value"), FAULTS.items(), ids=FAULTS)
 def test_a_fold_that_was_trained_otherwise_is_refused(project, key, value):
     path = OWN.method("prank").fold(2, 6).spec_path
-    path.write_text(json.dumps(read_stamp(path) | {key: value}))
+    write_sealed(path, read_stamp(path) | {key: value})
     with pytest.raises(GradrankError, match=r"fold2/seed6/spec\.json: .*Fix: delete "):
         write()
 
