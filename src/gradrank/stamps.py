@@ -27,8 +27,9 @@ def write_stamp(path: Path, values: Mapping[str, Any], files: Iterable[Path]) ->
 
 
 def write_sealed(path: Path, values: Mapping[str, Any]) -> None:
-    """Write a mapping as JSON, atomically, with a checksum of its content."""
-    write_json(path, {**values, OWN: _digest(values)})
+    """Write a mapping as JSON, atomically, with a checksum of its content in place of the one that it may hold."""
+    content = {key: value for key, value in values.items() if key != OWN}
+    write_json(path, {**content, OWN: _digest(content)})
 
 
 def read_sealed(path: Path) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def test_only_the_parts_asked_for_are_opened(stored):
     for part in (2, 5):
         (stored / f"part{part}.parquet").unlink()
     assert Collection.read(stored, [4, 1]).queries == 5
-    with pytest.raises(GradrankError, match=r"part2\.parquet: missing, though .*collection\.json names it"):
+    with pytest.raises(GradrankError, match=r"part2\.parquet: missing, .*collection\.json"):
         Collection.read(stored, [1, 2])
 
 
@@ -109,7 +109,7 @@ def test_a_damaged_part_is_refused_by_name_with_the_remedy(stored, tmp_path, kin
     write_pairs(stored, tmp_path / "p")
     path = {"rows": stored, "pairs": tmp_path / "p"}[kind] / "part3.parquet"
     path.write_bytes(DAMAGES[damage](path.read_bytes()))
-    with pytest.raises(GradrankError, match=r"part3\.parquet: not the file that .* delete it, then the same command"):
+    with pytest.raises(GradrankError, match=r"part3\.parquet: .*verify --repair"):
         assert Collection.read(stored, [1, 2, 3], tmp_path / "p").pairs
     assert Collection.read(stored, [1, 2], tmp_path / "p").pairs
 
