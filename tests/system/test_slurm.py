@@ -56,7 +56,10 @@ class Project:
         return self
 
     def start(self, *arguments: str) -> subprocess.Popen:
-        command = [sys.executable, "-m", "snakemake", *arguments]
+        environment = self.root / "environment"  # a path without spaces, for the scripts of remote jobs
+        if not environment.exists():
+            environment.symlink_to(sys.prefix)
+        command = [environment / "bin/python", "-m", "snakemake", *arguments]
         env = self.cluster.env | {"PYTHONPATH": str(self.root / "src")}
         pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         return subprocess.Popen(command, cwd=self.root, env=env, text=True, **pipe)
@@ -107,7 +110,7 @@ def local(cluster, tmp_path_factory) -> Project:
 @pytest.fixture
 def rerun(local, cluster, tmp_path) -> Iterator[Project]:
     """A copy of the local run in which the model `faulty` is to be trained again."""
-    shutil.copytree(local.root, tmp_path / "project")
+    shutil.copytree(local.root, tmp_path / "project", symlinks=True)
     shutil.rmtree(tmp_path / "project" / FAULTY)
     yield Project(tmp_path / "project", cluster)
     cluster.clear()
