@@ -238,17 +238,18 @@ def evaluate(
     from gradrank.evaluation.evaluate import LETOR_TABLES, evaluate_file, letor_report
 
     columns = Columns(query, label, docid)
-    names = metrics.split(",") if metrics else [name for table in LETOR_TABLES for name in table.values()]
-    if metrics is None:
+    named = None if metrics is None else [name.strip() for name in metrics.split(",")]
+    names = named or [name for table in LETOR_TABLES for name in table.values()]
+    if named is None:
         typer.echo(letor_report(scores, data, convention, columns=columns), nl=False)
     alike = None
     if against is not None:
         from gradrank.evaluation.agreement import agreement
 
         alike = agreement(scores, against, data, columns=columns).drop("qid")
-    if metrics or out:
+    if named or out:
         values = evaluate_file(scores, data, convention, names, columns=columns)
-        if metrics:
+        if named:
             _echo_means(values.select(names), convention)
         if alike is not None:
             values = values.hstack(alike)

@@ -51,7 +51,9 @@ def _there(path: Path, columns: Collection[str] | None) -> list[str] | None:
 
 def _checked(table: "pa.Table") -> pl.DataFrame:
     table.validate(full=True)
-    return pl.from_arrow(table.rename_columns(table.column_names))  # names that are no text fail here
+    names = table.column_names  # names that are no text fail here
+    frame = pl.from_arrow(table.rename_columns(names))
+    return frame.rename(dict(zip(frame.columns, names, strict=True)))  # Polars invents a name for a column without one
 
 
 @contextmanager

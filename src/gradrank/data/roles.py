@@ -22,7 +22,8 @@ USUAL = {
 }
 ESTIMATES = ("inc", "prob")  # of LETOR's comments: stored, but no feature
 WEIGHTS = ("weight", "weights", "sampleweight", "queryweight", "instanceweight")
-NUMBERS = ("id", "ids", "rowid", "rownum", "rownumber", "uid", "uuid")
+IDS = ("rowid", "rownum", "rownumber", "group", "groups", "session", "itemid", "userid", "groupid", "searchid")
+OF_IDS = ("id", "ids", "uid", "uuid", "guid")  # last words of a name that could be that of an id, such as `session_id`
 PARTS = ("fold", "folds", "split", "splits", "part", "partition")
 # Words in a name that could be that of a grade, such as `true_label`, `Relevance2` and pandas' `label.1`.
 OF_GRADES = (
@@ -37,7 +38,10 @@ OF_GRADES = (
     "qrel",
     "qrels",
     "target",
+    "relevant",
+    "relevancy",
 )
+GRADES = ("y", "ytrue", "gain", "gains", "rating", "ratings", "click", "clicks", "clicked", "truth", "groundtruth")
 INDEX = re.compile(
     r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+((_level_|\.)\d+)?|row_nr|row_index|rownames", re.IGNORECASE
 )
@@ -250,12 +254,12 @@ def could_be(name: str) -> str | None:
         return "the weights of rows, which training does not use yet"
     if plain(name) in PARTS:
         return "the part that a row belongs to"
-    if plain(name) in NUMBERS:
-        return "the id of a row, a document or a query"
     bare = re.sub(r"(duplicated)?\d+$", "", plain(name))
     words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
-    if {*words} & {*OF_GRADES} or bare in USUAL["label"]:
+    if {*words} & {*OF_GRADES} or bare in USUAL["label"] or plain(name) in GRADES:
         return "a grade"
+    if plain(name) in IDS or (words and words[-1] in OF_IDS):
+        return "the id of a row, a document or a query"
     return next((f"a {role} id" for role in ("query", "docid") if bare in USUAL[role]), None)
 
 

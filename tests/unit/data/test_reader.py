@@ -40,6 +40,8 @@ REFUSED = {
     "pandas' second label": ("qid,label,label.1,a\n1,0,0,1\n", "'label.1' may be a grade"),
     "weights": ("qid,label,weight,a\n1,0,0,1\n", "'weight' may be the weights of rows"),
     "a number of the row": ("qid,label,id,a\n1,0,0,1\n", "'id' may be the id of a row"),
+    "a session": ("qid,label,session_id,a\n1,0,1,1\n", "'session_id' may be the id of a row"),
+    "clicks": ("qid,label,clicks,a\n1,0,1,1\n", "'clicks' may be a grade"),
     "a fold": ("qid,label,fold,a\n1,0,0,1\n", "'fold' may be the part"),
     "few fields": ("qid,label,a\n1,0,.5\n\n1,1\n2,2,2\n", "line 4: 2 fields, but the header has 3"),
     "cut last row": ("qid,label,a\n1,0,.5\n1", "line 3: 1 fields"),
@@ -127,6 +129,10 @@ def test_which_columns_are_features_and_a_reason_for_the_others(tmp_path, header
     shown = "\n".join(inspect(tmp_path / "a.csv", Columns(**columns)))
     left = set(header.strip("\ufeff").split(",")) - {*features, "qid", "label", "Query-ID", "Relevance", "docno"}
     assert all(f"set aside: {name!r}" in shown for name in left)
+
+
+def test_a_column_of_parquet_without_a_name_is_set_aside(tmp_path):
+    assert read(tmp_path, frame(b=[1, 2, 3]).rename({"b": ""}))[0].names == ["a"]
 
 
 def test_ids_are_text_whole_and_as_they_are_written(tmp_path):
