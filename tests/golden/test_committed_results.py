@@ -6,6 +6,7 @@ import pytest
 
 from gradrank.evaluation.published import lookup
 from gradrank.files import read_json, sha256
+from gradrank.pipeline.params import load
 from gradrank.results import Results
 from gradrank.stamps import read_stamp
 
@@ -95,5 +96,5 @@ def test_a_summary_has_the_methods_that_its_record_names(own):
 
 
 def test_the_means_that_dvc_compares_are_the_summaries():
-    results = Results(ROOT / "results")
-    assert read_json(results.metrics_path) == {each.name: each.summary() for each in results.datasets()}
+    results, run = Results(ROOT / "results"), load(ROOT / "params.yaml").run
+    assert read_json(results.metrics_path) == {name: results.dataset(name).summary() for name in run.datasets}
