@@ -14,16 +14,6 @@ ROOT = Path(__file__).parents[2]
 RECORDS = sorted(ROOT.glob("results/**/provenance.json"))
 IN_GIT = ("summary.json", "summary.md", "queries.parquet", "numbers.json", "page.md", "choices.json")
 
-# NDCG@10 and MAP that the method reached elsewhere, and how near ours must be: seeds differ by .0013, so three of them
-# by .004. Too high is as wrong as too low: a test part that was seen looks like that.
-ELSEWHERE = [
-    ("mq2007", "ranknet_linear", 0.4432, 0.4659, 0.004),  # by L-BFGS
-    ("mq2007", "ranknet_two_layer", 0.4463, 0.4673, 0.004),  # a 46-64-1 net
-    ("mq2007", "lambdarank", 0.4505, 0.4709, 0.004),  # pytorchltr's LambdaNDCG2
-    ("mq2007", "lambdamart", 0.4478, 0.4675, 0.004),  # LightGBM 4.7
-    ("mq2007", "xendcg", 0.4544, 0.4706, 0.004),  # LightGBM 4.7
-    ("mq2007", "ranksvm_ndcg", 0.4439, 0.4645, 0.004),  # RankSVM-Struct, which weighs pairs alike
-]
 FUSED = ("lambdarank", "lambdamart", "xendcg", "ranknet_two_layer")  # among its members or their kind
 # Two-sided: a method that is re-created lies near its published number, not only above it.
 OFFICIAL, ARSM_PAPER, CHEN = "LETOR", "ARSM-L2R paper", "KaenChan"
@@ -48,12 +38,6 @@ RANKSVM_NDCG = ("ranksvm_ndcg", "ranksvm_ndcg_l2_dual", "ranksvm_ndcg_l1_dual", 
 
 def ours(dataset: str, model: str, metric: str) -> float:
     return read_json(ROOT / f"results/{dataset}/summary.json")[model][metric]
-
-
-@pytest.mark.parametrize(("dataset", "model", "ndcg", "ap", "within"), ELSEWHERE)
-def test_has_the_level_that_it_has_elsewhere(dataset, model, ndcg, ap, within):
-    assert ours(dataset, model, "ndcg@10") == pytest.approx(ndcg, abs=within)
-    assert ours(dataset, model, "map") == pytest.approx(ap, abs=within)
 
 
 @pytest.mark.parametrize("metric", ["ndcg@10", "map"])

@@ -30,11 +30,6 @@ def means(numbers, dataset):
     return {method: rows[method] for method in SETTINGS["methods"]}
 
 
-def test_it_has_the_size_of_the_shipped_parameters():
-    assert tuple(SETTINGS["datasets"]) == DATASETS and len(SETTINGS["methods"]) >= 16
-    assert (SETTINGS["trials"], SETTINGS["tuners"], SETTINGS["seeds"]) == (16, 2, 3)
-
-
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_every_method_s_choices_on_the_page_are_the_frozen_ones(numbers, choices, dataset):
     shown = {(row["method"], row["fold"], row["tuner"]): row for row in numbers[f"chosen_{dataset}"]}

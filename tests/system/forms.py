@@ -1,4 +1,4 @@
-"""`python tests/campaigns/forms.py [NUMBER] [--seed S]`: one data set in many forms.
+"""`python tests/system/forms.py [NUMBER] [--seed S]`: one data set in many forms.
 
 Random data are written as text, CSV, TSV and Parquet, packed or not, with columns, documents and queries in another
 order, roles by other names, ids of other types and values spelt in other ways. Parsing, prediction and evaluation give

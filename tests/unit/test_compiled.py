@@ -100,17 +100,6 @@ def imported(tree: ast.Module) -> dict[str, tuple[str, str]]:
     }
 
 
-def test_only_this_decorator_compiles():
-    for module, tree in sources().items():
-        packages = {
-            name.partition(".")[0]
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names])
-        }
-        assert module == "gradrank.compiled" or "numba" not in packages, module
-
-
 def test_functions_that_python_calls_state_their_signature():
     """Without one they would be compiled in every process."""
     trees = sources()

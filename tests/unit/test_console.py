@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from snakemake_logger_plugin_gradrank import LOG_LINES, LOGS, LogHandler
+from snakemake_logger_plugin_gradrank import LOG_LINES, LogHandler
 
 
 @pytest.fixture
@@ -72,14 +72,6 @@ def test_one_line_per_finished_job_with_wildcards_and_time(run):
     ]
 
 
-def test_messages_are_printed_once(run):
-    waiting, error = (
-        record(msg="Select jobs"),
-        record(LogEvent.ERROR, "params.yaml: a fault", exception="WorkflowError"),
-    )
-    assert output(*run(), waiting, waiting, error) == ["Select jobs", "params.yaml: a fault"]
-
-
 def test_failures_come_last_with_the_end_of_their_logs(run, tmp_path):
     log = tmp_path / "one.log"
     log.write_text("\n".join(map(str, range(LOG_LINES + 5))) + "\nthe cause\n")
@@ -95,15 +87,6 @@ def test_failures_come_last_with_the_end_of_their_logs(run, tmp_path):
     first, second = lines.index("train: fold=1", end), lines.index("train: fold=2", end)
     assert lines[first + 1] == f"{log}:" and len(lines[first + 2 : second - 1]) == LOG_LINES
     assert lines[second - 2].strip() == "the cause" and str(tmp_path / "absent.log") in lines[second + 1]
-
-
-def test_many_failures_are_all_named(run, tmp_path):
-    (tmp_path / "log").write_text("ValueError: x")
-    jobs = range(LOGS + 3)
-    logs = [started(job, log=[str(tmp_path / "log")], fold=str(job)) for job in jobs]
-    text = "\n".join(output(*run(), *logs, *map(failed, jobs)))
-    assert text.count("ValueError: x") == LOGS
-    assert all(text.count(f"train: fold={job}:") + text.count(f"train: fold={job}\n") == 2 for job in jobs)
 
 
 def test_a_job_that_succeeds_on_retry_is_no_failure(run, tmp_path):

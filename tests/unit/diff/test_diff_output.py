@@ -1,15 +1,13 @@
 """What a user sees: text, Markdown, JSON, HTML, exit codes."""
 
-import io
 import json
 import subprocess
 import sys
 
 import pytest
-from rich.console import Console
 
 from diff_sides import make_study, side, values
-from gradrank.diff import html, markdown, text
+from gradrank.diff import html
 from gradrank.diff.as_json import plain
 from gradrank.diff.compare import compare
 from gradrank.diff.side import Method
@@ -26,32 +24,6 @@ def comparison():
         side("before", a, params={"d": {"models.m": {"rate": 0.1}}}, code=code[0], notices=("look here",)),
         side("after", b, params={"d": {"models.m": {"rate": 0.2}}}, code=code[1]),
     )
-
-
-def shown(comparison, **options) -> str:
-    stream = io.StringIO()
-    text.show(comparison, Console(file=stream, width=120, **options))
-    return stream.getvalue()
-
-
-def test_text(comparison):
-    seen = shown(comparison)
-    assert "\x1b" not in seen and "\x1b[1;32m" in shown(comparison, force_terminal=True, color_system="standard")
-    assert "note: A: look here" in seen and "Only in A: d/old" in seen
-    assert "models.m.rate (d)  0.1  0.2" in seen
-    assert "and 30 more" in seen
-    assert "d: Unchanged on every query: same" in seen
-    assert "better ▲" in seen and "untested" in seen
-    assert "time A" in seen and "100 MB" in seen
-    assert not [line for line in seen.splitlines() if len(line) > 120]
-
-
-def test_markdown_tables_are_whole(comparison):
-    lines = markdown.page(comparison).splitlines()
-    columns = [line.replace("\\|", "").count("|") for line in lines if line.startswith("| ")]
-    assert columns.count(10) == 2 + 1 + 2 + 1  # of two data sets: head and rule, one row each
-    assert any("better ▲" in line and "+0.1000" in line for line in lines)
-    assert sum(line.startswith("<details>") for line in lines) == lines.count("</details>") == 3
 
 
 def test_json_holds_all_and_no_nan(comparison):

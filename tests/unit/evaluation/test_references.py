@@ -1,7 +1,6 @@
 """What models and data sets cite resolves to BibTeX, from their own words."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -51,20 +50,6 @@ def test_every_entry_is_cited_and_complete():
 )
 def test_a_text_names_what_it_cites(text, keys):
     assert {each.key for each in named(text)} == keys
-
-
-def test_what_has_no_entry_is_named():
-    assert missing("one (Foo & Bar 2024; Xu & Li 2007)") == ["Foo & Bar 2024"]
-
-
-def printed(*names, data=()):
-    return "\n".join(cite(names, data, Path("params.yaml")))
-
-
-def test_cite_prints_each_entry_once_with_those_who_cite_it():
-    text = printed("lambdamart", "mart", data=["mq2007"])
-    assert re.findall(r"@\w+\{(\w+),", text) == ["burges2010", "friedman2001", "ke2017", "qin2013"]
-    assert "% lambdamart, mart\n@inproceedings{ke2017," in text and "% mq2007\n@misc{qin2013," in text
 
 
 def test_cite_takes_variants_members_and_own_data(tmp_path):

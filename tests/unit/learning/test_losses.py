@@ -130,14 +130,6 @@ def test_lambdarank_is_the_weighted_sum_over_pairs(data, sigma):
     np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-10)
 
 
-def test_one_lambda_by_hand():
-    """Two documents in the wrong order: |dNDCG| = 1 - D_2/D_1, lambda = -P(wrong) |dNDCG|."""
-    weight = 1.0 - 1.0 / math.log2(3.0)
-    _, gradient = lambdarank(np.array([2.0, 0.0]), np.array([0, 1], np.int32), np.array([0, 2]))
-    expected = weight / (1.0 + math.exp(-2.0))
-    np.testing.assert_allclose(gradient, [expected, -expected], rtol=1e-14)
-
-
 def test_normalised_queries_pull_equally():
     offsets = np.array([0, 2, 5, 7])
     gradient = by_query(np.array([3.0, -3.0, -8.0, 2.0, 6.0, 0.0, 0.0]), offsets)

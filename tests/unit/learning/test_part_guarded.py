@@ -1,6 +1,5 @@
 """No model opens a file of the test part by means of Python."""
 
-import mmap
 import os
 import shutil
 from pathlib import Path
@@ -35,14 +34,6 @@ def project(stored, tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def by_mmap(path):
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)[:]
-    finally:
-        os.close(descriptor)
-
-
 def by_link(path):
     Path("link").unlink(missing_ok=True)
     Path("link").symlink_to(path.absolute())
@@ -59,7 +50,6 @@ READERS = {
     "open": lambda path: path.open("rb").read(),
     "bytes": lambda path: open(os.fsencode(path), "rb").read(),  # noqa: PTH123, SIM115
     "numpy": lambda path: np.fromfile(path, np.uint8),
-    "mmap": by_mmap,
     "link": by_link,
     "second name": by_second_name,
 }

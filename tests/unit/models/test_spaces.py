@@ -29,9 +29,3 @@ def test_a_space_names_parameters_and_values_that_they_take(cls):
 def test_the_first_configuration_is_one_of_the_model(cls):
     assert cls.published.keys() <= cls.Params.model_fields.keys()
     assert cls.Params(**first_configuration(cls))
-
-
-def test_the_later_methods_have_one():
-    later = {"dart", "lambdaloss_trees", "lambdamart_stochastic", "yeti_trees", "yetiloss", "stochasticrank"}
-    linear = {"frank", "svm_map", "smoothrank", "ranksvm_struct"}
-    assert later | linear <= {cls.name for cls in DECLARED}

@@ -26,15 +26,6 @@ def test_the_best_of_each_data_set_then_the_report(tmp_path):
     assert f"The report: {tmp_path}/results/report.html" in blocks[2]
 
 
-def test_the_warning_of_zeros_is_in_it(tmp_path):
-    folder = make_results(tmp_path, "mine", MODELS)
-    summary(folder, MODELS, "letor4")
-    table = folder / "tables" / "short_lists.csv"
-    table.write_text("convention,metric,queries,of,share\nletor4,ndcg@10,44,45,0.98\n")
-    text = closing(Results(tmp_path / "results"), {"mine": "letor4"}, tmp_path / "report.html")
-    assert "  WARNING: Zeros that are no results: under `letor4`" in text and "NDCG@10 of 98%" in text
-
-
 def test_a_mean_that_is_not_defined_is_not_among_the_best(tmp_path):
     folder = tmp_path / "results" / "mine"
     folder.mkdir(parents=True)

@@ -10,11 +10,10 @@ import pytest
 from gradrank.data.parse import parse
 from gradrank.data.synthetic import generate
 from gradrank.errors import GradrankError
-from gradrank.files import read_json, write_json
+from gradrank.files import write_json
 from gradrank.studies.contest.page import build
 from gradrank.studies.contest.reading import HEADLINE, entries, tried
 from gradrank.studies.kit.study import Inputs
-from gradrank.studies.kit.writing import study
 from gradrank.tuning.evaluate_refits import evaluate_refits
 from gradrank.tuning.folders import Contest
 from gradrank.tuning.freeze import freeze
@@ -113,21 +112,6 @@ def test_the_second_collection(inputs, rows):
     assert not own["regression"].tuned[1].trials_path.exists()
     (tau,) = rows["agreement"]
     assert tau["low"] <= tau["tau"] <= tau["high"] and (tau["first"], tau["second"]) == (TUNED, FROZEN)
-
-
-def test_files_hold_no_times_and_all_numbers(inputs):
-    study("contest", inputs)
-    page = (inputs.folder / "page.md").read_text()
-    assert "What it cost" not in page and f"## {TUNED}: what may be claimed" in page
-    assert "Looked at once, with everything frozen: synthetic_poly." in page
-    numbers = read_json(inputs.folder / "numbers.json")
-    assert f"costs_{TUNED}" not in numbers and len(numbers[f"pairs_{TUNED}"]) == 6
-    for suffix in ("csv", "md", "tex"):
-        assert (inputs.folder / f"tables/results_{TUNED}.{suffix}").is_file()
-        assert (inputs.folder / f"tables/costs_{TUNED}.{suffix}").is_file()
-    before = page, numbers
-    study("contest", inputs)
-    assert ((inputs.folder / "page.md").read_text(), read_json(inputs.folder / "numbers.json")) == before
 
 
 def test_a_run_of_another_choice_is_refused(inputs, tmp_path):
