@@ -220,6 +220,8 @@ def test_parquet_that_is_no_ranking_data_is_refused(fold, parquet, tmp_path):
         frame.write_parquet(tmp_path / "bad.parquet")
         with pytest.raises(GradrankError, match=message):
             predict(fold, tmp_path / "bad.parquet", tmp_path / "out.txt", "trec")
+    with pytest.raises(GradrankError, match="no column 'F1'"):
+        predict(fold, parquet, tmp_path / "out.txt", columns=reader.Columns(ignore=("F1",)))
 
 
 def test_document_ids_of_any_type_are_text(fold, parquet, tmp_path):

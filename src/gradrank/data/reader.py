@@ -19,7 +19,7 @@ from gradrank.data.compressed import PACKED, Plain
 from gradrank.data.layout import is_table
 from gradrank.data.letor import ahead, chunks, text_frame
 from gradrank.data.memory import check_memory
-from gradrank.data.roles import Columns, Needs
+from gradrank.data.roles import Columns, Needs, check_exist
 from gradrank.data.rows import Missing, fill, first_row, read_rows
 from gradrank.data.table import Table, raw_table, read_tables
 from gradrank.data.text_file import Source, survey_any
@@ -181,6 +181,7 @@ def read_new(
         raw = raw_table(given, where)
         if trained.width > len(raw.names):
             raise _other_width(where, len(raw.names), trained)
+        check_exist({where: raw.names}, columns or Columns())
         needs = Needs(roles, trained.feature_names)
         tables = read_tables([raw], _joined(trained.columns, columns), needs)
         return Reading(tables, trained.width, False, trained.missing)

@@ -1,4 +1,4 @@
-"""What a user sees: text, Markdown, JSON, HTML, exit codes."""
+"""What a user sees: JSON, HTML, exit codes."""
 
 import json
 import subprocess

@@ -141,9 +141,8 @@ def test_equal_results_give_equal_bytes(root):
 
 def test_names_and_files_are_escaped(root):
     hostile = "<img src=x>"
-    for model in ("lambdamart",):
-        path = root / "results" / "mq2007" / model / "fold1" / "spec.json"
-        path.write_text(path.read_text().replace('"epochs"', '"</pre><script>"'))
+    path = root / "results/mq2007/lambdamart/fold1/spec.json"
+    path.write_text(path.read_text().replace('"epochs"', '"</pre><script>"'))
     folder = root / "results" / hostile
     folder.mkdir()
     (folder / "summary.json").write_text(json.dumps({"</script><i>": {"ndcg@10": 0.4}}))
