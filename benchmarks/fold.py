@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gradrank.learning.model import get_model
+from gradrank.training.registry import get_model
 
 TIMES = (1, 2, 4)
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from gradrank.config.params import load
 from gradrank.data.collection import Collection
 from gradrank.data.stored import describe
+from gradrank.evaluation.literature.published import by_fold
 from gradrank.evaluation.metrics import compute
-from gradrank.evaluation.published import by_fold
-from gradrank.learning.model import get_model
-from gradrank.learning.seeds import job_seed
-from gradrank.pipeline.params import load
 from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC
+from gradrank.training.registry import get_model
+from gradrank.training.seeds import job_seed
 
 # The published method, and how near ours must be: fold by fold two programs of one method differ by about .004.
 METHODS = {

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.memory import check_memory
 from gradrank.data.stored import describe, part_file
-from gradrank.errors import GradrankError
 
 if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs, PairSource

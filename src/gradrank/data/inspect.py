@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 from gradrank.data.description import describe_roles, joined, ranges, role_table
 from gradrank.data.layout import find_layout
 from gradrank.data.reader import feature_matrix, read_collection
-from gradrank.data.roles import Columns
 from gradrank.data.stored import COLLECTION, describe
+from gradrank.data.tables.roles import Columns
 
 
 def inspect(path: Path, columns: Columns = Columns(), features: int | None = None) -> Iterator[str]:  # noqa: B008 - frozen

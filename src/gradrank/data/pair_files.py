@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from gradrank.base.files import sha256
+from gradrank.base.stamps import write_sealed
 from gradrank.data.given_pairs import read_given
 from gradrank.data.pairs import Pairs, pair_batches
 from gradrank.data.stored import GIVEN, GRADES, HALF, PAIRS, describe, part_file, write_parts
-from gradrank.files import sha256
-from gradrank.stamps import write_sealed
 
 BATCH = 1_000_000  # pairs held at once while writing: about 29 MB of columns
 SCHEMA = {"query": pl.Int32, "better": pl.Int32, "worse": pl.Int32, "target": pl.Float64, "weight": pl.Float64}

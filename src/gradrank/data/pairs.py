@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gradrank.compiled import compiled
-from gradrank.data.spans import spans
+from gradrank.base.compiled import compiled
+from gradrank.base.errors import GradrankError
+from gradrank.data.row_ranges import row_ranges
 from gradrank.data.stored import GIVEN, HALF, PAIRS, describe, part_file
-from gradrank.errors import GradrankError
 
 COLUMNS = ("better", "worse", "query", "target", "weight")
 
@@ -44,7 +44,7 @@ class Pairs:
         offsets: (q+1,) of the Collection in which the rows are counted.
         """
         first, last = (np.searchsorted(self.query, queries, side) for side in ("left", "right"))
-        chosen, ends = spans(first, last)
+        chosen, ends = row_ranges(first, last)
         own = np.repeat(np.arange(len(queries), dtype=np.int32), np.diff(ends))
         starts = np.r_[0, np.cumsum(np.diff(offsets)[queries])]
         shift = (starts[:-1] - offsets[queries]).astype(np.int32)[own]

@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gradrank.errors import GradrankError
-from gradrank.files import atomic, sha256
-from gradrank.stamps import REPAIR, read_sealed
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic, sha256
+from gradrank.base.stamps import REPAIR, read_sealed
 
 COLLECTION, PAIRS = "collection.json", "pairs.json"  # of data/parquet/<dataset>/ and of data/pairs/<dataset>/
 # What pairs.json says besides its parts: whose the targets are, the grades' or a user's; what becomes of equal grades.

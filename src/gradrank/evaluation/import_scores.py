@@ -12,16 +12,16 @@ import numpy as np
 import polars as pl
 
 from gradrank import __version__
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic, sha256, write_json
+from gradrank.base.processor import form
+from gradrank.base.results import FoldFolder
+from gradrank.base.stamps import write_stamp
 from gradrank.data.stored import COLLECTION, describe
-from gradrank.errors import GradrankError
-from gradrank.evaluation.elsewhere import IMPORTED, ORIGIN, score_files
 from gradrank.evaluation.judgements import read_judgements
+from gradrank.evaluation.score_file_pattern import IMPORTED, ORIGIN, score_files
 from gradrank.evaluation.score_files import read_ranking
-from gradrank.files import atomic, sha256, write_json
-from gradrank.learning.job import reproducible_files
-from gradrank.processor import form
-from gradrank.results import Fold
-from gradrank.stamps import write_stamp
+from gradrank.training.job import reproducible_files
 
 
 def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code: str = "") -> None:
@@ -31,7 +31,7 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code
     rank. data: the stored collection. Raises GradrankError for a fold that does not exist and malformed files.
     """
     started = time.perf_counter()
-    meta, made = describe(data), Fold(out)
+    meta, made = describe(data), FoldFolder(out)
     if not 1 <= fold <= len(meta["folds"]):
         raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
     files = score_files(scores, meta["dataset"], fold)

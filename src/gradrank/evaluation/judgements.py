@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import blocks, is_packed
 from gradrank.data.compressed import lines as packed_lines
 from gradrank.data.ids import numbered
 from gradrank.data.layout import is_table
-from gradrank.data.parquet import OF_POLARS
 from gradrank.data.reader import read_judged
-from gradrank.data.roles import Columns
-from gradrank.data.scan import HIGHEST_GRADE
 from gradrank.data.stored import describe, part_file
-from gradrank.data.text_file import BYTE_ORDER_MARK
-from gradrank.errors import GradrankError
+from gradrank.data.tables.parquet import OF_POLARS
+from gradrank.data.tables.roles import Columns
+from gradrank.data.text.scan import HIGHEST_GRADE
+from gradrank.data.text.text_file import BYTE_ORDER_MARK
 from gradrank.evaluation.document_ids import document_ids
 
 JUDGED = ("qid", "query", "docid", "label")

@@ -8,14 +8,14 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
-from gradrank.files import atomic
-from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.model import Callback, Model, ModelParams, param, register
-from gradrank.learning.selection import CRITERION
-from gradrank.learning.space import Choice, Dimension, Integer, LogUniform
-from gradrank.learning.training_part import with_grades_to_order
+from gradrank.training.best_of import Candidate, best_of
+from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.search_space import Choice, Dimension, Integer, LogUniform
+from gradrank.training.selection import CRITERION
+from gradrank.training.training_queries import with_grades_to_order
 
 
 class CatBoostParams(ModelParams):

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from gradrank.learning.model import param, register
-from gradrank.learning.net_params import CUTOFF, NeuralParams, ScorerName
-from gradrank.learning.neural import ATTENTION, NET, NeuralRanker, own_loss
-from gradrank.learning.space import Choice, LogUniform
+from gradrank.training.model import param, register
+from gradrank.training.nets.net_params import CUTOFF, NeuralParams, ScorerName
+from gradrank.training.nets.neural import ATTENTION, NET, NeuralRanker, own_loss
+from gradrank.training.search_space import Choice, LogUniform
 
 
 class LambdaLossParams(NeuralParams):

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.learning.boosting import LIGHTGBM, TREES, BoostedTrees, BoostingParams
-from gradrank.learning.model import param, register
-from gradrank.learning.space import Choice
+from gradrank.training.model import param, register
+from gradrank.training.search_space import Choice
+from gradrank.training.solvers.boosting import LIGHTGBM, TREES, BoostedTrees, BoostingParams
 
 
 class LambdaMARTParams(BoostingParams):

@@ -10,13 +10,13 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field
 
 from gradrank.data.collection import Collection
-from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.net_params import NetParams
-from gradrank.learning.net_ranker import NetRanker
-from gradrank.learning.neural import LIBRARY, NET, NeuralRanker, own_loss
-from gradrank.learning.selection import CRITERION
-from gradrank.learning.space import LogUniform
-from gradrank.learning.training_part import with_grades_to_order
+from gradrank.training.model import Callback, ModelParams, param, register
+from gradrank.training.nets.net_params import NetParams
+from gradrank.training.nets.net_ranker import NetRanker
+from gradrank.training.nets.neural import LIBRARY, NET, NeuralRanker, own_loss
+from gradrank.training.search_space import LogUniform
+from gradrank.training.selection import CRITERION
+from gradrank.training.training_queries import with_grades_to_order
 
 TEMPERATURE = param(1.0, "P_y = softmax(grades / temperature); Cao et al. 2007: 1", gt=0)
 
@@ -46,8 +46,8 @@ class ListNet(NetRanker):
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: ListNetParams, seed: int, callback: Callback) -> Self:
         """A step of the callback is one value of l2, strongest first."""
-        from gradrank.learning.linear import best_linear
-        from gradrank.learning.losses.listnet import listnet
+        from gradrank.training.losses.listnet import listnet
+        from gradrank.training.solvers.linear import best_linear
 
         train = with_grades_to_order(train, cls.name)
         loss = partial(listnet, temperature=params.temperature)

@@ -1,9 +1,9 @@
 """Nets on losses of whole lists: likelihoods of orders, softmax cross-entropies, RankCosine, MDPRank."""
 
-from gradrank.learning.model import param, register
-from gradrank.learning.net_params import NeuralParams
-from gradrank.learning.neural import NET, NeuralRanker, own_loss
-from gradrank.learning.space import Choice
+from gradrank.training.model import param, register
+from gradrank.training.nets.net_params import NeuralParams
+from gradrank.training.nets.neural import NET, NeuralRanker, own_loss
+from gradrank.training.search_space import Choice
 
 
 class ListMLEParams(NeuralParams):

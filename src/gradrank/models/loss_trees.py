@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.boosting import LIGHTGBM, TREES, BoostingParams
-from gradrank.learning.led_trees import Following, LedTrees
-from gradrank.learning.model import param, register
-from gradrank.learning.net_params import CUTOFF
-from gradrank.learning.space import Choice, LogUniform
+from gradrank.training.model import param, register
+from gradrank.training.nets.net_params import CUTOFF
+from gradrank.training.search_space import Choice, LogUniform
+from gradrank.training.solvers.boosting import LIGHTGBM, TREES, BoostingParams
+from gradrank.training.solvers.custom_boosting import CustomObjectiveBooster, WrappedBoostedTrees
 
 if TYPE_CHECKING:
-    from gradrank.learning.pair_forces import Forces
+    from gradrank.training.solvers.pair_derivatives import Derivatives
 
 CUTOFFS = {"cutoff": Choice((5, 10, 30, CUTOFF.default), "NDCG's usual ranks, LightGBM's truncation, or all")}
 
@@ -25,7 +25,7 @@ class LossTreesParams(BoostingParams):
     draws: int = param(0, "orders by noisy scores that weights are averaged over; 0: no noise", ge=0, le=1000)
 
 
-class LossTrees(LedTrees):
+class LossTrees(WrappedBoostedTrees):
     """Trees that follow `forces`. Queries may be of any length."""
 
     @classmethod
@@ -37,14 +37,14 @@ class LossTrees(LedTrees):
         return [(labels, {"objective": "none"})]
 
     @classmethod
-    def led(cls, booster: Any, train: Collection, params: LossTreesParams, seed: int) -> Following:
+    def led(cls, booster: Any, train: Collection, params: LossTreesParams, seed: int) -> CustomObjectiveBooster:
         rng = np.random.default_rng(seed)
-        return Following(booster, cls.forces(train.labels, train.offsets, rng, params))
+        return CustomObjectiveBooster(booster, cls.forces(train.labels, train.offsets, rng, params))
 
     @classmethod
     def forces(
         cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: LossTreesParams
-    ) -> "Forces":
+    ) -> "Derivatives":
         """Slopes and curvatures by (n,) scores of the training part."""
         raise NotImplementedError
 
@@ -66,11 +66,11 @@ class LambdaLossTrees(LossTrees):
     @classmethod
     def forces(
         cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: LambdaLossTreesParams
-    ) -> "Forces":
-        from gradrank.learning.pair_forces import lambda_forces
+    ) -> "Derivatives":
+        from gradrank.training.solvers.pair_derivatives import lambda_derivatives
 
         own = params.model_dump(include={"mu", "sigma", "draws", "cutoff"})
-        return lambda_forces(labels, offsets, rng, **own)
+        return lambda_derivatives(labels, offsets, rng, **own)
 
 
 class StochasticLambdaMARTParams(LambdaLossTreesParams):
@@ -102,7 +102,7 @@ class YetiTrees(LossTrees):
     @classmethod
     def forces(
         cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: YetiTreesParams
-    ) -> "Forces":
-        from gradrank.learning.pair_forces import yeti_forces
+    ) -> "Derivatives":
+        from gradrank.training.solvers.pair_derivatives import yeti_derivatives
 
-        return yeti_forces(labels, offsets, rng, draws=params.draws, cutoff=params.cutoff)
+        return yeti_derivatives(labels, offsets, rng, draws=params.draws, cutoff=params.cutoff)

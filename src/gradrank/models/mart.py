@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradrank.learning.boosting import BoostedTrees, BoostingParams
-from gradrank.learning.model import param, register
-from gradrank.learning.space import Choice, Uniform
+from gradrank.training.model import param, register
+from gradrank.training.search_space import Choice, Uniform
+from gradrank.training.solvers.boosting import BoostedTrees, BoostingParams
 
 
 class ForestParams(BoostingParams):

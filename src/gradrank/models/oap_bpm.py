@@ -7,11 +7,11 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from gradrank.data.collection import Collection
-from gradrank.learning.best_of import Best, Candidate, best_of
-from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.selection import CRITERION
-from gradrank.learning.training_part import with_grades_to_order
 from gradrank.models.prank import PRank, feature_unit
+from gradrank.training.best_of import Best, Candidate, best_of
+from gradrank.training.model import Callback, ModelParams, param, register
+from gradrank.training.selection import CRITERION
+from gradrank.training.training_queries import with_grades_to_order
 
 
 def one_or_several(value: Any) -> Any:
@@ -58,7 +58,7 @@ class OAPBPM(PRank):
     @classmethod
     def _epochs(cls, train: Collection, params: OAPBPMParams, tau: float, seed: int) -> Iterator[Candidate]:
         """The first N of the members are a committee of N themselves: only the largest is trained."""
-        from gradrank.learning.perceptron import committee_epoch
+        from gradrank.training.solvers.perceptron import committee_epoch
 
         shuffle = np.random.default_rng(seed)
         coins = shuffle.spawn(1)[0]

@@ -1,8 +1,8 @@
 """Nets on losses of single documents: ordinal regression, squared errors."""
 
-from gradrank.learning.model import register
-from gradrank.learning.net_params import NeuralParams
-from gradrank.learning.neural import NET, NeuralRanker, own_loss
+from gradrank.training.model import register
+from gradrank.training.nets.net_params import NeuralParams
+from gradrank.training.nets.neural import NET, NeuralRanker, own_loss
 
 
 class OrdinalParams(NeuralParams):

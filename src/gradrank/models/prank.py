@@ -15,13 +15,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from gradrank.base.files import atomic
 from gradrank.data.collection import Collection
-from gradrank.files import atomic
-from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.model import Callback, Model, ModelParams, param, register
-from gradrank.learning.selection import CRITERION
-from gradrank.learning.space import LogUniform
-from gradrank.learning.training_part import with_grades_to_order
+from gradrank.training.best_of import Candidate, best_of
+from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.search_space import LogUniform
+from gradrank.training.selection import CRITERION
+from gradrank.training.training_queries import with_grades_to_order
 
 
 class PRankParams(ModelParams):
@@ -60,7 +60,7 @@ class PRank(Model):
     @classmethod
     def _epochs(cls, train: Collection, params: PRankParams, seed: int) -> Iterator[Candidate]:
         """An epoch is the stream of all documents in a new random order: grouped by query it learns less."""
-        from gradrank.learning.perceptron import prank_epoch
+        from gradrank.training.solvers.perceptron import prank_epoch
 
         rng = np.random.default_rng(seed)
         unit = feature_unit(train.features)
@@ -74,13 +74,13 @@ class PRank(Model):
 
     @staticmethod
     def squared_scale(features: int, params: PRankParams) -> np.ndarray:
-        """s_ij^2 of phi_ij = s_ij z_i z_j; see gradrank.learning.perceptron."""
+        """s_ij^2 of phi_ij = s_ij z_i z_j; see gradrank.training.solvers.perceptron."""
         scale = np.ones((1, features + 1))
         scale[0, 0] = 0.0
         return scale
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        from gradrank.learning.perceptron import form_scores
+        from gradrank.training.solvers.perceptron import form_scores
 
         return form_scores(features, self.unit, self.weights)
 

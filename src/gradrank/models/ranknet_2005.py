@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal, Self
 
 from gradrank.data.collection import Collection
-from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.net_ranker import NetRanker
-from gradrank.learning.selection import CRITERION
-from gradrank.learning.space import Choice, Dimension, LogUniform
-from gradrank.learning.training_part import with_pairs_to_order
+from gradrank.training.model import Callback, ModelParams, param, register
+from gradrank.training.nets.net_ranker import NetRanker
+from gradrank.training.search_space import Choice, Dimension, LogUniform
+from gradrank.training.selection import CRITERION
+from gradrank.training.training_queries import with_pairs_to_order
 
 RATE: Mapping[str, Dimension] = {"learning_rate": LogUniform(1e-5, 0.1, "two decades about the paper's on either side")}
 
@@ -45,7 +45,7 @@ class RankNet2005Linear(NetRanker):
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: RankNet2005Params, seed: int, callback: Callback) -> Self:
         """A step of the callback is an epoch; `learning_rate` is the one the epoch was trained with."""
-        from gradrank.learning.stochastic import train_stochastic
+        from gradrank.training.solvers.stochastic import train_stochastic
 
         settings = {"hidden": 0} | dict(params)
         by_pair = settings.pop("updates") == "pair"

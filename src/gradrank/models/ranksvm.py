@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from pydantic import PositiveFloat
 
+from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
-from gradrank.files import read_json, write_json
-from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.model import Callback, Model, ModelParams, param, register
-from gradrank.learning.selection import CRITERION
-from gradrank.learning.training_part import queries_to_order
+from gradrank.training.best_of import Candidate, best_of
+from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.selection import CRITERION
+from gradrank.training.training_queries import queries_to_order
 
 if TYPE_CHECKING:
-    from gradrank.learning.ranksvm.objective import Grades, Listed
+    from gradrank.training.solvers.ranksvm.objective import Grades, Listed
 
 SPACING = "powers of 2 (Lee & Lin 2014), searched by validation score as LETOR prescribes; "
 
@@ -70,7 +70,7 @@ class RankSVM(Model):
     @classmethod
     def _solver(cls, train: Collection, params: RankSVMParams, seed: int) -> Callable[[float], np.ndarray]:
         """C -> weights; each solution is where the search for the next C starts."""
-        from gradrank.learning.ranksvm.objective import group_by_grade, listed, listed_by_grade
+        from gradrank.training.solvers.ranksvm.objective import group_by_grade, listed, listed_by_grade
 
         queries_to_order(train, cls.name)
         features, primal = train.features.astype(np.float64), cls.form in ("primal", "sparse")
@@ -82,7 +82,7 @@ class RankSVM(Model):
 
     @classmethod
     def _primal(cls, features: np.ndarray, pairs: "Grades | Listed") -> Callable[[float], np.ndarray]:
-        from gradrank.learning.ranksvm.primal import solve_primal
+        from gradrank.training.solvers.ranksvm.primal import solve_primal
 
         weights = np.zeros(features.shape[1])
 
@@ -95,7 +95,7 @@ class RankSVM(Model):
 
     @classmethod
     def _dual(cls, features: np.ndarray, pairs: "Listed", gap: float, seed: int) -> Callable[[float], np.ndarray]:
-        from gradrank.learning.ranksvm.dual import solve_dual
+        from gradrank.training.solvers.ranksvm.dual import solve_dual
 
         rng, alpha, last = np.random.default_rng(seed), np.zeros(len(pairs.tau)), 1.0
 

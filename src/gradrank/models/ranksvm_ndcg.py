@@ -7,7 +7,6 @@ from typing import Literal
 
 from pydantic import PositiveFloat
 
-from gradrank.learning.model import param, register
 from gradrank.models.ranksvm import (
     SPACING,
     RankSVM,
@@ -17,6 +16,7 @@ from gradrank.models.ranksvm import (
     RankSVMParams,
     RankSVMSparse,
 )
+from gradrank.training.model import param, register
 
 
 class RankSVMNDCGParams(RankSVMParams):

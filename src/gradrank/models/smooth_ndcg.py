@@ -1,9 +1,9 @@
 """Nets on NDCG made smooth: by approximate ranks, by soft sorting, by noise on the scores."""
 
-from gradrank.learning.model import param, register
-from gradrank.learning.net_params import CUTOFF, NeuralParams
-from gradrank.learning.neural import NET, NeuralRanker, own_loss
-from gradrank.learning.space import Choice, LogUniform
+from gradrank.training.model import param, register
+from gradrank.training.nets.net_params import CUTOFF, NeuralParams
+from gradrank.training.nets.neural import NET, NeuralRanker, own_loss
+from gradrank.training.search_space import Choice, LogUniform
 
 CUTOFFS = Choice((5, 10, CUTOFF.default), "NDCG's usual ranks, or all")
 

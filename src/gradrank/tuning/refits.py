@@ -4,15 +4,15 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import read_json, sha256, write_json
+from gradrank.base.results import FoldFolder
 from gradrank.data.stored import COLLECTION, PAIRS, describe
-from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256, write_json
-from gradrank.learning.job import train
-from gradrank.learning.model import get_model
-from gradrank.learning.seeds import job_seed
-from gradrank.results import Fold
+from gradrank.training.job import train
+from gradrank.training.registry import get_model
+from gradrank.training.seeds import job_seed
 from gradrank.tuning.folders import Contest, TunedFold
-from gradrank.tuning.selection import Choice, read_choice
+from gradrank.tuning.selection import SelectedConfiguration, read_choice
 
 
 def refit(
@@ -51,7 +51,7 @@ def refit(
     fold.unfinished_refits_path.unlink(missing_ok=True)
 
 
-def runs(choice: Choice, seeds: int) -> list[tuple[int, int]]:
+def runs(choice: SelectedConfiguration, seeds: int) -> list[tuple[int, int]]:
     """(tuner, seed) of each."""
     return [(each.tuner, own) for each in choice.chosen for own in range(1, seeds + 1)]
 
@@ -62,8 +62,8 @@ def run_seed(seed: int, tuner: int, own: int) -> int:
 
 
 def refitted(
-    contest: Contest, choice: Choice, dataset: str, number: int, seeds: int
-) -> Iterator[tuple[int, int, Fold]]:
+    contest: Contest, choice: SelectedConfiguration, dataset: str, number: int, seeds: int
+) -> Iterator[tuple[int, int, FoldFolder]]:
     """(tuner, seed, its trained fold). Raises GradrankError for one that is not there, or of another choice."""
     for tuner, own in runs(choice, seeds):
         run = contest.run(tuner, own).dataset(dataset).method(choice.model).fold(number)

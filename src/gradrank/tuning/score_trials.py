@@ -13,8 +13,8 @@ import numpy as np
 from gradrank.data.collection import Collection
 from gradrank.data.stored import describe
 from gradrank.evaluation.judgements import read_judgements
-from gradrank.learning.model import get_model
-from gradrank.learning.scores import checked
+from gradrank.training.registry import get_model
+from gradrank.training.score_checks import checked
 from gradrank.tuning.folders import Contest, TunedFold
 from gradrank.tuning.member_scores import MemberScores
 from gradrank.tuning.selection import JUDGED, read_trials

@@ -11,9 +11,10 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 
-from gradrank.learning.model import Model, training_modules
-from gradrank.learning.seeds import job_seed
-from gradrank.learning.space import Choice, Dimension, Integer, LogUniform, Uniform
+from gradrank.training.model import Model
+from gradrank.training.registry import training_modules
+from gradrank.training.search_space import Choice, Dimension, Integer, LogUniform, Uniform
+from gradrank.training.seeds import job_seed
 
 DIGITS = 4  # of a drawn number, which readers see
 MOST_MEMBERS = 6

@@ -2,11 +2,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
 from gradrank.data.pair_files import pairs as write_pairs
 from gradrank.data.pairs import crucial_pairs
 from gradrank.data.parse import parse
-from gradrank.errors import GradrankError
 from made_collection import store
 
 

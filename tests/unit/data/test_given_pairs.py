@@ -6,10 +6,10 @@ import json
 import polars as pl
 import pytest
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import sha256
 from gradrank.data.collection import Collection
 from gradrank.data.pair_files import pairs as write_pairs
-from gradrank.errors import GradrankError
-from gradrank.files import sha256
 from made_collection import store
 
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import sha256
 from gradrank.data import pair_files as module
 from gradrank.data.collection import Collection
 from gradrank.data.pair_files import pairs as write_pairs
 from gradrank.data.pairs import Pairs, crucial_pairs, pair_counts
 from gradrank.data.stored import pairs_told
-from gradrank.errors import GradrankError
-from gradrank.files import sha256
 from made_collection import store
 
 queries = st.lists(st.lists(st.integers(0, 5), max_size=9), max_size=6)

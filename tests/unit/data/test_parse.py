@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from gradrank.data import letor
-from gradrank.data import text_file as source
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import sha256
 from gradrank.data.compressed import Plain
 from gradrank.data.parse import parse
-from gradrank.data.rows import read_rows
 from gradrank.data.stored import describe
-from gradrank.data.usual_form import is_usual, usual_form, usual_values
-from gradrank.errors import GradrankError
-from gradrank.files import sha256
+from gradrank.data.text import letor
+from gradrank.data.text import text_file as source
+from gradrank.data.text.fixed_width import fixed_width_form, is_usual, usual_values
+from gradrank.data.text.rows import read_rows
 
 LARGEST = np.finfo(np.float32).max
 # Five queries, so that a single file can be divided; the line under test is added to them.
@@ -236,7 +236,7 @@ def test_a_row_in_the_usual_form_is_read_as_any_other(width):
     draw = random.Random(width)
     values = [f"{draw.randrange(10)}.{draw.randrange(10**6):06d}" for _ in range(width)]
     text = "".join(f" {number}:{value}" for number, value in enumerate(values, start=1))
-    least, spread, places = usual_form(width)
+    least, spread, places = fixed_width_form(width)
     buffer = np.frombuffer(("2 qid:1" + text + "\n" + "9" * 40).encode(), np.uint8)[:-40]
     columns = np.empty((width, 2), np.float32)
     assert is_usual(buffer, 7, least, spread)

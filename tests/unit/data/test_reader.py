@@ -7,12 +7,12 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
 from gradrank.data.inspect import inspect
 from gradrank.data.parse import parse
 from gradrank.data.reader import read_collection
-from gradrank.data.roles import Columns
-from gradrank.errors import GradrankError
+from gradrank.data.tables.roles import Columns
 from gradrank.evaluation.judgements import read_judgements
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
 from gradrank.evaluation.metrics import compute
-from gradrank.learning.model import get_model
-from gradrank.learning.seeds import job_seed
 from gradrank.studies.ranknet2005.trainings import METRIC, kept_step, some_queries, train_again
+from gradrank.training.registry import get_model
+from gradrank.training.seeds import job_seed
 from made_trainings import FOLDS, make_collection
 
 LINEAR = {"model": "ranknet_2005_linear", "params": {"epochs": 4, "select_by": "ndcg@15", "updates": "query"}}

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from gradrank.learning.model import get_model, models
-from gradrank.learning.space import Choice, Integer, LogUniform, Uniform
+from gradrank.training.registry import get_model, models
+from gradrank.training.search_space import Choice, Integer, LogUniform, Uniform
 from gradrank.tuning.spaces import (
     configuration,
     configurations,

@@ -13,10 +13,10 @@ import numpy as np
 from gradrank.data.collection import Collection
 from gradrank.data.stored import describe
 from gradrank.evaluation.metrics import compute
-from gradrank.learning.ranksvm.dual import visited
-from gradrank.learning.ranksvm.objective import group_by_grade
-from gradrank.learning.ranksvm.primal import solve_primal
-from gradrank.learning.seeds import job_seed
+from gradrank.training.seeds import job_seed
+from gradrank.training.solvers.ranksvm.dual import visited
+from gradrank.training.solvers.ranksvm.objective import group_by_grade
+from gradrank.training.solvers.ranksvm.primal import solve_primal
 
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map", "p@10")
 CONVENTION = "letor3"

@@ -7,24 +7,24 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.data.stored import describe
-from gradrank.learning.model import get_model
-from gradrank.learning.nets import Net, affine, standardised
 from gradrank.report.tables.numbers import setting
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.order import GAP, gap
 from gradrank.studies.ranknet2005.trainings import Training, jobs_on, of_job
 from gradrank.studies.ranknet2005.web_search import METHODS, PARTS
+from gradrank.training.nets.net import Net, affine, standardised
+from gradrank.training.registry import get_model
 
 NETS = ("table4_one_layer", "table4_two_layer")
 PAIRS = (("table4_two_layer", "table4_one_layer"), ("table4_linear_prank", "table4_quad_prank"))  # better, worse
 ALL = "all"
 
 
-def explanations(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> Section:
+def explanations(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> PageSection:
     """What was tried on one data set; found: each variant's trainings."""
     nets, fewer = _nets(inputs, dataset, found), _fewer(inputs, dataset, found)
-    return Section(
+    return PageSection(
         f"explanations_{dataset}",
         f"What the order depends on, on {dataset}",
         [

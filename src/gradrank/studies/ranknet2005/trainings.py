@@ -15,10 +15,11 @@ from gradrank.data.collection import Collection
 from gradrank.data.stored import describe, part_file
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.learning.model import Model, ModelParams, get_model
-from gradrank.learning.seeds import job_seed
-from gradrank.learning.test_part_guard import guard_test_part
-from gradrank.studies.kit.study import Inputs
+from gradrank.studies.common.study import Inputs
+from gradrank.training.model import Model, ModelParams
+from gradrank.training.registry import get_model
+from gradrank.training.seeds import job_seed
+from gradrank.training.test_part_guard import guard_test_part
 
 METRIC, CONVENTION = "ndcg@15", "standard"  # section 6: 2^r - 1 over log(1 + j), cut at 15
 SPLITS = ("train", "vali", "test")

@@ -9,8 +9,8 @@ from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.seeds import timings
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.kit.comparison import level, levels
-from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.common.comparison import level, levels
+from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.published import PRIVATE, published, value
 from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC, Training, over_seeds
 
@@ -27,10 +27,10 @@ METHODS = {
 NAMED = (Column("model", "variant"), Column("method", "published as"))
 
 
-def web_search(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> Section:
+def web_search(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> PageSection:
     """The methods' tables on one data set; found: each variant's trainings."""
     own = of_table4(found)
-    return Section(
+    return PageSection(
         f"tables3456_{dataset}",
         f"Tables 3 to 6, on {dataset}",
         [
