@@ -124,7 +124,7 @@ class RunSettings(SettingsSection):
         return self.models[name].model == IMPORTED
 
     def model(self, name: str) -> type[Model]:
-        """Return the registered model of a variant. Raises GradrankError with the nearest name if there is none."""
+        """Return the registered model of a variant. Raises GradrankError with the nearest name if it is unknown."""
         if name not in self.models:
             raise GradrankError(unknown("model", name, self.models))
         model = self.models[name].model

@@ -52,7 +52,7 @@ def study_names() -> list[str]:
 
 
 def get_study(name: str, part: str = "") -> ModuleType:
-    """Return a study's package, or its module `part`. Raises GradrankError with the nearest name if there is none."""
+    """Return a study's package, or its module `part`. Raises GradrankError with the nearest name if it is unknown."""
     if name not in study_names():
         raise GradrankError(unknown("study", name, study_names()))
     return importlib.import_module(".".join([_packages()[name], *filter(None, [part])]))
