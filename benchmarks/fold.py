@@ -64,8 +64,7 @@ def more_features(data: Collection, times: int) -> Collection:
 
 def first_queries(data: Collection, queries: int) -> Collection:
     """As a validation part, so small that what grows is training."""
-    end = data.offsets[queries]
-    return Collection(data.features[:end], data.labels[:end], data.offsets[: queries + 1], data.qids[:queries])
+    return data.select_queries(np.arange(data.queries) < queries)
 
 
 def growth(kinds: Iterable[str], runs: Iterable[tuple[str, Mapping]], train: Collection, vali: Collection) -> None:

@@ -1,8 +1,11 @@
+from dataclasses import dataclass, field, fields
+
 import numpy as np
 import polars as pl
 import pytest
 
 from gradrank.base.errors import GradrankError
+from gradrank.data.collection import PER_QUERY, PER_ROW, Collection
 from gradrank.data.pair_files import pairs as write_pairs
 from gradrank.data.pairs import crucial_pairs
 from gradrank.data.parse import parse
@@ -125,6 +128,66 @@ def test_pairs_of_other_rows_are_refused(stored, tmp_path):
     other = store(tmp_path / "other", {1: frame})
     with pytest.raises(GradrankError, match=r"part 1 .*other"):
         read_with_pairs(other, [1], tmp_path / "p")
+
+
+@dataclass(frozen=True)
+class Extended(Collection):
+    """A collection with two fields that Collection does not know."""
+
+    weights: np.ndarray | None = field(default=None, metadata=PER_ROW)
+    topics: np.ndarray | None = field(default=None, metadata=PER_QUERY)
+
+
+def extended(collection: Collection) -> Extended:
+    own = {declared.name: getattr(collection, declared.name) for declared in fields(collection)}
+    return Extended(**own, weights=collection.features.sum(axis=1), topics=collection.qids * 7)
+
+
+def test_take_reorders_the_documents_of_each_query_in_every_field(stored):
+    data = extended(StoredCollection.open(stored).read([4, 5, 1]))
+    rows = np.lexsort((np.random.default_rng(0).random(data.rows), data.query_of_row))
+    taken = data.take(rows)
+    assert taken.features.tolist() == data.features[rows].tolist() != data.features.tolist()
+    assert taken.labels.tolist() == data.labels[rows].tolist()
+    assert taken.weights.tolist() == taken.features.sum(axis=1).tolist()
+    for name in ("offsets", "qids", "topics"):
+        assert getattr(taken, name).tolist() == getattr(data, name).tolist()
+
+
+def test_take_refuses_rows_of_other_queries_and_stored_pairs(stored, tmp_path):
+    data = StoredCollection.open(stored).read([1])
+    for rows in (np.arange(data.rows)[::-1], np.zeros(data.rows, np.int64), np.arange(data.rows - 1)):
+        with pytest.raises(ValueError, match="take"):
+            data.take(rows)
+    write_pairs(stored, tmp_path / "p")
+    with pytest.raises(ValueError, match="take"):
+        read_with_pairs(stored, [1], tmp_path / "p").take(np.arange(data.rows))
+
+
+def test_select_queries_selects_from_every_field(stored, tmp_path):
+    write_pairs(stored, tmp_path / "p", ties="half")
+    data = extended(read_with_pairs(stored, [5, 1, 3], tmp_path / "p"))
+    chosen = np.arange(data.queries) % 3 != 1
+    some = data.select_queries(chosen)
+    rows = np.isin(data.query_of_row, np.flatnonzero(chosen))
+    assert some.features.tolist() == data.features[rows].tolist() and some.labels.tolist() == data.labels[rows].tolist()
+    assert (
+        some.weights.tolist() == some.features.sum(axis=1).tolist() and some.topics.tolist() == (7 * some.qids).tolist()
+    )
+    assert np.diff(some.offsets).tolist() == np.diff(data.offsets)[chosen].tolist() and some.offsets.dtype == np.int64
+    fresh = crucial_pairs(some.labels, some.offsets, ties=True)
+    assert some.pairs.better.tolist() == fresh.better.tolist() and some.pairs.target.tolist() == fresh.target.tolist()
+
+
+def test_a_field_without_a_declared_axis_is_refused(stored):
+    @dataclass(frozen=True)
+    class Careless(Collection):
+        weights: np.ndarray | None = None
+
+    data = StoredCollection.open(stored).read([1])
+    own = {declared.name: getattr(data, declared.name) for declared in fields(data)}
+    with pytest.raises(TypeError, match="weights"):
+        Careless(**own).select_queries(np.ones(data.queries, bool))
 
 
 def test_mq2007_folds(mq2007):

@@ -89,9 +89,7 @@ def some_queries(part: Collection, count: int, seed: int) -> Collection:
     """`count` of the part's queries, drawn at random, in the part's order; all where there are no more."""
     chosen = np.zeros(part.queries, bool)
     chosen[np.random.default_rng(seed).permutation(part.queries)[:count]] = True
-    rows = chosen[part.query_of_row]
-    offsets = np.r_[0, np.cumsum(np.diff(part.offsets)[chosen])]
-    return Collection(part.features[rows], part.labels[rows], offsets, part.qids[chosen])
+    return part.select_queries(chosen)
 
 
 def kept_step(history: Sequence[Step], select_by: str) -> dict[str, float]:
