@@ -33,7 +33,7 @@ class ListNetParams(ModelParams):
 
 
 @register("listnet")
-class ListNet(NetRanker):
+class ListNet(NetRanker[ListNetParams]):
     Params = ListNetParams
     summary = "Linear ListNet to convergence, L-BFGS, L2 from a grid (Cao et al. 2007)"
     space: ClassVar = {"temperature": LogUniform(0.25, 4.0, "a factor of four about the paper's on either side")}
@@ -61,7 +61,7 @@ class ListNetNeuralParams(NetParams):
 
 
 @register("listnet_neural")
-class ListNetNeural(NeuralRanker):
+class ListNetNeural(NeuralRanker[ListNetNeuralParams]):
     Params = ListNetNeuralParams
     summary = "ListNet's loss on a two-layer net, Adam on mini-batches of queries (Cao et al. 2007)"
     published = LIBRARY

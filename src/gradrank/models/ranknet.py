@@ -32,7 +32,7 @@ class RankNetLinearParams(ModelParams):
 
 
 @register("ranknet_linear")
-class RankNetLinear(NetRanker):
+class RankNetLinear(NetRanker[RankNetLinearParams]):
     Params = RankNetLinearParams
     summary = "Linear RankNet on all pairs, L-BFGS, L2 from a grid (Burges et al. 2005)"
     needs_pairs = True
@@ -61,7 +61,7 @@ class RankNetTwoLayerParams(NetParams):
 
 
 @register("ranknet_two_layer")
-class RankNetTwoLayer(NeuralRanker):
+class RankNetTwoLayer(NeuralRanker[RankNetTwoLayerParams]):
     Params = RankNetTwoLayerParams
     summary = "Two-layer RankNet on all pairs, Adam on mini-batches of queries (Burges et al. 2005)"
     needs_pairs = True

@@ -44,7 +44,7 @@ class RankNetKernelParams(ModelParams):
 
 
 @register("ranknet_kernel")
-class RankNetKernel(Model):
+class RankNetKernel(Model[RankNetKernelParams]):
     Params = RankNetKernelParams
     summary = "Kernel RankNet on all pairs, RBF or polynomial by Nystroem landmarks (Burges et al. 2005)"
     needs_pairs = True
