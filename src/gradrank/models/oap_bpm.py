@@ -10,6 +10,7 @@ from gradrank.data.collection import Collection
 from gradrank.models.prank import PRank, PRankParams, feature_unit
 from gradrank.training.best_of import Best, Candidate, best_of
 from gradrank.training.model import Callback, ModelParams, param, register
+from gradrank.training.search_space import Grid
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
 
@@ -24,7 +25,7 @@ class CommitteeParams(ModelParams):
         "N PRanks run in parallel, chosen on validation (Burges et al. 2005: 100); a number alone is taken as it is",
         min_length=1,
     )
-    tau: tuple[Annotated[float, Field(gt=0, le=1)], ...] = param(
+    tau: Grid[Annotated[float, Field(gt=0, le=1)]] = param(
         (0.3, 0.5, 0.7),
         "probability that a member sees an example, chosen on validation (Burges et al. 2005: .3 of these)",
         min_length=1,

@@ -19,6 +19,7 @@ from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.search_space import Grid
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import queries_to_order
 
@@ -48,7 +49,7 @@ class RankSVMParams(SVMParams):
     weighting: Literal["pair", "query"] = param(
         "pair", "tau = 1 (Joachims 2002), or 1 / crucial pairs of the query, so that queries weigh alike"
     )
-    C: tuple[PositiveFloat, ...] = param(
+    C: Grid[PositiveFloat] = param(
         tuple(2.0**e for e in range(-18, 3)),
         SPACING + "from nearly unfitted to where the weights of a 40-document-a-query collection stand still",
         min_length=1,

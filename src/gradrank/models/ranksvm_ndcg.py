@@ -18,12 +18,13 @@ from gradrank.models.ranksvm import (
     SVMParams,
 )
 from gradrank.training.model import param, register
+from gradrank.training.search_space import Grid
 from gradrank.training.selection import CRITERION
 
 
 class RankSVMNDCGParams(SVMParams):
     weighting: Literal["ndcg"] = param("ndcg", "tau = gap / (K DCG_beta(ideal)), Jin et al. 2018")
-    C: tuple[PositiveFloat, ...] = param(
+    C: Grid[PositiveFloat] = param(
         tuple(2.0**e for e in range(-2, 15)), SPACING + "tau sums to at most 1, so C is larger", min_length=1
     )
     select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)

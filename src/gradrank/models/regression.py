@@ -10,11 +10,12 @@ from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.search_space import Grid
 from gradrank.training.selection import CRITERION
 
 
 class RegressionParams(ModelParams):
-    l2: tuple[PositiveFloat, ...] = param(
+    l2: Grid[PositiveFloat] = param(
         tuple(10.0**e for e in range(-3, 6)),
         "from no shrinkage to weights near zero, searched by validation score as LETOR prescribes",
         min_length=1,

@@ -62,7 +62,7 @@ class Model(ABC, Generic[P]):
     extra: ClassVar[str | None] = None  # the optional extra of the package that installs them
     # True: `fit` learns from `vali`, so that values there judge nothing, and `gradrank tune` has no choice to make.
     learns_on_validation: ClassVar[bool] = False
-    # What `gradrank tune` draws from, by parameter. Lists of numbers that the model itself searches are in it anyway.
+    # The search space of `gradrank tune`, by parameter. Parameters declared as Grid are added automatically.
     space: ClassVar[Mapping[str, Dimension]] = MappingProxyType({})
     # The first configuration tried, where a default of Params was chosen here: the paper's values, or the library's.
     published: ClassVar[Mapping[str, Any]] = MappingProxyType({})

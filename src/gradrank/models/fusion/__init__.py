@@ -15,7 +15,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
 from gradrank.training.model import Callback, Model, ModelParams, param, register
-from gradrank.training.search_space import Choice, LogUniform
+from gradrank.training.search_space import Choice, Grid, LogUniform
 from gradrank.training.selection import CRITERION, measure
 
 NotNegative = Literal["min_max", "reciprocal_rank", "inverse_square_rank", "borda"]
@@ -213,7 +213,7 @@ class LearnedFusionParams(CombSUMParams):
         "some of every kind of learner: linear, kernel and stumps, nets, trees; the weights do the choosing",
         min_length=2,
     )
-    l2: tuple[PositiveFloat, ...] = param(
+    l2: Grid[PositiveFloat] = param(
         (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003),
         "half decades from weights in proportion to each model's own fit to what 28 models overfit on 330 queries",
         min_length=1,

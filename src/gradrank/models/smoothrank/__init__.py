@@ -11,7 +11,7 @@ from gradrank.data.collection import Collection
 from gradrank.models.regression import Regression, RegressionParams
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, ModelParams, param, register
-from gradrank.training.search_space import Choice, Dimension
+from gradrank.training.search_space import Choice, Dimension, Grid
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
 
@@ -23,7 +23,7 @@ class AnnealingParams(ModelParams):
 
 
 class SmoothRankParams(RegressionParams, AnnealingParams):
-    l2: tuple[Annotated[float, Field(ge=0)], ...] = param(
+    l2: Grid[Annotated[float, Field(ge=0)]] = param(
         (1.0, 0.1, 0.01, 0.001, 0.0001),
         "towards the regression it starts from, on standardised features; decades, by validation as in the paper",
         min_length=1,

@@ -9,7 +9,7 @@ from pydantic import PositiveFloat
 from gradrank.data.collection import Collection
 from gradrank.models.ranksvm import SPACING, RankSVM, RankSVMParams, SVMParams
 from gradrank.training.model import param, register
-from gradrank.training.search_space import Choice, Dimension
+from gradrank.training.search_space import Choice, Dimension, Grid
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
 
@@ -44,7 +44,7 @@ class RankSVMStruct(RankSVM[RankSVMStructParams]):
 
 
 class SVMMAPParams(SVMParams):
-    C: tuple[PositiveFloat, ...] = param(
+    C: Grid[PositiveFloat] = param(
         tuple(2.0**e for e in range(-4, 15)),
         SPACING + "from nearly unfitted to where weights stand still",
         min_length=1,
