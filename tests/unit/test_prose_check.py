@@ -25,12 +25,7 @@ BAD_STARTS = [
     "Whether is equal.",
     "Whether of the same run.",
 ]
-GOOD_STARTS = [
-    "Return the mean over folds.",
-    "Whether the loss has a gradient.",
-    "As-of join.",
-    "If False, train once.",
-]
+GOOD_STARTS = ["Return the mean over folds.", "Whether the loss has a gradient.", "If False, train once."]
 BAD = {
     "distributive 'a'": [
         "Submit one job a fold.",
