@@ -1,6 +1,6 @@
 # What plain `snakemake` makes: everything that `run` of params.yaml names. The rules lie in workflow/, in a checkout as in
 # the installed package.
-from gradrank.pipeline.code_closure import WORKFLOW
+from gradrank.config.code_digest import WORKFLOW
 
 
 include: WORKFLOW / "rules/params.smk"

@@ -15,14 +15,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.adam import Adam
-from gradrank.learning.arsm_gradient import arsm_gradient
-from gradrank.learning.level_measure import Measure, measure_of
-from gradrank.learning.nets import standardisation, standardised
-from gradrank.learning.tanh_net import TanhNet
-from gradrank.learning.torch_net import rows_of
-from gradrank.learning.training_part import with_grades_to_order
 from gradrank.models.arsm import ARSMParams
+from gradrank.models.arsm.expected_measure import Measure, measure_of
+from gradrank.models.arsm.gradient import arsm_gradient
+from gradrank.models.arsm.tanh_net import TanhNet
+from gradrank.training.nets.net import standardisation, standardised
+from gradrank.training.nets.torch_training import rows_of
+from gradrank.training.solvers.adam import Adam
+from gradrank.training.training_queries import with_grades_to_order
 
 MEASURES = ("ndcg@10", "ap", "p@10")
 BAR = 0.15  # seconds an epoch of the estimator on MQ2007's first fold

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import yaml
 
-from gradrank.learning.model import models
+from gradrank.training.registry import models
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 60  # seconds, as docs/scale.md promises

@@ -18,10 +18,10 @@ from scipy.special import expit
 
 from gradrank.data.collection import Collection
 from gradrank.data.pairs import Pairs
-from gradrank.learning.losses.ranknet import ranknet
-from gradrank.learning.nets import standardisation, standardised
-from gradrank.learning.nystroem import Kernel, independent
 from gradrank.models.ranknet_kernel import RankNetKernelParams
+from gradrank.models.ranknet_kernel.nystroem import Kernel, independent
+from gradrank.training.losses.ranknet import ranknet
+from gradrank.training.nets.net import standardisation, standardised
 
 WHY = """
 rows and landmarks: linear, as a pass is one product with the (rows x landmarks) kernel matrix; the landmarks'

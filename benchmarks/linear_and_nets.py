@@ -17,8 +17,8 @@ import time
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.by_name import find_loss, loss_names
 from gradrank.models.ranknet import RankNetLinearParams
+from gradrank.training.lookup import find_loss, loss_names
 
 ONE_C = {"C": [2.0**-9]}
 RUNS = [

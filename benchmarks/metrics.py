@@ -9,7 +9,7 @@ and scores as Parquet, checks them, and writes the values. The large run is to t
 that are not installed are left out: pip install pytrec-eval-terrier ir-measures ranx.
 """
 
-from gradrank import processor  # before numpy
+from gradrank.base import processor  # before numpy
 
 # isort: split
 import argparse

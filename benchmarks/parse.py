@@ -14,7 +14,7 @@ neither qid nor comments and CatBoost no comments: they get files without, their
 include its binning.
 """
 
-from gradrank import processor  # before numpy
+from gradrank.base import processor  # before numpy
 
 # isort: split
 import argparse

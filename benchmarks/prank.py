@@ -15,8 +15,8 @@ import time
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.perceptron import move_thresholds, prank_epoch
 from gradrank.models.prank import PRankKernel, feature_unit
+from gradrank.training.solvers.perceptron import move_thresholds, prank_epoch
 
 FULL = {"epochs": 100, "patience": 100}
 RUNS = [

@@ -18,8 +18,8 @@ from importlib.util import find_spec
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.boosting import lightgbm, settings_of
-from gradrank.learning.model import get_model
+from gradrank.training.registry import get_model
+from gradrank.training.solvers.boosting import lightgbm, settings_of
 
 METHODS = ("ranknet_kernel", "ranknet_report", "ranknet_report_l2", "arsm", "rankprop", "coordinate_ascent")
 TREES = ("lambdamart", "xendcg", "mcrank", "mart", "random_forest")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 import gradrank  # noqa: F401  # isort: split  # before numpy, which every test imports: it sets the instruction set
-from gradrank.compiled_cache import use_cache_folder
+from gradrank.base.compiled_cache import use_cache_folder
 from project import Project
 
 use_cache_folder()  # before Numba is imported
@@ -66,11 +66,11 @@ def project(tmp_path) -> Project:
 @pytest.fixture
 def plain_install(monkeypatch) -> None:
     """An installation without the extras of models, whatever this one has."""
-    from gradrank.learning import model
+    from gradrank.training import registry
 
-    extras = {package for cls in model.models().values() if cls.extra for package in cls.requires}
-    found = model.find_spec
-    monkeypatch.setattr(model, "find_spec", lambda name: None if name in extras else found(name))
+    extras = {package for cls in registry.models().values() if cls.extra for package in cls.requires}
+    found = registry.find_spec
+    monkeypatch.setattr(registry, "find_spec", lambda name: None if name in extras else found(name))
 
 
 @pytest.fixture(scope="session")
@@ -92,8 +92,8 @@ def oracle(mirror) -> Path:
 
 
 def _parsed(name: str, mirror: Path, shared: Callable[..., Path]) -> Path:
-    from gradrank.data.fetch import fetch
     from gradrank.data.parse import parse
+    from gradrank.data.sources.fetch import fetch
 
     def make(folder: Path) -> None:
         fetch(name, folder / "raw" / name, str(mirror))
@@ -120,26 +120,25 @@ def on_test_part(shared) -> Callable[[str, Path, int], dict[str, float]]:
 
     With its defaults and seed 2005, once for all tests.
     """
-    from gradrank.data.collection import Collection
-    from gradrank.data.stored import describe
-    from gradrank.files import read_json, write_json
-    from gradrank.learning.model import get_model
-    from gradrank.learning.seeds import job_seed
-    from gradrank.learning.selection import measure
+    from gradrank.base.files import read_json, write_json
+    from gradrank.data.stored import StoredCollection
+    from gradrank.training.registry import get_model
+    from gradrank.training.seeds import job_seed
+    from gradrank.training.selection import measure
 
     def measured(model: str, stored: Path, fold: int) -> dict[str, float]:
-        meta, cls = describe(stored), get_model(model)
+        collection, cls = StoredCollection.open(stored), get_model(model)
 
         def make(folder: Path) -> None:
-            parts = meta["folds"][fold - 1]
-            train, vali, test = (Collection.read(stored, parts[split]) for split in ("train", "vali", "test"))
-            seed = job_seed(2005, meta["dataset"], model, fold)
+            parts = collection.fold(fold)
+            train, vali, test = (collection.read(parts[split]) for split in ("train", "vali", "test"))
+            seed = job_seed(2005, collection.name, model, fold)
             fitted = cls.fit(train, vali, cls.Params(), seed, lambda step, **values: None)
             scores = fitted.score(test.features, test.offsets)
             found = {name: measure(name, scores, test.labels, test.offsets) for name in ("ndcg@10", "map")}
             write_json(folder / "found.json", found)
 
-        return read_json(shared(f"{meta['dataset']} {model} fold{fold}", make) / "found.json")
+        return read_json(shared(f"{collection.name} {model} fold{fold}", make) / "found.json")
 
     return measured
 

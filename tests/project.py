@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from gradrank.data.synthetic import generate
+from gradrank.data.sources.synthetic import generate
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("src", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml")

@@ -16,7 +16,7 @@ LOG_LINES, LOGS = 20, 10  # shown of a failed job's log, and of how many failure
 
 
 @dataclass
-class Job:
+class RunningJob:
     """A job that was started."""
 
     name: str
@@ -41,8 +41,8 @@ class LogHandler(LogHandlerBase):
         settings = self.common_settings
         self._stream = sys.stdout if settings.stdout else sys.stderr
         self._prints_all = settings.dryrun or settings.verbose or settings.debug_dag
-        self._jobs: dict[int, Job] = {}
-        self._finished: list[Job] = []  # not printed yet
+        self._jobs: dict[int, RunningJob] = {}
+        self._finished: list[RunningJob] = []  # not printed yet
         self._failures: list[Failure] = []
         self._report = ""  # the log of the last report that was rendered: it lists the best methods
         self._grouped: set[int] = set()  # jobs of failed groups: an error of each follows that of the group
@@ -85,7 +85,7 @@ class LogHandler(LogHandlerBase):
                 self._finished.clear()
             case LogEvent.JOB_ERROR:
                 if record.jobid not in self._grouped:
-                    job = self._jobs.get(record.jobid) or Job(f"job {record.jobid}", [], 0)
+                    job = self._jobs.get(record.jobid) or RunningJob(f"job {record.jobid}", [], 0)
                     self._fail(job.name, {record.jobid}, getattr(record, "log", None) or job.log)
             case LogEvent.GROUP_ERROR:
                 logs = [log for job in record.job_error_info for log in job["log"]]
@@ -112,9 +112,9 @@ class LogHandler(LogHandlerBase):
     writes_to_file = has_filter = has_formatter = needs_rulegraph = False
 
 
-def _job(record: LogRecord) -> Job:
+def _job(record: LogRecord) -> RunningJob:
     is_report = record.rule_name.endswith("report") and bool(record.log)
-    return Job(_job_name(record), list(record.log or []), record.created, is_report)
+    return RunningJob(_job_name(record), list(record.log or []), record.created, is_report)
 
 
 def _job_name(record: LogRecord) -> str:

@@ -1,6 +1,6 @@
 """What every registered model promises, on small generated data; a new model is tested by being there.
 
-Of one's own: `pytest --pyargs gradrank.contract.test_models -k my_model`, in the folder that holds models/.
+Of one's own: `pytest --pyargs gradrank.training.contract.test_models -k my_model`, in the folder that holds models/.
 """
 
 import math
@@ -17,14 +17,15 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
 from gradrank.data.pair_files import pairs
 from gradrank.data.parse import parse
-from gradrank.data.synthetic import generate
-from gradrank.errors import GradrankError
-from gradrank.learning.job import train
-from gradrank.learning.model import Model, missing_packages, models
-from gradrank.learning.selection import measure
+from gradrank.data.sources.synthetic import generate
+from gradrank.training.job import train
+from gradrank.training.model import Model
+from gradrank.training.registry import missing_packages, models
+from gradrank.training.selection import measure
 
 # Standard parameter names and what is enough for small data; models without the parameter are left alone.
 QUICK = {"epochs": 15, "rounds": 30, "patience": 30, "passes": 3, "landmarks": 50, "members": 5}
@@ -219,7 +220,7 @@ def project(tmp_path_factory):
 
 @every_model
 def test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monkeypatch):
-    """The job itself sees to that, however a model may open files: see gradrank.learning.held_out."""
+    """The job itself sees to that, however a model may open files: see gradrank.training.held_out."""
     monkeypatch.chdir(project)
     data, own = Path("data/parquet/synthetic_net"), Path("data/pairs/synthetic_net")
     for member in cls.members(quick(cls)):
@@ -343,7 +344,7 @@ def test_grids_refuse_negative_values(cls):
 
 def test_listing_the_models_imports_nothing_heavy():
     heavy = "{'torch', 'numba', 'lightgbm', 'sklearn', 'scipy', 'polars', 'catboost', 'xgboost'}"
-    code = "import sys; from gradrank.learning.model import models; models(); "
+    code = "import sys; from gradrank.training.registry import models; models(); "
     code += f"print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

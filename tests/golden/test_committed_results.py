@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.evaluation.published import lookup
-from gradrank.files import read_json, sha256
-from gradrank.pipeline.params import load
-from gradrank.results import Results
-from gradrank.stamps import read_stamp
+from gradrank.base.files import read_json, sha256
+from gradrank.base.results import Results
+from gradrank.base.stamps import read_stamp
+from gradrank.config.params import load
+from gradrank.evaluation.literature.published import lookup
 
 ROOT = Path(__file__).parents[2]
 RECORDS = sorted(ROOT.glob("results/**/provenance.json"))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.evaluation.published import lookup
-from gradrank.files import read_json
-from gradrank.pipeline.params import load
+from gradrank.base.files import read_json
+from gradrank.config.params import load
+from gradrank.evaluation.literature.published import lookup
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = load(ROOT / "params.yaml").study_settings("contest")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.errors import GradrankError
-from gradrank.files import read_json
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import read_json
 from gradrank.report.tables.readme import result_table, with_table
 
 ROOT = Path(__file__).parents[2]

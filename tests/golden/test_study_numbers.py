@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.evaluation.verdict import CONSISTENT, NOT_REPRODUCED
-from gradrank.files import read_json
-from gradrank.pipeline.params import load
+from gradrank.base.files import read_json
+from gradrank.config.params import load
+from gradrank.evaluation.literature.verdict import CONSISTENT, NOT_REPRODUCED
 from gradrank.studies.ranknet2005.order import AS_PUBLISHED, LEVEL, REVERSED
 
 ROOT = Path(__file__).parents[2]

@@ -16,18 +16,18 @@ import gradrank  # noqa: F401  # before numpy: it sets the instruction set
 # isort: split
 import numpy as np
 
-from gradrank.compiled_cache import use_cache_folder
+from gradrank.base.compiled_cache import use_cache_folder
+from gradrank.base.files import read_json, write_json
 from gradrank.data.pair_files import pairs as write_pairs
 from gradrank.data.parse import parse
-from gradrank.data.synthetic import generate
+from gradrank.data.sources.synthetic import generate
 from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.statistics import friedman_nemenyi, mean_difference, mean_interval
-from gradrank.files import read_json, write_json
-from gradrank.learning import selection
-from gradrank.learning.job import train
-from gradrank.learning.model import models
 from gradrank.report.tables.summary import summary
+from gradrank.training import selection
+from gradrank.training.job import train
+from gradrank.training.registry import models
 
 SEED, QUERIES, DOCUMENTS = 2005, 50, 20
 # Methods of metrics, summary and statistics, which any scores will do for: an emulator takes a second a bootstrap, and

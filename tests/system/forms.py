@@ -21,13 +21,13 @@ import numpy as np
 import polars as pl
 from campaign import Campaign
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import write_json
 from gradrank.data.parse import parse
-from gradrank.data.roles import Columns
-from gradrank.errors import GradrankError
+from gradrank.data.tables.roles import Columns
 from gradrank.evaluation.evaluate import evaluate_file
-from gradrank.files import write_json
+from gradrank.evaluation.predict import Ranker, predict
 from gradrank.models.single_feature import SingleFeature
-from gradrank.predict import Ranker, predict
 
 METRICS = ["ndcg@5", "map"]
 NAMES = ["bm25", "f10", "f2", "f1", "page rank", "älter", "N", "x,y", "idf", "Z9"]

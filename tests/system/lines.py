@@ -15,7 +15,7 @@ from typing import NamedTuple
 from campaign import Campaign
 
 import gradrank
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 
 LARGEST = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 GRADES = {"0": 0, "1": 1, "2": 2, "31": 31, "2.0": 2, "1e0": 1}

@@ -12,9 +12,9 @@ from typing import Any
 import yaml
 from campaign import Campaign
 
-from gradrank.errors import GradrankError
-from gradrank.learning.model import models
-from gradrank.pipeline.params import load
+from gradrank.base.errors import GradrankError
+from gradrank.config.params import load
+from gradrank.training.registry import models
 from project import ROOT
 
 SHIPPED = (ROOT / "params.yaml").read_text(encoding="utf-8")

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.compiled_cache import PACKAGE
+from gradrank.base.compiled_cache import PACKAGE
 
 # _ideal calls gradrank.data.order.descending, which is in another file.
 READ = """
 import os
-from gradrank.compiled_cache import use_cache_folder
+from gradrank.base.compiled_cache import use_cache_folder
 use_cache_folder()
 import numpy as np
-from gradrank.learning.gains import ideal_shares
+from gradrank.training.ndcg_gains import ideal_shares
 print(*ideal_shares(np.array([1, 2, 0]), np.array([0, 3]), 1))
 """
 RIGHT, EDITED = "0.3333333333333333 1.0 0.0", "1.0 3.0 0.0"  # best gain first, or in file order
@@ -61,7 +61,7 @@ def test_an_edited_callee_in_another_file_changes_the_result_and_back(package, t
 TOGETHER = """
 import os, shutil, sys
 from pathlib import Path
-from gradrank.compiled_cache import use_cache_folder
+from gradrank.base.compiled_cache import use_cache_folder
 folder = use_cache_folder()
 import numba
 import numpy as np

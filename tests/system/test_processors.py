@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.learning.model import missing_packages, models
-from gradrank.processor import X86_64_V3, form
+from gradrank.base.processor import X86_64_V3, form
+from gradrank.training.registry import missing_packages, models
 from project import MINE
 
 SCRIPT = Path(__file__).with_name("emulated.py")

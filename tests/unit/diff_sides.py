@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gradrank.diff.side import Method, Side
+from gradrank.diff.state import MethodResults, State
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.summary import summary
@@ -25,19 +25,19 @@ def values(seed: int = 0, **shifts: np.ndarray | float) -> QueryValues:
     return QueryValues(FOLDS, QIDS, found)
 
 
-def method(found: QueryValues, seconds: float = 1.0) -> Method:
+def method(found: QueryValues, seconds: float = 1.0) -> MethodResults:
     means = {metric: found.mean(metric) for metric in found.values}
-    return Method(means, found, Cost(1, seconds, seconds, seconds, 100.0))
+    return MethodResults(means, found, Cost(1, seconds, seconds, seconds, 100.0))
 
 
-def side(name: str, methods: dict[str, dict[str, QueryValues | Method]], **known) -> Side:
+def side(name: str, methods: dict[str, dict[str, QueryValues | MethodResults]], **known) -> State:
     """A results folder with these methods, by data set."""
     made = {
-        dataset: {model: each if isinstance(each, Method) else method(each) for model, each in own.items()}
+        dataset: {model: each if isinstance(each, MethodResults) else method(each) for model, each in own.items()}
         for dataset, own in methods.items()
     }
     conventions = known.pop("conventions", dict.fromkeys(made, "letor4"))
-    return Side(name, "results folder", None, conventions, made, **known)
+    return State(name, "results folder", None, conventions, made, **known)
 
 
 def make_study(root: Path, shift: float = 0.0) -> Path:

@@ -6,23 +6,23 @@ from typing import Any
 
 import yaml
 
+from gradrank.base.results import Results, write_job
+from gradrank.config.code_digest import code_digest
+from gradrank.config.params import RunSettings, load
 from gradrank.data.pair_files import pairs
 from gradrank.data.parse import parse
-from gradrank.data.synthetic import generate
+from gradrank.data.sources.synthetic import generate
 from gradrank.evaluation.evaluate import evaluate_folds
-from gradrank.learning.job import train
-from gradrank.pipeline.code_closure import code_digest
-from gradrank.pipeline.params import Params, load
 from gradrank.provenance.code import training_code
 from gradrank.provenance.collect import collect
 from gradrank.provenance.records import write_record
 from gradrank.provenance.settings import dataset_settings, study_settings
 from gradrank.provenance.study_records import study_code, write_study_record
 from gradrank.report.tables.summary import summary
-from gradrank.results import Results, write_job
-from gradrank.studies.kit.study import Inputs
-from gradrank.studies.kit.writing import study as write_study
+from gradrank.studies.common.study import Inputs
+from gradrank.studies.common.writing import study as write_study
 from gradrank.studies.pair_targets.experiments import run_job
+from gradrank.training.job import train
 
 DATASET, STUDY = "synthetic_net", "average_precision"
 SEEDS = (5, 6)  # the second for prank alone: no chance is in the other
@@ -39,13 +39,13 @@ SETTINGS = {
 }
 
 
-def write_params(root: Path, **changes: Any) -> Params:
+def write_params(root: Path, **changes: Any) -> RunSettings:
     """Write params.yaml with top-level keys replaced; returns it checked."""
     (root / "params.yaml").write_text(yaml.safe_dump(SETTINGS | changes, sort_keys=False))
     return load(root / "params.yaml")
 
 
-def make_project(root: Path) -> Params:
+def make_project(root: Path) -> RunSettings:
     """Fill an empty folder; paths in it are relative, so that it may be copied."""
     before = Path.cwd()
     os.chdir(root)
@@ -71,7 +71,7 @@ def make_project(root: Path) -> Params:
         os.chdir(before)
 
 
-def _make_method(params: Params, name: str, stored: Path) -> None:
+def _make_method(params: RunSettings, name: str, stored: Path) -> None:
     variant, method = params.models[name], Results().dataset(DATASET).method(name)
     first, *further = params.seeds_of(name)
     code = training_code(variant.model, variant.params)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gradrank.learning.job import reproducible_files
-from gradrank.processor import form
-from gradrank.results import Fold, Method
-from gradrank.stamps import write_stamp
+from gradrank.base.processor import form
+from gradrank.base.results import FoldFolder, MethodFolder
+from gradrank.base.stamps import write_stamp
+from gradrank.training.job import reproducible_files
 
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map", "p@10")
 RECALL = tuple(f"iprec@{tenth / 10}" for tenth in range(11))
@@ -44,7 +44,7 @@ def make_results(
 
 def write_values(frame: pl.DataFrame, folder: Path) -> None:
     """Write a method's per_query.parquet and its stamp."""
-    method = Method(folder)
+    method = MethodFolder(folder)
     frame.write_parquet(method.per_query_path)
     said = {"conventions": list(CONVENTIONS), "metrics": list(METRICS), "inputs": {}, "code": "0" * 64}
     stamp = said | {"versions": {"numpy": "2.4.0"}, "processor": form()}
@@ -52,7 +52,7 @@ def write_values(frame: pl.DataFrame, folder: Path) -> None:
 
 
 def make_fold(folder: Path, model: str, dataset: str, number: int, rng: np.random.Generator) -> None:
-    fold = Fold(folder)
+    fold = FoldFolder(folder)
     fold.model_path.mkdir(parents=True)
     (fold.model_path / "model.json").write_text(f'"{model} {number}"')
     steps = 20 + number
@@ -66,7 +66,7 @@ def make_fold(folder: Path, model: str, dataset: str, number: int, rng: np.rando
     write_spec(fold, model=model, dataset=dataset, fold=number, params={"epochs": steps})
 
 
-def write_spec(own: Fold, **said: Any) -> None:
+def write_spec(own: FoldFolder, **said: Any) -> None:
     """Write the stamp of a fold whose files are written."""
     made_by = {"inputs": {}, "code": "0" * 64, "versions": {"numpy": "2.4.0"}, "processor": form()}
     write_stamp(own.spec_path, {"seed": 2005} | said | made_by, reproducible_files(own))

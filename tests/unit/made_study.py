@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.pipeline.params import load
-from gradrank.pipeline.studies import get_study
-from gradrank.results import Results
-from gradrank.studies.kit.study import Inputs, Section
-from gradrank.studies.kit.writing import study as write_study
+from gradrank.base.results import Results
+from gradrank.config.params import load
+from gradrank.config.studies import get_study
+from gradrank.studies.common.study import Inputs, PageSection
+from gradrank.studies.common.writing import study as write_study
 from made_collection import store
 from made_results import write_spec
 
@@ -47,7 +47,7 @@ def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> 
     return Inputs(root / "results", root / "data" / "parquet", Results(root / "results").study(name).folder, settings)
 
 
-def written(name: str, inputs: Inputs) -> list[Section]:
+def written(name: str, inputs: Inputs) -> list[PageSection]:
     """A study built once: what its page is made of, and its files below `inputs.folder`."""
     page = get_study(name, "page")
     sections = page.build(inputs)

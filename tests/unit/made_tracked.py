@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gradrank.files import read_json, write_json
+from gradrank.base.files import read_json, write_json
 from gradrank.models.single_feature import SingleFeature
 
 FOLDS, STEPS, FEATURES, SHA = 3, 100, 5, "ab" * 32

@@ -32,7 +32,7 @@ PYTHON = {
         "monkeypatch.setattr": "import torch\ndef test(monkeypatch):\n    monkeypatch.setattr(torch.cuda, 'f', 1)",
         "monkeypatch.setattr with text": "def test(monkeypatch):\n    monkeypatch.setattr('torch.cuda.f', 1)",
         "monkeypatch.setattr through our module": (
-            "from gradrank.learning import device\ndef test(patch):\n    patch.setattr(device.torch.cuda, 'f', 1)"
+            "from gradrank.training import device\ndef test(patch):\n    patch.setattr(device.torch.cuda, 'f', 1)"
         ),
         "monkeypatch.setitem": "import numba\ndef test(patch):\n    patch.setitem(numba.table, 'x', 1)",
         "mock.patch": "from unittest import mock\nwith mock.patch('mlflow.log_metric'):\n    pass",

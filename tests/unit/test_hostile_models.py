@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import read_json, sha256, write_json
 from gradrank.data.parse import parse
-from gradrank.data.synthetic import generate
-from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256, write_json
-from gradrank.learning.job import train
-from gradrank.predict import Ranker
+from gradrank.data.sources.synthetic import generate
+from gradrank.evaluation.predict import Ranker
+from gradrank.training.job import train
 
 
 @pytest.mark.parametrize("model", ["single_feature", "ranknet_linear", "lambdamart"])

@@ -5,7 +5,7 @@ import shutil
 import polars as pl
 import yaml
 
-from gradrank.files import read_json
+from gradrank.base.files import read_json
 from project import trained
 
 METRIC = '''
@@ -29,7 +29,7 @@ DATA_SET = {
 STUDY = {
     "__init__": '''"""Squares of numbers."""
 
-from gradrank.pipeline.studies import StudySettings
+from gradrank.config.studies import StudySettings
 
 TITLE, PUBLICATION = "Squares of mine", "Nobody: Nothing."
 
@@ -49,12 +49,12 @@ def run_job(told, data, seed):
 ''',
     "page": '''"""The page."""
 
-from gradrank.studies.kit.study import Section
+from gradrank.studies.common.study import PageSection
 
 
 def build(inputs):
     squares = [job["square"] for job in inputs.jobs()]
-    return [Section("squares", "Squares", [f"Found {squares}."])]
+    return [PageSection("squares", "Squares", [f"Found {squares}."])]
 ''',
 }
 
@@ -63,14 +63,14 @@ def test_each_is_one_file_or_one_definition(rerun, tmp_path):
     source = rerun.root / "src/gradrank"
     shipped = (source / "models/single_feature.py").read_text()
     (source / "models/added.py").write_text(shipped.replace('"single_feature"', '"added"'))
-    shipped = (source / "learning/losses/softmax.py").read_text()
-    (source / "learning/losses/added_loss.py").write_text(shipped.replace("def softmax", "def added_loss"))
+    shipped = (source / "training/losses/softmax.py").read_text()
+    (source / "training/losses/added_loss.py").write_text(shipped.replace("def softmax", "def added_loss"))
     with (source / "evaluation/metrics.py").open("a") as stream:
         stream.write(METRIC)
     conventions = source / "evaluation/conventions.py"
     before, end, after = conventions.read_text().rpartition("    )\n}\n")
     conventions.write_text(before + CONVENTION + end + after)
-    with (source / "data/catalogue.yaml").open("a") as stream:
+    with (source / "data/sources/catalogue.yaml").open("a") as stream:
         stream.write(f"\n{yaml.safe_dump(DATA_SET)}")
     (source / "studies/squares").mkdir()
     for name, text in STUDY.items():

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gradrank.files import read_json, sha256
-from gradrank.pipeline.params import load
+from gradrank.base.files import read_json, sha256
+from gradrank.config.params import load
 from gradrank.workflow_support.plan import Plan, as_json
 from project import MINE, NET, STUDY
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.files import read_json, sha256
+from gradrank.base.files import read_json, sha256
 from project import MINE, NET, ROOT, STUDY, Project, differing, trained
 
 COMMITTED = {

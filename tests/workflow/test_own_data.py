@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradrank.files import read_json
+from gradrank.base.files import read_json
 from project import Project
 
 

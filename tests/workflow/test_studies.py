@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from gradrank.files import read_json
+from gradrank.base.files import read_json
 from project import STUDY
 
 METHODS = ["ranknet_linear", "regression", "fusion"]

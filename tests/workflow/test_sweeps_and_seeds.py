@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gradrank.files import read_json
-from gradrank.pipeline.params import load
+from gradrank.base.files import read_json
+from gradrank.config.params import load
 from gradrank.workflow_support.plan import Plan
 from made_tracked import all_models
 from project import MINE, SMALL_RUN, trained

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
-from gradrank.files import read_json
+from gradrank.base.files import read_json
 from project import MINE, ROOT, SMALL_RUN, Project, differing, trained, write_own_data
 
 SOURCES = ("src", "workflow", "profiles", "tests/contract", "pyproject.toml")
@@ -89,7 +89,7 @@ def test_results_are_those_of_a_checkout_and_a_users_own_model_joins_them(instal
     installed.edit("models/own.py", "return self.sign *", "return 2 * self.sign *")
     assert trained(installed.plan("mine")) == {"mine/own/fold1"}
     asked = ["-k", "own and (survive or saved)", "-p", "no:cacheprovider", "-rA"]
-    done = installed.run("pytest", "--pyargs", "gradrank.contract.test_models", *asked)
+    done = installed.run("pytest", "--pyargs", "gradrank.training.contract.test_models", *asked)
     assert done.returncode == 0 and "[own]" in done.stdout, done.stdout
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from gradrank import __version__
-from gradrank.data.catalogue import catalogue
-from gradrank.errors import GradrankError
-from gradrank.pipeline.code_closure import code_digest
-from gradrank.pipeline.params import check
+from gradrank.data.sources.catalogue import catalogue
+from gradrank.base.errors import GradrankError
+from gradrank.config.code_digest import code_digest
+from gradrank.config.params import check
 from gradrank.provenance.code import report_code
 from gradrank.workflow_support.contest import ContestPlan, with_frozen_datasets
 from gradrank.workflow_support.plan import FOLD, METHOD, Plan

@@ -3,8 +3,8 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from gradrank.errors import GradrankError
-from gradrank.pipeline.params_file import read
+from gradrank.base.errors import GradrankError
+from gradrank.config.params_file import read
 
 if Path("params.yaml").is_file():
     try:

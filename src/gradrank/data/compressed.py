@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 
 BLOCK_BYTES = 1 << 20
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gradrank.data.table import Table
-from gradrank.data.text_file import Source
+from gradrank.data.tables.table import DataTable
+from gradrank.data.text.text_file import Source
 
 TEXT = {"query": "qid:", "label": "first word", "docid": "#docid =", "inc": "inc =", "prob": "prob ="}
 STORED = 1_000  # features, at most, that are described
@@ -59,14 +59,14 @@ def joined(pieces: Iterable[Ranges]) -> Ranges:
 
 
 def describe_roles(
-    source: Source | Table, names: Sequence[str] | None, whole: Ranges, rows: int, queries: int
+    source: Source | DataTable, names: Sequence[str] | None, whole: Ranges, rows: int, queries: int
 ) -> list[dict[str, Any]]:
     """A row per column: `role`, `column` (its name in the file), `type`, `count` (of rows with a value), `low`, `high`,
     `missing` (a share); for a column that is set aside `role` is null and `reason` says why.
 
     source: the first file. names: a table's own names of its features. whole: the ranges of all rows.
     """
-    table = source if isinstance(source, Table) else None
+    table = source if isinstance(source, DataTable) else None
     found = []
     for role in ("query", "label", "docid", "inc", "prob"):
         column = _column(table, role)
@@ -128,7 +128,7 @@ def _row(role: str, column: str, kind: str, span: tuple[float | None, float | No
     return {"role": role, "column": column, "type": kind} | counts
 
 
-def _column(table: Table | None, role: str) -> str | None:
+def _column(table: DataTable | None, role: str) -> str | None:
     """The name of a role's column in the file; None without one."""
     if table is None:
         return TEXT[role]
@@ -137,6 +137,6 @@ def _column(table: Table | None, role: str) -> str | None:
     return getattr(table.roles, role)
 
 
-def _kind(table: Table | None, column: str, of_text: str) -> str:
+def _kind(table: DataTable | None, column: str, of_text: str) -> str:
     """How a typed table stores a column; of text what it spells."""
     return of_text if table is None or table.kinds[column] == "text" else table.kinds[column]

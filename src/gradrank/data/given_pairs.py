@@ -2,7 +2,7 @@
 
 A row is a pair of documents of one query, in the columns
 
-- qid (or another name of a query column that data/roles.py knows): the query's id;
+- qid (or another name of a query column that data/tables/roles.py knows): the query's id;
 - first, second: the documents' ids; or first_row, second_row: their places in the query, from 1, in the data's order;
 - target: the probability, from 0 to 1, that the first ranks above the second; 1 in all rows without this column;
 - weight: the factor, above 0, of the pair's cost; 1 in all rows without this column.
@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from gradrank.base.errors import GradrankError, nearest
 from gradrank.data.ids import text_ids
 from gradrank.data.layout import TABLES, is_table
 from gradrank.data.pairs import Pairs
-from gradrank.data.roles import USUAL, plain
-from gradrank.data.table import Raw, floats, is_number, raw_table
-from gradrank.errors import GradrankError, nearest
+from gradrank.data.tables.roles import USUAL, plain
+from gradrank.data.tables.table import Raw, floats, is_number, raw_table
 
 IDS, PLACES, NUMBERS = ("first", "second"), ("first_row", "second_row"), ("target", "weight")
 EXPECTED = "qid; first and second (ids), or first_row and second_row (places in the query, from 1); target; weight"

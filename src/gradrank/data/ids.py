@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 
 WHOLE = r"^(?:0|[1-9][0-9]{0,17})$"
 MISSING = ("", "nan", "na", "n/a", "<na>", "null", "none", "nat")  # in lower case; what programs write for no value

@@ -19,8 +19,8 @@ from itertools import chain, permutations
 from pathlib import Path
 from typing import Literal
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import PACKED, blocks, lines, plain_name
-from gradrank.errors import GradrankError
 
 SPLITS = ("train", "vali", "test")
 NAMES = {

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 
 NAMED = 3  # queries in a note
 

@@ -4,7 +4,7 @@ import os
 import resource
 from pathlib import Path
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 
 COLUMN_BYTES = 10_000  # what a column takes in frames and files besides its values
 

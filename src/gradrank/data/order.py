@@ -6,7 +6,7 @@ metrics.py must retrain nothing.
 
 import numpy as np
 
-from gradrank.compiled import compiled
+from gradrank.base.compiled import compiled
 
 RUN = 16  # rows that are sorted by insertion before such runs are merged
 

@@ -11,26 +11,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.stamps import write_sealed
 from gradrank.data.compressed import blocks
 from gradrank.data.description import Ranges, describe_roles, joined, notes_of, ranges
 from gradrank.data.layout import Layout, check_copies, find_layout, is_table
 from gradrank.data.leakage import Contents, query_digests, shared_queries
-from gradrank.data.letor import CHUNK_BYTES, ahead, chunks, lazy, schema
 from gradrank.data.memory import check_memory
+from gradrank.data.part_files import COLLECTION, write_parts
 from gradrank.data.reader import Reading, feature_matrix, read_collection
-from gradrank.data.roles import Columns
-from gradrank.data.rows import Missing
-from gradrank.data.stored import COLLECTION, write_parts
-from gradrank.data.table import Table
-from gradrank.data.text_file import Source
-from gradrank.errors import GradrankError
-from gradrank.stamps import write_sealed
+from gradrank.data.tables.roles import Columns
+from gradrank.data.tables.table import DataTable
+from gradrank.data.text.letor import CHUNK_BYTES, ahead, chunks, lazy, schema
+from gradrank.data.text.rows import Missing
+from gradrank.data.text.text_file import Source
 
 
 class Part(NamedTuple):
     """Queries of one file, by their ascending positions."""
 
-    source: Source | Table
+    source: Source | DataTable
     queries: np.ndarray
 
 
@@ -95,7 +95,7 @@ def parse(
 
 def _read(
     layout: Layout, files: list[Path], columns: Columns, features: int | None, missing: Missing | None, folder: Path
-) -> tuple[Reading, dict[Path, Source | Table]]:
+) -> tuple[Reading, dict[Path, Source | DataTable]]:
     """The files that hold the parts; those that repeat parts are compared with them. Packed text is unpacked in
     `folder`.
     """
@@ -119,7 +119,7 @@ def _sha256(files: list[Path]) -> str:
     return digest.hexdigest()
 
 
-def _parts(layout: Layout, sources: Mapping[Path, Source | Table], seed: int) -> dict[int, Part]:
+def _parts(layout: Layout, sources: Mapping[Path, Source | DataTable], seed: int) -> dict[int, Part]:
     """The queries of each part; those of a file that holds several are divided by the seed.
 
     Raises GradrankError where a query is in two parts of a five-fold collection: folds would test what they
@@ -146,7 +146,7 @@ def _parts(layout: Layout, sources: Mapping[Path, Source | Table], seed: int) ->
     return {part: parts[part] for part in sorted(parts)}
 
 
-def _division(sources: Iterable[Source | Table], parts: Mapping[int, Part]) -> str:
+def _division(sources: Iterable[Source | DataTable], parts: Mapping[int, Part]) -> str:
     """The part of each query, a digit each, in the files' order."""
     digits = []
     for source in sources:

@@ -1,8 +1,7 @@
 """The one reader of ranking data: text, tables and data frames, for training, prediction and evaluation.
 
-A reading holds the files' queries, with one notion of roles, ids, grades, features and missing values whatever the
-form: LETOR and SVMlight text (data/letor.py), and tables as Parquet, CSV and TSV (data/table.py), each also packed, and
-Polars data frames.
+Roles, ids, grades, features and missing values mean the same in every form: LETOR and SVMlight text
+(data/text/letor.py), tables as Parquet, CSV and TSV (data/tables/table.py), both also packed, and Polars data frames.
 """
 
 import operator
@@ -15,15 +14,15 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import polars as pl
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import PACKED, Plain
 from gradrank.data.layout import is_table
-from gradrank.data.letor import ahead, chunks, text_frame
 from gradrank.data.memory import check_memory
-from gradrank.data.roles import Columns, Needs, check_exist
-from gradrank.data.rows import Missing, fill, first_row, read_rows
-from gradrank.data.table import Table, raw_table, read_tables
-from gradrank.data.text_file import Source, survey_any
-from gradrank.errors import GradrankError
+from gradrank.data.tables.roles import Columns, Needs, check_exist
+from gradrank.data.tables.table import DataTable, raw_table, read_tables
+from gradrank.data.text.letor import ahead, chunks, text_frame
+from gradrank.data.text.rows import Missing, fill, first_row, read_rows
+from gradrank.data.text.text_file import Source, survey_any
 
 ARCHIVES = (".bz2", ".zip", ".rar", ".7z", ".tar", ".tgz", ".lz4", ".xlsx", ".xls")
 ROWS_A_BATCH = 1 << 16
@@ -80,21 +79,21 @@ class Reading:
     features out. missing: what missing values become. names: a table's own names of its features.
     """
 
-    sources: Sequence[Source | Table]
+    sources: Sequence[Source | DataTable]
     width: int
     sparse: bool
     missing: Missing
     names: list[str] | None = None
 
-    def frame(self, source: Source | Table, queries: np.ndarray) -> pl.DataFrame:
+    def frame(self, source: Source | DataTable, queries: np.ndarray) -> pl.DataFrame:
         """The rows of the queries at these ascending positions, in the columns of `letor.schema`; missing values are
         NaN.
         """
-        if isinstance(source, Table):
+        if isinstance(source, DataTable):
             return source.taken(queries)
         return text_frame(source, queries, self.width, self.sparse, "keep")
 
-    def frames(self, source: Source | Table) -> Iterator[pl.DataFrame]:
+    def frames(self, source: Source | DataTable) -> Iterator[pl.DataFrame]:
         """All rows of a file in order, some whole queries at a time."""
         return ahead(partial(self.frame, source), chunks(source, np.arange(len(source.qids)), self.width))
 

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gradrank.diff.compare import Comparison, Query
-from gradrank.diff.side import Side
+from gradrank.diff.state import State
 
 
 def plain(comparison: Comparison) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def plain(comparison: Comparison) -> dict[str, Any]:
     )
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: State) -> dict[str, Any]:
     return {"name": side.name, "kind": side.kind, "revision": side.revision, "conventions": dict(side.conventions)}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gradrank.diff.side import Known, Side
+from gradrank.diff.state import Known, State
 
 
 class Change(NamedTuple):
@@ -24,7 +24,7 @@ class Changes(NamedTuple):
     versions: list[Change] | None
 
 
-def changes(a: Side, b: Side) -> Changes:
+def changes(a: State, b: State) -> Changes:
     """Over the data sets that both sides have."""
     return Changes(
         params=_collected(a.params, b.params, _params),

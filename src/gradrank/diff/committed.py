@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import yaml
 
-from gradrank.errors import GradrankError
-from gradrank.git import git
+from gradrank.base.errors import GradrankError
+from gradrank.base.git import git
 
 EXPERIMENT = "DVC experiment"
 KEPT = ("params.yaml", "dvc.lock", "results/*/summary.json", "results/*/provenance.json", "results/*/queries.parquet")

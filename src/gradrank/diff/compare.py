@@ -14,11 +14,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from gradrank.data.catalogue import catalogue
+from gradrank.base.errors import GradrankError
+from gradrank.data.sources.catalogue import catalogue
 from gradrank.diff.changes import Changes, changes
 from gradrank.diff.seeds import in_one_precision, seed_noise, widened
-from gradrank.diff.side import Method, Side
-from gradrank.errors import GradrankError
+from gradrank.diff.state import MethodResults, State
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import LEVEL, holm, paired_test, win_tie_loss
@@ -99,8 +99,8 @@ class Comparison:
     PAIRED_METRICS.
     """
 
-    a: Side
-    b: Side
+    a: State
+    b: State
     changes: Changes
     rows: list[MeanDifference]
     moved: list[Moved]
@@ -114,7 +114,7 @@ class Comparison:
         return list(dict.fromkeys(row.dataset for row in self.rows))
 
 
-def compare(a: Side, b: Side) -> Comparison:
+def compare(a: State, b: State) -> Comparison:
     """Raises GradrankError where there is nothing that both sides measured on the same queries.
 
     Queries are paired by fold and id, in whatever order each side has them.
@@ -147,7 +147,7 @@ def compare(a: Side, b: Side) -> Comparison:
     )
 
 
-def _in_order_of(a: Side, b: Side) -> Side:
+def _in_order_of(a: State, b: State) -> State:
     methods = {
         dataset: {
             name: _method_in_order_of(a.methods.get(dataset, {}).get(name), method) for name, method in own.items()
@@ -157,7 +157,7 @@ def _in_order_of(a: Side, b: Side) -> Side:
     return replace(b, methods=methods)
 
 
-def _method_in_order_of(one: Method | None, two: Method) -> Method:
+def _method_in_order_of(one: MethodResults | None, two: MethodResults) -> MethodResults:
     if one is None or one.values is None or two.values is None:
         return two
     return replace(two, values=two.values.in_order_of(one.values))
@@ -168,7 +168,7 @@ def headline(metrics: list[str]) -> list[str]:
     return [metric for metric in PAIRED_METRICS if metric in metrics] or metrics[:1]
 
 
-def _names(side: Side) -> list[tuple[str, str]]:
+def _names(side: State) -> list[tuple[str, str]]:
     return [(dataset, model) for dataset, methods in side.methods.items() for model in methods]
 
 
@@ -176,7 +176,7 @@ def _listed(names: list[tuple[str, str]]) -> str:
     return ", ".join(f"{dataset}/{model}" for dataset, model in names)
 
 
-def _refusal(dataset: str, a: Side, b: Side) -> str | None:
+def _refusal(dataset: str, a: State, b: State) -> str | None:
     """Why a data set's queries cannot be paired; None where they can."""
     if a.conventions[dataset] != b.conventions[dataset]:
         return (
@@ -193,7 +193,7 @@ def _refusal(dataset: str, a: Side, b: Side) -> str | None:
     return None
 
 
-def _hashes_differ(dataset: str, a: Side, b: Side) -> bool:
+def _hashes_differ(dataset: str, a: State, b: State) -> bool:
     """Whether both know the hash of the data's text, and it is another."""
     one, two = (side.data.get(dataset, {}).get("source") for side in (a, b))
     return None not in (one, two) and one != two
@@ -211,7 +211,7 @@ def _unlike(one: QueryValues, two: QueryValues) -> str | None:
     return None
 
 
-def _rows(dataset: str, model: str, one: Method, two: Method) -> Iterator[MeanDifference]:
+def _rows(dataset: str, model: str, one: MethodResults, two: MethodResults) -> Iterator[MeanDifference]:
     for metric in one.means:
         if metric not in two.means:
             continue
@@ -254,7 +254,7 @@ def _verdict(row: MeanDifference, p: float) -> Verdict:
     return "worse" if p < LEVEL and row.high < 0 else "no evidence"
 
 
-def _moved(dataset: str, model: str, one: Method, two: Method) -> Moved | None:
+def _moved(dataset: str, model: str, one: MethodResults, two: MethodResults) -> Moved | None:
     """None where nothing moved or the values are not known."""
     if one.values is None or two.values is None:
         return None

@@ -3,22 +3,22 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.results import PER_QUERY, SUMMARY, DatasetFolder, MethodFolder, Results
+from gradrank.base.validation import flat
+from gradrank.config.params_file import read
 from gradrank.diff.results import all_measured, faults, methods_of, of_provenance
-from gradrank.diff.side import Side
-from gradrank.errors import GradrankError
+from gradrank.diff.state import State
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import join_test_queries
 from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.seeds import seeds_of, timings
-from gradrank.pipeline.params_file import read
-from gradrank.results import PER_QUERY, SUMMARY, DataSet, Method, Results
-from gradrank.validation import flat
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def read_folder(path: Path) -> Side:
+def read_folder(path: Path) -> State:
     """Raises GradrankError where there are no results."""
     import polars as pl
 
@@ -39,7 +39,7 @@ def read_folder(path: Path) -> Side:
     values = {dataset: own for dataset, own in values.items() if dataset in names}
     costs = {(method.dataset, method.name): Cost.of(timings(method)) for method in methods}
     cure = "run `dvc pull`, or the workflow, in its checkout"
-    return Side(
+    return State(
         name=str(path),
         kind="results folder",
         revision=None,
@@ -53,13 +53,13 @@ def _located(path: Path) -> tuple[Results, str | None]:
     """The folder of all data sets, and the name of the one that is meant (None: all)."""
     if (path / "results").is_dir():
         return Results(path / "results"), None
-    own = DataSet(path.resolve())
+    own = DatasetFolder(path.resolve())
     if own.summarised or any(method.folds() for method in own.methods()):
         return Results(own.folder.parent), own.name
     return Results(path), None
 
 
-def _values(root: Results, methods: list[Method]) -> "pl.DataFrame | None":
+def _values(root: Results, methods: list[MethodFolder]) -> "pl.DataFrame | None":
     """Each method's own file; where they are not here, what `dvc pull` brings: all of them in one."""
     import polars as pl
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.results import PER_QUERY
 from gradrank.diff.results import measured, methods_of
-from gradrank.diff.side import Side
-from gradrank.errors import GradrankError
+from gradrank.diff.state import State
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import labelled
 from gradrank.evaluation.seeds import SEED
-from gradrank.results import PER_QUERY
 from gradrank.tracking.content import CONVENTION, COST, DATA, SEEDS
 from gradrank.tracking.runs import FINISHED, PARENT
 from gradrank.tracking.store import open_store
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST = 50_000  # runs per search, MLflow's limit
 
 
-def read_run(run_id: str) -> Side:
+def read_run(run_id: str) -> State:
     """Read a run. Raises GradrankError if it is missing, unfinished or not of `gradrank track`."""
     import polars as pl
 
@@ -38,7 +38,7 @@ def read_run(run_id: str) -> Side:
     params: dict[str, dict[str, Any]] = {}
     for run in runs:
         _add_params(params.setdefault(run.data.tags["dataset"], {"": {}}), run)
-    return Side(
+    return State(
         name=run_id,
         kind="MLflow run",
         revision=runs[0].data.tags.get("git_revision"),

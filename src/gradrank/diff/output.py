@@ -6,12 +6,12 @@ from pathlib import Path
 
 import typer
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic
 from gradrank.diff.compare import Comparison, compare
+from gradrank.diff.read_state import read_state
 from gradrank.diff.regression import EXIT_CODE, limit, regressions
-from gradrank.diff.sides import resolve
-from gradrank.errors import GradrankError
 from gradrank.evaluation.metrics import metric_label
-from gradrank.files import atomic
 
 PIPE_WIDTH = 120  # of text that goes to a file or another program
 
@@ -21,7 +21,7 @@ def run(a: str, b: str, markdown: bool, as_json: bool, html: Path | None, fail_o
     if markdown and as_json:
         raise GradrankError("--markdown and --json: one at a time")
     allowed = limit(fail_on_regression) if fail_on_regression is not None else None
-    comparison = compare(resolve(a), resolve(b))
+    comparison = compare(read_state(a), read_state(b))
     _print(comparison, markdown, as_json)
     if html is not None:
         from gradrank.diff.html import page

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from gradrank.base.errors import GradrankError, nearest
 from gradrank.diff.compare import Comparison, MeanDifference
-from gradrank.errors import GradrankError, nearest
 
 EXIT_CODE = 3  # 1 is an error, 2 a wrong command line
 

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradrank.diff.side import Method
+from gradrank.base.results import SUMMARY
+from gradrank.base.stamps import SCHEMA
+from gradrank.base.validation import flat
+from gradrank.diff.state import MethodResults
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import KEYS, QueryValues, query_values
 from gradrank.evaluation.primary import DEFAULT
-from gradrank.learning.model import models
 from gradrank.provenance.settings import short_digest
 from gradrank.report.tables.measured import RECALL_LEVELS
-from gradrank.results import SUMMARY
-from gradrank.stamps import SCHEMA
-from gradrank.validation import flat
+from gradrank.training.registry import models
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,7 +50,7 @@ def all_measured(
 
 def methods_of(
     summaries: Summaries, values: Values, costs: Mapping[tuple[str, str], Cost | None]
-) -> dict[str, dict[str, Method]]:
+) -> dict[str, dict[str, MethodResults]]:
     """The methods of each summary.json; of a data set without one, every method that has values."""
     return {
         dataset: {
@@ -62,12 +62,12 @@ def methods_of(
     }
 
 
-def _method(summary: Mapping[str, float | None], values: QueryValues | None, cost: Cost | None) -> Method:
+def _method(summary: Mapping[str, float | None], values: QueryValues | None, cost: Cost | None) -> MethodResults:
     if values is None:
-        return Method(summary, None, cost)
+        return MethodResults(summary, None, cost)
     means = {metric: values.mean(metric) for metric in values.values}
     known = {metric: None if np.isnan(mean) else mean for metric, mean in means.items()}
-    return Method({**summary, **known}, values, cost)
+    return MethodResults({**summary, **known}, values, cost)
 
 
 def faults(summaries: Summaries, values: Values, cure: str) -> list[str]:

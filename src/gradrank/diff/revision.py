@@ -13,21 +13,21 @@ from typing import Any
 
 import yaml
 
-from gradrank.data.stored import COLLECTION
+from gradrank.base.errors import GradrankError
+from gradrank.base.results import SUMMARY, Results
+from gradrank.base.validation import flat
+from gradrank.data.part_files import COLLECTION
 from gradrank.diff.committed import Committed
 from gradrank.diff.results import all_measured, faults, methods_of, of_provenance, params_of
-from gradrank.diff.side import Side
-from gradrank.errors import GradrankError
+from gradrank.diff.state import State
 from gradrank.evaluation.primary import primary_convention
-from gradrank.learning.model import models
 from gradrank.provenance.settings import model_settings
-from gradrank.results import SUMMARY, Results
-from gradrank.validation import flat
+from gradrank.training.registry import models
 
 _RESULTS = Results()
 
 
-def read_revision(name: str, committed: Committed) -> Side:
+def read_revision(name: str, committed: Committed) -> State:
     """Raises GradrankError where the revision holds no results."""
     import polars as pl
 
@@ -52,7 +52,7 @@ def read_revision(name: str, committed: Committed) -> Side:
         if _RESULTS.dataset(Path(path).parent.name).queries_path == Path(path)
     ]
     values = all_measured(frames, frame, known["conventions"])
-    return Side(
+    return State(
         name=name,
         kind=committed.kind,
         revision=committed.rev,
@@ -90,7 +90,7 @@ def _params(study: Mapping[str, Any], datasets: Iterable[str]) -> tuple[dict[str
 
     Where the present code refuses it, it is not checked, and a notice says so.
     """
-    from gradrank.pipeline.params import check
+    from gradrank.config.params import check
 
     try:
         params = check(study)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from gradrank.diff.changes import Change
 from gradrank.diff.compare import Comparison, CostPair, MeanDifference, Query, Verdict, headline
-from gradrank.diff.side import Side
+from gradrank.diff.state import State
 from gradrank.report.tables.numbers import NONE, P, number, seconds
 from gradrank.report.tables.table import Column, Table
 
@@ -117,7 +117,7 @@ def _hash(value: str | None) -> str:
     return value[:12] if value else NONE
 
 
-def source(side: Side) -> str:
+def source(side: State) -> str:
     """`git revision 1a2b3c4d5e6f`."""
     return f"{side.kind} {side.revision[:12]}" if side.revision else side.kind
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gradrank.compiled import compiled
+from gradrank.base.compiled import compiled
+from gradrank.base.errors import GradrankError
 from gradrank.data.order import descending
-from gradrank.data.roles import Columns
-from gradrank.errors import GradrankError
+from gradrank.data.tables.roles import Columns
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_files import read_ranking
 

@@ -7,7 +7,7 @@ convention is part of every number: each table and file names the one it uses.
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_type_hints
 
-from gradrank.errors import GradrankError, unknown
+from gradrank.base.errors import GradrankError, unknown
 
 
 @dataclass(frozen=True)

@@ -9,21 +9,22 @@ import numpy as np
 import polars as pl
 
 from gradrank import __version__
-from gradrank.data.roles import Columns
-from gradrank.data.stored import COLLECTION, describe
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic, sha256
+from gradrank.base.processor import form
+from gradrank.base.results import FoldFolder, MethodFolder
+from gradrank.base.stamps import write_stamp
+from gradrank.base.validation import flat
+from gradrank.data.part_files import COLLECTION
+from gradrank.data.stored import StoredCollection
+from gradrank.data.tables.roles import Columns
 from gradrank.evaluation.conventions import Convention, resolve
-from gradrank.evaluation.elsewhere import SPLITS
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.per_query import QUERY
+from gradrank.evaluation.score_file_pattern import SPLITS
 from gradrank.evaluation.score_files import read_ranking
 from gradrank.evaluation.seeds import SEED
-from gradrank.files import atomic, sha256
-from gradrank.processor import form
-from gradrank.results import Fold, Method
-from gradrank.stamps import write_stamp
-from gradrank.validation import flat
 
 TYPES = {"fold": pl.Int8, SEED: pl.Int32}  # of the columns that are no text
 LETOR_TABLES = (
@@ -85,23 +86,23 @@ def evaluate_folds(
     for the stamp. Raises GradrankError where a fold's spec.json says that it was trained with others or on other data,
     and for malformed scores.
     """
-    method, data = Method(Path(folder)), Path(data)
-    meta = describe(data)
-    highest = max(int(grade) for part in meta["parts"].values() for grade in part["labels"])
+    method, data = MethodFolder(Path(folder)), Path(data)
+    stored = StoredCollection.open(data)
+    highest = max(int(grade) for part in stored.parts for grade in stored.part(part)["labels"])
     chosen = [resolve(name) for name in conventions]
     # ERR's highest grade is the collection's, whichever grades a part happens to hold.
     chosen = [replace(each, max_grade=highest) if each.max_grade is None else each for each in chosen]
     tables, read = [], {COLLECTION: sha256(data / COLLECTION)}
     for seed in (None, *further_seeds):
-        for number, parts in enumerate(meta["folds"], start=1):
+        for number, parts in enumerate(stored.folds, start=1):
             fold = method.fold(number, seed)
-            wanted = dict(spec) | {"fold": number, "data_sha256": meta["source_sha256"]}
+            wanted = dict(spec) | {"fold": number, "data_sha256": stored.source_sha256}
             wanted |= {} if seed is None else {SEED: seed}
             _check(fold, wanted)
             read[fold.scores_path.relative_to(method.folder).as_posix()] = sha256(fold.scores_path)
             about = {name: wanted[name] for name in ("fold", *([SEED] if further_seeds else []))}
             for split in fold.spec().get("splits", SPLITS):
-                judgements = read_judgements(data, parts[split])
+                judgements = read_judgements(stored, parts[split])
                 tables += _measured(fold, split, judgements, chosen, metrics, about)
     order = {convention.name: i for i, convention in enumerate(chosen)}
     joined = pl.concat(tables).sort(pl.col("convention").replace_strict(order), maintain_order=True)
@@ -114,7 +115,7 @@ def evaluate_folds(
 
 
 def _measured(
-    fold: Fold,
+    fold: FoldFolder,
     split: str,
     judgements: Judgements,
     conventions: Sequence[Convention],
@@ -138,7 +139,7 @@ def _table(
     return pl.DataFrame(ids | values).with_columns(pl.col(metrics).fill_nan(None))
 
 
-def _check(fold: Fold, wanted: Mapping[str, Any]) -> None:
+def _check(fold: FoldFolder, wanted: Mapping[str, Any]) -> None:
     """Refuse scores that other parameters, another seed or other data made, and those that are not the job's own."""
     if not fold.finished:
         raise GradrankError(f"{fold.spec_path}: no such file. Fix: train this fold first")

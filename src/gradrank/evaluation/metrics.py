@@ -18,7 +18,7 @@ from functools import wraps
 
 import numpy as np
 
-from gradrank.errors import GradrankError, unknown
+from gradrank.base.errors import GradrankError, unknown
 from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.ranking import Ranking
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic
+from gradrank.base.results import DatasetFolder, MethodFolder
 from gradrank.evaluation.seeds import SEED
 from gradrank.evaluation.variance import Runs
-from gradrank.files import atomic
-from gradrank.results import DataSet, Method
 
 if TYPE_CHECKING:
     import polars as pl
@@ -163,7 +163,7 @@ def of_seeds(folds: np.ndarray, qids: np.ndarray, seeds: Sequence[Mapping[str, n
     return QueryValues(folds, qids, values, by_seed)
 
 
-def write_compact(dataset: DataSet, models: Iterable[str], convention: str) -> None:
+def write_compact(dataset: DatasetFolder, models: Iterable[str], convention: str) -> None:
     """What paired tests between two commits need, small enough for git: COMPACT under one convention.
 
     float32, to six decimals: read back as float64 and rounded once more they are those decimals exactly. A metric
@@ -179,14 +179,14 @@ def write_compact(dataset: DataSet, models: Iterable[str], convention: str) -> N
         rows.select(*keys).with_columns(*values).write_parquet(partial, compression="zstd", compression_level=19)
 
 
-def join_test_queries(methods: Iterable[Method]) -> "pl.DataFrame":
+def join_test_queries(methods: Iterable[MethodFolder]) -> "pl.DataFrame":
     """The test queries of evaluated methods, at least one: `dataset`, `model`, then the columns of each file."""
     import polars as pl
 
     return pl.concat(_labelled(methods), how="diagonal")
 
 
-def _labelled(methods: Iterable[Method]) -> "list[pl.DataFrame]":
+def _labelled(methods: Iterable[MethodFolder]) -> "list[pl.DataFrame]":
     import polars as pl
 
     tables = [labelled(pl.read_parquet(each.per_query_path), each.dataset, each.name) for each in methods]

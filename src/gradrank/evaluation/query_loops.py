@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gradrank.compiled import compiled
+from gradrank.base.compiled import compiled
 
 
 @compiled("f8[:], i8[:]")

@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 from gradrank.evaluation.conventions import Convention
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.ids import text_ids
-from gradrank.data.parquet import read_parquet
-from gradrank.errors import GradrankError
+from gradrank.data.tables.parquet import read_parquet
 from gradrank.evaluation.document_ids import DIGITS, document_ids
 from gradrank.evaluation.judgements import Judgements, collect, existing, first_name, lines, of_queries, together
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 
 RESAMPLES = 2000
 BOOTSTRAP_SEED = 0

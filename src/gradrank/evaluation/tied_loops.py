@@ -5,7 +5,7 @@ groups: (g+1,) where among the n documents, by rank, each run of equal scores be
 
 import numpy as np
 
-from gradrank.compiled import compiled
+from gradrank.base.compiled import compiled
 
 
 @compiled("f8[:], i8[:]")

@@ -1,1 +1,1 @@
-"""One file a model. To add one, write a file here: see gradrank.learning.model for what it defines."""
+"""One file a model. To add one, write a file here: see gradrank.training.model for what it defines."""

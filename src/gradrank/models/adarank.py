@@ -6,10 +6,10 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.additive import AdditiveRanker, Term, best_rounds
-from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.selection import CRITERION, Criterion
-from gradrank.learning.training_part import shuffled_within_queries, with_grades_to_order
+from gradrank.training.model import Callback, ModelParams, param, register
+from gradrank.training.selection import CRITERION, Criterion
+from gradrank.training.solvers.weighted_terms import Term, TermRanker, best_rounds
+from gradrank.training.training_queries import shuffled_within_queries, with_grades_to_order
 
 
 class AdaRankParams(ModelParams):
@@ -74,7 +74,7 @@ def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
 
 
 @register("adarank_map")
-class AdaRank(AdditiveRanker):
+class AdaRank(TermRanker[AdaRankParams]):
     """score = sum_t alpha_t x_{f_t}."""
 
     summary = "AdaRank on average precision: single features, boosted by re-weighting queries (Xu & Li 2007)"

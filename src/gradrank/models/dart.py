@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.boosting import TREES
-from gradrank.learning.led_trees import Keeping, LedTrees
-from gradrank.learning.model import param, register
-from gradrank.learning.space import Choice, LogUniform
 from gradrank.models.lambdamart import LambdaMART, LambdaMARTParams
+from gradrank.training.model import param, register
+from gradrank.training.search_space import Choice, LogUniform
+from gradrank.training.solvers.boosting import TREES
+from gradrank.training.solvers.custom_boosting import BestModelBooster, WrappedBoostedTrees
 
 
 class DARTParams(LambdaMARTParams):
@@ -25,7 +25,7 @@ class DARTParams(LambdaMARTParams):
 
 
 @register("dart")
-class DART(LedTrees, LambdaMART):
+class DART(WrappedBoostedTrees[DARTParams], LambdaMART[DARTParams]):
     Params = DARTParams
     summary = "DART: LambdaMART with trees dropped out (Vinayak & Gilad-Bachrach 2015), LightGBM"
     space = TREES | {
@@ -45,5 +45,5 @@ class DART(LedTrees, LambdaMART):
         return [(target, settings | dropping | {"boosting": "dart"})]
 
     @classmethod
-    def led(cls, booster: Any, train: Collection, params: DARTParams, seed: int) -> Keeping:
-        return Keeping(booster, params.select_by)
+    def led(cls, booster: Any, train: Collection, params: DARTParams, seed: int) -> BestModelBooster:
+        return BestModelBooster(booster, params.select_by)

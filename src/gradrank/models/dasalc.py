@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gradrank.learning.model import param, register
-from gradrank.learning.net_params import NeuralParams, ScorerName
-from gradrank.learning.neural import ATTENTION, NeuralRanker, own_loss
-from gradrank.learning.space import Choice, LogUniform
+from gradrank.training.model import param, register
+from gradrank.training.nets.net_params import NeuralParams, ScorerName
+from gradrank.training.nets.neural import ATTENTION, NeuralRanker, own_loss
+from gradrank.training.search_space import Choice, LogUniform
 
 
 class DASALCParams(NeuralParams):
@@ -24,7 +24,7 @@ class DASALCParams(NeuralParams):
 
 
 @register("dasalc")
-class DASALC(NeuralRanker):
+class DASALC(NeuralRanker[DASALCParams]):
     Params = DASALCParams
     summary = "DASALC: a net crossed with self-attention over the list, softmax loss (Qin et al. 2021)"
     space = ATTENTION | {

@@ -1,9 +1,9 @@
 """LambdaRank (Burges, Ragno & Le 2006; Burges 2010): RankNet's pair gradients weighted by |dNDCG|."""
 
-from gradrank.learning.model import param, register
-from gradrank.learning.net_params import NetParams
-from gradrank.learning.neural import LIBRARY, NET, NeuralRanker, own_loss
-from gradrank.learning.space import Choice
+from gradrank.training.model import param, register
+from gradrank.training.nets.net_params import NetParams
+from gradrank.training.nets.neural import LIBRARY, NET, NeuralRanker, own_loss
+from gradrank.training.search_space import Choice
 
 
 class LambdaRankParams(NetParams):
@@ -17,7 +17,7 @@ class LambdaRankParams(NetParams):
 
 
 @register("lambdarank")
-class LambdaRank(NeuralRanker):
+class LambdaRank(NeuralRanker[LambdaRankParams]):
     Params = LambdaRankParams
     summary = "LambdaRank: a two-layer net, pairs weighted by |dNDCG| (Burges, Ragno & Le 2006)"
     published = LIBRARY

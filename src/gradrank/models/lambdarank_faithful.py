@@ -3,11 +3,11 @@
 from typing import ClassVar, Self
 
 from gradrank.data.collection import Collection
-from gradrank.learning.model import Callback, ModelParams, param, register
-from gradrank.learning.net_ranker import NetRanker
-from gradrank.learning.selection import CRITERION
-from gradrank.learning.space import Choice, LogUniform
-from gradrank.learning.training_part import with_grades_to_order
+from gradrank.training.model import Callback, ModelParams, param, register
+from gradrank.training.nets.net_ranker import NetRanker
+from gradrank.training.search_space import Choice, LogUniform
+from gradrank.training.selection import CRITERION
+from gradrank.training.training_queries import with_grades_to_order
 
 
 class LambdaRankFaithfulParams(ModelParams):
@@ -26,7 +26,7 @@ class LambdaRankFaithfulParams(ModelParams):
 
 
 @register("lambdarank_faithful")
-class LambdaRankFaithful(NetRanker):
+class LambdaRankFaithful(NetRanker[LambdaRankFaithfulParams]):
     Params = LambdaRankFaithfulParams
     summary = "LambdaRank by plain gradient descent, a step a query (Burges, Ragno & Le 2006)"
     space: ClassVar = {
@@ -39,7 +39,7 @@ class LambdaRankFaithful(NetRanker):
         cls, train: Collection, vali: Collection, params: LambdaRankFaithfulParams, seed: int, callback: Callback
     ) -> Self:
         """A step of the callback is an epoch; the cost by which the rate halves is the weighted pairs'."""
-        from gradrank.learning.stochastic import train_stochastic
+        from gradrank.training.solvers.stochastic import train_stochastic
 
         net = train_stochastic(
             with_grades_to_order(train, cls.name), vali, seed=seed, callback=callback, by_ndcg=True, **dict(params)

@@ -3,19 +3,19 @@
 What Lyzhin et al. 2023 take apart: which pairs count, what they weigh, and whether orders are noisy.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.learning.boosting import LIGHTGBM, TREES, BoostingParams
-from gradrank.learning.led_trees import Following, LedTrees
-from gradrank.learning.model import param, register
-from gradrank.learning.net_params import CUTOFF
-from gradrank.learning.space import Choice, LogUniform
+from gradrank.training.model import param, register
+from gradrank.training.nets.net_params import CUTOFF
+from gradrank.training.search_space import Choice, LogUniform
+from gradrank.training.solvers.boosting import LIGHTGBM, TREES, BoostingParams
+from gradrank.training.solvers.custom_boosting import CustomObjectiveBooster, WrappedBoostedTrees
 
 if TYPE_CHECKING:
-    from gradrank.learning.pair_forces import Forces
+    from gradrank.training.solvers.pair_derivatives import Derivatives
 
 CUTOFFS = {"cutoff": Choice((5, 10, 30, CUTOFF.default), "NDCG's usual ranks, LightGBM's truncation, or all")}
 
@@ -25,26 +25,27 @@ class LossTreesParams(BoostingParams):
     draws: int = param(0, "orders by noisy scores that weights are averaged over; 0: no noise", ge=0, le=1000)
 
 
-class LossTrees(LedTrees):
+P = TypeVar("P", bound=LossTreesParams)
+
+
+class LossTrees(WrappedBoostedTrees[P]):
     """Trees that follow `forces`. Queries may be of any length."""
 
     @classmethod
-    def uses_seed(cls, params: LossTreesParams) -> bool:
+    def uses_seed(cls, params: P) -> bool:
         return params.draws > 0 or super().uses_seed(params)
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: BoostingParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+    def objectives(cls, labels: np.ndarray, params: P) -> list[tuple[np.ndarray, dict[str, Any]]]:
         return [(labels, {"objective": "none"})]
 
     @classmethod
-    def led(cls, booster: Any, train: Collection, params: LossTreesParams, seed: int) -> Following:
+    def led(cls, booster: Any, train: Collection, params: P, seed: int) -> CustomObjectiveBooster:
         rng = np.random.default_rng(seed)
-        return Following(booster, cls.forces(train.labels, train.offsets, rng, params))
+        return CustomObjectiveBooster(booster, cls.forces(train.labels, train.offsets, rng, params))
 
     @classmethod
-    def forces(
-        cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: LossTreesParams
-    ) -> "Forces":
+    def forces(cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: P) -> "Derivatives":
         """Slopes and curvatures by (n,) scores of the training part."""
         raise NotImplementedError
 
@@ -58,7 +59,7 @@ class LambdaLossTreesParams(LossTreesParams):
 
 
 @register("lambdaloss_trees")
-class LambdaLossTrees(LossTrees):
+class LambdaLossTrees(LossTrees[LambdaLossTreesParams]):
     Params = LambdaLossTreesParams
     summary = "Boosted trees on NDCG-Loss2++, the bound of LambdaLoss (Wang et al. 2018), LightGBM"
     space = TREES | CUTOFFS | {"mu": LogUniform(0.1, 30.0, "from LambdaRank's weights to loss2's")}
@@ -66,11 +67,11 @@ class LambdaLossTrees(LossTrees):
     @classmethod
     def forces(
         cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: LambdaLossTreesParams
-    ) -> "Forces":
-        from gradrank.learning.pair_forces import lambda_forces
+    ) -> "Derivatives":
+        from gradrank.training.solvers.pair_derivatives import lambda_derivatives
 
         own = params.model_dump(include={"mu", "sigma", "draws", "cutoff"})
-        return lambda_forces(labels, offsets, rng, **own)
+        return lambda_derivatives(labels, offsets, rng, **own)
 
 
 class StochasticLambdaMARTParams(LambdaLossTreesParams):
@@ -93,7 +94,7 @@ class YetiTreesParams(LossTreesParams):
 
 
 @register("yeti_trees")
-class YetiTrees(LossTrees):
+class YetiTrees(LossTrees[YetiTreesParams]):
     Params = YetiTreesParams
     summary = "Boosted trees on YetiLoss: neighbours of noisy orders (Lyzhin et al. 2023), LightGBM"
     space = TREES | CUTOFFS | {"draws": Choice((1, 3, 10), "up to CatBoost's permutations")}
@@ -102,7 +103,7 @@ class YetiTrees(LossTrees):
     @classmethod
     def forces(
         cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: YetiTreesParams
-    ) -> "Forces":
-        from gradrank.learning.pair_forces import yeti_forces
+    ) -> "Derivatives":
+        from gradrank.training.solvers.pair_derivatives import yeti_derivatives
 
-        return yeti_forces(labels, offsets, rng, draws=params.draws, cutoff=params.cutoff)
+        return yeti_derivatives(labels, offsets, rng, draws=params.draws, cutoff=params.cutoff)

@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradrank.learning.boosting import BoostedTrees, BoostingParams
-from gradrank.learning.model import param, register
-from gradrank.learning.space import Choice, Uniform
+from gradrank.training.model import param, register
+from gradrank.training.search_space import Choice, Uniform
+from gradrank.training.solvers.boosting import BoostedTrees, BoostingParams
 
 
 class ForestParams(BoostingParams):
@@ -20,7 +20,7 @@ class ForestParams(BoostingParams):
 
 
 @register("mart")
-class MART(BoostedTrees):
+class MART(BoostedTrees[BoostingParams]):
     summary = "Boosted trees on squared error against the grade (Friedman 2001), LightGBM"
 
     @classmethod
@@ -29,7 +29,7 @@ class MART(BoostedTrees):
 
 
 @register("random_forest")
-class RandomForest(BoostedTrees):
+class RandomForest(BoostedTrees[ForestParams]):
     Params = ForestParams
     space: ClassVar = {
         "num_leaves": Choice((31, 63, 127, 255, 511), "up to trees that are hardly pruned"),

@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradrank.learning.boosting import TREES, BoostedTrees, BoostingParams
-from gradrank.learning.model import param, register
-from gradrank.learning.space import Choice
+from gradrank.training.model import param, register
+from gradrank.training.search_space import Choice
+from gradrank.training.solvers.boosting import TREES, BoostedTrees, BoostingParams
 
 
 class McRankParams(BoostingParams):
@@ -16,7 +16,7 @@ class McRankParams(BoostingParams):
 
 
 @register("mcrank")
-class McRank(BoostedTrees):
+class McRank(BoostedTrees[McRankParams]):
     Params = McRankParams
     space = TREES | {"form": Choice(("multiclass", "ordinal"), "both published forms")}
     summary = "Boosted ordinal or multiclass classification, score = expected grade (Li et al. 2007), LightGBM"

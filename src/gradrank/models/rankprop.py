@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import Field
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
-from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.model import Callback, param, register
-from gradrank.learning.net_params import ScorerParams
-from gradrank.learning.net_ranker import NetRanker
-from gradrank.learning.neural import LIBRARY, NET
-from gradrank.learning.selection import CRITERION
-from gradrank.learning.torch_net import untrained
-from gradrank.learning.training_part import with_grades_to_order
+from gradrank.training.best_of import Candidate, best_of
+from gradrank.training.model import Callback, param, register
+from gradrank.training.nets.net_params import ScorerParams
+from gradrank.training.nets.net_ranker import NetRanker
+from gradrank.training.nets.neural import LIBRARY, NET
+from gradrank.training.nets.torch_training import untrained
+from gradrank.training.selection import CRITERION
+from gradrank.training.training_queries import with_grades_to_order
 
 if TYPE_CHECKING:
-    from gradrank.learning.scorer import Scorer
+    from gradrank.training.nets.scorer import Scorer
 
 
 class RankPropParams(ScorerParams):
@@ -59,7 +59,7 @@ def rank_targets(scores: np.ndarray, labels: np.ndarray, lists: np.ndarray) -> n
 
 
 @register("rankprop")
-class RankProp(NetRanker):
+class RankProp(NetRanker[RankPropParams]):
     Params = RankPropParams
     space = NET
     published = LIBRARY

@@ -5,11 +5,11 @@ from typing import Self
 
 import numpy as np
 
+from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
-from gradrank.files import read_json, write_json
-from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.model import Callback, Model, ModelParams, param, register
-from gradrank.learning.selection import CRITERION
+from gradrank.training.best_of import Candidate, best_of
+from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.selection import CRITERION
 
 
 class SingleFeatureParams(ModelParams):
@@ -17,7 +17,7 @@ class SingleFeatureParams(ModelParams):
 
 
 @register("single_feature")
-class SingleFeature(Model):
+class SingleFeature(Model[SingleFeatureParams]):
     Params = SingleFeatureParams
     summary = "No learning: the feature and direction that rank the validation part best"
 

@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
-from gradrank.files import atomic
-from gradrank.learning.best_of import Candidate, best_of
-from gradrank.learning.model import Callback, Model, ModelParams, param, register
-from gradrank.learning.selection import CRITERION
-from gradrank.learning.space import Integer, LogUniform, Uniform
+from gradrank.training.best_of import Candidate, best_of
+from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.search_space import Integer, LogUniform, Uniform
+from gradrank.training.selection import CRITERION
 
 HIGHEST = 31  # a gain of 2^grade - 1 beyond it is refused by XGBoost
 
@@ -31,7 +31,7 @@ class XGBoostParams(ModelParams):
 
 
 @register("xgboost_ndcg")
-class XGBoostNDCG(Model):
+class XGBoostNDCG(Model[XGBoostParams]):
     Params = XGBoostParams
     space: ClassVar = {
         "learning_rate": LogUniform(0.02, 0.5, "about XGBoost's .3, as far as 1,000 rounds reach"),

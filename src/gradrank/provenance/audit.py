@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradrank.data.stored import COLLECTION, PAIRS
-from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256
-from gradrank.results import EVALUATION, JOBS, PAGE, PROVENANCE, RUN, SPEC, read_job
-from gradrank.stamps import OTHER_VERSION, mismatches, read_sealed
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import read_json, sha256
+from gradrank.base.results import EVALUATION, JOBS, PAGE, PROVENANCE, RUN, SPEC, read_job
+from gradrank.base.stamps import OTHER_VERSION, mismatches, read_sealed
+from gradrank.data.part_files import COLLECTION, PAIRS
 
 FETCHED = "fetched.json"
 RESULT_STAMPS = (SPEC, EVALUATION, PROVENANCE, RUN)

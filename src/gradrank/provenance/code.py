@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gradrank.evaluation.elsewhere import IMPORTED
-from gradrank.learning.model import get_model, models, training_modules
-from gradrank.pipeline.code_closure import code_digest
-from gradrank.pipeline.params import Params
+from gradrank.config.code_digest import code_digest
+from gradrank.config.params import RunSettings
+from gradrank.config.studies import study_module
+from gradrank.evaluation.score_file_pattern import IMPORTED
+from gradrank.training.registry import get_model, models, training_modules
 from gradrank.tuning.spaces import tuning_modules
 
 
@@ -22,13 +23,13 @@ def tuning_code(stage: str, model: str) -> str:
     return code_digest(stage, *tuning_modules(models()[model]))
 
 
-def page_code(params: Params, study: str) -> str:
+def page_code(params: RunSettings, study: str) -> str:
     """Return the code digest of a study's page, with the models that it is about, which it may load."""
     variants = [params.models[name] for name in params.study_models(study)]
     modules = {module for own in variants for module in _modules(own.model, own.params)}
     for method in params.study_settings(study).get("methods", ()):
         modules |= set(tuning_modules(models()[method])) if method in models() else set()
-    return code_digest("study", f"gradrank.studies.{study.partition('/')[0]}.page", *sorted(modules))
+    return code_digest("study", study_module(study.partition("/")[0], "page"), *sorted(modules))
 
 
 def report_code() -> str:
@@ -39,7 +40,7 @@ def report_code() -> str:
 def job_code(study: str, told: Mapping[str, Any]) -> str:
     """Return the code digest of one of a study's own jobs. told: what the job is told; it may name a model to train."""
     trained = _modules(told["model"], told.get("params", {})) if "model" in told else ()
-    return code_digest("study_job", f"gradrank.studies.{study}.experiments", *trained)
+    return code_digest("study_job", study_module(study, "experiments"), *trained)
 
 
 def _modules(model: str, params: Mapping[str, Any]) -> tuple[str, ...]:

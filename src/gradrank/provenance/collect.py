@@ -3,11 +3,11 @@
 import csv
 from collections.abc import Sequence
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic, write_json
+from gradrank.base.results import Results
+from gradrank.base.stamps import checksums, read_stamp, write_stamp
 from gradrank.evaluation.per_query import join_test_queries
-from gradrank.files import atomic, write_json
-from gradrank.results import Results
-from gradrank.stamps import checksums, read_stamp, write_stamp
 
 PLOTTED = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10")  # the columns of methods.csv, as far as they were measured
 

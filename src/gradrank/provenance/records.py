@@ -16,20 +16,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gradrank.data.stored import COLLECTION, PAIRS, describe
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import sha256
+from gradrank.base.processor import refusal
+from gradrank.base.results import PER_QUERY, SPEC, DatasetFolder, MethodFolder
+from gradrank.base.stamps import read_stamp, write_stamp
+from gradrank.config.code_digest import code_digest
+from gradrank.data.part_files import COLLECTION, PAIRS
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.seeds import SEED, measured_folds
-from gradrank.files import sha256
-from gradrank.pipeline.code_closure import code_digest
-from gradrank.processor import refusal
 from gradrank.provenance.settings import DIGITS, short_digest
-from gradrank.results import PER_QUERY, SPEC, DataSet, Method
-from gradrank.stamps import read_stamp, write_stamp
 
 STAGES = ("fetch", "generate", "parse", "pairs", "evaluate_folds", "summary")  # training has a digest per method
 
 
-def write_record(own: DataSet, settings: Mapping[str, Any], data: Path) -> None:
+def write_record(own: DatasetFolder, settings: Mapping[str, Any], data: Path) -> None:
     """Write provenance.json of a data set whose summary and tables are written.
 
     settings: as `dataset_settings` returns them. data: the folder of the Parquet collections. Raises GradrankError
@@ -59,16 +60,16 @@ def brief(variant: Mapping[str, Any]) -> dict[str, Any]:
 def data_record(dataset: str, data: Path) -> dict[str, str]:
     """Return the SHA-256 of a data set's text, of its collection.json and, where there are pairs, of its pairs.json."""
     own, pairs = data / dataset, data.parent / "pairs" / dataset / PAIRS
-    found = {"source_sha256": describe(own)["source_sha256"], COLLECTION: sha256(own / COLLECTION)}
+    found = {"source_sha256": StoredCollection.open(own).source_sha256, COLLECTION: sha256(own / COLLECTION)}
     return found | ({PAIRS: sha256(pairs)} if pairs.is_file() else {})
 
 
-def method_stamps(method: Method) -> list[dict[str, Any]]:
+def method_stamps(method: MethodFolder) -> list[dict[str, Any]]:
     """Return the stamps of a measured method: evaluation.json, then spec.json of each fold."""
     return [read_stamp(method.evaluation_path), *(read_stamp(fold.spec_path) for fold in measured_folds(method))]
 
 
-def method_digests(method: Method, settings: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, str]:
+def method_digests(method: MethodFolder, settings: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, str]:
     """Return digests of the code that trained a method (`train`), of its `results` and of its `values` per query.
 
     Raises GradrankError where a fold was trained with other parameters, another seed, other code or another instruction
@@ -96,12 +97,12 @@ def method_digests(method: Method, settings: Mapping[str, Any], variant: Mapping
     return {"train": specs[0]["code"], "results": results_digest(method), "values": values_digest(method)}
 
 
-def values_digest(method: Method) -> str:
+def values_digest(method: MethodFolder) -> str:
     """Return a digest of a method's values per query, as its stamp names it."""
     return read_stamp(method.evaluation_path)["files"][PER_QUERY][:DIGITS]
 
 
-def results_digest(method: Method) -> str:
+def results_digest(method: MethodFolder) -> str:
     """Return a digest of a method's models, scores and histories, as its stamps name them."""
     found = {}
     for fold in measured_folds(method):

@@ -5,10 +5,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gradrank.evaluation.elsewhere import IMPORTED
-from gradrank.learning.model import models
-from gradrank.pipeline.params import Params
-from gradrank.pipeline.variants import Variant
+from gradrank.config.params import RunSettings
+from gradrank.config.variants import Variant
+from gradrank.evaluation.score_file_pattern import IMPORTED
+from gradrank.training.registry import models
 
 DIGITS = 12  # hexadecimal digits of the digests in a record
 
@@ -19,7 +19,7 @@ def short_digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
-def dataset_settings(params: Params, dataset: str) -> dict[str, Any]:
+def dataset_settings(params: RunSettings, dataset: str) -> dict[str, Any]:
     """Return what is in force for a data set: as `model_settings`, and `dataset`, its own settings."""
     own = params.datasets.get(dataset)
     found = model_settings(params, params.model_names(dataset))
@@ -28,12 +28,12 @@ def dataset_settings(params: Params, dataset: str) -> dict[str, Any]:
     return found | {"dataset": own.model_dump(mode="json", exclude=hidden, exclude_none=True) if own else {}}
 
 
-def study_settings(params: Params, study: str) -> dict[str, Any]:
+def study_settings(params: RunSettings, study: str) -> dict[str, Any]:
     """Return the same for a study or its reduced form, with its own `settings` in place of `dataset`."""
     return model_settings(params, params.study_models(study)) | {"settings": params.study_settings(study)}
 
 
-def model_settings(params: Params, names: Iterable[str]) -> dict[str, Any]:
+def model_settings(params: RunSettings, names: Iterable[str]) -> dict[str, Any]:
     """Return `seed`, `seeds` if there are several, `pairs`, `models` and `evaluation` in force."""
     names = list(names)
     others = {params.seeds_of(name) for name in names} - {(params.seed,)}

@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from gradrank import __version__
-from gradrank.files import sha256
-from gradrank.learning.model import models
-from gradrank.pipeline.code_closure import code_digest
-from gradrank.pipeline.params import Params
-from gradrank.processor import form
+from gradrank.base.files import sha256
+from gradrank.base.processor import form
+from gradrank.base.results import MethodFolder, Results, StudyFolder
+from gradrank.base.stamps import checksums, read_stamp, write_stamp
+from gradrank.config.code_digest import code_digest
+from gradrank.config.params import RunSettings
 from gradrank.provenance.code import job_code, page_code, tuning_code
 from gradrank.provenance.records import brief, made_with, method_digests, method_stamps
 from gradrank.provenance.settings import DIGITS, short_digest
-from gradrank.results import Method, Results, StudyFolder
-from gradrank.stamps import checksums, read_stamp, write_stamp
+from gradrank.training.registry import models
 from gradrank.tuning.folders import Contest
 from gradrank.tuning.refits import runs
 from gradrank.tuning.selection import read_choice
@@ -75,7 +75,7 @@ def jobs_digest(study: StudyFolder) -> str:
     return short_digest(checksums(study.job_path("*").parent.glob("*.json"), study.folder))
 
 
-def study_code(params: Params, name: str) -> dict[str, str]:
+def study_code(params: RunSettings, name: str) -> dict[str, str]:
     """Return the code digest of each stage of a study, from its own jobs to its page.
 
     The stages of a contest that depend on the method have a digest per method.
@@ -95,7 +95,7 @@ def _models(settings: Mapping[str, Any], digests: Mapping[str, Mapping[str, str]
     return {name: brief(variant) | code.get(name, {}) for name, variant in settings["models"].items()}
 
 
-def _methods(root: Results, settings: Mapping[str, Any]) -> Iterator[Method]:
+def _methods(root: Results, settings: Mapping[str, Any]) -> Iterator[MethodFolder]:
     for dataset in settings.get("datasets", ()):
         for model in settings.get("models", ()):
             yield root.dataset(dataset).method(model)

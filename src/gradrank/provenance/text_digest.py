@@ -4,9 +4,9 @@ import hashlib
 from itertools import chain
 from pathlib import Path
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import blocks
 from gradrank.data.layout import find_layout
-from gradrank.errors import GradrankError
 
 
 def sha256_of_text(path: Path) -> str | None:

@@ -9,22 +9,22 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradrank.data.stored import COLLECTION, PAIRS
-from gradrank.errors import GradrankError
-from gradrank.files import sha256
-from gradrank.pipeline.code_closure import PACKAGE, code_digest
-from gradrank.pipeline.params import Params
-from gradrank.processor import form, refusal
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import sha256
+from gradrank.base.processor import form, refusal
+from gradrank.base.results import DatasetFolder, Recorded, Results
+from gradrank.base.stamps import OTHER_VERSION, SCHEMA, read_sealed
+from gradrank.base.validation import flat
+from gradrank.config.code_digest import PACKAGE, code_digest
+from gradrank.config.params import RunSettings
+from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.provenance.audit import FETCHED, audit, stamps
 from gradrank.provenance.code import training_code
 from gradrank.provenance.records import STAGES, results_digest, values_digest
 from gradrank.provenance.settings import DIGITS, dataset_settings, study_settings
 from gradrank.provenance.study_records import NO_JOBS, TUNED, jobs_digest, study_code
 from gradrank.provenance.text_digest import sha256_of_text
-from gradrank.results import DataSet, Recorded, Results
-from gradrank.stamps import OTHER_VERSION, SCHEMA, read_sealed
 from gradrank.tuning.folders import Contest
-from gradrank.validation import flat
 
 RERUN = "run `snakemake --cores 2 {}` again"
 REPAIR = "run `gradrank verify --repair`, then Snakemake again"
@@ -38,7 +38,7 @@ class Check(NamedTuple):
     fix: str = ""
 
 
-def verify(params: Params, results: Path, data: Path) -> Iterator[Check]:
+def verify(params: RunSettings, results: Path, data: Path) -> Iterator[Check]:
     """Yield a check per part of every stamp and record. data: the folder that holds raw/, parquet/ and pairs/.
 
     Raises GradrankError if there is nothing to check, or if the package that runs is not this checkout's.
@@ -72,7 +72,7 @@ def _files(found: list[Path]) -> Iterator[Check]:
         yield Check(True, f"files: as {len(found)} stamps name them")
 
 
-def _user_data(params: Params, data: Path) -> Iterator[Check]:
+def _user_data(params: RunSettings, data: Path) -> Iterator[Check]:
     """Compare the text and the pairs of each stored data set with what was parsed."""
     for folder in sorted((data / "parquet").glob("*/")):
         name, stamp = folder.name, folder / COLLECTION
@@ -98,11 +98,11 @@ def _read(stamp: Path) -> dict[str, Any] | None:
         return None
 
 
-def _record(params: Params, name: str, own: Recorded, root: Results, data: Path) -> Iterator[Check]:
+def _record(params: RunSettings, name: str, own: Recorded, root: Results, data: Path) -> Iterator[Check]:
     record, again = (_read(own.provenance_path), RERUN.format(name if "/" not in name else ""))
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
         return  # as a stamp it was named above
-    is_study = not isinstance(own, DataSet)
+    is_study = not isinstance(own, DatasetFolder)
     if is_study and name not in params.studies:
         yield Check(False, f"{name}: no longer in params.yaml", f"delete {own.folder}")
         return
@@ -157,7 +157,7 @@ def _method_code(methods: Mapping[str, Any]) -> dict[str, str]:
     return {f"train {name}": each["train"] for name, each in methods.items() if "train" in each}
 
 
-def _code_now(params: Params, methods: Mapping[str, Any]) -> dict[str, str]:
+def _code_now(params: RunSettings, methods: Mapping[str, Any]) -> dict[str, str]:
     """Return the digests of today's code for the methods of a record that params.yaml still has."""
     known = {name: params.models[name] for name, each in methods.items() if name in params.models and "train" in each}
     return {f"train {name}": training_code(own.model, own.params) for name, own in known.items()}
@@ -172,7 +172,7 @@ def _code(name: str, then: Mapping[str, str], now: Mapping[str, str], again: str
         yield Check(True, f"{name}: code: {len(now)} stages")
 
 
-def _methods(own: DataSet, record: Mapping[str, Any], data: Path, again: str) -> Iterator[Check]:
+def _methods(own: DatasetFolder, record: Mapping[str, Any], data: Path, again: str) -> Iterator[Check]:
     """Compare a data set's stored data and its methods with the record."""
     stored = {COLLECTION: data / "parquet" / own.name / COLLECTION, PAIRS: data / "pairs" / own.name / PAIRS}
     for kind, path in stored.items():

@@ -6,29 +6,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradrank import results
-from gradrank.data.catalogue import catalogue
-from gradrank.data.stored import COLLECTION
-from gradrank.errors import GradrankError
+from gradrank.base import results
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import read_json
+from gradrank.base.git import revision
+from gradrank.base.results import SUMMARY, Results
+from gradrank.base.stamps import read_sealed
+from gradrank.config.params_file import read
+from gradrank.data.part_files import COLLECTION
+from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.seeds import measured_folds, timings
-from gradrank.files import read_json
-from gradrank.git import revision
-from gradrank.pipeline.params_file import read
 from gradrank.report.tables.summary_tables import means, read_tables, warnings
 from gradrank.report.tables.table import Row
-from gradrank.results import SUMMARY, Results
-from gradrank.stamps import read_sealed
 
 if TYPE_CHECKING:
     import numpy as np
 
 
 @dataclass(frozen=True)
-class Fold:
+class ReportedFold:
     """What one training job left; `history` holds its columns, `step` among them, empty without any step.
 
     further: whether it is of another seed than the first.
@@ -41,7 +41,7 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class DataSet:
+class ReportedDataset:
     """One data set's results. `tables` is empty where only the committed summary.json is here.
 
     convention: the primary one, of `summary`. warnings: what is to be said of its short lists and of its files' order.
@@ -55,7 +55,7 @@ class DataSet:
     summary: dict[str, dict[str, float | None]]
     tables: dict[str, list[Row]]
     queries: dict[str, "np.ndarray"]
-    folds: dict[str, list[Fold]]
+    folds: dict[str, list[ReportedFold]]
     meta: dict[str, Any] | None
     notices: list[str]
     costs: dict[str, Cost] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class DataSet:
         return sorted(self.summary, key=lambda model: -(self.summary[model].get(self.headline) or 0.0))
 
 
-def measures(datasets: Sequence[DataSet]) -> str:
+def measures(datasets: Sequence[ReportedDataset]) -> str:
     """The headline metrics and their conventions in words; each with its data sets where they differ."""
     found: dict[str, list[str]] = {}
     for each in datasets:
@@ -105,18 +105,18 @@ def headline(summary: dict[str, dict[str, float | None]]) -> str:
 class Contents:
     """What was run: data sets and studies (the page of each) by name, and the data sets that are not finished."""
 
-    datasets: list[DataSet]
+    datasets: list[ReportedDataset]
     studies: list[dict[str, Any]]
     unfinished: list[str]
     params: str | None
     revision: str | None
 
     @property
-    def here(self) -> list[DataSet]:
+    def here(self) -> list[ReportedDataset]:
         return [dataset for dataset in self.datasets if dataset.here]
 
     @property
-    def committed(self) -> list[DataSet]:
+    def committed(self) -> list[ReportedDataset]:
         return [dataset for dataset in self.datasets if not dataset.here]
 
 
@@ -177,7 +177,9 @@ def _titles(params: Mapping[str, Any]) -> dict[str, str]:
     return titles | {name: values["title"] for name, values in own.items() if (values or {}).get("title")}
 
 
-def _read_dataset(own: results.DataSet, title: str, convention: str, data: Path, on_pages: set[str]) -> DataSet:
+def _read_dataset(
+    own: results.DatasetFolder, title: str, convention: str, data: Path, on_pages: set[str]
+) -> ReportedDataset:
     """on_pages: models, beside those of the summary, that a study's page is about."""
     summary = own.summary()
     tables, notices = read_tables(own.tables_path), []
@@ -199,7 +201,7 @@ def _read_dataset(own: results.DataSet, title: str, convention: str, data: Path,
         notices.append(f"Evaluated, but not part of this summary: {', '.join(left)}.")
     meta = data / own.name / COLLECTION
     costs = {model: Cost.of(timings(own.method(model))) for model in summary} if tables else {}
-    return DataSet(
+    return ReportedDataset(
         name=own.name,
         title=title,
         convention=convention,
@@ -214,7 +216,7 @@ def _read_dataset(own: results.DataSet, title: str, convention: str, data: Path,
     )
 
 
-def _read_queries(own: results.DataSet, summary: dict[str, Any], convention: str) -> dict[str, "np.ndarray"]:
+def _read_queries(own: results.DatasetFolder, summary: dict[str, Any], convention: str) -> dict[str, "np.ndarray"]:
     """Values of the headline metric under `convention`; none where files are missing or of other queries."""
     metric = headline(summary)
     methods = [own.method(model) for model in summary]
@@ -229,10 +231,10 @@ def _read_queries(own: results.DataSet, summary: dict[str, Any], convention: str
     return {model: each.values[metric] for model, each in measured.items()}
 
 
-def _read_folds(method: results.Method) -> list[Fold]:
+def _read_folds(method: results.MethodFolder) -> list[ReportedFold]:
     """The finished folds of every seed, in numerical order."""
     return [
-        Fold(
+        ReportedFold(
             number=fold.number,
             history=fold.history().to_dict(as_series=False) if fold.history_path.is_file() else {},
             spec=fold.spec(),

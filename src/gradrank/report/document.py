@@ -8,15 +8,15 @@ nothing.
 from collections.abc import Collection
 from pathlib import Path
 
-from gradrank.files import atomic
-from gradrank.report.closing import closing
+from gradrank.base.files import atomic
+from gradrank.base.results import Results
+from gradrank.report.console_summary import console_summary
 from gradrank.report.contents import read_contents
 from gradrank.report.own_tables import write_tables
 from gradrank.report.pages import datasets, methods, overview, studies
 from gradrank.report.pages import making as provenance
 from gradrank.report.pages.page import render_page
 from gradrank.report.plots.files import write_figures
-from gradrank.results import Results
 
 PAGES = (overview, studies, datasets, methods, provenance)
 
@@ -45,4 +45,4 @@ def report(
     folder = Path(out).with_suffix("")
     write_tables(contents, folder)
     write_figures({name: drawing for page in pages for name, drawing in page.figures.items()}, folder)
-    return closing(found, {each.name: each.convention for each in contents.here}, Path(out))
+    return console_summary(found, {each.name: each.convention for each in contents.here}, Path(out))

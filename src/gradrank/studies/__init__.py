@@ -1,1 +1,1 @@
-"""One folder a study; see gradrank.pipeline.studies."""
+"""One folder a study; see gradrank.config.studies."""

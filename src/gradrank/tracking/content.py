@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradrank.data.catalogue import catalogue
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import sha256
+from gradrank.base.results import PER_QUERY, FoldFolder, MethodFolder
+from gradrank.base.validation import flat
 from gradrank.data.reader import Trained
-from gradrank.errors import GradrankError
+from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QUERY
 from gradrank.evaluation.seeds import SEED, measured_folds, timings
-from gradrank.files import sha256
-from gradrank.results import PER_QUERY, Fold, Method
-from gradrank.validation import flat
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -48,7 +48,7 @@ class Result:
     under this convention.
     """
 
-    def __init__(self, method: Method, convention: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, method: MethodFolder, convention: str, settings: Mapping[str, Any]) -> None:
         import polars as pl
 
         if not method.evaluated:
@@ -135,7 +135,7 @@ class Result:
                     yield f"fold{step}{suffix}", {name: value}, at, None
 
 
-def log_model(client: "MlflowClient", run: "Run", result: Result, fold: Fold) -> str:
+def log_model(client: "MlflowClient", run: "Run", result: Result, fold: FoldFolder) -> str:
     """Log a fold as a model that `mlflow.pyfunc.load_model("models:/<id>")` loads; return its id."""
     import mlflow.pyfunc
     import pandas as pd
@@ -159,7 +159,7 @@ def log_model(client: "MlflowClient", run: "Run", result: Result, fold: Fold) ->
         mlflow.pyfunc.save_model(
             made,
             mlflow_model=Model(model.artifact_location, run.info.run_id, model_id=model.model_id),
-            loader_module="gradrank.predict",
+            loader_module="gradrank.evaluation.predict",
             data_path=data,
             # AnyType, because MLflow refuses a whole number for a double. The example is invented, because rows of a
             # licensed collection must not be copied.

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradrank.evaluation.elsewhere import IMPORTED
+from gradrank.base.files import sha256
+from gradrank.base.git import revision
+from gradrank.base.results import Results
 from gradrank.evaluation.primary import primary_convention
-from gradrank.files import sha256
-from gradrank.git import revision
-from gradrank.results import Results
+from gradrank.evaluation.score_file_pattern import IMPORTED
 from gradrank.tracking.content import CONVENTION, Result, digest, log_model, texts
 from gradrank.tracking.store import open_store
 

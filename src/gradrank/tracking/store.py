@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote  # Path.as_uri leaves quotes, which MLflow puts into SQL
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

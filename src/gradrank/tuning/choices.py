@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gradrank.files import write_json
+from gradrank.base.files import write_json
 from gradrank.tuning.folders import Contest
-from gradrank.tuning.selection import Choice, read_choice
+from gradrank.tuning.selection import SelectedConfiguration, read_choice
 
 
 def choices(contest: Contest, datasets: Sequence[str], methods: Sequence[str]) -> Path:
@@ -22,6 +22,6 @@ def choices(contest: Contest, datasets: Sequence[str], methods: Sequence[str]) -
     return contest.choices_path
 
 
-def _told(choice: Choice) -> dict[str, Any]:
+def _told(choice: SelectedConfiguration) -> dict[str, Any]:
     chosen = {f"tuner{each.tuner}": {"trial": each.trial} | each.configuration for each in choice.chosen}
     return {"sha256": choice.sha256} | chosen

@@ -9,7 +9,7 @@ runs/tuner<t>/seed<s>/                  a tuner's choice, trained anew with one 
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradrank.results import PER_QUERY, Below, Folder, Results
+from gradrank.base.results import PER_QUERY, Below, Folder, Results
 
 
 class TunedFold(Folder):

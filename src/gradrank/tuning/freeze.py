@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from gradrank.tuning.folders import TunedFold
-from gradrank.tuning.selection import Choice, for_all_folds, freeze_choice, read_trials
+from gradrank.tuning.selection import SelectedConfiguration, for_all_folds, freeze_choice, read_trials
 
 
-def freeze(fold: TunedFold, sources: Iterable[TunedFold]) -> Choice:
+def freeze(fold: TunedFold, sources: Iterable[TunedFold]) -> SelectedConfiguration:
     """Each tuner's one configuration for all folds of the collection that it tuned on, written for `fold` of another.
 
     sources: every fold of the method there.

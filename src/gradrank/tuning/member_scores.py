@@ -6,10 +6,10 @@ from functools import cache
 
 import numpy as np
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
-from gradrank.learning.members import member_features
-from gradrank.learning.model import get_model
+from gradrank.training.members import member_features
+from gradrank.training.registry import get_model
 from gradrank.tuning.folders import TunedFold
 from gradrank.tuning.selection import read_choice
 

@@ -4,15 +4,16 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradrank.data.stored import COLLECTION, PAIRS, describe
-from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256, write_json
-from gradrank.learning.job import train
-from gradrank.learning.model import get_model
-from gradrank.learning.seeds import job_seed
-from gradrank.results import Fold
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import read_json, sha256, write_json
+from gradrank.base.results import FoldFolder
+from gradrank.data.part_files import COLLECTION, PAIRS
+from gradrank.data.stored import StoredCollection
+from gradrank.training.job import train
+from gradrank.training.registry import get_model
+from gradrank.training.seeds import job_seed
 from gradrank.tuning.folders import Contest, TunedFold
-from gradrank.tuning.selection import Choice, read_choice
+from gradrank.tuning.selection import SelectedConfiguration, read_choice
 
 
 def refit(
@@ -30,7 +31,7 @@ def refit(
     Each run is a training job, in contest.run(tuner, seed); refits.json, which is written last, names them all. seed:
     the run's. code: tells apart what a job that was killed has left.
     """
-    choice, dataset = read_choice(fold), describe(data)["dataset"]
+    choice, dataset = read_choice(fold), StoredCollection.open(data).name
     of_data = [sha256(data / COLLECTION), *([sha256(pairs / PAIRS)] if pairs else [])]
     done = _done(fold, made_with := json.dumps([choice.sha256, *of_data, seed, code]))
     cls = get_model(choice.model)
@@ -51,7 +52,7 @@ def refit(
     fold.unfinished_refits_path.unlink(missing_ok=True)
 
 
-def runs(choice: Choice, seeds: int) -> list[tuple[int, int]]:
+def runs(choice: SelectedConfiguration, seeds: int) -> list[tuple[int, int]]:
     """(tuner, seed) of each."""
     return [(each.tuner, own) for each in choice.chosen for own in range(1, seeds + 1)]
 
@@ -62,8 +63,8 @@ def run_seed(seed: int, tuner: int, own: int) -> int:
 
 
 def refitted(
-    contest: Contest, choice: Choice, dataset: str, number: int, seeds: int
-) -> Iterator[tuple[int, int, Fold]]:
+    contest: Contest, choice: SelectedConfiguration, dataset: str, number: int, seeds: int
+) -> Iterator[tuple[int, int, FoldFolder]]:
     """(tuner, seed, its trained fold). Raises GradrankError for one that is not there, or of another choice."""
     for tuner, own in runs(choice, seeds):
         run = contest.run(tuner, own).dataset(dataset).method(choice.model).fold(number)

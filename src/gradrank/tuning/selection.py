@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256, write_json
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import read_json, sha256, write_json
 from gradrank.tuning.folders import TunedFold
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Chosen(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Choice:
+class SelectedConfiguration:
     """What choice.json holds. sha256: of all that is chosen, and of nothing else."""
 
     model: str
@@ -38,7 +38,7 @@ class Choice:
         return next(each for each in self.chosen if each.tuner == tuner)
 
 
-def select(fold: TunedFold) -> Choice:
+def select(fold: TunedFold) -> SelectedConfiguration:
     """For each tuner the configuration with the highest validation NDCG@10, the earlier one of equals.
 
     Reads trials.parquet and writes choice.json, which names its hash.
@@ -76,9 +76,9 @@ def read_trials(fold: TunedFold) -> "pl.DataFrame":
     return pl.read_parquet(fold.trials_path)
 
 
-def read_choice(fold: TunedFold) -> Choice:
+def read_choice(fold: TunedFold) -> SelectedConfiguration:
     said = read_json(fold.choice_path)
-    return Choice(said["model"], [Chosen(**each) for each in said["chosen"]], said["sha256"])
+    return SelectedConfiguration(said["model"], [Chosen(**each) for each in said["chosen"]], said["sha256"])
 
 
 def _by_tuner(trials: "pl.DataFrame") -> "list[pl.DataFrame]":
@@ -95,10 +95,12 @@ def _best(trials: "pl.DataFrame") -> Chosen:
     return Chosen(row["tuner"], row["trial"], json.loads(row["params"]), json.loads(row["configuration"]), row[JUDGED])
 
 
-def freeze_choice(fold: TunedFold, taken: list[Chosen], trials: "pl.DataFrame", sources: Iterable[TunedFold]) -> Choice:
+def freeze_choice(
+    fold: TunedFold, taken: list[Chosen], trials: "pl.DataFrame", sources: Iterable[TunedFold]
+) -> SelectedConfiguration:
     """Write choice.json. sources: the folds whose trials it was taken from, which `trials` is one of."""
     said = {"model": trials["model"][0], "chosen": [each._asdict() for each in taken]}
     own = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
     read = {"trials_sha256": [sha256(source.trials_path) for source in sources]}
     write_json(fold.choice_path, said | {"sha256": own} | read)
-    return Choice(said["model"], taken, own)
+    return SelectedConfiguration(said["model"], taken, own)

@@ -16,23 +16,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic
+from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe, pairs_told
-from gradrank.errors import GradrankError
-from gradrank.files import atomic
-from gradrank.learning.model import Model, get_model, missing_packages
-from gradrank.learning.scores import checked
-from gradrank.learning.seeds import job_seed
-from gradrank.learning.selection import Criterion
-from gradrank.learning.test_part_guard import guard_test_part
+from gradrank.data.stored import StoredCollection
+from gradrank.training.model import Model
+from gradrank.training.registry import get_model, missing_packages
+from gradrank.training.score_checks import checked
+from gradrank.training.seeds import job_seed
+from gradrank.training.selection import Criterion
+from gradrank.training.test_part_guard import guard_test_part
 from gradrank.tuning.folders import TunedFold
 from gradrank.tuning.member_scores import MemberScores
 from gradrank.tuning.selection import JUDGED
 from gradrank.tuning.spaces import configuration, configurations, members_parameter
-from gradrank.validation import validate
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from gradrank.data.pairs import StoredPairs
 
 VALIDATION = {"ndcg@10": JUDGED, "map": "vali_map"}  # measures of the validation part, and their columns
 KEYS = ("tuner", "trial")
@@ -52,7 +55,7 @@ class Plan:
         return [(tuner, trial) for tuner in range(1, self.tuners + 1) for trial in range(count)]
 
 
-class Job(NamedTuple):
+class TrialJob(NamedTuple):
     """What all trials of a fold share."""
 
     cls: type[Model]
@@ -76,7 +79,7 @@ def tune(
     that failed. seed: the run's. code: tells apart what unfinished trials were made with. Raises GradrankError for a
     fold that does not exist, and where every configuration fails.
     """
-    cls, meta = get_model(model), describe(data)
+    cls, stored = get_model(model), StoredCollection.open(data)
     if missing := missing_packages(cls):
         raise GradrankError(f"{model} needs {', '.join(missing)}: pip install 'gradrank[{cls.extra}]'")
     if members_parameter(cls) and not plan.among:
@@ -84,29 +87,30 @@ def tune(
             f"{model}: it is made of other methods' scores; name those that are tuned, each in "
             f"{out.beside('<method>').folder}: --among ranksvm,lambdamart"
         )
-    if not 1 <= fold <= len(meta["folds"]):
-        raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
-    splits = meta["folds"][fold - 1]
-    parts = {split: _read(data, splits[split], split, cls, pairs) for split in ("train", "vali")}
+    splits = stored.fold(fold)
+    stored_pairs = stored.pairs(pairs) if pairs else None
+    parts = {split: _read(stored, splits[split], split, cls, stored_pairs) for split in ("train", "vali")}
     members = MemberScores(out, plan.among, parts) if plan.among else None
-    stored = [folder / f"part{part}.parquet" for folder in (data, pairs) if folder for part in splits["test"]]
-    tested = [path for path in stored if path.is_file()]
-    job = Job(cls, meta["dataset"], fold, seed, plan, parts, members, tested, out)
-    own_pairs = pairs_told(pairs) if pairs else {}
-    made_with = json.dumps([model, meta["source_sha256"], fold, seed, plan.among, code, own_pairs])
+    test_files = [folder / f"part{part}.parquet" for folder in (data, pairs) if folder for part in splits["test"]]
+    tested = [path for path in test_files if path.is_file()]
+    job = TrialJob(cls, stored.name, fold, seed, plan, parts, members, tested, out)
+    pair_settings = stored_pairs.specification if stored_pairs else {}
+    made_with = json.dumps([model, stored.source_sha256, fold, seed, plan.among, code, pair_settings])
     rows = list(_tried(job, made_with))
     if all(row["error"] for row in rows):
         raise GradrankError(f"{model}: every configuration failed, the first with: {rows[0]['error']}")
     return _finish(job, rows)
 
 
-def _read(data: Path, parts: Sequence[int], split: str, cls: type[Model], pairs: Path | None) -> Collection:
-    collection = Collection.read(data, parts, pairs if split == "train" and cls.needs_pairs else None)
-    collection.check(f"{data}, {split} part", missing=cls.takes_missing)
+def _read(
+    stored: StoredCollection, parts: Sequence[int], split: str, cls: type[Model], pairs: "StoredPairs | None"
+) -> Collection:
+    collection = stored.read(parts, pairs if split == "train" and cls.needs_pairs else None)
+    collection.check(f"{stored.path}, {split} part", missing=cls.takes_missing)
     return collection
 
 
-def _tried(job: Job, made_with: str) -> Iterator[dict[str, Any]]:
+def _tried(job: TrialJob, made_with: str) -> Iterator[dict[str, Any]]:
     """A row a trial, those of a job that was killed first; each is kept before it is given."""
     import polars as pl
 
@@ -129,7 +133,7 @@ def _tried(job: Job, made_with: str) -> Iterator[dict[str, Any]]:
         yield rows[-1]
 
 
-def _trial(job: Job, tuner: int, trial: int) -> dict[str, Any]:
+def _trial(job: TrialJob, tuner: int, trial: int) -> dict[str, Any]:
     drawn = configuration(job.cls, job.seed, job.dataset, tuner, trial, job.plan.among)
     own = job_seed(job.seed, job.dataset, f"{job.cls.name}/tuner{tuner}/trial{trial}", job.fold)
     row = {"dataset": job.dataset, "model": job.cls.name, "fold": job.fold, "tuner": tuner, "trial": trial}
@@ -146,7 +150,7 @@ def _trial(job: Job, tuner: int, trial: int) -> dict[str, Any]:
     return row | {"seconds": round(time.process_time() - started, 3)}
 
 
-def _fitted(job: Job, parts: Mapping[str, Collection], params: Any, seed: int, folder: Path) -> dict[str, Any]:
+def _fitted(job: TrialJob, parts: Mapping[str, Collection], params: Any, seed: int, folder: Path) -> dict[str, Any]:
     """The validation values of a configuration, whose model goes to `folder`; or why there are none."""
     vali = parts["vali"]
     try:
@@ -182,7 +186,7 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
     return pl.DataFrame(rows, schema=schema)
 
 
-def _finish(job: Job, rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
+def _finish(job: TrialJob, rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
     """Write what the trials found, apart from the times, which differ from run to run."""
     frame = _frame(rows).sort(KEYS)
     trials = frame.drop("seconds", "made_with")
@@ -196,7 +200,7 @@ def _finish(job: Job, rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
 class Progress:
     """A line a trial on stderr: what it found, and how long the rest will take."""
 
-    def __init__(self, job: Job, left: int) -> None:
+    def __init__(self, job: TrialJob, left: int) -> None:
         self.job = f"{job.dataset}/{job.cls.name}/fold{job.fold}"
         self.left, self.done, self.started = left, 0, time.monotonic()
 

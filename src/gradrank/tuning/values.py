@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradrank.base.files import atomic
 from gradrank.evaluation.judgements import Judgements
 from gradrank.evaluation.metrics import compute
-from gradrank.files import atomic
 
 if TYPE_CHECKING:
     import polars as pl

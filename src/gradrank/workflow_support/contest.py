@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gradrank.errors import GradrankError
-from gradrank.learning.model import models
+from gradrank.base.errors import GradrankError
 from gradrank.provenance.code import tuning_code
+from gradrank.training.registry import models
 from gradrank.workflow_support.plan import Plan
 
 FORMS = ("contest", "contest/reduced")

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from gradrank.data.catalogue import catalogue
+from gradrank.base.files import sha256
+from gradrank.config.params import RunSettings
 from gradrank.data.layout import find_layout
-from gradrank.evaluation.elsewhere import score_files
-from gradrank.files import sha256
-from gradrank.pipeline.params import Params
+from gradrank.data.sources.catalogue import catalogue
+from gradrank.evaluation.score_file_pattern import score_files
 from gradrank.provenance.code import job_code, page_code, training_code
 from gradrank.provenance.settings import dataset_settings, short_digest, study_settings
 from gradrank.provenance.study_records import study_code
@@ -33,7 +33,7 @@ def as_json(value: Any) -> str:
 class Plan:
     """The workflow of one params.yaml. params: checked."""
 
-    def __init__(self, params: Params) -> None:
+    def __init__(self, params: RunSettings) -> None:
         self.params = params
         self.datasets = params.dataset_names()
         self.studies = [name for name in params.studies if "/" not in name]

@@ -1,8 +1,8 @@
 import pytest
 from pydantic import ValidationError
 
-from gradrank.data.catalogue import Archive, Entry, catalogue, check_counts, get_entry
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
+from gradrank.data.sources.catalogue import Archive, Entry, catalogue, check_counts, get_entry
 
 GENERATED = ["synthetic_net", "synthetic_poly"]
 LICENSED = ["mq2007", "ohsumed", "mq2008", "mslr_web10k", "mslr_web30k", "istella", "yahoo_ltrc"]

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.data import archive as archive_module
-from gradrank.data import download as download_module
-from gradrank.data.catalogue import Archive, Entry
-from gradrank.data.fetch import fetch
-from gradrank.errors import GradrankError
-from gradrank.stamps import read_sealed
+from gradrank.base.errors import GradrankError
+from gradrank.base.stamps import read_sealed
+from gradrank.data.sources import archive as archive_module
+from gradrank.data.sources import download as download_module
+from gradrank.data.sources.catalogue import Archive, Entry
+from gradrank.data.sources.fetch import fetch
 
 FILES = {
     f"Fold{fold}/{split}.txt": f"{fold % 3} qid:{fold} 1:0.5 #docid = {split}\n".encode() * 400
@@ -421,8 +421,10 @@ def test_a_busy_server_is_asked_again_a_missing_file_elsewhere_and_the_mirror_fi
 
 CHILD = """
     import os, resource, signal, sys
-    from gradrank.data import archive, download, fetch
-    from gradrank.data.catalogue import Archive, Entry
+    from gradrank.data.sources import archive
+    from gradrank.data.sources import download
+    from gradrank.data.sources import fetch
+    from gradrank.data.sources.catalogue import Archive, Entry
     entry = Entry.model_validate_json(sys.argv[1])
     out, mirror = sys.argv[2:4]
     {trap}

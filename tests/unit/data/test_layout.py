@@ -1,7 +1,7 @@
 import pytest
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.layout import ROTATION, check_copies, find_layout
-from gradrank.errors import GradrankError
 
 PARTS = {part: f"0 qid:{part}0 1:1\n1 qid:{part}1 1:2\n" for part in range(1, 6)}
 # Written out once more from the table of LETOR 4.0: an oracle for the rotation and the recovery of parts.

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import gradrank
-from gradrank.data import letor
-from gradrank.data.synthetic import generate
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
+from gradrank.data.sources.synthetic import generate
+from gradrank.data.text import letor
 
 TEXT = """2 qid:10 1:0.5 2:-1 3:7 #docid = A inc = 1 prob = 0.25
 0 qid:10 1:1.5 2:0 3:8 #docid = B inc = -1 prob = 0.5

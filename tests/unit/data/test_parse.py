@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from gradrank.data import letor
-from gradrank.data import text_file as source
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import sha256
 from gradrank.data.compressed import Plain
 from gradrank.data.parse import parse
-from gradrank.data.rows import read_rows
-from gradrank.data.stored import describe
-from gradrank.data.usual_form import is_usual, usual_form, usual_values
-from gradrank.errors import GradrankError
-from gradrank.files import sha256
+from gradrank.data.stored import StoredCollection
+from gradrank.data.text import letor
+from gradrank.data.text import text_file as source
+from gradrank.data.text.fixed_width import fixed_width_form, is_usual, usual_values
+from gradrank.data.text.rows import read_rows
 
 LARGEST = np.finfo(np.float32).max
 # Five queries, so that a single file can be divided; the line under test is added to them.
@@ -236,7 +236,7 @@ def test_a_row_in_the_usual_form_is_read_as_any_other(width):
     draw = random.Random(width)
     values = [f"{draw.randrange(10)}.{draw.randrange(10**6):06d}" for _ in range(width)]
     text = "".join(f" {number}:{value}" for number, value in enumerate(values, start=1))
-    least, spread, places = usual_form(width)
+    least, spread, places = fixed_width_form(width)
     buffer = np.frombuffer(("2 qid:1" + text + "\n" + "9" * 40).encode(), np.uint8)[:-40]
     columns = np.empty((width, 2), np.float32)
     assert is_usual(buffer, 7, least, spread)
@@ -374,7 +374,7 @@ def test_metadata_of_a_five_fold_collection(tmp_path):
     texts = [f"{part % 3} qid:{part} 1:1\n0 qid:{part} 1:{part}\n" for part in range(1, 6)]
     five_parts(tmp_path, texts)
     meta = parse(tmp_path, tmp_path / "out", 0, "mine")
-    assert meta == describe(tmp_path / "out")
+    assert meta == StoredCollection.open(tmp_path / "out").description
     assert (meta["dataset"], meta["rows"], meta["queries"], meta["features"]) == ("mine", 10, 5, 1)
     assert meta["source_sha256"] == hashlib.sha256("".join(texts).encode()).hexdigest()
     assert meta["parts"]["2"] == {

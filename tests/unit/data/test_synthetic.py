@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from gradrank.data import synthetic
+from gradrank.base.errors import GradrankError
 from gradrank.data.pairs import crucial_pairs
-from gradrank.errors import GradrankError
+from gradrank.data.sources import synthetic
 
 TARGETS = ("net", "poly")
 

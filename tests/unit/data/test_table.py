@@ -6,11 +6,11 @@ import lzma
 import polars as pl
 import pytest
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import read_json
 from gradrank.data.layout import ROTATION
 from gradrank.data.parse import parse
-from gradrank.data.roles import Columns
-from gradrank.errors import GradrankError
-from gradrank.files import read_json
+from gradrank.data.tables.roles import Columns
 
 COLUMNS = Columns(query="who asked", label="clicks", docid="url")
 

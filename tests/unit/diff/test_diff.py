@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import t
 
 from diff_sides import FOLDS, QIDS, side, values
+from gradrank.base.errors import GradrankError
 from gradrank.diff.compare import MOST_MOVED, compare
 from gradrank.diff.regression import Limit, limit, regressions
-from gradrank.diff.side import Method
-from gradrank.errors import GradrankError
+from gradrank.diff.state import MethodResults
 from gradrank.evaluation.per_query import QueryValues, of_seeds
 from gradrank.evaluation.statistics import holm
 
@@ -176,7 +176,7 @@ def test_nothing_in_common_is_an_error_that_lists_both():
 
 
 def test_means_alone_are_shown_and_not_tested():
-    a = side("a", {"d": {"m": Method({"map": 0.5, "ndcg@10": None})}})
+    a = side("a", {"d": {"m": MethodResults({"map": 0.5, "ndcg@10": None})}})
     found = compare(a, side("b", {"d": {"m": values(1)}}))
     row = rows(found, "map")["m"]
     assert (row.verdict, row.queries) == ("untested", 0)
@@ -203,7 +203,7 @@ def test_changes_are_those_that_both_sides_know():
 
 
 def fallen(before: float, after: float):
-    a, b = (side(str(mean), {"d": {"m": Method({"map": mean})}}) for mean in (before, after))
+    a, b = (side(str(mean), {"d": {"m": MethodResults({"map": mean})}}) for mean in (before, after))
     return compare(a, b)
 
 

@@ -10,15 +10,15 @@ from diff_sides import make_study, side, values
 from gradrank.diff import html
 from gradrank.diff.as_json import plain
 from gradrank.diff.compare import compare
-from gradrank.diff.side import Method
+from gradrank.diff.state import MethodResults
 from rendered import Document
 
 
 @pytest.fixture
 def comparison():
     """A little of everything, with a name that is HTML."""
-    a = {"d": {"<b>&|": values(1), "same": values(2), "old": values(3)}, "e": {"m": Method({"map": 0.5})}}
-    b = {"d": {"<b>&|": values(1, ndcg=0.1), "same": values(2)}, "e": {"m": Method({"map": 0.4})}}
+    a = {"d": {"<b>&|": values(1), "same": values(2), "old": values(3)}, "e": {"m": MethodResults({"map": 0.5})}}
+    b = {"d": {"<b>&|": values(1, ndcg=0.1), "same": values(2)}, "e": {"m": MethodResults({"map": 0.4})}}
     code = [{"d": {f"stage{i}": f"{i}{side}" for i in range(50)}} for side in "ab"]
     return compare(
         side("before", a, params={"d": {"models.m": {"rate": 0.1}}}, code=code[0], notices=("look here",)),

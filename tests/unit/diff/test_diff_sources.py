@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from diff_sides import make_study
+from gradrank.base.errors import GradrankError
+from gradrank.base.results import Results
 from gradrank.diff.compare import compare
-from gradrank.diff.sides import resolve
-from gradrank.errors import GradrankError
+from gradrank.diff.read_state import read_state
 from gradrank.evaluation.per_query import join_test_queries
-from gradrank.results import Results
 from gradrank.tracking.runs import track
 from made_project import DATASET
 
@@ -94,13 +94,13 @@ def here(repository, monkeypatch) -> Path:
 
 
 def test_folder_by_its_project_itself_or_one_data_set(here):
-    sides = [resolve(f"made/0.05{below}") for below in ("", "/results", "/results/mq2007")]
+    sides = [read_state(f"made/0.05{below}") for below in ("", "/results", "/results/mq2007")]
     for one in sides:
         assert one.kind == "results folder" and one.conventions == {"mq2007": "letor4"}
         assert one.methods["mq2007"].keys() == METHODS
         assert set(verdicts(sides[0], one).values()) == {"unchanged"}
     assert sides[0].methods["mq2007"]["ranksvm"].cost.seconds == sum(2.0 + fold for fold in range(1, 6))
-    assert compare(sides[0], resolve("made/0.1")).changes.params == [
+    assert compare(sides[0], read_state("made/0.1")).changes.params == [
         ("models.lambdamart.shift", 0.05, 0.1, ("mq2007",))
     ]
 
@@ -109,18 +109,18 @@ def test_a_malformed_params_yaml_beside_a_folder_is_named(tmp_path):
     folder = make_study(tmp_path)
     (tmp_path / "params.yaml").write_text("models: [\n")
     with pytest.raises(GradrankError, match=r"params\.yaml, line 2.*not YAML"):
-        resolve(str(folder))
+        read_state(str(folder))
 
 
 def test_folder_as_dvc_pull_leaves_it(here, tmp_path):
     pulled = tmp_path / "results"
     (pulled / "mq2007").mkdir(parents=True)
     shutil.copy(here / "made/0.05/results/mq2007/summary.json", pulled / "mq2007")
-    alone = resolve(str(pulled))
+    alone = read_state(str(pulled))
     assert "only the means" in alone.notices[0] and "dvc pull" in alone.notices[0]
-    assert set(verdicts(alone, resolve("made/0.05")).values()) == {"untested"}
+    assert set(verdicts(alone, read_state("made/0.05")).values()) == {"untested"}
     shutil.copy(here / "made/0.05/results/per_query.parquet", pulled)
-    assert set(verdicts(resolve(str(pulled)), resolve("made/0.05")).values()) == {"unchanged"}
+    assert set(verdicts(read_state(str(pulled)), read_state("made/0.05")).values()) == {"unchanged"}
 
 
 def test_revisions_without_dvc_are_tested_by_what_git_holds(tmp_path, monkeypatch):
@@ -131,14 +131,14 @@ def test_revisions_without_dvc_are_tested_by_what_git_holds(tmp_path, monkeypatc
     run(repository, "git", "init", "--quiet")
     for rate in ("0.05", "0.1"):
         made = make_study(tmp_path / rate, shift=float(rate))
-        full[rate] = resolve(str(tmp_path / rate))
+        full[rate] = read_state(str(tmp_path / rate))
         (repository / "results/mq2007").mkdir(parents=True, exist_ok=True)
         for name in ("summary.json", "queries.parquet"):
             shutil.copy(made / "mq2007" / name, repository / "results/mq2007")
         (repository / "params.yaml").write_text(PARAMS)
         commit(repository, rate)
     monkeypatch.chdir(repository)
-    before, after, folder = resolve("HEAD~1"), resolve("HEAD"), resolve(".")
+    before, after, folder = read_state("HEAD~1"), read_state("HEAD"), read_state(".")
     assert before.notices == ()
     expected, found = (
         {(row.model, row.metric): row for row in compare(*sides).rows}
@@ -158,35 +158,35 @@ def test_revisions_without_dvc_are_tested_by_what_git_holds(tmp_path, monkeypatc
 
 def test_folder_whose_summary_is_of_another_run_says_so(here, tmp_path):
     folder = shutil.copytree(here / "made/0.05", tmp_path / "mixed")
-    assert not resolve(str(folder)).notices
+    assert not read_state(str(folder)).notices
     shutil.copy(here / "made/0.1/results/mq2007/summary.json", folder / "results/mq2007")
-    assert "is not the mean of the values" in resolve(str(folder)).notices[0]
+    assert "is not the mean of the values" in read_state(str(folder)).notices[0]
 
 
 def test_git_revision(here):
-    head = resolve("HEAD")
+    head = read_state("HEAD")
     assert head.kind == "git revision" and len(head.revision) == 40
     assert head.notices == ()
-    assert set(verdicts(head, resolve("made/0.05")).values()) == {"unchanged"}
+    assert set(verdicts(head, read_state("made/0.05")).values()) == {"unchanged"}
     assert head.methods["mq2007"]["lambdamart"].cost is None  # a time is the machine's that measured it
     assert head.params["mq2007"]["models.lambdamart"]["learning_rate"] == 0.05
     assert head.params["mq2007"]["models.lambdamart"]["lambda_l2"] == 0.0  # a default, which params.yaml omits
 
 
 def test_revision_without_values_shows_means_and_says_how_to_get_more(here):
-    before = resolve("HEAD~1")
+    before = read_state("HEAD~1")
     assert "Significance needs the values a query: no dvc.lock" in before.notices[0]
     assert "git worktree add" in before.notices[0]
-    found = compare(before, resolve("faster"))
+    found = compare(before, read_state("faster"))
     assert {row.verdict for row in found.rows} == {"untested"}
     moved = {(row.model, row.metric) for row in found.rows if row.difference}
     assert moved == {("lambdamart", "ndcg@10")}
 
 
 def test_dvc_experiment(here):
-    faster = resolve("faster")
+    faster = read_state("faster")
     assert faster.kind == "DVC experiment"
-    found = compare(resolve("HEAD"), faster)
+    found = compare(read_state("HEAD"), faster)
     (row,) = (row for row in found.rows if row.verdict != "unchanged")
     assert (row.model, row.metric, row.verdict) == ("lambdamart", "ndcg@10", "better")
     assert row.difference == pytest.approx(0.05)
@@ -197,7 +197,7 @@ def test_values_that_dvc_has_lost_are_named(here, tmp_path, monkeypatch):
     copy = shutil.copytree(here, tmp_path / "lost")
     shutil.rmtree(run(copy, DVC, "cache", "dir"))
     monkeypatch.chdir(copy)
-    lost = resolve("HEAD")
+    lost = read_state("HEAD")
     assert "neither in its cache nor in a remote" in lost.notices[0]
     assert lost.methods["mq2007"]["ranksvm"].values is None
 
@@ -209,7 +209,7 @@ def test_revision_whose_parameters_are_refused_today(here, tmp_path, monkeypatch
     assert old != PARAMS
     (copy / "params.yaml").write_text(old)
     run(copy, "git", "commit", "--quiet", "-am", "as they once were called")
-    found = compare(resolve("HEAD~1"), resolve("HEAD"))
+    found = compare(read_state("HEAD~1"), read_state("HEAD"))
     assert "refuses its params.yaml" in found.notices[0] and "number_of_leaves" in found.notices[0]
     changed = {change.name: change[1:3] for change in found.changes.params}
     assert changed["models.lambdamart.number_of_leaves"] == (None, 15)
@@ -226,27 +226,27 @@ def test_mlflow_parent_and_child(here, tmp_path, monkeypatch):
         runs = track(here / f"made/{rate}/results", {"mq2007": sorted(METHODS)})
         tracked = {run.model: run.run_id for run in runs}
         parent = MlflowClient().get_run(runs[0].run_id).data.tags["mlflow.parentRunId"]
-        assert set(verdicts(resolve(parent), resolve(f"made/{rate}")).values()) == {"unchanged"}
-    whole, one = resolve(parent), resolve(tracked["lambdamart"])
+        assert set(verdicts(read_state(parent), read_state(f"made/{rate}")).values()) == {"unchanged"}
+    whole, one = read_state(parent), read_state(tracked["lambdamart"])
     assert whole.kind == one.kind == "MLflow run"
     assert whole.methods["mq2007"].keys() == METHODS and one.methods["mq2007"].keys() == {"lambdamart"}
-    found = compare(resolve("made/0.05"), whole)
+    found = compare(read_state("made/0.05"), whole)
     assert found.changes.params == [("models.lambdamart.shift", 0.05, 0.1, ("mq2007",))]
     assert found.changes.data == []
     assert {pair.a for pair in found.costs} == {pair.b for pair in found.costs}
     with pytest.raises(GradrankError, match="no finished run"):
-        resolve("0" * 32)
+        read_state("0" * 32)
 
 
 def test_unknown_name_and_missing_store(here, monkeypatch):
     with pytest.raises(GradrankError, match="slower: no folder, git revision, DVC experiment"):
-        resolve("slower")
+        read_state("slower")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///none.db")
     with pytest.raises(GradrankError, match=r"none\.db"):
-        resolve("0" * 32)
+        read_state("0" * 32)
     assert not Path("none.db").exists()
     with pytest.raises(GradrankError, match="no results"):
-        resolve("made")
+        read_state("made")
 
 
 def test_a_committed_record_says_what_the_results_were_made_of(project, monkeypatch, tmp_path):
@@ -261,11 +261,11 @@ def test_a_committed_record_says_what_the_results_were_made_of(project, monkeypa
     said["methods"]["single_feature"].pop("params", None)
     record.write_text(json.dumps(said))
     commit(project, "other results", "--force", *kept)
-    changes = compare(resolve("HEAD~1"), resolve("HEAD")).changes
+    changes = compare(read_state("HEAD~1"), read_state("HEAD")).changes
     found = {each.name: each[1:3] for each in changes.params}
     assert found["seed"] == (5, 6) and found["models.prank.epochs"] == (2, 3)
     assert {each.name for each in changes.code} == {"summary", "train prank"} and changes.versions == []
     record.write_text(json.dumps({"params": {}, "code": {"files": {}}, "versions": {"numpy": "1.0"}}))
     commit(project, "other results", "--force", *kept)
-    old = compare(resolve("HEAD~1"), resolve("HEAD")).changes
+    old = compare(read_state("HEAD~1"), read_state("HEAD")).changes
     assert old.code is None and old.versions is None

@@ -7,14 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
+from gradrank.base.stamps import write_stamp
 from gradrank.evaluation.evaluate import evaluate_file, evaluate_folds, letor_report
 from gradrank.evaluation.export import export_model, export_trec
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.score_files import read_scores
-from gradrank.stamps import write_stamp
 from made_collection import store
 
 LETOR = """\

@@ -5,12 +5,12 @@ import json
 import polars as pl
 import pytest
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.results import MethodFolder
 from gradrank.data.parse import parse
-from gradrank.errors import GradrankError
-from gradrank.evaluation.elsewhere import fault, score_files
 from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.evaluation.import_scores import import_scores
-from gradrank.results import Method
+from gradrank.evaluation.score_file_pattern import fault, score_files
 from made_collection import store
 
 SPEC = {"model": "imported", "dataset": "toy", "seed": 3}
@@ -27,7 +27,7 @@ def data(tmp_path):
 
 
 def measured(tmp_path, data, scores: str) -> pl.DataFrame:
-    method = Method(tmp_path / "results/toy/theirs")
+    method = MethodFolder(tmp_path / "results/toy/theirs")
     for fold in (1, 2):
         import_scores(scores, data, fold, 3, method.fold(fold).folder)
         for path in (method.fold(fold).scores_path, method.fold(fold).history_path):
@@ -45,7 +45,7 @@ def test_a_score_file_a_fold(tmp_path, data):
         (1, "test", 40, pytest.approx(1 / 3)),
         (2, "test", 10, 0.5),
     ]
-    fold = Method(tmp_path / "results/toy/theirs").fold(1)
+    fold = MethodFolder(tmp_path / "results/toy/theirs").fold(1)
     (origin,) = json.loads((fold.model_path / "origin.json").read_text())
     assert origin["path"] == f"{tmp_path}/1.txt" and fold.spec()["scores_sha256"] == [origin["sha256"]]
     assert fold.history().is_empty() and fold.timing()["fit_seconds"] == 0
@@ -73,7 +73,7 @@ def test_of_a_file_that_was_divided_the_ranking_has_the_file_s_own_order(tmp_pat
     (tmp_path / "scores.txt").write_text("\n".join(scores if form == "lines" else runs) + "\n")
     stored = tmp_path / "data/mine"
     assert sorted(parse(tmp_path / "mine.txt", stored, 3, "mine")["division"]) == list("1122345")
-    method = Method(tmp_path / "results/mine/theirs")
+    method = MethodFolder(tmp_path / "results/mine/theirs")
     for fold in range(1, 6):
         import_scores(f"{tmp_path}/scores.txt", stored, fold, 3, method.fold(fold).folder)
     spec = {"model": "imported", "dataset": "mine", "seed": 3, "params": {"scores": f"{tmp_path}/scores.txt"}}
@@ -82,7 +82,7 @@ def test_of_a_file_that_was_divided_the_ranking_has_the_file_s_own_order(tmp_pat
 
 
 def test_a_fault_leaves_no_finished_fold(tmp_path, data):
-    method = Method(tmp_path / "results/toy/theirs")
+    method = MethodFolder(tmp_path / "results/toy/theirs")
     (tmp_path / "1.txt").write_text("1\n" * 6)
     import_scores(f"{tmp_path}/{{fold}}.txt", data, 1, 3, method.fold(1).folder)
     (tmp_path / "1.txt").write_text("1\n2\n")

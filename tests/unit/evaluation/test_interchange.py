@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 from gradrank.evaluation.evaluate import evaluate_file
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_files import read_scores

@@ -1,7 +1,7 @@
 """Family and year come from what a model is and says: nothing lists them."""
 
-from gradrank.evaluation.lineage import ALONE, by_family, family, year
-from gradrank.learning.model import get_model, models
+from gradrank.evaluation.literature.lineage import ALONE, by_family, family, year
+from gradrank.training.registry import get_model, models
 
 
 def test_a_family_is_the_class_that_models_share():

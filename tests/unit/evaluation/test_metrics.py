@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 from gradrank.evaluation import metrics
 from gradrank.evaluation.conventions import PROGRAMS, resolve
 from gradrank.evaluation.metrics import compute
-from gradrank.learning.selection import Criterion, measure
+from gradrank.training.selection import Criterion, measure
 
 NAMES = [
     *("ndcg@1", "ndcg@3", "ndcg@10", "ndcg", "mean_ndcg", "ndcg_beta", "p@1", "p@5", "recall@3", "f1@5"),

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from gradrank.evaluation.published import lookup
+from gradrank.evaluation.literature.published import lookup
 
 
 def test_nothing_published_is_an_empty_list():

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from gradrank.data.catalogue import catalogue
-from gradrank.errors import GradrankError
-from gradrank.evaluation.references import missing, named, references
-from gradrank.inventory import cite
-from gradrank.learning.model import models
+from gradrank.base.errors import GradrankError
+from gradrank.cli.listings import cite
+from gradrank.data.sources.catalogue import catalogue
+from gradrank.evaluation.literature.references import missing, named, references
+from gradrank.training.registry import models
 
 WITHOUT = {"single_feature"}  # nobody's invention
 

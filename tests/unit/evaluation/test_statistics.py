@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 from gradrank.evaluation.statistics import (
     compare_all,
     friedman_nemenyi,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 from gradrank.evaluation.conventions import CONVENTIONS, PROGRAMS, in_expectation, resolve
 from gradrank.evaluation.metrics import compute
 

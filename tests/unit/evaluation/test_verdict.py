@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from gradrank.evaluation.per_query import QueryValues, of_seeds
-from gradrank.evaluation.verdict import (
+from gradrank.evaluation.literature.verdict import (
     CONSISTENT,
     DRAWS,
     FOLDS,
@@ -22,6 +21,7 @@ from gradrank.evaluation.verdict import (
     paired_half_width,
     seed_reach,
 )
+from gradrank.evaluation.per_query import QueryValues, of_seeds
 
 FOLD = np.repeat(np.arange(1, 6), 300)
 

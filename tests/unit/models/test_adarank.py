@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradrank.data.collection import Collection
-from gradrank.learning.selection import Criterion, measure
 from gradrank.models.adarank import AdaRank, AdaRankNDCG, boost
+from gradrank.training.selection import Criterion, measure
 from made_rankings import noisy_copies, silent
 
 seeds = st.integers(0, 2**32 - 1)

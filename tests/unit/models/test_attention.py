@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gradrank.data.collection import Collection
-from gradrank.learning.encoder import CELLS
-from gradrank.learning.torch_net import untrained
 from gradrank.models.dasalc import DASALC
 from gradrank.models.lambdaloss import AttentionLambdaLoss
+from gradrank.training.nets.encoder import CELLS
+from gradrank.training.nets.torch_training import untrained
 
 SIZES = (7, 1, 12, 4, 30)
 both = pytest.mark.parametrize("cls", [AttentionLambdaLoss, DASALC], ids=lambda cls: cls.name)

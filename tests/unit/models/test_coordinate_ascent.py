@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gradrank.data.collection import Collection
-from gradrank.learning.selection import Criterion, measure
 from gradrank.models.coordinate_ascent import CoordinateAscent, CoordinateAscentParams, climb
+from gradrank.training.selection import Criterion, measure
 from made_rankings import noisy_copies, silent
 
 

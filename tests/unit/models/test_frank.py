@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gradrank.data.collection import Collection
-from gradrank.learning.fidelity import pair_weights
-from gradrank.learning.losses.frank import frank
 from gradrank.models.frank import FRankParams, boost
-from gradrank.models.rankboost import PERFECT, stump_thresholds
+from gradrank.models.frank.fidelity import pair_weights
+from gradrank.training.losses.frank import frank
+from gradrank.training.solvers.stumps import PERFECT, stump_thresholds
 
 SIGMOID = lambda h: 1.0 / (1.0 + np.exp(-h))  # noqa: E731
 

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import rankdata, zscore
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import read_json
+from gradrank.base.results import FoldFolder
+from gradrank.base.stamps import read_sealed, write_sealed, write_stamp
 from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
-from gradrank.data.synthetic import generate
-from gradrank.errors import GradrankError
-from gradrank.files import read_json
-from gradrank.learning import fusing
-from gradrank.learning.fusing import borda, reciprocal_rank, z_score
-from gradrank.learning.job import reproducible_files, train
-from gradrank.learning.model import get_model
-from gradrank.learning.selection import measure
-from gradrank.learning.stacking import learned_weights, scored_by_others
-from gradrank.predict import Ranker
-from gradrank.results import Fold
-from gradrank.stamps import read_sealed, write_sealed, write_stamp
+from gradrank.data.sources.synthetic import generate
+from gradrank.evaluation.predict import Ranker
+from gradrank.models.fusion import comparable_scores as fusing
+from gradrank.models.fusion.comparable_scores import borda, reciprocal_rank, z_score
+from gradrank.models.fusion.stacking import learned_weights, scored_by_others
+from gradrank.training.job import reproducible_files, train
+from gradrank.training.registry import get_model
+from gradrank.training.selection import measure
 
 MEMBERS = ("single_feature", "ranksvm")
 
@@ -245,7 +245,7 @@ def test_scores_of_another_length_are_refused(study, tmp_path):
     pl.read_parquet(path)[:-1].write_parquet(path)
     with pytest.raises(GradrankError, match=r"scores.parquet: damaged"):
         fuse(tmp_path / "study", "other")
-    fold = Fold(path.parent)
+    fold = FoldFolder(path.parent)
     write_stamp(fold.spec_path, read_sealed(fold.spec_path), reproducible_files(fold))
     with pytest.raises(GradrankError, match="39 scores of the test part, which has 40"):
         fuse(tmp_path / "study", "other")

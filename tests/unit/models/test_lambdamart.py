@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
-from gradrank.learning.boosting import QUERY_LIMIT
-from gradrank.learning.model import get_model
-from gradrank.learning.selection import measure
+from gradrank.training.registry import get_model
+from gradrank.training.selection import measure
+from gradrank.training.solvers.boosting import QUERY_LIMIT
 
 RANKING = ("lambdamart", "lambdamart_faithful", "xendcg", "dart")
 FOLLOWING = ("lambdaloss_trees", "lambdamart_stochastic", "yeti_trees")  # derivatives of our own

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gradrank.learning.linear import l2_path
-from gradrank.learning.listwise import softmax
-from gradrank.learning.losses.listnet import listnet
+from gradrank.training.losses.listnet import listnet
+from gradrank.training.solvers.linear import l2_path
+from gradrank.training.top_one import softmax
 from made_rankings import linear_grades
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from gradrank.learning import losses
-from gradrank.learning.by_name import find_loss, loss_names
-from gradrank.learning.model import models
-from gradrank.learning.neural import NeuralRanker
+from gradrank.training import losses
+from gradrank.training.lookup import find_loss, loss_names
+from gradrank.training.nets.neural import NeuralRanker
+from gradrank.training.registry import models
 from made_rankings import linear_grades, silent
 
 MEMBERS = [cls for cls in models().values() if issubclass(cls, NeuralRanker)]

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradrank.data.collection import Collection
-from gradrank.learning.perceptron import committee_epoch, prank_epoch
-from gradrank.learning.selection import measure
 from gradrank.models.oap_bpm import OAPBPM
 from gradrank.models.prank import PRank, feature_unit
+from gradrank.training.selection import measure
+from gradrank.training.solvers.perceptron import committee_epoch, prank_epoch
 
 
 def linear_prank(x, unit, grades, rows, levels):

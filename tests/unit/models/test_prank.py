@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gradrank.learning.best_of import Candidate
-from gradrank.learning.perceptron import form_scores, prank_epoch
 from gradrank.models.prank import PRank, PRankKernel, PRankQuadratic, until_unchanged
+from gradrank.training.best_of import Candidate
+from gradrank.training.solvers.perceptron import form_scores, prank_epoch
 
 MACHINES = [PRank, PRankQuadratic, PRankKernel]
 every_machine = pytest.mark.parametrize("cls", MACHINES)

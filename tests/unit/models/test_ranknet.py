@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from gradrank.learning.linear import l2_path
-from gradrank.learning.losses.ranknet import ranknet
-from gradrank.learning.nets import standardisation, standardised
-from gradrank.learning.torch_net import untrained
 from gradrank.models.lambdarank import LambdaRank
 from gradrank.models.ranknet import RankNetTwoLayer
+from gradrank.training.losses.ranknet import ranknet
+from gradrank.training.nets.net import standardisation, standardised
+from gradrank.training.nets.torch_training import untrained
+from gradrank.training.solvers.linear import l2_path
 from made_rankings import linear_grades, silent
 
 
@@ -85,6 +85,6 @@ def test_scores_do_not_depend_on_how_many_rows_are_taken_at_a_time(activation, m
     data = linear_grades(6, 40, 12)
     net = scorer_of(data.features, hidden=(8, 5), activation=activation).export()
     inputs, scores = standardised(data.features, net.mean, net.scale), net.scores(data.features)
-    monkeypatch.setattr("gradrank.learning.nets.ROWS", 7)
+    monkeypatch.setattr("gradrank.training.nets.net.ROWS", 7)
     np.testing.assert_array_equal(standardised(data.features, net.mean, net.scale), inputs)
     np.testing.assert_array_equal(net.scores(data.features), scores)

@@ -8,12 +8,12 @@ from scipy.special import expit
 
 from gradrank.data.order import order
 from gradrank.data.pairs import crucial_pairs
-from gradrank.learning.descent import descend, descend_pairs
-from gradrank.learning.losses.lambdarank import ndcg_swap
-from gradrank.learning.losses.ranknet import pair_cost
-from gradrank.learning.stochastic import initial_layers
 from gradrank.models.lambdarank_faithful import LambdaRankFaithful
 from gradrank.models.ranknet_2005 import RankNet2005Linear, RankNet2005TwoLayer
+from gradrank.training.losses.lambdarank import ndcg_swap
+from gradrank.training.losses.ranknet import pair_cost
+from gradrank.training.solvers.pair_descent import descend, descend_pairs
+from gradrank.training.solvers.stochastic import initial_layers
 from made_rankings import linear_grades
 
 

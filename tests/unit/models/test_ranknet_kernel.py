@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
-from gradrank.errors import GradrankError
-from gradrank.learning.losses.ranknet import ranknet, ranknet_curvature
-from gradrank.learning.nystroem import Kernel, Problem, independent, regularised_path
 from gradrank.models.ranknet_kernel import RankNetKernel, RankNetKernelParams
+from gradrank.models.ranknet_kernel.nystroem import Kernel, Problem, independent, regularised_path
+from gradrank.training.losses.ranknet import ranknet, ranknet_curvature
 
 RBF = Kernel("rbf", 0.25, 2)
 L2 = (0.1, 0.01, 0.001)

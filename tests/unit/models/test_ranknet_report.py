@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gradrank.data.pairs import Pairs
-from gradrank.learning.nets import Net
-from gradrank.learning.pair_net import PairNet, train_epochs
 from gradrank.models.ranknet_report import RankNetReport
+from gradrank.models.ranknet_report.pair_net import PairNet, train_epochs
+from gradrank.training.nets.net import Net
 from made_rankings import linear_grades
 
 READINGS = ["difference", "siamese"]

@@ -5,10 +5,10 @@ import pytest
 
 from gradrank.data.collection import Collection
 from gradrank.evaluation.metrics import ndcg_at
-from gradrank.learning.annealing import annealed
-from gradrank.learning.losses.smoothrank import smoothrank
-from gradrank.learning.model import get_model
 from gradrank.models.regression import Regression
+from gradrank.models.smoothrank.annealing import annealed
+from gradrank.training.losses.smoothrank import smoothrank
+from gradrank.training.registry import get_model
 
 
 def collection(seed, queries=30, documents=12):

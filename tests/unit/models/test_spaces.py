@@ -2,8 +2,8 @@
 
 import pytest
 
-from gradrank.learning.model import models
-from gradrank.learning.space import Choice, LogUniform
+from gradrank.training.registry import models
+from gradrank.training.search_space import Choice, LogUniform
 from gradrank.tuning.spaces import first_configuration, own_grids
 
 DECLARED = [cls for cls in models().values() if cls.space]

@@ -7,15 +7,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gradrank.errors import GradrankError
-from gradrank.learning.model import missing_packages, models
-from gradrank.pipeline.params import check, load
+from gradrank.base.errors import GradrankError
+from gradrank.base.results import Results
+from gradrank.base.stamps import read_stamp, write_sealed, write_stamp
+from gradrank.config.params import check, load
 from gradrank.provenance.collect import collect
 from gradrank.provenance.records import write_record
 from gradrank.provenance.settings import dataset_settings, model_settings, study_settings
 from gradrank.provenance.study_records import study_code, write_study_record
-from gradrank.results import Results
-from gradrank.stamps import read_stamp, write_sealed, write_stamp
+from gradrank.training.registry import missing_packages, models
 from made_project import DATASET, SETTINGS, STUDY
 from made_results import make_results, write_spec
 

@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from gradrank import processor
+from gradrank.base import processor
+from gradrank.base.errors import GradrankError
+from gradrank.base.results import Results, write_job
+from gradrank.base.stamps import read_sealed, read_stamp, write_sealed, write_stamp
 from gradrank.cli import app
+from gradrank.config.params import RunSettings, load
 from gradrank.data.parse import parse
-from gradrank.errors import GradrankError
-from gradrank.learning.job import train
-from gradrank.pipeline.params import Params, load
 from gradrank.provenance.verify import verify
-from gradrank.results import Results, write_job
-from gradrank.stamps import read_sealed, read_stamp, write_sealed, write_stamp
+from gradrank.training.job import train
 from made_project import DATASET, SETTINGS, STUDY, write_params
 
 DATA, RESULTS = Path("data"), Path("results")
@@ -24,7 +24,7 @@ RECORD = RESULTS / DATASET / "provenance.json"
 PAGE = RESULTS / "studies" / STUDY / "provenance.json"
 
 
-def checks(params: Params | None = None, ok: bool | None = False) -> list[str]:
+def checks(params: RunSettings | None = None, ok: bool | None = False) -> list[str]:
     """The texts of the checks with this outcome."""
     return [each.text for each in verify(params or load(), RESULTS, DATA) if each.ok is ok]
 

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import polars as pl
 import pytest
 
-from gradrank.errors import GradrankError
-from gradrank.files import write_json
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import write_json
 from gradrank.report.document import report as render
 from gradrank.report.plots.svg import thin
 from gradrank.report.tables.summary import summary

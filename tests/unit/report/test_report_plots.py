@@ -6,13 +6,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from gradrank.base.results import Results
 from gradrank.evaluation.statistics import compare_all
-from gradrank.report.contents import DataSet, read_contents
+from gradrank.report.contents import ReportedDataset, read_contents
 from gradrank.report.plots import two_methods as two_methods_module
 from gradrank.report.plots.sweeps import swept
 from gradrank.report.plots.two_methods import MOST_VALUES, difference_plot, paired_tests, two_methods
 from gradrank.report.tables.summary import summary
-from gradrank.results import Results
 from made_results import make_results
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm", "single_feature")
@@ -29,7 +29,7 @@ def dataset(tmp_path_factory):
 def dataset_of(queries, tables=None):
     """A DataSet that holds (q,) values by model and nothing else that the plots need."""
     summary = {model: {"ndcg@10": round(float(np.nanmean(v)), 4)} for model, v in queries.items()}
-    return DataSet("d", "d", "letor4", summary, tables or {}, queries, {}, None, [])
+    return ReportedDataset("d", "d", "letor4", summary, tables or {}, queries, {}, None, [])
 
 
 def polygons(drawing):

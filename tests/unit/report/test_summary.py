@@ -11,15 +11,15 @@ import polars as pl
 import pytest
 from scipy.stats import t
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
+from gradrank.base.results import DatasetFolder
+from gradrank.evaluation.literature.published import lookup
 from gradrank.evaluation.per_query import join_test_queries, query_values, read_test_queries
-from gradrank.evaluation.published import lookup
 from gradrank.evaluation.statistics import paired_test
 from gradrank.report.tables.numbers import best
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import DEFINITIONS, SEEDS, read_tables
 from gradrank.report.tables.table import Column
-from gradrank.results import DataSet
 from made_collection import store
 from made_results import CONVENTIONS, METRICS, make_results, write_values
 from rendered import Document, rendered
@@ -330,5 +330,5 @@ def test_git_keeps_the_values_of_each_seed_and_tests_are_of_their_means(seeded):
     wanted = paired_test(whole.values["ndcg@10"], other.values["ndcg@10"], whole.folds)
     assert (row["model_a"], int(row["queries"])) == ("lambdamart", 45)
     assert float(row["wilcoxon"]) == pytest.approx(wanted.wilcoxon)
-    joined = join_test_queries(DataSet(seeded).methods())
+    joined = join_test_queries(DatasetFolder(seeded).methods())
     assert len(joined.filter(model="lambdamart", convention="letor4")) == 2 * 45

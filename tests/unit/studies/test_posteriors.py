@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 from gradrank.studies.ranknet2005.posteriors import chain, combine, figure1_cost, posteriors
 
 inside = st.floats(1e-6, 1 - 1e-6)

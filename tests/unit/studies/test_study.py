@@ -9,17 +9,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
+from gradrank.base.stamps import write_stamp
+from gradrank.config.studies import get_study, study_names
 from gradrank.evaluation.evaluate import evaluate_folds
-from gradrank.evaluation.verdict import QUERIES, Band, judge
-from gradrank.pipeline.studies import get_study, study_names
+from gradrank.evaluation.literature.verdict import QUERIES, Band, judge
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column
-from gradrank.stamps import write_stamp
-from gradrank.studies.kit import writing as study_files
-from gradrank.studies.kit.comparison import alone, beside, comparison
-from gradrank.studies.kit.study import Figure, Inputs, Section, Table
-from gradrank.studies.kit.writing import study as write_study
+from gradrank.studies.common import writing as study_files
+from gradrank.studies.common.comparison import alone, beside, comparison
+from gradrank.studies.common.study import Figure, Inputs, PageSection, Table
+from gradrank.studies.common.writing import study as write_study
 from made_study import make_collection
 
 ALT = "One line that rises"
@@ -39,8 +39,8 @@ def made_study(seconds=1.5):
     points = Table("curve", "Points", [Column("x", "x", "d"), Column("y", "y", ".2f")], [{"x": 1, "y": 0.5}])
     drawing = line_chart([Series("rising", [1, 2, 3], [0.1, 0.2, 0.4])], "x", "y", ALT)
     sections = [
-        Section("first", "First", ["Some `code`."], [numbers, Figure("curve", "Curve", drawing, ALT, points)]),
-        Section("second", "Second", [], [times]),
+        PageSection("first", "First", ["Some `code`."], [numbers, Figure("curve", "Curve", drawing, ALT, points)]),
+        PageSection("second", "Second", [], [times]),
     ]
     return SimpleNamespace(TITLE="A & B", PUBLICATION="Somebody 2005.", build=lambda inputs: sections)
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from gradrank.base.results import read_job, write_job
 from gradrank.cli import app
-from gradrank.results import read_job, write_job
 from gradrank.studies.arsm.experiments import METRICS
 from gradrank.studies.arsm.variance import GRADES, LEVELS
 from made_collection import store

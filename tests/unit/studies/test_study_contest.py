@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import write_json
 from gradrank.data.parse import parse
-from gradrank.data.synthetic import generate
-from gradrank.errors import GradrankError
-from gradrank.files import write_json
+from gradrank.data.sources.synthetic import generate
+from gradrank.studies.common.study import Inputs
 from gradrank.studies.contest.page import build
 from gradrank.studies.contest.reading import HEADLINE, entries, tried
-from gradrank.studies.kit.study import Inputs
 from gradrank.tuning.evaluate_refits import evaluate_refits
 from gradrank.tuning.folders import Contest
 from gradrank.tuning.freeze import freeze

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from gradrank.base.results import read_job, write_job
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import wilcoxon
-from gradrank.learning.nets import Net
-from gradrank.results import read_job, write_job
-from gradrank.studies.kit.study import Inputs, Table
+from gradrank.studies.common.study import Inputs, Table
 from gradrank.studies.ranknet2005.artificial import LINEAR_SHARES
 from gradrank.studies.ranknet2005.draws import over_draws
 from gradrank.studies.ranknet2005.explanations import units_in_use
@@ -22,6 +21,7 @@ from gradrank.studies.ranknet2005.page import build
 from gradrank.studies.ranknet2005.table1 import met
 from gradrank.studies.ranknet2005.trainings import METRIC, Training, over_seeds, trainings
 from gradrank.studies.ranknet2005.web_search import METHODS
+from gradrank.training.nets.net import Net
 from made_trainings import DATASET, PARAMS, make_trainings
 
 DRAWS = 4

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gradrank.learning.pair_net import PairNet
+from gradrank.models.ranknet_report.pair_net import PairNet
 from gradrank.studies.term_report.claims import HIGH, LOW, MEASURED, PLAIN
 from gradrank.studies.term_report.targets import blog_cost, report_cost
 from gradrank.studies.term_report.weights import positions

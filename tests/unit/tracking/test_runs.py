@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.errors import GradrankError
-from gradrank.files import read_json, write_json
-from gradrank.results import Results
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import read_json, write_json
+from gradrank.base.results import Results
 from gradrank.tracking.content import Result
 from gradrank.tracking.runs import track
 from made_tracked import (

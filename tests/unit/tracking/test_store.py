@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 from gradrank.tracking.runs import track
 from gradrank.tracking.store import SETTINGS
 from made_tracked import FOLDS, MODELS, PARAMS, all_models, make_results, tree

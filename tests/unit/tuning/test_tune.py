@@ -8,14 +8,16 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import read_json, sha256, write_json
+from gradrank.base.stamps import write_sealed
 from gradrank.data.parse import parse
-from gradrank.data.stored import COLLECTION, describe
-from gradrank.data.synthetic import generate
-from gradrank.errors import GradrankError
-from gradrank.files import read_json, sha256, write_json
-from gradrank.learning.model import Model, ModelParams, get_model, param
-from gradrank.learning.space import Uniform
-from gradrank.stamps import write_sealed
+from gradrank.data.part_files import COLLECTION
+from gradrank.data.sources.synthetic import generate
+from gradrank.data.stored import StoredCollection
+from gradrank.training.model import Model, ModelParams, param
+from gradrank.training.registry import get_model
+from gradrank.training.search_space import Uniform
 from gradrank.tuning import trials
 from gradrank.tuning.folders import Contest, TunedFold
 from gradrank.tuning.freeze import freeze
@@ -117,7 +119,7 @@ def shuffled(data: Path, out: Path, part: int) -> Path:
     path = changed / f"part{part}.parquet"
     frame = pl.read_parquet(path)
     frame.with_columns(frame["label"].shuffle(seed=1)).write_parquet(path)
-    described = describe(changed)
+    described = StoredCollection.open(changed).description
     described["parts"][str(part)]["sha256"] = sha256(path)
     write_sealed(changed / COLLECTION, described)
     return changed

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gradrank.errors import GradrankError
-from gradrank.pipeline.params import check
+from gradrank.base.errors import GradrankError
+from gradrank.config.params import check
 from gradrank.workflow_support.contest import ContestPlan, with_frozen_datasets
 from gradrank.workflow_support.plan import Plan
 from made_project import SETTINGS

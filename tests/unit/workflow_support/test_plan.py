@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.pipeline.params import check, load
-from gradrank.results import Results
+from gradrank.base.results import Results
+from gradrank.config.params import check, load
 from gradrank.workflow_support.plan import FOLD, METHOD, Plan
 from made_project import DATASET, SETTINGS, STUDY
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gradrank.data.catalogue import catalogue
+from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.file_order import CONSTANT, telling
-from gradrank.report.contents import Contents, DataSet
+from gradrank.report.contents import Contents, ReportedDataset
 from gradrank.report.pages.page import Page, render_page
 from gradrank.report.plots.curves import learning_curves
 from gradrank.report.plots.heat_map import matrices
@@ -28,7 +28,7 @@ def pages(contents: Contents) -> list[Page]:
     return [_page(dataset) for dataset in contents.datasets]
 
 
-def _page(dataset: DataSet) -> Page:
+def _page(dataset: ReportedDataset) -> Page:
     values = _values(dataset)
     body = render_page("dataset.html", **values)
     return Page(f"data-{dataset.name}", dataset.name, body, dict(_figures(dataset.name, values)))
@@ -49,7 +49,7 @@ def _figures(folder: str, values: dict[str, Any]) -> Iterator[tuple[str, Markup]
         yield f"{folder}/learning-{panel.model}", panel.drawing
 
 
-def _values(dataset: DataSet) -> dict[str, Any]:
+def _values(dataset: ReportedDataset) -> dict[str, Any]:
     """What dataset.html shows."""
     curves = [learning_curves(model, folds) for model, folds in dataset.folds.items()]
     two = two_methods(dataset)
@@ -76,7 +76,7 @@ def _values(dataset: DataSet) -> dict[str, Any]:
     }
 
 
-def main_table(dataset: DataSet, primary: str) -> dict[str, dict[str, list[tuple[str, str, bool]]]]:
+def main_table(dataset: ReportedDataset, primary: str) -> dict[str, dict[str, list[tuple[str, str, bool]]]]:
     """By convention (the primary first) and model (the best first): (mean, half width, best?) as printed, a metric.
 
     With several seeds the mean's standard deviation over them follows the half width in brackets.
@@ -136,7 +136,7 @@ def _moved(rows: list[Row]) -> list[Row]:
     ]
 
 
-def costs(dataset: DataSet) -> dict[str, Cost]:
+def costs(dataset: ReportedDataset) -> dict[str, Cost]:
     """Of each method, the one that took longest first."""
     return dict(sorted(dataset.costs.items(), key=lambda item: -item[1].mean_fit_seconds))
 

@@ -1,6 +1,6 @@
 """The last page: what the numbers were made from, so that they can be made again."""
 
-from gradrank.report.contents import Contents, Fold
+from gradrank.report.contents import Contents, ReportedFold
 from gradrank.report.pages.page import Page, render_page
 
 
@@ -16,7 +16,7 @@ def pages(contents: Contents) -> list[Page]:
     return [Page("provenance", "Provenance", body)]
 
 
-def _jobs(contents: Contents) -> list[Fold]:
+def _jobs(contents: Contents) -> list[ReportedFold]:
     return [fold for dataset in contents.datasets for folds in dataset.folds.values() for fold in folds]
 
 

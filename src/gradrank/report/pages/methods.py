@@ -4,11 +4,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from gradrank.data.stored import GIVEN
-from gradrank.evaluation.references import Reference, named
-from gradrank.learning.model import Model, models
+from gradrank.data.part_files import GIVEN
+from gradrank.evaluation.literature.references import Reference, named
 from gradrank.report.contents import Contents
 from gradrank.report.pages.page import Page, render_page
+from gradrank.training.model import Model
+from gradrank.training.registry import models
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Method:
+class MethodDescription:
     """variants: by the data sets that they were trained on, more than one where these differ."""
 
     name: str
@@ -46,12 +47,12 @@ def pages(contents: Contents) -> list[Page]:
     return [Page("methods", "Methods", render_page("methods.html", methods=described))]
 
 
-def _method(name: str, specs: dict[str, list[str]]) -> Method:
+def _method(name: str, specs: dict[str, list[str]]) -> MethodDescription:
     """A model that this checkout does not have has no sources."""
     told = {", ".join(datasets): json.loads(spec) for spec, datasets in specs.items()}
     model = next(iter(told.values()))[0]
     known = models().get(model)
-    return Method(
+    return MethodDescription(
         name=name,
         model=model,
         summary=known.summary if known else "",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.report.contents import Contents, DataSet, measures
+from gradrank.report.contents import Contents, ReportedDataset, measures
 from gradrank.report.pages.page import Page, render_page
 from gradrank.report.tables.numbers import best, missing
 
@@ -30,14 +30,14 @@ class Glance:
     models: the best on the first data set first. measures: what is shown, in words.
     """
 
-    datasets: list[DataSet]
+    datasets: list[ReportedDataset]
     models: list[str]
     means: dict[str, dict[str, float | None]]
     winners: dict[str, set[str]]
     measures: str
 
 
-def _glance(datasets: list[DataSet]) -> Glance | None:
+def _glance(datasets: list[ReportedDataset]) -> Glance | None:
     if not datasets:
         return None
     means = {

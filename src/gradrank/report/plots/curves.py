@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.contents import Fold
+from gradrank.report.contents import ReportedFold
 from gradrank.report.plots import svg
 from gradrank.report.plots.frame import Frame
 
@@ -26,7 +26,7 @@ class Curves:
     drawing: Markup
 
 
-def learning_curves(model: str, folds: list[Fold]) -> Curves | None:
+def learning_curves(model: str, folds: list[ReportedFold]) -> Curves | None:
     """The panel of one method, of its first seed; None where no fold kept more than one step.
 
     Above, the validation measure with each fold's best step as a dot; below, where there is one, the training

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from gradrank.files import atomic
+from gradrank.base.files import atomic
 
 STYLES = Path(__file__).parents[1] / "pages" / "plots.css"
 MARGIN = 10

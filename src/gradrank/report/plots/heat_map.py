@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from gradrank.evaluation.statistics import LEVEL
-from gradrank.report.contents import DataSet
+from gradrank.report.contents import ReportedDataset
 from gradrank.report.tables.table import Row
 
 
@@ -24,7 +24,7 @@ class Matrix:
     pairs: int
 
 
-def matrices(dataset: DataSet) -> list[Matrix]:
+def matrices(dataset: ReportedDataset) -> list[Matrix]:
     """One Matrix a tested metric; none where nothing was tested."""
     by_metric: dict[str, list[Row]] = {}
     for row in dataset.tables.get("pairwise", []):
@@ -32,7 +32,7 @@ def matrices(dataset: DataSet) -> list[Matrix]:
     return [_matrix(dataset, metric, rows) for metric, rows in by_metric.items()]
 
 
-def _matrix(dataset: DataSet, metric: str, rows: list[Row]) -> Matrix:
+def _matrix(dataset: ReportedDataset, metric: str, rows: list[Row]) -> Matrix:
     differing = [abs(row["difference"]) for row in rows if row["wilcoxon_holm"] < LEVEL]
     largest = max(differing, default=0.0) or 1.0
     cells: dict[tuple[str, str], dict] = {}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from gradrank.report.contents import DataSet
+from gradrank.report.contents import ReportedDataset
 from gradrank.report.plots import svg
 from gradrank.report.plots.frame import Frame
 
@@ -21,7 +21,7 @@ class Curves:
     precisions: dict[str, list[float]]
 
 
-def pr_curves(dataset: DataSet, convention: str, marked: tuple[str, ...]) -> Curves | None:
+def pr_curves(dataset: ReportedDataset, convention: str, marked: tuple[str, ...]) -> Curves | None:
     """Every method in grey, those `marked` in colour; None where the curve was not measured.
 
     The mean over folds of the mean over queries of the interpolated precision at recall 0, .1, ..., 1.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from gradrank.report.contents import DataSet
+from gradrank.report.contents import ReportedDataset
 from gradrank.report.plots import svg
 from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, strip, upright
 
@@ -22,7 +22,7 @@ class Ranks:
     level: list[str]
 
 
-def mean_ranks(dataset: DataSet) -> Ranks | None:
+def mean_ranks(dataset: ReportedDataset) -> Ranks | None:
     """By the headline metric; None where there are too few methods to rank.
 
     A bar is half the critical difference to either side, so that the bars of two methods overlap exactly

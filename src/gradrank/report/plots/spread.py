@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from gradrank.report.contents import DataSet
+from gradrank.report.contents import ReportedDataset
 from gradrank.report.plots import svg
 from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, strip, upright
 from gradrank.report.tables.table import Row
@@ -19,7 +19,7 @@ class Spread:
     axis: Markup
 
 
-def spread(dataset: DataSet, convention: str) -> Spread:
+def spread(dataset: ReportedDataset, convention: str) -> Spread:
     """Every method's fold means (dots), mean and 95% interval (bar) and published values (diamonds)."""
     metric = dataset.headline
 

@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.contents import DataSet
+from gradrank.report.contents import ReportedDataset
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.numbers import setting
 from gradrank.report.tables.table import Row
@@ -34,7 +34,7 @@ class Sweep:
     drawing: Markup
 
 
-def sweeps(dataset: DataSet, convention: str) -> list[Sweep]:
+def sweeps(dataset: ReportedDataset, convention: str) -> list[Sweep]:
     """A plot for each parameter of which variants have two values or more, with the headline metric."""
     rows = {
         row["model"]: row

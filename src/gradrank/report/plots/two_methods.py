@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from gradrank.report.contents import DataSet
+from gradrank.report.contents import ReportedDataset
 from gradrank.report.plots import svg
 from gradrank.report.plots.frame import Frame
 from gradrank.report.tables.numbers import missing, number
@@ -33,7 +33,7 @@ class TwoMethods:
     tests: dict[str, list[float]]
 
 
-def two_methods(dataset: DataSet) -> TwoMethods | None:
+def two_methods(dataset: ReportedDataset) -> TwoMethods | None:
     """The two best methods first; None for a single one, or where the queries' values are not here."""
     models = [model for model in dataset.ranked() if model in dataset.queries]
     if len(models) < 2:
@@ -58,7 +58,7 @@ def _in_ten_thousandths(values: np.ndarray) -> list[int]:
     return np.where(np.isnan(values), UNDEFINED, np.round(values * 1e4)).astype(int).tolist()
 
 
-def paired_tests(dataset: DataSet, models: list[str]) -> dict[str, dict[str, list[float]]]:
+def paired_tests(dataset: ReportedDataset, models: list[str]) -> dict[str, dict[str, list[float]]]:
     """By metric and `i,j` (places in `models`, i < j): difference, low, high, wins, ties, losses, p, p.
 
     The p values are Wilcoxon's and Student's, both Holm-corrected.

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
 from gradrank.evaluation.file_order import CONSTANT, file_order
+from gradrank.evaluation.literature.published import Published, lookup
+from gradrank.evaluation.literature.verdict import Judged, alike, judge_values
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.published import Published, lookup
 from gradrank.evaluation.statistics import compare_all, friedman_nemenyi
-from gradrank.evaluation.verdict import Judged, alike, judge_values
 from gradrank.report.tables.numbers import missing
 from gradrank.report.tables.table import Row
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gradrank.errors import GradrankError
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic, read_json
+from gradrank.base.results import Results
+from gradrank.evaluation.literature.published import lookup
+from gradrank.evaluation.literature.verdict import QUERIES, Band, judge
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.published import lookup
-from gradrank.evaluation.verdict import QUERIES, Band, judge
-from gradrank.files import atomic, read_json
 from gradrank.report.tables.table import pipe_table
 from gradrank.report.tables.verdicts import MARKS
-from gradrank.results import Results
 
 BEGIN, END = "<!-- results: made by `make readme` -->", "<!-- /results -->"
 DATASET = "mq2007"

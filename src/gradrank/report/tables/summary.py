@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gradrank.errors import GradrankError, nearest
+from gradrank.base.errors import GradrankError, nearest
+from gradrank.base.files import atomic, write_json
+from gradrank.base.results import DatasetFolder
 from gradrank.evaluation.conventions import in_expectation
 from gradrank.evaluation.file_order import constant_score
 from gradrank.evaluation.per_query import QueryValues, read_test_queries, write_compact
 from gradrank.evaluation.short_lists import short_lists
-from gradrank.files import atomic, write_json
 from gradrank.report.tables.measured import Measured
 from gradrank.report.tables.summary_page import summary_page
 from gradrank.report.tables.summary_tables import means, summary_tables
 from gradrank.report.tables.writing import write_table
-from gradrank.results import DataSet
 
 
 def summary(folder: Path, models: Sequence[str], convention: str, data: Path | None = None) -> None:
@@ -27,7 +27,7 @@ def summary(folder: Path, models: Sequence[str], convention: str, data: Path | N
     score is measured as the methods are.
     Raises GradrankError for a missing file or convention, or methods evaluated on different queries.
     """
-    own, models = DataSet(Path(folder)), sorted(set(models))
+    own, models = DatasetFolder(Path(folder)), sorted(set(models))
     if not models:
         raise GradrankError(f"{folder}: no model to summarise")
     values = _read(own, models, convention)
@@ -52,7 +52,7 @@ def _measured(values: dict[str, dict[str, QueryValues]]) -> tuple[list[str], lis
     return list(next(iter(own.values())).values), list(own)
 
 
-def _read(dataset: DataSet, models: Sequence[str], convention: str) -> dict[str, dict[str, QueryValues]]:
+def _read(dataset: DatasetFolder, models: Sequence[str], convention: str) -> dict[str, dict[str, QueryValues]]:
     """By method and convention; under the primary one, every method's queries are the same."""
     found = {}
     for model in models:

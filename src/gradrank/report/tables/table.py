@@ -8,7 +8,7 @@ from dataclasses import InitVar, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradrank.files import atomic
+from gradrank.base.files import atomic
 from gradrank.report.tables.numbers import TEXT, VERDICT, shown
 
 if TYPE_CHECKING:

@@ -1,9 +1,12 @@
-"""The words of verdicts on published numbers, for every page; the rule is in gradrank/evaluation/verdict.py."""
+"""The words of verdicts on published numbers, for every page.
+
+The rule is in gradrank/evaluation/literature/verdict.py.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
-from gradrank.evaluation.verdict import CONSISTENT, NOT_REPRODUCED, REPRODUCED
+from gradrank.evaluation.literature.verdict import CONSISTENT, NOT_REPRODUCED, REPRODUCED
 
 MARKS = {REPRODUCED: "✓", CONSISTENT: "≈", NOT_REPRODUCED: "✗"}
 MEANINGS = {

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gradrank.files import atomic
+from gradrank.base.files import atomic
 from gradrank.report.tables.latex import latex
 from gradrank.report.tables.table import Table, markdown, write_csv
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradrank.pipeline.studies import StudySettings
+from gradrank.config.studies import StudySettings
 
 TITLE = "ARSM-L2R"
 PUBLICATION = (

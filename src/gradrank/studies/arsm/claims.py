@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+from gradrank.evaluation.literature.published import lookup
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.published import lookup
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.numbers import setting
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.tables import PAPER, Measured, convention_of
-from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests
-from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests
+from gradrank.studies.common.study import Inputs, PageSection
 
 TOP = ("ndcg@1", "ndcg@3")
 JUDGED = ("ndcg@1", "ndcg@3", "ndcg@10", "map")
@@ -24,9 +24,9 @@ RULE = (
 )
 
 
-def claims(inputs: Inputs, measured: Measured) -> Section:
+def claims(inputs: Inputs, measured: Measured) -> PageSection:
     top, levels, combined = _top(measured), _levels(inputs), _combinations(inputs)
-    return Section(
+    return PageSection(
         "claims",
         "The paper's claims",
         [

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.learning.arsm_gradient import values_of_swaps
-from gradrank.learning.level_measure import measure_of
+from gradrank.models.arsm.expected_measure import measure_of
+from gradrank.models.arsm.gradient import values_of_swaps
 
 
 class Estimates(NamedTuple):

@@ -8,14 +8,14 @@ from gradrank.studies.arsm.ranksvm import ranksvm
 from gradrank.studies.arsm.recipes import recipes
 from gradrank.studies.arsm.tables import METRICS, Measured, convention_of, disagreements, official, paper
 from gradrank.studies.arsm.variance import variance
-from gradrank.studies.kit.ablation import Ablation, means_table, tests_table
-from gradrank.studies.kit.paired_tests import significant
-from gradrank.studies.kit.study import Figure, Inputs, Section
+from gradrank.studies.common.ablation import Ablation, means_table, tests_table
+from gradrank.studies.common.paired_tests import significant
+from gradrank.studies.common.study import Figure, Inputs, PageSection
 
 MODELS = ("ranksvm", "listnet", "adarank_map", "adarank_ndcg", "arsm")  # the rows of its tables
 
 
-def build(inputs: Inputs) -> list[Section]:
+def build(inputs: Inputs) -> list[PageSection]:
     measured = {
         dataset: {model: inputs.measure(dataset, model, METRICS, convention_of(dataset)) for model in MODELS}
         for dataset in inputs.datasets
@@ -62,7 +62,9 @@ def _of(measured: Measured, dataset: str) -> list[Mapping[str, QueryValues]]:
     return [measured[dataset]] if dataset in measured else []
 
 
-def _ablation(inputs: Inputs, parameter: str, called: str, metrics: Sequence[str], title: str, opening: str) -> Section:
+def _ablation(
+    inputs: Inputs, parameter: str, called: str, metrics: Sequence[str], title: str, opening: str
+) -> PageSection:
     """A parameter of ARSM varied on every data set."""
     paragraphs, content = [opening], []
     for dataset in inputs.datasets:
@@ -73,4 +75,4 @@ def _ablation(inputs: Inputs, parameter: str, called: str, metrics: Sequence[str
         figure = Figure(f"{id}_figure", f"{heading}, drawn", varied.chart(), varied.summary(), means)
         content += [figure, means, tests]
         paragraphs.append(f"{dataset}: {significant(tests.rows, 'value')}")
-    return Section(parameter, title, paragraphs, content)
+    return PageSection(parameter, title, paragraphs, content)

@@ -5,22 +5,22 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.evaluation.literature.published import lookup
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.published import lookup
 from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.experiments import METRICS
-from gradrank.studies.kit.study import Section
+from gradrank.studies.common.study import PageSection
 
 SHOWN = "ndcg@3"  # the number that lies furthest from ours
 PAGE = "research.microsoft.com/en-us/um/beijing/projects/letor/letor3baseline.aspx"
 
 
-def ranksvm(found: Mapping[str, Sequence[Mapping[str, Any]]], ours: QueryValues) -> Section:
+def ranksvm(found: Mapping[str, Sequence[Mapping[str, Any]]], ours: QueryValues) -> PageSection:
     """found: of the job `ranksvm-ohsumed`. ours: our RankSVM's values there, its C chosen by validation MAP."""
     published = {metric: _published(metric) for metric in METRICS}
-    return Section(
+    return PageSection(
         "ranksvm",
         "Why OHSUMED's RankSVM is not reproduced",
         [

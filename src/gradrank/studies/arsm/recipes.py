@@ -4,21 +4,21 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gradrank.evaluation.literature.published import lookup
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.published import lookup
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.tables import METRICS, convention_of, judged_beside
-from gradrank.studies.kit.comparison import comparison
-from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
-from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.common.comparison import comparison
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.common.study import Inputs, PageSection
 
 OURS = "ours"
 RECIPES = {OURS: "arsm", "the paper's update": "arsm_bare", "the paper's recipe": "arsm_paper"}
 LATE = 1000  # epochs after which the paper's recipe goes on
 
 
-def recipes(inputs: Inputs) -> Section:
+def recipes(inputs: Inputs) -> PageSection:
     measured = {
         dataset: {
             name: inputs.measure(dataset, model, METRICS, convention_of(dataset)) for name, model in RECIPES.items()
@@ -34,7 +34,7 @@ def recipes(inputs: Inputs) -> Section:
     ]
     tests, epochs = _tests(measured), _epochs(inputs)
     heads = [Column("dataset", "data set"), Column("recipe", "trained by"), Column("metric", "metric")]
-    return Section(
+    return PageSection(
         "update",
         "Ours, the paper's update and the paper's recipe",
         [

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
+from gradrank.evaluation.literature.published import Published, by_fold, lookup
+from gradrank.evaluation.literature.verdict import judge_values
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.published import Published, by_fold, lookup
-from gradrank.evaluation.verdict import judge_values
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.report.tables.verdicts import counted
-from gradrank.studies.kit.comparison import beside, comparison, level, levels
-from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
-from gradrank.studies.kit.study import Section
+from gradrank.studies.common.comparison import beside, comparison, level, levels
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.common.study import PageSection
 
 Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set, then by model
 
@@ -24,7 +24,7 @@ def convention_of(dataset: str) -> str:
     return "letor3" if dataset == "ohsumed" else "letor4"
 
 
-def paper(measured: Measured) -> Section:
+def paper(measured: Measured) -> PageSection:
     tables = [
         _means_table(
             f"paper_{dataset}", f"{TABLES.get(dataset, 'Not in the paper')}: {dataset}", dataset, models, PAPER
@@ -46,7 +46,7 @@ def paper(measured: Measured) -> Section:
         ),
         NOTE,
     )
-    return Section(
+    return PageSection(
         "paper",
         "Tables 2 and 3",
         [
@@ -60,7 +60,7 @@ def paper(measured: Measured) -> Section:
     )
 
 
-def official(measured: Measured) -> Section:
+def official(measured: Measured) -> PageSection:
     """LETOR's own results: means, judged by their folds where these are published, and the folds."""
     content, means = [], []
     for dataset, models in measured.items():
@@ -79,7 +79,7 @@ def official(measured: Measured) -> Section:
                 f"official_{dataset}", f"{dataset}: official LETOR results, means over folds", dataset, models, OFFICIAL
             )
         )
-    return Section(
+    return PageSection(
         "official",
         "The official LETOR results",
         [
@@ -101,7 +101,7 @@ def _fold_rows(dataset: str, models: Mapping[str, QueryValues], metric: str) -> 
     return rows
 
 
-def disagreements(measured: Measured) -> Section:
+def disagreements(measured: Measured) -> PageSection:
     rows = []
     for dataset, models in measured.items():
         for model, values in models.items():
@@ -134,7 +134,7 @@ def disagreements(measured: Measured) -> Section:
         Column("ours", "ours", ".4f"),
         Column("nearer", "nearer to ours"),
     ]
-    return Section(
+    return PageSection(
         "disagreements",
         "Where the sources disagree",
         [

@@ -5,7 +5,7 @@ import numpy as np
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.estimators import estimates, losses_of
-from gradrank.studies.kit.study import Figure, Section
+from gradrank.studies.common.study import Figure, PageSection
 
 LEVELS = (3, 5, 10, 20, 40)
 GRADES = np.repeat([0, 1, 2], [14, 4, 2]).astype(np.int32)  # 20 documents, of MQ2007's shares
@@ -38,7 +38,7 @@ def rows() -> list[Row]:
     return found
 
 
-def variance() -> Section:
+def variance() -> PageSection:
     made = rows()
     ratios = [row["reinforce"] / row["arsm"] for row in made]
     draw = (
@@ -50,7 +50,7 @@ def variance() -> Section:
         f"{METHODS[name]} where C is {' or '.join(str(C) for C in least if least[C] == name)}"
         for name in dict.fromkeys(least.values())
     )
-    return Section(
+    return PageSection(
         "variance",
         "Gradient variance",
         [

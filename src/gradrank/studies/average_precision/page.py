@@ -3,12 +3,12 @@
 from gradrank.studies.average_precision.spread import spread
 from gradrank.studies.average_precision.tracking import METRICS, tracking
 from gradrank.studies.average_precision.worked import worked
-from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.common.study import Inputs, PageSection
 
 CONVENTION = "letor4_expected"  # no measure is to gain by the file's order
 
 
-def build(inputs: Inputs) -> list[Section]:
+def build(inputs: Inputs) -> list[PageSection]:
     measured = {
         dataset: {model: inputs.measure(dataset, model, METRICS, CONVENTION) for model in inputs.models}
         for dataset in inputs.datasets

@@ -5,13 +5,13 @@ import numpy as np
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.average_precision.tracking import AP, Measured
-from gradrank.studies.kit.study import Figure, Section
+from gradrank.studies.common.study import Figure, PageSection
 
 QUANTILES = (5, 25, 50, 75, 95)
 WIDE = (0.1, 0.7)  # between which the book has one system's AP vary
 
 
-def spread(measured: Measured) -> Section:
+def spread(measured: Measured) -> PageSection:
     rows = [
         _row(dataset, method, _aps(values.values[AP]))
         for dataset, methods in measured.items()
@@ -23,7 +23,7 @@ def spread(measured: Measured) -> Section:
     ]
     table = _table(rows)
     title = "AP of the queries, from the lowest to the highest"
-    return Section(
+    return PageSection(
         "spread",
         "The spread of AP over queries",
         [

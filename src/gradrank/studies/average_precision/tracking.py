@@ -7,8 +7,8 @@ import numpy as np
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.kit.means import mean_columns
-from gradrank.studies.kit.study import Section
+from gradrank.studies.common.means import mean_columns
+from gradrank.studies.common.study import PageSection
 
 Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set, then by method
 
@@ -18,7 +18,7 @@ METRICS = (AP, R_PRECISION, *RIVALS)
 OVER = ("methods", "queries")
 
 
-def tracking(measured: Measured) -> Section:
+def tracking(measured: Measured) -> PageSection:
     rows = [_row(dataset, metric, methods) for dataset, methods in measured.items() for metric in METRICS[1:]]
     means = [
         {"dataset": dataset, "method": method, "values": values}
@@ -26,7 +26,7 @@ def tracking(measured: Measured) -> Section:
         for method, values in methods.items()
     ]
     heads = [Column("dataset", "data set"), Column("method")]
-    return Section(
+    return PageSection(
         "tracking",
         "R-precision and MAP",
         [

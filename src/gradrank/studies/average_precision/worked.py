@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.kit.study import Section
+from gradrank.studies.common.study import PageSection
 
 PRINTED = Fraction(8, 9)
 RELEVANT = 3
@@ -22,7 +22,7 @@ def average_precision(ranks: tuple[int, ...]) -> Fraction:
     return sum((Fraction(found, rank) for found, rank in enumerate(ranks, 1)), Fraction(0)) / len(ranks)
 
 
-def worked() -> Section:
+def worked() -> PageSection:
     possible = sorted({average_precision(ranks) for ranks in combinations(range(1, RANKS + 1), RELEVANT)})
     below, above = max(ap for ap in possible if ap < PRINTED), min(ap for ap in possible if ap > PRINTED)
     third = average_precision((3, 4, 7))
@@ -31,7 +31,7 @@ def worked() -> Section:
         | {"printed": float(sum(averaged) / len(averaged)), "right": float(average_precision(ranks))}
         for slip, (ranks, averaged) in SLIPS.items()
     ]
-    return Section(
+    return PageSection(
         "worked",
         "The worked example",
         [

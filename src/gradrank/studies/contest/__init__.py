@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
-from gradrank.errors import unknown
-from gradrank.pipeline.studies import StudySettings
+from gradrank.base.errors import unknown
+from gradrank.config.studies import StudySettings
 
 TITLE = "A fair contest"
 PUBLICATION = (
@@ -31,7 +31,7 @@ class Settings(StudySettings):
     @field_validator("methods")
     @classmethod
     def _are_installed(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        from gradrank.learning.model import missing_packages, models
+        from gradrank.training.registry import missing_packages, models
 
         for name in names:
             if name not in models():

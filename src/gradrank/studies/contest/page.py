@@ -10,19 +10,19 @@ from gradrank.evaluation.statistics import LEVEL, holm, wilcoxon
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Table
+from gradrank.studies.common.study import Figure, Inputs, PageSection
 from gradrank.studies.contest import tables
 from gradrank.studies.contest.agreement import agreement
 from gradrank.studies.contest.budget import Crossing, crossings, expected_best
 from gradrank.studies.contest.claims import compare_all, in_words, listed
 from gradrank.studies.contest.reading import HEADLINE, Entry, Tried, constant, entries, tried
 from gradrank.studies.contest.timeline import timeline
-from gradrank.studies.kit.study import Figure, Inputs, Section
 from gradrank.tuning.folders import Contest
 
 MEASURE = metric_label(HEADLINE)
 
 
-def build(inputs: Inputs) -> list[Section]:
+def build(inputs: Inputs) -> list[PageSection]:
     frozen = list(inputs.settings.get("frozen", ()))
     found = {dataset: entries(inputs, dataset) for dataset in [*inputs.datasets, *frozen]}
     sections = []
@@ -34,7 +34,7 @@ def build(inputs: Inputs) -> list[Section]:
     return [*sections, *([_agreement(found, frozen)] if len(found) > 1 else [])]
 
 
-def _results(inputs: Inputs, dataset: str, own: Sequence[Entry], frozen: bool) -> Section:
+def _results(inputs: Inputs, dataset: str, own: Sequence[Entry], frozen: bool) -> PageSection:
     settings = inputs.settings
     tuned = (
         f"Nothing was tried on {dataset}: each tuner's one configuration for all folds of "
@@ -47,7 +47,7 @@ def _results(inputs: Inputs, dataset: str, own: Sequence[Entry], frozen: bool) -
     )
     content = [tables.results(dataset, own, constant(inputs, dataset))]
     content.append(tables.costs(dataset, own, Contest(inputs.folder), settings["seeds"]))
-    return Section(
+    return PageSection(
         f"results_{dataset}",
         f"{dataset}: results",
         [f"{tuned} Convention: `{settings['conventions'][dataset]}`."],
@@ -55,13 +55,13 @@ def _results(inputs: Inputs, dataset: str, own: Sequence[Entry], frozen: bool) -
     )
 
 
-def _claims(dataset: str, own: Sequence[Entry]) -> list[Section]:
+def _claims(dataset: str, own: Sequence[Entry]) -> list[PageSection]:
     """What may be claimed, and of whole years."""
     runs = {entry.method: entry.runs() for entry in own}
     found = compare_all(runs)
     content = [tables.pairs(dataset, found), tables.probabilities(dataset, list(runs), found)]
     said = in_words(found, MEASURE, _naive(own))
-    claims = Section(f"claims_{dataset}", f"{dataset}: what may be claimed", said, content)
+    claims = PageSection(f"claims_{dataset}", f"{dataset}: what may be claimed", said, content)
     return [claims, *filter(None, [timeline(dataset, own, found)])]
 
 
@@ -73,14 +73,14 @@ def _naive(own: Sequence[Entry]) -> list[tuple[str, str]]:
     return [pair for pair, p in zip(named, corrected, strict=True) if p < LEVEL]
 
 
-def _shares(dataset: str, own: Sequence[Entry]) -> Section:
+def _shares(dataset: str, own: Sequence[Entry]) -> PageSection:
     table = tables.shares(dataset, own)
     known = [row for row in table.rows if row["queries"] is not None]
     means = (
         {key: float(np.mean([row[key] for row in known])) for key in ("queries", "seeds", "tuning")} if known else {}
     )
     said = ", ".join(f"{key} {share:.0%}" for key, share in means.items())
-    return Section(
+    return PageSection(
         f"variances_{dataset}",
         f"{dataset}: what a single run depends on",
         [f"On average over the methods: {said}." if known else "Nothing varies."],
@@ -88,7 +88,7 @@ def _shares(dataset: str, own: Sequence[Entry]) -> Section:
     )
 
 
-def _choosing(dataset: str, own: Sequence[Entry], trials: Mapping[str, Tried]) -> Section:
+def _choosing(dataset: str, own: Sequence[Entry], trials: Mapping[str, Tried]) -> PageSection:
     table = tables.choosing(dataset, trials)
     leaks = {row["method"]: row["leak"] for row in table.rows if row["leak"] is not None}
     gains = {row["method"]: row["gain"] for row in table.rows if row["gain"] is not None}
@@ -100,7 +100,7 @@ def _choosing(dataset: str, own: Sequence[Entry], trials: Mapping[str, Tried]) -
     ]
     failed = tables.failed(dataset, trials)
     content = [table, tables.chosen(dataset, own), *([failed] if failed.rows else [])]
-    return Section(
+    return PageSection(
         f"choosing_{dataset}", f"{dataset}: what was chosen, and the leak", list(filter(None, said)), content
     )
 
@@ -116,7 +116,7 @@ def _over_methods(what: str, gaps: Mapping[str, float]) -> str:
     )
 
 
-def _budget(dataset: str, trials: Mapping[str, Tried]) -> Section:
+def _budget(dataset: str, trials: Mapping[str, Tried]) -> PageSection:
     found = curves(trials)
     crossed = crossings(found)
     table = tables.budget(dataset, found)
@@ -130,7 +130,7 @@ def _budget(dataset: str, trials: Mapping[str, Tried]) -> Section:
         "has the one value.",
         _crossed(crossed),
     ]
-    return Section(
+    return PageSection(
         f"budget_{dataset}",
         f"{dataset}: what a budget is worth",
         said,
@@ -177,7 +177,7 @@ def _crossed(found: Sequence[Crossing]) -> str:
     )
 
 
-def _agreement(found: Mapping[str, Sequence[Entry]], frozen: Sequence[str]) -> Section:
+def _agreement(found: Mapping[str, Sequence[Entry]], frozen: Sequence[str]) -> PageSection:
     """Kendall's tau of every two data sets' orders."""
     rows = []
     for one, other in combinations(found, 2):
@@ -200,7 +200,7 @@ def _agreement(found: Mapping[str, Sequence[Entry]], frozen: Sequence[str]) -> S
         rows,
         "1: the same order. The interval is over both collections' queries.",
     )
-    return Section("agreement", "Does the order hold?", said, [table])
+    return PageSection("agreement", "Does the order hold?", said, [table])
 
 
 def _matrix(own: Sequence[Entry], methods: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

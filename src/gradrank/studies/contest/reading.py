@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import in_expectation
 from gradrank.evaluation.file_order import constant_score
 from gradrank.evaluation.variance import Runs
-from gradrank.learning.model import get_model
-from gradrank.studies.kit.study import Inputs
+from gradrank.studies.common.study import Inputs
+from gradrank.training.registry import get_model
 from gradrank.tuning.folders import Contest, Tuned, TunedFold
 from gradrank.tuning.refits import runs
-from gradrank.tuning.selection import Choice, Chosen, for_all_folds, read_choice, read_trials
+from gradrank.tuning.selection import Chosen, SelectedConfiguration, for_all_folds, read_choice, read_trials
 from gradrank.tuning.spaces import members_parameter, space_of
 from gradrank.tuning.values import METRICS
 
@@ -43,7 +43,7 @@ class Entry:
         return Runs(self.values[metric], self.folds)
 
     @cached_property
-    def choices(self) -> dict[int, Choice]:
+    def choices(self) -> dict[int, SelectedConfiguration]:
         """By fold."""
         return {number: read_choice(fold) for number, fold in self.tuned.items()}
 
@@ -70,7 +70,7 @@ class Tried:
 
     trials: "pl.DataFrame"
     tested: "pl.DataFrame"
-    choices: Mapping[int, Choice]
+    choices: Mapping[int, SelectedConfiguration]
 
     @cached_property
     def for_all(self) -> list[Chosen]:
@@ -115,7 +115,7 @@ class Tried:
 def entries(inputs: Inputs, dataset: str) -> list[Entry]:
     """Every method of the contest on one data set, the highest mean first."""
     contest = Contest(inputs.folder)
-    count = len(describe(inputs.data / dataset)["folds"])
+    count = len(StoredCollection.open(inputs.data / dataset).folds)
     found = [_entry(contest.tuned(dataset, method), dataset, method, count) for method in inputs.settings["methods"]]
     return sorted(found, key=lambda entry: (-entry.runs().mean, entry.method))
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from gradrank.evaluation.lineage import year
+from gradrank.evaluation.literature.lineage import year
 from gradrank.evaluation.metrics import metric_label
-from gradrank.learning.model import get_model
 from gradrank.report.plots import svg
 from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, stacked, strip, upright
 from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Table
+from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.contest.claims import Pair
 from gradrank.studies.contest.reading import HEADLINE, Entry
-from gradrank.studies.kit.study import Figure, Section
+from gradrank.training.registry import get_model
 
 MEASURE = metric_label(HEADLINE)
 
@@ -47,7 +47,7 @@ def dated(entries: Sequence[Entry]) -> list[Dated]:
     ]
 
 
-def timeline(dataset: str, entries: Sequence[Entry], pairs: Sequence[Pair]) -> Section | None:
+def timeline(dataset: str, entries: Sequence[Entry], pairs: Sequence[Pair]) -> PageSection | None:
     """None where no two methods have a year."""
     found = dated(entries)
     if len({each.year for each in found}) < 2:
@@ -61,7 +61,7 @@ def timeline(dataset: str, entries: Sequence[Entry], pairs: Sequence[Pair]) -> S
     )
     note = "Bar: 95% interval over queries, seeds and tuning; thin line: the best value up to that year."
     figure = Figure(f"timeline_{dataset}_figure", f"{MEASURE}, {title}", _drawn(found), alt, table, note)
-    return Section(f"timeline_{dataset}", f"{dataset}: what the years brought", [_said(found, pairs)], [figure])
+    return PageSection(f"timeline_{dataset}", f"{dataset}: what the years brought", [_said(found, pairs)], [figure])
 
 
 def _drawn(found: Sequence[Dated]) -> str:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from gradrank.pipeline.studies import StudySettings
+from gradrank.config.studies import StudySettings
 
 TITLE = "Targets of pairs"
 PUBLICATION = (

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.special import expit, xlogy
 
 from gradrank.data.pairs import Pairs
-from gradrank.learning.linear import l2_path
-from gradrank.learning.losses.ranknet import ranknet
-from gradrank.learning.seeds import job_seed
 from gradrank.studies.ranknet2005.posteriors import combine, posteriors
+from gradrank.training.losses.ranknet import ranknet
+from gradrank.training.seeds import job_seed
+from gradrank.training.solvers.linear import l2_path
 
 ITEMS = 8
 SURE = 0.95  # no target is surer: the output difference for 1 is infinite

@@ -9,7 +9,7 @@ from gradrank.evaluation.statistics import LEVEL, Interval, holm, mean_interval,
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.numbers import number, p_value
 from gradrank.report.tables.table import Column, Table
-from gradrank.studies.kit.study import Figure, Section
+from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.pair_targets.claims import OURS, Claim
 from gradrank.studies.pair_targets.experiments import FEATURES, JUDGES, KINDS
 
@@ -28,7 +28,7 @@ NOTE = (
 )
 
 
-def noise(draws: list[dict[str, Any]]) -> tuple[Section, list[Claim]]:
+def noise(draws: list[dict[str, Any]]) -> tuple[PageSection, list[Claim]]:
     right, error = (_values(draws, name) for name in ("right", "error"))
     sizes = sorted({size for _, size in error})
     rows = _rows(right, error, sizes)
@@ -45,7 +45,7 @@ def noise(draws: list[dict[str, Any]]) -> tuple[Section, list[Claim]]:
         _better(rows, error, probability, "probabilities teach more than as many hard labels"),
         _better(rows, error, judges, f"shares of {JUDGES} judges teach more than as many hard labels"),
     ]
-    return Section(
+    return PageSection(
         "noise", "Probabilities against hard labels", paragraphs, [_figure(rows, error, sizes), table]
     ), claims
 

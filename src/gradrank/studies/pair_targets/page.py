@@ -3,14 +3,14 @@
 from typing import Any
 
 from gradrank.report.tables.table import Column, Table
-from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.pair_targets.claims import Claim, of_tables, of_targets
 from gradrank.studies.pair_targets.noise import noise
 
 CLAIMS = (Column("claim", "claim"), Column("source", "from"), Column("found", "found"), Column("verdict", "verdict"))
 
 
-def build(inputs: Inputs) -> list[Section]:
+def build(inputs: Inputs) -> list[PageSection]:
     (found,) = inputs.jobs()
     against, on_noise = noise(found["draws"])
     claims = [*of_tables(found["combined"], found["circles"]), *of_targets(found["draws"]), *on_noise]
@@ -18,13 +18,13 @@ def build(inputs: Inputs) -> list[Section]:
     return [asked, _combined(found["combined"]), _circles(found["circles"]), against]
 
 
-def _claims(claims: list[Claim], draws: int) -> Section:
+def _claims(claims: list[Claim], draws: int) -> PageSection:
     table = Table("claims", "Claims", CLAIMS, claims)
     lost = [claim.claim for claim in claims if not claim.holds]
     verdict = f"{len(claims) - len(lost)} of {len(claims)} claims hold" + (
         f"; not: {'; '.join(lost)}." if lost else "."
     )
-    return Section(
+    return PageSection(
         "claims",
         "What targets that are probabilities teach",
         [
@@ -38,7 +38,7 @@ def _claims(claims: list[Claim], draws: int) -> Section:
     )
 
 
-def _combined(rows: list[dict[str, Any]]) -> Section:
+def _combined(rows: list[dict[str, Any]]) -> PageSection:
     columns = [
         Column("p_ij", "P_ij", ".1f"),
         Column("p_jk", "P_jk", ".1f"),
@@ -49,10 +49,12 @@ def _combined(rows: list[dict[str, Any]]) -> Section:
         "Three items, of which the first and the second, and the second and the third, are pairs; the first and the "
         "third are not. What the outputs then say of these two is P_ik = P_ij P_jk / (1 + 2 P_ij P_jk − P_ij − P_jk)."
     )
-    return Section("combined", "Two targets say a third", [paragraph], [Table("combined", "Combined", columns, rows)])
+    return PageSection(
+        "combined", "Two targets say a third", [paragraph], [Table("combined", "Combined", columns, rows)]
+    )
 
 
-def _circles(rows: list[dict[str, Any]]) -> Section:
+def _circles(rows: list[dict[str, Any]]) -> PageSection:
     ends = ("ij", "jk", "ki")
     columns = [Column(f"p_{end}", f"P_{end}, target", ".2f") for end in ends]
     columns += [Column(f"learned_{end}", f"P_{end}, learned", ".4f") for end in ends]
@@ -61,4 +63,6 @@ def _circles(rows: list[dict[str, Any]]) -> Section:
         "Targets that go in a circle, or that no outputs can have for another reason, are no error: training ends "
         "where the cross-entropy is least, as Newton's method finds it too. Equal targets all around leave ties."
     )
-    return Section("circles", "Three targets in a circle", [paragraph], [Table("circles", "Circles", columns, rows)])
+    return PageSection(
+        "circles", "Three targets in a circle", [paragraph], [Table("circles", "Circles", columns, rows)]
+    )

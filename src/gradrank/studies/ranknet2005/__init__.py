@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from gradrank.pipeline.studies import StudySettings
+from gradrank.config.studies import StudySettings
 
 TITLE = "RankNet, 2005"
 PUBLICATION = (
@@ -69,7 +69,7 @@ def jobs(settings: Settings) -> dict[str, Any]:
 
 def _trainings(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
     """How the name of a training ends, and what it is told: also its model and parameters; queries: None for all."""
-    from gradrank.pipeline.variants import expand
+    from gradrank.config.variants import expand
 
     variants = expand(settings.variants, "", [])
     for dataset in settings.datasets:

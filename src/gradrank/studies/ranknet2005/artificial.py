@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.order import order
 from gradrank.data.pairs import pair_counts as training_pairs
-from gradrank.data.synthetic import Scaling, Target, draw, draw_features, draw_weights, grades, polynomial_terms
-from gradrank.errors import GradrankError
+from gradrank.data.sources.synthetic import Scaling, Target, draw, draw_features, draw_weights, grades, polynomial_terms
 from gradrank.evaluation.query_loops import pair_counts
-from gradrank.learning.descent import descend
-from gradrank.learning.seeds import job_seed
-from gradrank.learning.stochastic import initial_layers
+from gradrank.training.seeds import job_seed
+from gradrank.training.solvers.pair_descent import descend
+from gradrank.training.solvers.stochastic import initial_layers
 
 FILES, FILE = 1000, 50
 PARTS = {"train": slice(0, 40_000), "vali": slice(40_000, 45_000), "test": slice(45_000, 50_000)}
@@ -53,7 +53,7 @@ class Vectors:
 
 
 def outputs(layers: Layers, x: np.ndarray) -> np.ndarray:
-    """(n,) scores; `layers` as of gradrank.learning.stochastic.initial_layers."""
+    """(n,) scores; `layers` as of gradrank.training.solvers.stochastic.initial_layers."""
     weights, biases, output = layers
     return np.tanh(x @ weights + biases) @ output if len(biases) else x @ output
 

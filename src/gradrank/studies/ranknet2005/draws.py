@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.evaluation.literature.verdict import DRAWS, Band, Judged, judge
 from gradrank.evaluation.statistics import prediction_interval
-from gradrank.evaluation.verdict import DRAWS, Band, Judged, judge
 from gradrank.report.tables.table import Column, Row
-from gradrank.studies.kit.comparison import alone, beside, comparison
+from gradrank.studies.common.comparison import alone, beside, comparison
 
 NOTE = (
     "Percent of the test pairs in the right order at the least validation error. Ours: mean over draws of the "

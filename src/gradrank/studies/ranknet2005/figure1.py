@@ -2,11 +2,11 @@
 
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Table
-from gradrank.studies.kit.study import Figure, Section
+from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.ranknet2005.posteriors import figure1_combination, figure1_cost
 
 
-def figure1() -> Section:
+def figure1() -> PageSection:
     o, costs = figure1_cost()
     left = Table(
         "figure1_cost",
@@ -34,7 +34,7 @@ def figure1() -> Section:
         "diagonal before 1/2 and above it after: two weak beliefs make a stronger one"
     )
     cost_series = [Series(f"target {target:g}", o, cost) for target, cost in costs.items()]
-    return Section(
+    return PageSection(
         "figure1",
         "Figure 1",
         ["Both panels from their formulas: the paper's Eq. 3 and Eq. 5."],

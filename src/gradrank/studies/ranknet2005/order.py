@@ -9,7 +9,7 @@ from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import holm, wilcoxon
 from gradrank.report.tables.numbers import P
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.kit.study import Section
+from gradrank.studies.common.study import PageSection
 from gradrank.studies.ranknet2005.published import PRIVATE, value
 from gradrank.studies.ranknet2005.trainings import METRIC, Training, over_seeds
 from gradrank.studies.ranknet2005.web_search import METHODS, of_table4
@@ -51,7 +51,7 @@ def verdict(found: Row) -> str:
     return REVERSED if found["high"] < 0 else LEVEL
 
 
-def order(dataset: str, found: Mapping[str, Sequence[Training]]) -> Section:
+def order(dataset: str, found: Mapping[str, Sequence[Training]]) -> PageSection:
     """The order on one data set; found: each variant's trainings."""
     own = of_table4(found)
     rows = order_rows(own)
@@ -61,7 +61,7 @@ def order(dataset: str, found: Mapping[str, Sequence[Training]]) -> Section:
     }
     ours = " > ".join(sorted(means, key=lambda name: -means[name]))
     theirs = " > ".join(METHODS[method][0] for method in reversed(own))
-    return Section(
+    return PageSection(
         f"order_{dataset}",
         f"The order of Table 4, on {dataset}",
         [

@@ -1,6 +1,6 @@
 """The page: the artificial part from its jobs' files, each target's draws together; the rest from stored scores."""
 
-from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.explanations import explanations
 from gradrank.studies.ranknet2005.figure1 import figure1
 from gradrank.studies.ranknet2005.order import order
@@ -10,7 +10,7 @@ from gradrank.studies.ranknet2005.trainings import trainings
 from gradrank.studies.ranknet2005.web_search import web_search
 
 
-def build(inputs: Inputs) -> list[Section]:
+def build(inputs: Inputs) -> list[PageSection]:
     drawn = (job for job in inputs.jobs() if "target" in job)
     runs = [{"target": job["target"], "draw": job["draw"]} | run for job in drawn for run in job["runs"]]
     runs = [run for run in runs if run["draw"] <= inputs.settings["artificial"]["draws"]]

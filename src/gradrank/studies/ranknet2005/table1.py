@@ -8,8 +8,8 @@ from gradrank.evaluation.statistics import prediction_interval
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.report.tables.verdicts import counted
-from gradrank.studies.kit.comparison import comparison
-from gradrank.studies.kit.study import Figure, Section
+from gradrank.studies.common.comparison import comparison
+from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.ranknet2005.artificial import LINEAR_SHARES
 from gradrank.studies.ranknet2005.draws import NOTE, OVER_DRAWS, Run, over_draws
 from gradrank.studies.ranknet2005.published import value
@@ -19,7 +19,7 @@ TEXT_SHARE = 1 / 3  # of the linear term in the variance of the text's polynomia
 WHERE = (Column("target", "target"), Column("net", "net"), Column("size", "training vectors", ",d"))
 
 
-def training_sizes(runs: list[Run]) -> Section:
+def training_sizes(runs: list[Run]) -> PageSection:
     main = _cells(runs, "table1", ["linear", "two_layer_5"])
     scaled = _cells(runs, "table1_by_variance", ["linear", "two_layer_5"])
     shares = met(runs)
@@ -61,7 +61,7 @@ def training_sizes(runs: list[Run]) -> Section:
         *_share_tables(runs, shares),
     ]
     figures = [_figure(target, [row for row in main if row["target"] == target]) for target in TARGETS]
-    return Section("table1", "Table 1: training sizes", paragraphs, [tables[0], *figures, *tables[1:]])
+    return PageSection("table1", "Table 1: training sizes", paragraphs, [tables[0], *figures, *tables[1:]])
 
 
 def _share_tables(runs: list[Run], shares: list[Row]) -> list[Table]:

@@ -5,7 +5,7 @@ import numpy as np
 from gradrank.evaluation.statistics import mean_interval
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.report.tables.verdicts import counted
-from gradrank.studies.kit.study import Section
+from gradrank.studies.common.study import PageSection
 from gradrank.studies.ranknet2005.artificial import ZERO_SIZE
 from gradrank.studies.ranknet2005.draws import NOTE, OVER_DRAWS, PERCENT_ROUNDING, SHARE_ROUNDING, Run, over_draws
 from gradrank.studies.ranknet2005.published import published, value
@@ -26,11 +26,11 @@ DIFFERENCE = (
 )
 
 
-def ties(runs: list[Run]) -> Section:
+def ties(runs: list[Run]) -> PageSection:
     """Table 2: the polynomial target, trained with and without pairs of equal grade."""
     rows, gaps = _with_and_without(runs, "table2")
     scaled, scaled_gaps = _with_and_without(runs, "table2_by_variance")
-    return Section(
+    return PageSection(
         "table2",
         "Table 2: training on ties",
         [
@@ -83,7 +83,7 @@ def _error(part: str) -> float | None:
     return value("text 5.1", "net", "two layer (10 hidden)", ZERO_SIZE, f"pairwise_error_{part}_percent")
 
 
-def zero_error(runs: list[Run]) -> Section:
+def zero_error(runs: list[Run]) -> PageSection:
     own = [run for run in runs if run["experiment"] == "zero_error"]
     reached = [run["epochs"] for run in own if run["train"] == 100.0]
     epochs = f", after {min(reached)} to {max(reached)} epochs" if reached else ""
@@ -97,7 +97,7 @@ def zero_error(runs: list[Run]) -> Section:
         )
         if own
     ]
-    return Section(
+    return PageSection(
         "zero_error",
         "A net of the target's shape learns 1000 vectors",
         [
@@ -105,5 +105,5 @@ def zero_error(runs: list[Run]) -> Section:
             f"error{epochs}. The rate stays at .001: steps of a whole file raise the mean cost now and then, which "
             "steps a pair do not, and halving would stop the net early."
         ],
-        [Table("zero_error", "Section 5.1", (Column("what", ""), *OVER_DRAWS), rows)],
+        [Table("zero_error", "PageSection 5.1", (Column("what", ""), *OVER_DRAWS), rows)],
     )

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.seeds import timings
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.kit.comparison import level, levels
-from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.common.comparison import level, levels
+from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.published import PRIVATE, published, value
 from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC, Training, over_seeds
 
@@ -27,10 +27,10 @@ METHODS = {
 NAMED = (Column("model", "variant"), Column("method", "published as"))
 
 
-def web_search(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> Section:
+def web_search(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> PageSection:
     """The methods' tables on one data set; found: each variant's trainings."""
     own = of_table4(found)
-    return Section(
+    return PageSection(
         f"tables3456_{dataset}",
         f"Tables 3 to 6, on {dataset}",
         [
@@ -60,13 +60,13 @@ def _seeds(own: Mapping[str, Sequence[Training]]) -> int:
 
 def _sizes(inputs: Inputs, dataset: str) -> Table:
     """Table 3: queries and documents of each part; of folds that differ the mean."""
-    meta = describe(inputs.data / dataset)
+    stored = StoredCollection.open(inputs.data / dataset)
     rows = []
     for split, part in PARTS.items():
         text, note = published()["Table 3", PRIVATE, "", 0, f"queries_{part.replace('training', 'train')}"]
         theirs = {"queries": int(text), "documents": int(note.split()[0])}
         for what, key in (("queries", "queries"), ("documents", "rows")):
-            ours = [sum(meta["parts"][str(each)][key] for each in fold[split]) for fold in meta["folds"]]
+            ours = [sum(stored.part(part)[key] for part in fold[split]) for fold in stored.folds]
             rows.append({"split": part, "what": what, "published": theirs[what], "ours": float(np.mean(ours))})
     return Table(
         f"table3_{dataset}",

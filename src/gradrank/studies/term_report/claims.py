@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.evaluation.literature.verdict import NOT_REPRODUCED, QUERIES, Band, Judged, judge
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.verdict import NOT_REPRODUCED, QUERIES, Band, Judged, judge
 from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.report.tables.verdicts import counted
-from gradrank.studies.kit.comparison import beside, comparison
-from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests
-from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.common.comparison import beside, comparison
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests
+from gradrank.studies.common.study import Inputs, PageSection
 
 DATASET = "mq2007"  # the report uses no other
 METRICS = ("ndcg@15", "ndcg")  # to rank 15, as stated, or of the whole list
@@ -40,7 +40,7 @@ class Reading(NamedTuple):
     part: str
 
 
-class Ranking(NamedTuple):
+class RankedMethod(NamedTuple):
     """What one of our numbers is of."""
 
     model: str
@@ -59,10 +59,10 @@ READINGS = (
     Reading(LOW, "RankSVM_ndcg / RankNet", PLAIN, "test"),
     Reading(LOW, "RankSVM_ndcg / RankNet", PLAIN, "train"),
 )
-Measured = Mapping[Ranking, QueryValues]
+Measured = Mapping[RankedMethod, QueryValues]
 
 
-def claims(inputs: Inputs) -> Section:
+def claims(inputs: Inputs) -> PageSection:
     measured = _measured(inputs)
     rows = [
         _row(reading, convention, files, metric, measured)
@@ -71,7 +71,7 @@ def claims(inputs: Inputs) -> Section:
     stated = [row for row in rows if (row["metric"], row["files"]) == (metric_label("ndcg@15"), FILES[0])]
     other = [row for row in rows if row not in stated]
     gaps = _gaps(measured)
-    return Section(
+    return PageSection(
         "claims",
         "The claimed NDCG",
         [
@@ -91,13 +91,13 @@ def claims(inputs: Inputs) -> Section:
     )
 
 
-def _measured(inputs: Inputs) -> dict[Ranking, QueryValues]:
+def _measured(inputs: Inputs) -> dict[RankedMethod, QueryValues]:
     found = {}
     for model, part in dict.fromkeys((reading.model, reading.part) for reading in READINGS):
         for name, convention in MEASURED.items():
             values = inputs.measure(DATASET, model, METRICS, convention, part)
-            found[Ranking(model, part, name, FILES[0])] = values
-            found[Ranking(model, part, name, FILES[1])] = values.of_fold(1)
+            found[RankedMethod(model, part, name, FILES[0])] = values
+            found[RankedMethod(model, part, name, FILES[1])] = values.of_fold(1)
     return found
 
 
@@ -200,7 +200,7 @@ def _gaps(measured: Measured) -> Table:
             Question(
                 {"attribution": attribution, "first": first, "convention": name, "claimed": HIGH - LOW},
                 METRICS[0],
-                *(measured[Ranking(model, "test", name, FILES[0])] for model in (first, second)),
+                *(measured[RankedMethod(model, "test", name, FILES[0])] for model in (first, second)),
             )
             for attribution, first, second in pairs
             for name in MEASURED

@@ -4,10 +4,10 @@ from markupsafe import Markup
 
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Table
-from gradrank.studies.kit.ablation import Ablation, means_table, tests_table
-from gradrank.studies.kit.means import mean_columns
-from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
-from gradrank.studies.kit.study import Figure, Inputs, Section
+from gradrank.studies.common.ablation import Ablation, means_table, tests_table
+from gradrank.studies.common.means import mean_columns
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.common.study import Figure, Inputs, PageSection
 
 METRICS = ("ndcg@10", "ndcg@15", "map")
 BASE = "ranknet_report"
@@ -18,7 +18,7 @@ PANELS = '<div class="plots" style="max-width: 56rem">{}</div>'  # two a row, on
 Net = tuple[str, str, float]  # reading, scoring, l2
 
 
-def scoring(inputs: Inputs) -> Section:
+def scoring(inputs: Inputs) -> PageSection:
     paragraphs = [
         "The report sorts documents by the row sums of the matrix of pair probabilities. Its net sees the "
         "difference of two documents (`difference`), so a document alone has no score, unless it is compared with "
@@ -31,7 +31,7 @@ def scoring(inputs: Inputs) -> Section:
         tests = _tests(dataset, nets)
         content += [_means(dataset, nets), tests]
         paragraphs.append(f"{dataset}: {significant(tests.rows, 'question', 'net')}")
-    return Section("scoring", "With and without L2, row sums and plain scores", paragraphs, content)
+    return PageSection("scoring", "With and without L2, row sums and plain scores", paragraphs, content)
 
 
 def _nets(inputs: Inputs, dataset: str) -> dict[Net, QueryValues]:
@@ -79,7 +79,7 @@ def _called(net: Net) -> str:
     return f"{reading}, {scoring.replace('_', ' ')}, {f'L2 {l2:g}' if l2 else 'no L2'}"
 
 
-def variation(inputs: Inputs) -> Section:
+def variation(inputs: Inputs) -> PageSection:
     """Hidden units, layers, batch size, epochs and their pairs, one at a time."""
     paragraphs = [
         "Each panel changes one thing and leaves the rest as reported: 64 and 32 hidden units, batches of 32 pairs, "
@@ -96,7 +96,7 @@ def variation(inputs: Inputs) -> Section:
         alt = ". ".join(each.summary() for each in ablations)
         content += [Figure(f"{id}_figure", f"{heading}, drawn", panels, alt, means), means, tests]
         paragraphs.append(f"{dataset}: {significant(tests.rows, 'parameter', 'value')}")
-    return Section("variation", "Size, batch and epochs", paragraphs, content)
+    return PageSection("variation", "Size, batch and epochs", paragraphs, content)
 
 
 def _ablations(inputs: Inputs, dataset: str) -> list[Ablation]:

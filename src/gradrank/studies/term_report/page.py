@@ -1,12 +1,12 @@
 """The page: weights, the two numbers, targets, nets."""
 
-from gradrank.studies.kit.study import Inputs, Section
+from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.term_report.claims import DATASET, claims
 from gradrank.studies.term_report.nets import scoring, variation
 from gradrank.studies.term_report.targets import targets
 from gradrank.studies.term_report.weights import positions, weights
 
 
-def build(inputs: Inputs) -> list[Section]:
+def build(inputs: Inputs) -> list[PageSection]:
     claimed = [claims(inputs)] if DATASET in inputs.datasets else []
     return [positions(), weights(inputs), *claimed, targets(), scoring(inputs), variation(inputs)]

@@ -3,7 +3,7 @@
 import math
 
 from gradrank.report.tables.table import Column, Table
-from gradrank.studies.kit.study import Section
+from gradrank.studies.common.study import PageSection
 
 MARGIN = 0.5  # o = s_i - s_j at which both costs are shown; they are equal at any
 
@@ -19,14 +19,14 @@ def blog_cost(S: float, o: float) -> float:
     return (1 - S) * o / 2 + math.log1p(math.exp(-o))
 
 
-def targets() -> Section:
+def targets() -> PageSection:
     pairs = {"j above i": -1.0, "equal grades": 0.0, "i above j": 1.0}
     rows = []
     for pair, S in pairs.items():
         target = (1 + S) / 2
         costs = {"report_cost": report_cost(target, MARGIN), "blog_cost": blog_cost(S, MARGIN)}
         rows.append({"pair": pair, "blog": S, "report": target} | costs)
-    return Section(
+    return PageSection(
         "targets",
         "Which S is which",
         [

@@ -5,9 +5,9 @@ import numpy as np
 from gradrank.evaluation.metrics import compute
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Table
-from gradrank.studies.kit.means import mean_columns
-from gradrank.studies.kit.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
-from gradrank.studies.kit.study import Figure, Inputs, Section
+from gradrank.studies.common.means import mean_columns
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.common.study import Figure, Inputs, PageSection
 
 DOCUMENTS = 11  # one of them relevant
 PAIRS = (  # weighted, plain: RankSVM in its four forms
@@ -20,7 +20,7 @@ PAIRS = (  # weighted, plain: RankSVM in its four forms
 METRICS = ("ndcg@10", "ndcg@15", "map", "ndcg_beta")
 
 
-def positions() -> Section:
+def positions() -> PageSection:
     """The measures of a ranking by the position of its only relevant document."""
     labels = np.eye(DOCUMENTS, dtype=np.int64).ravel()  # query p has it at rank p
     scores = np.tile(-np.arange(DOCUMENTS, dtype=np.float64), DOCUMENTS)
@@ -48,7 +48,7 @@ def positions() -> Section:
     )
     series = [Series(title, ranks, values, points=True) for title, values in columns.values()]
     drawing = line_chart(series, "rank of the relevant document", "value", alt)
-    return Section(
+    return PageSection(
         "positions",
         "What NDCG_beta counts",
         [
@@ -61,7 +61,7 @@ def positions() -> Section:
     )
 
 
-def weights(inputs: Inputs) -> Section:
+def weights(inputs: Inputs) -> PageSection:
     """RankSVM_ndcg and RankBoost_ndcg against RankSVM and RankBoost."""
     measured = {
         (dataset, model): inputs.measure(dataset, model, METRICS, "letor4")
@@ -85,7 +85,7 @@ def weights(inputs: Inputs) -> Section:
         ]
     )
     heads = [Column("dataset", "data set"), Column("pair", "methods"), Column("metric", "metric")]
-    return Section(
+    return PageSection(
         "weights",
         "Do the weights help?",
         [

@@ -1,0 +1,1 @@
+"""Modules that every room uses: errors, files, the results layout, stamps, the processor, and compiled code."""

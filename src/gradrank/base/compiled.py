@@ -1,0 +1,108 @@
+"""The decorator for functions that Numba compiles.
+
+If two processes compile two signatures of one cached function at the same time, each replaces the other's files in
+Numba's cache. So only functions that Python calls are cached, and each has exactly one signature.
+"""
+
+from collections.abc import Callable
+from functools import cache, cached_property, update_wrapper
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradrank.base import compiled_cache
+
+
+def compiled(
+    signature: str | None = None, *, nogil: bool = False, reassociated: bool = False
+) -> "Callable[[Callable], CompiledFunction]":
+    """Return a decorator that compiles a function at its first call.
+
+    signature: the parameters' types if Python calls the function, as in "f8[:], i8[:], f8, f8[:,:] out": NumPy's type
+    codes, and one `:` per dimension of an array. The function writes to arrays marked `out` and only reads the others.
+    Its machine code is cached on disk. Arguments of other types are converted if no digit is lost; otherwise the
+    function is compiled for their types in this process only. A function without a signature is compiled into each
+    function that calls it.
+    nogil: other threads run during the call. reassociated: sums are taken in the order that fills the registers, which
+    is the same for one instruction set.
+
+    Constants that the function uses must be defined in a file of compiled functions, because only these files are
+    part of the cache folder's digest.
+    """
+    parameters = None if signature is None else [Parameter.of(text.strip()) for text in signature.split(", ")]
+    options = {"nogil": nogil, "fastmath": {"reassoc"} if reassociated else False}
+    return lambda function: CompiledFunction(function, parameters, options)
+
+
+class Parameter(NamedTuple):
+    """The type of one parameter: NumPy's type, the number of dimensions, and whether the function writes to it."""
+
+    dtype: np.dtype
+    dimensions: int
+    is_output: bool
+
+    @classmethod
+    def of(cls, text: str) -> "Parameter":
+        code, _, shape = text.removesuffix(" out").partition("[")
+        return cls(np.dtype(code), shape.count(":"), text.endswith(" out"))
+
+    def numba_type(self) -> Any:
+        from numba import from_dtype, types
+
+        element = from_dtype(self.dtype)
+        if not self.dimensions:
+            return element
+        return types.Array(element, self.dimensions, "C", readonly=not self.is_output)
+
+    def converted(self, value: Any) -> Any:
+        """Return the argument as the signature states it, copied if need be; None if no safe cast leads there."""
+        if not self.dimensions:
+            return value
+        array = np.asarray(value)
+        if array.ndim != self.dimensions:
+            return None
+        if array.dtype == self.dtype and array.flags.c_contiguous:
+            return array if array.flags.writeable or not self.is_output else None
+        if self.is_output or not np.can_cast(array.dtype, self.dtype):
+            return None
+        return np.ascontiguousarray(array, self.dtype)
+
+
+class CompiledFunction:
+    """A function that Numba compiles at its first call, from Python or from another compiled function."""
+
+    def __init__(self, function: Callable, parameters: list[Parameter] | None, options: dict) -> None:
+        update_wrapper(self, function)
+        self.function = function
+        self.parameters, self.options = parameters, options
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.parameters is not None:
+            converted = [p.converted(value) for p, value in zip(self.parameters, arguments, strict=True)]
+            if all(value is not None for value in converted):
+                return self.entry(*converted)
+        return self.inner(*arguments)
+
+    @cached_property
+    def entry(self) -> Callable:
+        """Numba's function for calls from Python. It has one signature, and is cached if the cache folder is set."""
+        types = tuple(parameter.numba_type() for parameter in self.parameters or ())
+        return numba().njit(types, cache=compiled_cache.is_set(), **self.options)(self.function)
+
+    @cached_property
+    def inner(self) -> Callable:
+        """Numba's function for calls from compiled functions, and with other types from Python; never cached."""
+        return numba().njit(**self.options)(self.function)
+
+
+@cache
+def numba() -> Any:
+    """Import Numba, and let compiled functions call objects of CompiledFunction."""
+    import numba
+    from numba.extending import typeof_impl
+
+    @typeof_impl.register(CompiledFunction)
+    def _(function: CompiledFunction, context: Any) -> Any:
+        return numba.typeof(function.inner)
+
+    return numba

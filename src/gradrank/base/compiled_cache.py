@@ -1,0 +1,109 @@
+"""The folder in which Numba caches the machine code of compiled functions.
+
+Numba does not notice that a compiled function in another file changed, so the folder is named by a digest of all
+compiled sources.
+"""
+
+import hashlib
+import os
+import platform
+import shutil
+import stat
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import OWN_MODELS
+
+PACKAGE = Path(__file__).parents[1]
+DECORATOR = PACKAGE / "base/compiled.py"
+MARK = b"\n@compiled"  # a file with this line start has compiled functions
+PACKAGES = ("numba", "llvmlite", "numpy")
+KEPT_SECONDS = 30 * 24 * 3600.0  # since the last use
+
+_set = False
+
+
+def use_cache_folder() -> Path | None:
+    """Set NUMBA_CACHE_DIR for this process, and return the folder. Call it before anything imports Numba.
+
+    The folder is in $NUMBA_CACHE_DIR if the user set it, otherwise in $XDG_CACHE_HOME/gradrank or ~/.cache/gradrank. If
+    the home is not writable, it is in the temporary folder. A Numba that is already imported ignores the variable: then
+    return None, and functions are compiled without a cache. Raises GradrankError if the folder is a link or belongs to
+    another user, because it contains pickles, and anyone who can write a pickle can run code.
+    """
+    global _set
+    if not _set and "numba" in sys.modules:
+        return None
+    folder = _folder()
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    _set = True
+    return folder
+
+
+def is_set() -> bool:
+    """Return whether `use_cache_folder` set Numba's folder in this process."""
+    return _set
+
+
+def _folder() -> Path:
+    name = f"gradrank-{digest()}"
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        base = Path(chosen)
+        if base.name.startswith("gradrank-"):  # set by the process that started this one
+            base = base.parent
+        try:
+            base.mkdir(parents=True, exist_ok=True)
+            return _marked_as_used(base, name)
+        except OSError as error:
+            raise GradrankError(f"NUMBA_CACHE_DIR: {error}. Fix: set it to a folder that you can write to") from None
+    with suppress(OSError, RuntimeError):  # no home, or it is not writable
+        cache_home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        cache_home.mkdir(exist_ok=True)
+        return _marked_as_used(_private(cache_home / "gradrank"), name)
+    return _marked_as_used(_private(Path(tempfile.gettempdir()) / f"gradrank-user-{os.getuid()}"), name)
+
+
+def digest() -> str:
+    """Return the digest of all compiled sources, the versions of Python and PACKAGES, and Numba's settings."""
+    hashed = hashlib.sha256(DECORATOR.read_bytes())
+    for path in [*sorted(PACKAGE.rglob("*.py")), *sorted(OWN_MODELS.glob("[!._]*.py"))]:
+        source = path.read_bytes()
+        if MARK in source:
+            hashed.update(f"{os.path.relpath(path, PACKAGE)} {len(source)}\n".encode() + source)
+    versions = [platform.python_version(), *map(version, PACKAGES)]
+    settings = {name: value for name, value in os.environ.items() if name.startswith("NUMBA_")}
+    settings.pop("NUMBA_CACHE_DIR", None)
+    hashed.update(repr((versions, sorted(settings.items()))).encode())
+    return hashed.hexdigest()[:20]
+
+
+def _marked_as_used(base: Path, name: str) -> Path:
+    """Return base/name, marked as used now. If it is new, remove folders of other digests that are no longer used."""
+    is_new = not (base / name).exists()
+    folder = _private(base / name)
+    os.utime(folder)
+    if is_new:
+        for other in base.glob("gradrank-" + "[0-9a-f]" * 20):
+            with suppress(OSError):
+                if time.time() - other.stat().st_mtime > KEPT_SECONDS:
+                    shutil.rmtree(other, ignore_errors=True)
+    return folder
+
+
+def _private(path: Path) -> Path:
+    """Return `path` as a folder that only this user can read and write. Create it if it does not exist."""
+    path.mkdir(mode=0o700, exist_ok=True)
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        raise GradrankError(
+            f"{path}: the cache of compiled code is a link or belongs to another user. Fix: set NUMBA_CACHE_DIR to a "
+            "folder that belongs to you"
+        )
+    if stat.S_IMODE(status.st_mode) != 0o700:
+        path.chmod(0o700)
+    return path

@@ -1,0 +1,20 @@
+"""The exception for errors that a user can fix, and texts for unknown names."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class GradrankError(Exception):
+    """An error that the user can fix. Its message says what is wrong, where, and how to fix it."""
+
+
+def unknown(kind: str, name: str, valid: Iterable[str]) -> str:
+    """Return the text for a name that is not in `valid`: "unknown model 'ranksmv' (did you mean 'ranksvm'?)"."""
+    return f"unknown {kind} {name!r}{nearest(name, valid)}"
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """Return " (did you mean 'ranksvm'?)" for a misspelt name, or the valid names if none is similar."""
+    valid = list(valid)
+    close = get_close_matches(name, valid, n=1, cutoff=0.6)
+    return f" (did you mean {close[0]!r}?)" if close else f" (valid: {', '.join(sorted(valid))})"

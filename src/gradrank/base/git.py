@@ -1,0 +1,28 @@
+"""Calls of git. They return None if git is not installed or the folder is not in a repository."""
+
+import subprocess
+from pathlib import Path
+
+INPUTS = ("src", "workflow", "models", "params.yaml")  # what results depend on besides data, in a project
+
+
+def git(*arguments: str, folder: Path | str = ".") -> bytes | None:
+    """Return what git prints when it runs in `folder`; None if it fails or is not installed."""
+    try:
+        process = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True)
+    except OSError:
+        return None
+    return process.stdout if process.returncode == 0 else None
+
+
+def revision(project: Path) -> str | None:
+    """Return the commit of a project's code and parameters, 40 digits; None outside a repository.
+
+    The suffix `-dirty` means that code or parameters differ from the commit. Changed results do not count, because
+    every run writes the committed results again.
+    """
+    commit = git("rev-parse", "HEAD", folder=project)
+    if commit is None:
+        return None
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", *INPUTS, folder=project)
+    return commit.decode().strip() + ("-dirty" if changed else "")

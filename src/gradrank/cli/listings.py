@@ -1,0 +1,153 @@
+"""Listings for the terminal: models, data sets, and BibTeX entries."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from gradrank.base.errors import GradrankError, unknown
+from gradrank.config.params import load
+from gradrank.data.sources.catalogue import catalogue
+from gradrank.evaluation.literature.lineage import by_family
+from gradrank.evaluation.literature.references import missing, named, references
+from gradrank.training.model import Model
+from gradrank.training.registry import get_model, missing_packages, models
+from gradrank.tuning.spaces import first_configuration, in_words, space_of
+
+
+def list_models(name: str | None) -> None:
+    """Print one line per model, by family and year; or one model's parameters with defaults, ranges and sources."""
+    console = Console()
+    if name is not None:
+        _show_parameters(console, get_model(name))
+        return
+    table = Table("model", "year", "what it is", "needs", box=None, pad_edge=False)
+    for family, members in by_family(models().values()).items():
+        table.add_row(f"[bold]{family}[/bold]", end_section=False)
+        for cls, year in members:
+            table.add_row(cls.name, year, cls.summary, escape(_needs(cls)))  # rich would read [extra] as markup
+    console.print(table)
+    console.print("\n`gradrank models NAME` lists a model's parameters, their defaults and sources.")
+
+
+def _needs(cls: type[Model]) -> str:
+    """Return what a model needs besides the core installation and the collection."""
+    needs = ["pairs"] if cls.needs_pairs else []
+    if cls.extra:
+        state = "" if missing_packages(cls) else ", installed"
+        needs.append(f"pip install 'gradrank[{cls.extra}]'{state}")
+    return "; ".join(needs)
+
+
+def _show_parameters(console: Console, cls: type[Model]) -> None:
+    console.print(f"[bold]{cls.name}[/bold]: {cls.summary}", highlight=False)
+    table = Table("parameter", "default", "allowed", "source", box=None, pad_edge=False)
+    schema = cls.Params.model_json_schema()["properties"]
+    for name, field in cls.Params.model_fields.items():
+        table.add_row(name, str(field.default), _allowed(schema[name]), field.description or "")
+    console.print(table)
+    _show_space(console, cls)
+
+
+def _show_space(console: Console, cls: type[Model]) -> None:
+    """Print the search space of `gradrank tune`."""
+    first, space = first_configuration(cls), space_of(cls)
+    table = Table("tuned", "first", "drawn from", "source", box=None, pad_edge=False)
+    for name in sorted({*first, *space}):
+        drawn = [in_words(space[name]), space[name].source] if name in space else ["not varied", ""]
+        value = first.get(name, cls.Params.model_fields[name].default)
+        table.add_row(name, str(value), *drawn)
+    if table.row_count:
+        console.print()
+        console.print(table)
+
+
+def _allowed(schema: dict) -> str:
+    """Return a parameter's type and range, from its JSON schema."""
+    if "enum" in schema:
+        return " | ".join(map(str, schema["enum"]))
+    if "anyOf" in schema:
+        return " | ".join(_allowed(choice) for choice in schema["anyOf"])
+    signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    bounds = [f"{sign} {schema[key]:g}" for key, sign in signs.items() if key in schema]
+    kind = schema.get("type", "any")
+    if kind == "array" and isinstance(schema.get("items"), dict):
+        kind = f"list of {_allowed(schema['items'])}"
+    return " ".join([kind, *bounds])
+
+
+def list_datasets() -> None:
+    """Print one block per data set: title, size, licence, download, how to get it, and citation."""
+    console = Console(highlight=False)
+    for name, entry in catalogue().items():
+        console.print(f"[bold]{name}[/bold]: {entry.title}")
+        counts = [f"{getattr(entry, key):,} {key}" for key in ("rows", "queries", "features") if getattr(entry, key)]
+        archives = [
+            f"{archive.name} ({archive.bytes / 1e6:.1f} MB)" if archive.bytes else archive.name
+            for archive in entry.archives
+        ]
+        facts = {
+            "size": ", ".join([*counts, "five folds" if entry.folds == 5 else "one split"]),
+            "licence": entry.licence,
+            "download": " or ".join(archives) or "none",
+            "to get it": entry.obtain,
+            "cite": entry.citation,
+        }
+        for label, text in facts.items():
+            if text:
+                console.print(f"  [dim]{label:9}[/dim] {text}", soft_wrap=True)
+
+
+def cite(names: Sequence[str], datasets: Sequence[str], params: Path) -> Iterator[str]:
+    """Yield the BibTeX entries of methods and data sets, each entry once, with the names that cite it.
+
+    names: registered models, or variants of the file `params`. If there are no names and no datasets, the entries of
+    this package and of everything that `run` in `params` names are yielded. A comment is yielded for a name without
+    publication and for a publication without entry. Raises GradrankError for an unknown name.
+    """
+    used: dict[str, list[str]] = {}
+    if not names and not datasets:
+        settings = load(params)
+        datasets, used["gradrank"] = settings.run.datasets, ["this package"]
+        names = sorted({name for dataset in datasets for name in settings.model_names(dataset)})
+    for name, text in (_of_methods(names, params) | _of_datasets(datasets, params)).items():
+        entries = named(text)
+        for entry in entries:
+            used.setdefault(entry.key, []).append(name)
+        if absent := missing(text) if name not in datasets else []:
+            yield f"% {name}: references.bib has no entry for {', '.join(absent)}"
+        elif not entries:
+            yield f"% {name}: no publication to cite{f' ({text})' if name in datasets else ''}"
+    for key, entry in references().items():
+        if key in used:
+            yield f"\n% {', '.join(used[key])}\n{entry.bibtex}"
+
+
+def _of_methods(names: Sequence[str], params: Path) -> dict[str, str]:
+    """Return the text that names the publication of each method and of the members that it combines, by name."""
+    settings = load(params) if params.is_file() else None
+    variants = settings.models if settings else {}
+    waiting, texts = list(names), {}
+    while waiting:
+        name = waiting.pop(0)
+        if settings is None or name not in variants:
+            if name not in models():
+                raise GradrankError(unknown("model", name, {*variants, *models()}))
+            texts[name] = get_model(name).summary
+        elif settings.imported(name):
+            texts[name] = ""  # imported scores name no publication
+        else:
+            texts[name] = settings.model(name).summary
+            waiting += settings.members(name)
+    return texts
+
+
+def _of_datasets(names: Sequence[str], params: Path) -> dict[str, str]:
+    """Return the citation of each data set in the catalogue, or "your own data", by name."""
+    configured = load(params).datasets if params.is_file() else {}
+    for name in names:
+        if name not in catalogue() and name not in configured:
+            raise GradrankError(unknown("data set", name, {*catalogue(), *configured}))
+    return {name: catalogue()[name].citation if name in catalogue() else "your own data" for name in names}

@@ -1,0 +1,1 @@
+"""The settings in params.yaml: sections, variants, data sets, studies, and code digests."""

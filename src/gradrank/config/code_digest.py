@@ -1,0 +1,171 @@
+"""Code digests: the source files that the result of a stage depends on, and their digest.
+
+Snakemake does not see the code behind a command line, so every rule has one code digest among its params. (Snakemake
+would hash source files, if they were inputs, for every waiting job in each round of scheduling.) A stage depends on the
+modules that it imports, at the top of a file or in functions. Imports are read from the syntax trees, and nothing is
+imported. The package's own `__init__`, which has the version number, does not count. Modules that are looked up by name
+at run time (models, losses, scorers, studies) are not imports: callers add the ones that their parameters name
+(`training_modules`).
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import OWN_MODELS
+from gradrank.base.source_digest import Import, read_source
+
+PACKAGE = Path(__file__).parents[1]
+WORKFLOW = (PACKAGE / "config/project/workflow").resolve()  # workflow/ of a checkout
+
+# The modules that each stage runs, and patterns of other files that it reads. Rule, command and stage share one name.
+# Callers add the modules of models (train, tune, refit, score_trials, study, study_job, report) and of the study.
+PUBLISHED = "evaluation/literature/*.csv"
+NAMED = "src/gradrank"  # stands for PACKAGE in the names of files
+STAGES: dict[str, tuple[str, ...]] = {
+    "fetch": ("gradrank.data.sources.fetch",),
+    "generate": ("gradrank.data.sources.synthetic",),
+    "parse": ("gradrank.data.parse",),
+    "pairs": ("gradrank.data.pair_files",),
+    "train": ("gradrank.training.job",),
+    "import_scores": ("gradrank.evaluation.import_scores",),
+    "evaluate_folds": ("gradrank.evaluation.evaluate",),
+    "tune": ("gradrank.tuning.trials",),
+    "select": ("gradrank.tuning.selection",),
+    "freeze": ("gradrank.tuning.freeze",),
+    "choices": ("gradrank.tuning.choices",),
+    "refit": ("gradrank.tuning.refits",),
+    "evaluate_refits": ("gradrank.tuning.evaluate_refits",),
+    "score_trials": ("gradrank.tuning.score_trials",),
+    "summary": ("gradrank.report.tables.summary", "gradrank.provenance.records", PUBLISHED),
+    "study": ("gradrank.studies.common.writing", "gradrank.provenance.study_records", PUBLISHED, "studies/*/*.csv"),
+    "study_job": (),
+    # The page about methods lists the losses of the nets.
+    "report": (
+        "gradrank.report.document",
+        "report/pages/*.[!p]*",
+        "evaluation/literature/*.bib",
+        "training/losses/*.py",
+    ),
+    "collect": ("gradrank.provenance.collect",),
+    "track": ("gradrank.tracking.runs", "gradrank.evaluation.predict"),
+}
+
+
+@cache
+def code_digest(stage: str, *modules: str) -> str:
+    """Return 16 hex digits of the code that a stage and these modules depend on, equal in every checkout folder."""
+    return digest(stage_files(stage, *modules))
+
+
+def digest(paths: Iterable[str]) -> str:
+    """Return 16 hex digits of the names and meaning of files.
+
+    Docstrings count if one of the files reads docstrings at run time.
+    """
+    sources = {os.path.relpath(named(path), NAMED): read_source(Path(path).absolute()) for path in set(paths)}
+    documented = any(source.reads_docstrings for source in sources.values())
+    lines = [f"{name} {source.documented if documented else source.digest}" for name, source in sorted(sources.items())]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+@cache
+def named(path: str) -> str:
+    """Return the path of a source file within a checkout. A user's own file has its path from the working folder."""
+    for folder, name in ((WORKFLOW, "workflow"), (PACKAGE, NAMED)):
+        inside = os.path.relpath(path, folder)
+        if not inside.startswith(os.pardir):
+            return f"{name}/{inside}"
+    return os.path.relpath(path)
+
+
+def stage_files(stage: str, *modules: str) -> list[str]:
+    """Return the sorted paths of all files that a stage and these modules depend on, from the working folder.
+
+    Raises GradrankError if a module does not exist or no file matches a pattern.
+    """
+    patterns = [part for part in STAGES[stage] if "/" in part]
+    read = {pattern: sorted(map(os.path.relpath, PACKAGE.glob(pattern))) for pattern in patterns}
+    if missing := [pattern for pattern, paths in read.items() if not paths]:
+        raise GradrankError(
+            f"{', '.join(missing)}: no such file in {PACKAGE}. Fix: correct STAGES in config/code_digest.py"
+        )
+    return sorted({*sources(*set(STAGES[stage]) - set(patterns), *modules), *chain(*read.values())})
+
+
+def sources(*modules: str) -> list[str]:
+    """Return the sorted paths of modules such as "gradrank.training.job" and of all modules that they import.
+
+    Paths are relative to the working folder. Raises GradrankError if a module does not exist: without that check, its
+    digest would never change, and nothing would rerun.
+    """
+    visited: set[Path] = set()
+    if missing := [module for module in modules if module_file(module) is None]:
+        raise GradrankError(f"{', '.join(missing)}: no such module in {PACKAGE}. Fix: correct the name")
+    waiting = [path for module in modules for path in module_files(module)]
+    while waiting:
+        path = waiting.pop()
+        if path not in visited:
+            visited.add(path)
+            waiting += imported_files(path)
+    start = str(Path.cwd())
+    return sorted(_relative(path, start) for path in visited)
+
+
+_relative = cache(os.path.relpath)  # called for a dozen files by each of thousands of jobs
+
+
+@cache
+def imported_files(path: Path) -> list[Path]:
+    """Return the files of the project modules that a file imports."""
+    statements = read_source(path.absolute()).imports
+    return [file for statement in statements for name in _names(statement, path) for file in module_files(name)]
+
+
+def _names(statement: Import, path: Path) -> Iterator[str]:
+    """Yield all possible module names: `order` in `from gradrank.data import order` is a module or a function."""
+    module = statement.module or ""
+    if statement.level:
+        package = _module(path).split(".")[: -statement.level]
+        module = ".".join([*package, *filter(None, [module])])
+    if module:
+        yield module
+    yield from (f"{module}.{name}" if module else name for name in statement.names)
+
+
+def _module(path: Path) -> str:
+    """Return the dotted name of a project file. The last part is `__init__` for a package."""
+    inside = Path(os.path.relpath(path, PACKAGE))
+    if inside.parts[0] == os.pardir:
+        inside = "models" / path.relative_to(OWN_MODELS)
+    return ".".join(["gradrank", *inside.with_suffix("").parts])
+
+
+@cache
+def module_files(module: str) -> list[Path]:
+    """Return the files that run when a project module is imported: its own and those of its ancestor packages.
+
+    The list is empty for a module of another project.
+    """
+    if module_file(module) is None:
+        return []
+    parts = module.split(".")
+    ancestors = (module_file(".".join(parts[:depth])) for depth in range(2, len(parts) + 1))
+    return [path for path in ancestors if path is not None]
+
+
+@cache
+def module_file(module: str) -> Path | None:
+    """Return the file of a project module; None for the package itself, a function or a module of another project."""
+    root, *rest = module.split(".")
+    if root != "gradrank" or not rest:
+        return None
+    places = [PACKAGE.joinpath(*rest)]
+    if rest[0] == "models":  # the registry adds a user's own files to gradrank.models
+        places.append(OWN_MODELS.joinpath(*rest[1:]))
+    files = (file for place in places for file in (place.with_suffix(".py"), place / "__init__.py"))
+    return next((file for file in files if file.is_file()), None)

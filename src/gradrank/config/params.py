@@ -1,0 +1,273 @@
+"""params.yaml as pydantic models: every value is checked before any job starts, and each fault names its path."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from gradrank.base.errors import GradrankError, unknown
+from gradrank.base.validation import validate
+from gradrank.config.datasets import (
+    DataSetParams,
+    Models,
+    OwnDataParams,
+    SettingsSection,
+    SyntheticParams,
+    check_datasets,
+)
+from gradrank.config.evaluation_checks import check_evaluation
+from gradrank.config.params_file import read
+from gradrank.config.studies import StudySettings, check_studies, jobs
+from gradrank.config.variants import Variant, expand, with_swept_members
+from gradrank.data.sources.catalogue import catalogue
+from gradrank.evaluation.score_file_pattern import IMPORTED
+from gradrank.training.model import Model
+from gradrank.training.registry import get_model, missing_packages, models
+
+
+def _different(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(seeds)) < len(seeds):
+        raise PydanticCustomError("seeds", "duplicate seed")
+    return seeds
+
+
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class RunParams(SettingsSection):
+    """Section `run`: what plain `snakemake` builds.
+
+    seeds: the seeds that every model is trained with, also in studies; None for `seed` alone.
+    """
+
+    datasets: tuple[str, ...] = Field(min_length=1)
+    models: Models = "all"
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_different)] | None = None
+
+
+class PairsParams(SettingsSection):
+    """Section `pairs`: the pairs of a data set without its own `pairs`.
+
+    ties: documents of equal grade make no pair (`omit`) or one with target 1/2 (`half`).
+    """
+
+    ties: Literal["omit", "half"] = "omit"
+
+
+class EvaluationParams(SettingsSection):
+    """Section `evaluation`: metrics and conventions. Summaries use the primary one, `convention`."""
+
+    convention: str = "letor4"
+    conventions: tuple[str, ...] = ("letor4",)
+    metrics: tuple[str, ...] = Field(min_length=1)
+
+
+class RunSettings(SettingsSection):
+    """The checked content of params.yaml, with defaults filled in."""
+
+    seed: Seed
+    run: RunParams
+    studies: dict[str, StudySettings] = Field(default_factory=dict)  # by name; a reduced form is called <study>/reduced
+    datasets: dict[str, SyntheticParams | OwnDataParams | DataSetParams]
+    pairs: PairsParams = PairsParams()
+    models: dict[str, Variant]  # by the name of the results folder, including variants of the studies
+    evaluation: EvaluationParams
+
+    def model_names(self, dataset: str) -> list[str]:
+        """Return the methods of a data set, with sweeps expanded: `datasets.<name>.models`, or `run.models`.
+
+        `all` stands for every model that this installation can run.
+        """
+        settings = self.datasets.get(dataset)
+        listed = (settings and settings.models) or self.run.models
+        if listed == "all":
+            of_studies = {name for study in self.studies.values() for name in self.variants(study.variants)}
+            return sorted(
+                name
+                for name in self.models
+                if name not in of_studies and (self.imported(name) or not missing_packages(self.model(name)))
+            )
+        return self.variants(listed)
+
+    def study_models(self, form: str) -> list[str]:
+        """Return the methods that a study or its reduced form trains, with sweeps expanded."""
+        return self.variants([*self.studies[form].models, *self.studies[form].variants])
+
+    def study_settings(self, form: str) -> dict[str, Any]:
+        """Return the settings of a study for `gradrank study`, with sweeps expanded."""
+        settings = self.studies[form]
+        values = settings.model_dump(mode="json", exclude={"variants", "reduced"}, exclude_none=True)
+        values |= {"models": self.study_models(form)}
+        if "methods" in values:  # evaluated under the conventions of the data sets, not of a publication
+            names = [*values["datasets"], *values.get("frozen", ())]
+            values |= {"conventions": {name: self.convention(name) for name in names}}
+        return values
+
+    def tracked_settings(self, form: str) -> dict[str, Any]:
+        """Return the settings of a study for `gradrank track`: `own` names the models that only this study trains."""
+        return self.study_settings(form) | {"own": self.variants(self.studies[form].variants)}
+
+    def study_jobs(self, form: str) -> dict[str, Any]:
+        """Return the settings of each of a study's own jobs, by the name of the job."""
+        return jobs(form.partition("/")[0], self.studies[form])
+
+    def variants(self, entries: Iterable[str]) -> list[str]:
+        """Return the variants of entries in `models` or in a study's `variants`, in alphabetical order."""
+        wanted = set(entries)
+        return sorted(name for name, variant in self.models.items() if {name, variant.entry} & wanted)
+
+    def imported(self, name: str) -> bool:
+        """Return whether the scores of a method are imported from score files."""
+        return self.models[name].model == IMPORTED
+
+    def model(self, name: str) -> type[Model]:
+        """Return the registered model of a variant. Raises GradrankError with the nearest name if it is unknown."""
+        if name not in self.models:
+            raise GradrankError(unknown("model", name, self.models))
+        model = self.models[name].model
+        # Called thousands of times by the workflow, which has imported all models.
+        return models().get(model) or get_model(model)
+
+    def members(self, name: str) -> tuple[str, ...]:
+        """Return the methods whose scores `name` combines."""
+        if self.imported(name):
+            return ()
+        cls = self.model(name)
+        return cls.members(cls.Params(**self.models[name].params))
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds that models are trained with. The folds of the first seed are in fold<k>/ itself."""
+        return self.run.seeds or (self.seed,)
+
+    def seeds_of(self, name: str) -> tuple[int, ...]:
+        """Return all seeds, or only the first if `name` and its members use no random numbers."""
+        return self.seeds if len(self.seeds) > 1 and self._uses_seed(name) else self.seeds[:1]
+
+    def _uses_seed(self, name: str) -> bool:
+        methods = [name]
+        for method in methods:
+            methods += (member for member in self.members(method) if member not in methods)
+        trained = [(self.model(method), self.models[method].params) for method in methods if not self.imported(method)]
+        return any(cls.uses_seed(cls.Params(**params)) for cls, params in trained)
+
+    def convention(self, dataset: str) -> str:
+        """Return the primary convention of a data set."""
+        settings = self.datasets.get(dataset)
+        return (settings and settings.convention) or self.evaluation.convention
+
+    def dataset_names(self) -> list[str]:
+        """Return the names of all data sets: those of the catalogue and the user's own."""
+        return sorted(set(catalogue()) | set(self.datasets))
+
+
+def load(path: Path | str = "params.yaml") -> RunSettings:
+    """Read and check a params.yaml. Raises GradrankError that lists every fault with its path in the file."""
+    return check(read(path), str(path))
+
+
+def check(raw: Mapping[str, Any], where: str = "params.yaml") -> RunSettings:
+    """Return the checked settings of a parsed file. Raises GradrankError that lists every fault with its path."""
+    faults: list[str] = []
+    if "study" in raw:
+        raise GradrankError(f"{where}: the key `study` is now called `run`. Fix: rename it")
+    sections = {key: raw.get(key) or {} for key in ("studies", "models", "datasets")}
+    variants = _study_variants(sections["studies"])
+    resolved = {
+        "studies": check_studies(sections["studies"], faults),
+        "models": _check_models(sections["models"], variants, faults),
+        "datasets": check_datasets(sections["datasets"], _keys(sections["studies"]), faults),
+    }
+    settings = validate(RunSettings, dict(raw) | resolved, "", faults)
+    if settings is not None:
+        described = chain(*map(_keys, (sections["models"], sections["datasets"], *variants.values())))
+        faults += _unknown_names(settings, set(described))
+        if not faults:
+            faults += _check_members(settings)
+        faults += check_evaluation(settings.evaluation, settings.datasets)
+    if faults or settings is None:
+        raise GradrankError("\n".join([f"{where}:", *(f"  {fault}" for fault in faults)]))
+    return settings
+
+
+def _keys(section: Any) -> list[str]:
+    return list(map(str, section)) if isinstance(section, Mapping) else []
+
+
+def _study_variants(studies: Any) -> dict[str, Mapping[str, Any]]:
+    """Return the `variants` of each study, by the name of the study, unchecked."""
+    sections = studies.items() if isinstance(studies, Mapping) else ()
+    listed = {name: values.get("variants") for name, values in sections if isinstance(values, Mapping)}
+    return {name: variants for name, variants in listed.items() if isinstance(variants, Mapping)}
+
+
+def _unknown_names(settings: RunSettings, described: set[str]) -> Iterator[str]:
+    """Yield a fault for each unknown data set or model that the run, a data set or a study names.
+
+    described: all entries of params.yaml. An entry that is itself faulty is not reported a second time.
+    """
+    datasets = settings.dataset_names()
+    entries = {variant.entry for variant in settings.models.values()}
+    valid = sorted(entries | set(settings.models))
+    faulty = described - entries - set(datasets)
+    lists: dict[str, Any] = {"run": settings.run}
+    lists |= {f"studies.{name.replace('/', '.')}": study for name, study in settings.studies.items()}
+    lists |= {f"datasets.{name}": dataset for name, dataset in settings.datasets.items() if dataset.models}
+    for where, listed in lists.items():
+        for key, name in _named_datasets(listed):
+            if name not in datasets and name not in faulty:
+                fault = unknown("data set", name, datasets)
+                yield f"{where}.{key}: {fault}; for your own data, set `datasets.{name}.path`"
+        for name in listed.models if listed.models != "all" else ():
+            if name not in valid and name.partition("-")[0] not in faulty:
+                yield f"{where}.models: {unknown('model', name, valid)}"
+
+
+def _named_datasets(listed: Any) -> Iterator[tuple[str, str]]:
+    """Yield (key, name) of the data sets in `datasets`, and of those in a contest's `frozen`."""
+    for key in ("datasets", "frozen"):
+        for name in getattr(listed, key, ()):
+            yield key, name
+
+
+def _check_models(
+    section: Any, study_variants: Mapping[str, Mapping[str, Any]], faults: list[str]
+) -> dict[str, Variant]:
+    """Return the variants of all registered models, of the section `models` and of the studies."""
+    if not isinstance(section, Mapping):
+        faults.append("models: expected a mapping from model name to its parameters")
+        return {}
+    expanded = expand(dict.fromkeys(models()) | dict(section), "models.", faults)
+    for study, variants in study_variants.items():
+        path = f"studies.{study}.variants."
+        for entry in variants:
+            if entry in models() or any(entry == variant.entry for variant in expanded.values()):
+                faults.append(f"{path}{entry}: another model or variant has this name; choose another")
+        expanded = expand(variants, path, faults) | expanded
+    return with_swept_members(expanded)
+
+
+def _check_members(settings: RunSettings) -> list[str]:
+    """Return a fault for each member that cannot be trained, of the methods that combine other methods' scores."""
+    faults = []
+    methods = {*chain.from_iterable(map(settings.model_names, [*settings.run.datasets, *settings.datasets]))}
+    methods |= {*chain.from_iterable(map(settings.study_models, settings.studies))}
+    for name in sorted(methods):
+        for member in settings.members(name):
+            if member == name:
+                faults.append(f"models.{name}: cannot combine its own scores")
+            elif member not in settings.models:
+                faults.append(f"models.{name}: {unknown('model', member, settings.models)}")
+            elif settings.imported(member):
+                faults.append(
+                    f"models.{name}: the scores of {member!r} are imported, and only trained models can be members"
+                )
+            elif missing := missing_packages(settings.model(member)):
+                faults.append(
+                    f"models.{name}: the member {member!r} needs {', '.join(missing)}; "
+                    f"install it, or name other members in `models.{name}`"
+                )
+    return faults

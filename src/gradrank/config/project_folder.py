@@ -1,0 +1,76 @@
+"""The project folder that `gradrank init` writes: it runs the installed workflow, without a checkout."""
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from string import Template
+
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic
+from gradrank.config.code_digest import PACKAGE
+from gradrank.data.compressed import plain_name
+from gradrank.data.layout import find_layout
+
+PROJECT = PACKAGE / "config" / "project"  # links to files of the checkout, and the files that only a project folder has
+OWN_DATA = "own_data.yaml"  # template of params.yaml for a user's own data
+FILES = {  # path in a project folder: path in PROJECT
+    "params.yaml": "params.yaml",
+    "Snakefile": "Snakefile",
+    "dvc.yaml": "dvc.yaml",
+    ".gitignore": "gitignore",
+    "profiles/default/config.yaml": "profiles/default/config.yaml",
+    "workflow/profiles/slurm/config.yaml": "workflow/profiles/slurm/config.yaml",
+    "workflow/dvc-run.sh": "workflow/dvc-run.sh",
+}
+
+
+def init(folder: Path, data: Path | None = None) -> list[Path]:
+    """Write FILES into a folder and return their paths. The folder is created if it does not exist.
+
+    data: a user's own data, which params.yaml will describe; None for the shipped params.yaml. Raises GradrankError,
+    before anything is written, if a file exists with another content or if `data` is not a collection. If a call was
+    killed, the same call completes it.
+    """
+    texts = {name: (PROJECT / source).read_text(encoding="utf-8") for name, source in FILES.items()}
+    if data is not None:
+        texts["params.yaml"] = _own_data(folder, data)
+    existing = [name for name in texts if os.path.lexists(folder / name)]
+    if different := [name for name in existing if not _has_content(folder / name, texts[name])]:
+        raise GradrankError(
+            f"{folder}: {', '.join(different)} already exist with other content, and nothing is overwritten. "
+            "Fix: choose a new folder, or move the files away"
+        )
+    for name in texts.keys() - existing:
+        with atomic(folder / name) as partial:
+            partial.write_text(texts[name], encoding="utf-8")
+    return [folder / name for name in texts]
+
+
+def _has_content(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()
+
+
+def next_command(folder: Path) -> str:
+    """Return the command that runs the workflow in a new project folder."""
+    return f"cd {shlex.quote(str(folder))} && {typed('snakemake', folder)} --cores 2"
+
+
+def typed(command: str, folder: Path) -> str:
+    """Return a command of this environment as typed in `folder`: with its path if the shell does not find it."""
+    program, project = Path(sys.prefix, "bin", command), folder.resolve()
+    if shutil.which(command) or not program.is_file():
+        return command
+    return shlex.quote(str(program.relative_to(project) if program.is_relative_to(project) else program))
+
+
+def _own_data(folder: Path, data: Path) -> str:
+    """Return the text of params.yaml for `data`. The path is relative if the data are in `folder`."""
+    find_layout(data)
+    path, base = data.resolve(), folder.resolve()
+    shown = path.relative_to(base) if path.is_relative_to(base) else path
+    values = {"path": str(shown), "title": plain_name(path).stem}
+    quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}  # JSON is YAML
+    return Template((PROJECT / OWN_DATA).read_text(encoding="utf-8")).substitute(quoted)

@@ -1,0 +1,1 @@
+"""Sources of data sets: the catalogue, downloads, archives, and artificial data."""

@@ -1,0 +1,83 @@
+"""The data sets that can be had by name, as described in catalogue.yaml."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from gradrank.base.errors import GradrankError, unknown
+
+
+class CatalogueSection(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Archive(CatalogueSection):
+    """One file name under which the data may be found, with the checksums of every copy known to be good."""
+
+    name: str = Field(pattern=r"^[\w.-]+\.(tar\.xz|tar\.gz|tgz|zip|rar)$")
+    sha256: tuple[str, ...] = ()
+    md5: tuple[str, ...] = ()  # where an original's SHA-256 was never published
+    bytes: int | None = None
+    urls: tuple[str, ...] = ()
+
+
+class Entry(CatalogueSection):
+    """A data set: what it is, under which terms, where it comes from and how large it must be once parsed.
+
+    `labels` maps each grade to its number of rows. `generator` marks artificial data, which is not fetched.
+    """
+
+    name: str
+    title: str
+    about: str
+    citation: str
+    licence: str
+    homepage: str | None = None
+    obtain: str | None = None
+    generator: Literal["net", "poly"] | None = None
+    archives: tuple[Archive, ...] = ()
+    root: str = ""
+    rename: dict[str, str] = {}
+    folds: Literal[1, 5] = 5
+    sparse: bool = False  # rows may leave features out
+    features: int | None = None
+    rows: int | None = None
+    queries: int | None = None
+    labels: dict[int, int] = {}
+
+
+@cache
+def catalogue() -> dict[str, Entry]:
+    """Every data set's Entry by name, in the order of catalogue.yaml."""
+    text = files("gradrank.data.sources").joinpath("catalogue.yaml").read_text(encoding="utf-8")
+    return {name: Entry(name=name, **fields) for name, fields in yaml.safe_load(text).items()}
+
+
+def get_entry(name: str) -> Entry:
+    """The Entry called `name`. Raises GradrankError with the nearest name otherwise."""
+    if name not in catalogue():
+        raise GradrankError(unknown("data set", name, catalogue()))
+    return catalogue()[name]
+
+
+def check_counts(entry: Entry, meta: Mapping[str, Any]) -> None:
+    """Compare the JSON that parsing writes beside a Parquet collection with the catalogue's counts.
+
+    Raises GradrankError naming every count that differs: the data are then not the published collection.
+    """
+    labels: dict[int, int] = {}
+    for part in meta["parts"].values():
+        for grade, rows in part["labels"].items():
+            labels[int(grade)] = labels.get(int(grade), 0) + rows
+    found = {**{key: meta[key] for key in ("rows", "queries", "features")}, "labels": dict(sorted(labels.items()))}
+    wrong = [
+        f"{key}: found {value}, expected {getattr(entry, key)}"
+        for key, value in found.items()
+        if getattr(entry, key) and getattr(entry, key) != value
+    ]
+    if wrong:
+        raise GradrankError(f"{entry.name} is not the collection {entry.title}: {'; '.join(wrong)}")

@@ -1,0 +1,1 @@
+"""Ranking data as tables: Parquet, CSV, TSV and data frames, with the role of each column."""

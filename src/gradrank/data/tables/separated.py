@@ -1,0 +1,113 @@
+"""CSV and TSV as columns of text: every field as it is written, every row as long as the header."""
+
+import csv
+import re
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import polars as pl
+
+from gradrank.base.errors import GradrankError
+from gradrank.data.compressed import blocks, plain_name
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+LONGEST_ROW = 64 << 20  # bytes
+
+
+def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
+    """The header's names, and the rows with columns `c0`, `c1`, .. of text, a missing field being "".
+
+    Fields may be quoted by `"`, as RFC 4180 says, and quoted ones may hold separators and line ends. Raises
+    GradrankError, naming the line, for a row with more or fewer fields than the header, for quotes elsewhere, for what
+    is not UTF-8 text, and for a file without rows.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    content = b"".join(blocks(path))
+    names = _header(path, content)
+    _check_quotes(path, content)
+    types = {f"f{number}": pa.string() for number in range(len(names))}
+    bad: list[tuple[int, int]] = []
+
+    def note(row: "arrow.InvalidRow") -> str:
+        bad.append((row.number, row.actual_columns))
+        return "error"
+
+    try:
+        table = arrow.read_csv(
+            BytesIO(content),
+            arrow.ReadOptions(use_threads=False, autogenerate_column_names=True, block_size=LONGEST_ROW),
+            arrow.ParseOptions(delimiter=separator(path), newlines_in_values=True, invalid_row_handler=note),
+            arrow.ConvertOptions(column_types=types),
+        )
+    except pa.ArrowInvalid as error:
+        if bad:
+            number, fields = bad[0]
+            line = line_of(path, number - 2)
+            raise GradrankError(
+                f"{path}: line {line}: {fields} fields, but the header has {len(names)}. Fix: complete the row or "
+                f"delete it; "
+                "a field that holds the separator must be quoted"
+            ) from None
+        if "Empty CSV" in str(error):
+            return names, pl.DataFrame(schema={f"c{number}": pl.String for number in range(len(names))})
+        raise GradrankError(f"{path}: not {path.suffix[1:].upper()} text: {str(error).splitlines()[0]}") from None
+    frame = pl.from_arrow(table)[1:]
+    return names, frame.rename({name: f"c{name[1:]}" for name in frame.columns})
+
+
+def separator(path: Path) -> str:
+    """The character between the fields of a file of this name."""
+    return SEPARATORS[plain_name(path).suffix.lower()]
+
+
+def line_of(path: Path, row: int) -> int:
+    """The line, from 1, in which a row ends; rows are counted from 0, after the header."""
+    reader = _reader(path, b"".join(blocks(path)))
+    try:
+        next((number for number, _ in enumerate(filter(None, reader)) if number == row + 1), None)
+    except csv.Error:  # a field longer than that module reads
+        return row + 2
+    return reader.line_num
+
+
+def _reader(path: Path, content: bytes):
+    return csv.reader(TextIOWrapper(BytesIO(content), "utf-8-sig", newline=""), delimiter=separator(path))
+
+
+def _header(path: Path, content: bytes) -> list[str]:
+    if b"\0" in content:
+        raise GradrankError(f"{path}: not text: it holds a zero byte. Fix: store the file as UTF-8 text")
+    try:
+        names = next((fields for fields in _reader(path, content) if fields), None)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise GradrankError(f"{path}: not UTF-8 text ({error}). Fix: store the file as UTF-8") from None
+    if names is None:
+        raise GradrankError(f"{path}: empty; expected a header with the columns' names, and rows")
+    return [name.strip() for name in names]
+
+
+def _check_quotes(path: Path, content: bytes) -> None:
+    """Raise GradrankError for a quote that neither begins nor ends a field and is not doubled in a quoted one."""
+    if b'"' not in content:
+        return
+    between = re.escape(separator(path).encode())
+    fields = re.compile(
+        rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n" + between + rb']))"(?:[^"]|"")*"(?=[\r\n' + between + rb"]|\Z)"
+    )
+    stray = next((at for at in _outside(fields, content) if at >= 0), None)
+    if stray is not None:
+        line = len(re.findall(rb"\r\n|\r|\n", content[:stray])) + 1
+        raise GradrankError(
+            f'{path}: line {line}: a quote (") inside a field. Fix: quote the whole field and double the quotes in it'
+        )
+
+
+def _outside(fields: re.Pattern[bytes], content: bytes):
+    """Yield the position of the first quote between two matches, -1 if there is none."""
+    end = 0
+    for match in fields.finditer(content):
+        yield content.find(b'"', end, match.start())
+        end = match.end()
+    yield content.find(b'"', end)

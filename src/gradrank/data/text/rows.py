@@ -1,0 +1,124 @@
+"""Rows of ranking data from text: arrays, and errors that say what is wrong where."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from gradrank.base.errors import GradrankError
+from gradrank.data.compressed import lines
+from gradrank.data.ids import WHOLE
+from gradrank.data.text import scan, tokens
+from gradrank.data.text.fixed_width import fixed_width_form
+from gradrank.data.text.text_file import BYTE_ORDER_MARK, Source, mark_length, room
+
+# What a missing value becomes: the least value, or the mean, of its feature in its query; 0; or it stays NaN.
+Missing = Literal["least", "mean", "zero", "keep"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Parsed rows.
+
+    features: (d, n) float32; labels: (n,) int16; qids: (n,) int64; docids: uint8, their bytes one after the other, and
+    ends: (n + 1,) int32, where they begin and end, nothing between without one; inc, prob: (n,) float64, NaN where
+    unknown.
+    """
+
+    features: np.ndarray
+    labels: np.ndarray
+    qids: np.ndarray
+    docids: np.ndarray
+    ends: np.ndarray
+    inc: np.ndarray
+    prob: np.ndarray
+
+
+class FirstRow(NamedTuple):
+    """What the first row of a file decides: how many features, whether rows may leave some out, and whether query ids
+    are text."""
+
+    features: int
+    sparse: bool
+    text_ids: bool
+
+
+def first_row(path: Path) -> FirstRow:
+    """Rows are sparse if this one leaves numbers out. A malformed one counts as dense: reading it says what is wrong.
+
+    Raises GradrankError where features are numbered from 0.
+    """
+    rows = (line.removeprefix(BYTE_ORDER_MARK).split(b"#")[0].split() for line in lines(path))
+    number, tokens = next((row for row in enumerate(rows, start=1) if len(row[1]) > 1), (0, []))
+    if not tokens:
+        return FirstRow(1, False, False)
+    features = [token.partition(b":")[0] for token in tokens[2:]]
+    values = [int(feature[:18]) if feature.isdigit() else -1 for feature in features]
+    if values[:1] == [0]:
+        raise GradrankError(
+            f"{path}: line {number}: features are numbered from 0, found {tokens[2].decode(errors='replace')!r}; "
+            "expected numbers from 1: add 1 to each"
+        )
+    qid = tokens[1].removeprefix(b"qid:")
+    text_ids = bool(qid) and qid != tokens[1] and not re.match(WHOLE, qid.decode(errors="replace"))
+    increasing = all(a < b for a, b in zip([0, *values], values, strict=False))
+    if increasing and values != list(range(1, len(values) + 1)):
+        return FirstRow(values[-1], True, text_ids)
+    return FirstRow(max(len(values), 1), not values, text_ids)
+
+
+def read_rows(source: Source, queries: np.ndarray, width: int, sparse: bool, missing: Missing = "least") -> Rows:
+    """The rows of the queries at these ascending positions; `missing` is for the value `NULL`.
+
+    Raises GradrankError at the first bad line.
+    """
+    text = source.read(queries)
+    counts = source.rows[queries]
+    n = counts.sum()
+    features = np.zeros((width, n), np.float32) if sparse else np.empty((width, n), np.float32)
+    labels, estimates = np.empty(n, np.int16), np.empty((2, n))
+    docids, ends = room("docids", len(text)), np.zeros(n + 1, np.int32)
+    start = mark_length(text) if source.starts[queries[0]] == 0 else 0
+    form = fixed_width_form(0 if sparse else width)
+    code, capacity = scan.LATE_IS_FULL, 2 * n + width
+    while code == scan.LATE_IS_FULL:
+        late = np.empty((capacity, 4), np.int64)
+        code, position, number, nulls, late_count = scan.rows(
+            text, start, sparse, *form, features, labels, docids, ends, estimates, late
+        )
+        capacity *= 8
+    if code != scan.OK:
+        raise source.error(queries, position, _expected(code, number, width, sparse))
+    for column, row, first, end in late[:late_count]:
+        value = float(bytes(text[first:end]))
+        if column < width:
+            features[column, row] = np.clip(value, -tokens.LARGEST, tokens.LARGEST)
+        else:
+            estimates[column - width, row] = value
+    if nulls:
+        fill(features, counts, missing)
+    qids = np.repeat(source.qids[queries], counts)
+    return Rows(features, labels, qids, docids[: ends[-1]].copy(), ends, *estimates)
+
+
+def fill(features: np.ndarray, counts: np.ndarray, missing: Missing) -> None:
+    """Fill what is NaN in (d, n) features of queries with `counts` documents each, in place."""
+    if missing == "zero":
+        np.nan_to_num(features, copy=False, nan=0.0)
+    elif missing != "keep":
+        scan.fill_missing(features, np.r_[0, np.cumsum(counts)], missing == "mean")
+
+
+def _expected(code: int, number: int, width: int, sparse: bool) -> str:
+    """What a row should have where `scan.rows` stopped, after the feature `number`."""
+    if code == scan.BAD_GRADE:
+        return f"a grade, a whole number from 0 to {scan.HIGHEST_GRADE}"
+    if code == scan.BAD_VALUE:
+        return f"a finite decimal number or NULL as feature {number}"
+    if number == width:
+        return f"the end of the row after feature {width}"
+    if sparse:
+        return f"<feature>:<value>, the feature from {number + 1} to {width}"
+    return f"feature {number + 1} (the first row has 1 to {width}; declare `features` if rows are sparse)"

@@ -1,0 +1,257 @@
+"""The tokens of LETOR and SVMlight text, compiled: numbers, words, blanks.
+
+A buffer is a uint8 array that ends with a newline, so that no loop over a token can leave it, and part of a longer one:
+SPARE bytes behind its end may be read, whatever they are.
+"""
+
+import numpy as np
+
+from gradrank.base.compiled import compiled
+
+TAB, NEWLINE, RETURN, SPACE, HASH, PLUS, MINUS, DOT, ZERO, NINE, COLON, EQUALS = b"\t\n\r #+-.09:="
+LOWER_E, UPPER_E, CAPITAL_N, CAPITAL_U, CAPITAL_L = b"eENUL"
+SPARE = 32
+EXACT, NEAR, NOT_A_NUMBER = range(3)
+LARGEST = np.float32(np.finfo(np.float32).max)
+SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
+LEAST_POWER, GREATEST_POWER = -330, 308
+ONE = np.uint64(1)
+POWERS = np.array([float(f"1e{power}") for power in range(LEAST_POWER, GREATEST_POWER + 1)])
+
+
+@compiled()
+def word_at(buffer, at):
+    """The eight bytes from `at` on, uint64: an index that may be negative costs a test a byte."""
+    word = np.uint64(0)
+    for k in range(8):
+        word |= np.uint64(buffer[at + np.uint64(k)]) << np.uint64(8 * k)
+    return word
+
+
+@compiled()
+def eight_digits(word):
+    """The number that eight bytes spell, the last digit highest in the word; of each byte its lower half counts.
+
+    They are added up by three products (Lemire 2021, Number parsing at a gigabyte per second).
+    """
+    pairs = ((word & np.uint64(0x0F0F0F0F0F0F0F0F)) * np.uint64(10 * 2**8 + 1)) >> np.uint64(8)
+    fours = ((pairs & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(100 * 2**16 + 1)) >> np.uint64(16)
+    return ((fours & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(10_000 * 2**32 + 1)) >> np.uint64(32)
+
+
+@compiled()
+def six_places(buffer, at):
+    """The millionths of a value `d.dddddd` at `at`, LETOR's usual form; -1 if anything else stands there."""
+    word, point = word_at(buffer, at), np.uint64(0xFF00)
+    digits = (word & ~np.uint64(0xFFFF)) | ((word << np.uint64(8)) & point) | np.uint64(ZERO)
+    threes, mask = np.uint64(0x3030303030303030), np.uint64(0xF0F0F0F0F0F0F0F0)
+    all_digits = digits & mask == threes and (digits + np.uint64(0x0606060606060606)) & mask == threes
+    after = buffer[at + np.uint64(8)]
+    if word & point != np.uint64(DOT << 8) or not all_digits or (after != SPACE and after != NEWLINE):
+        return -1
+    return np.int64(eight_digits(digits))
+
+
+@compiled()
+def short_decimal(buffer, at):
+    """A number of at most 15 digits without exponent: (float64, end), end == at without one."""
+    negative, start = buffer[at] == MINUS, at
+    if negative:
+        at += ONE
+    mantissa, first = 0, at
+    while ZERO <= buffer[at] <= NINE:
+        mantissa = mantissa * 10 + (buffer[at] - ZERO)
+        at += ONE
+    digits, places = at - first, np.uint64(0)
+    if buffer[at] == DOT:
+        at += ONE
+        first = at
+        while ZERO <= buffer[at] <= NINE:
+            mantissa = mantissa * 10 + (buffer[at] - ZERO)
+            at += ONE
+        places = at - first
+    if not ONE <= digits + places <= np.uint64(15) or (buffer[at] != SPACE and buffer[at] != NEWLINE):
+        return 0.0, start
+    value = mantissa / POWERS[places + np.uint64(-LEAST_POWER)]  # both exact, so that this rounds once
+    return -value if negative else value, at
+
+
+@compiled()
+def decimal(buffer, i):
+    """A decimal number at i: (float64, end, rounding).
+
+    EXACT is what float(text) gives: an integer up to 2^53 times or over a power of ten up to 10^22 rounds
+    once (Clinger 1990). NEAR is within 4 units in the last place of it. NOT_A_NUMBER is anything else.
+    """
+    negative = buffer[i] == MINUS
+    if negative or buffer[i] == PLUS:
+        i += 1
+    mantissa, power, digits, dropped = np.uint64(0), 0, 0, 0
+    point = False
+    while ZERO <= buffer[i] <= NINE or (buffer[i] == DOT and not point):
+        if buffer[i] == DOT:
+            point = True
+        else:
+            digits += 1
+            power -= point
+            if mantissa < np.uint64(10**18):  # 19 digits fit 64 bits; a float64 hardly sees the others
+                mantissa = mantissa * np.uint64(10) + np.uint64(buffer[i] - ZERO)
+            else:
+                dropped += 1
+        i += 1
+    power += dropped
+    known = digits > 0
+    if known and (buffer[i] == LOWER_E or buffer[i] == UPPER_E):
+        i += 1
+        down = buffer[i] == MINUS
+        if down or buffer[i] == PLUS:
+            i += 1
+        exponent, end = unsigned(buffer, i)
+        known = end > i
+        power += -exponent if down else exponent
+        i = end
+    if not known or not ends_token(buffer[i]):
+        return 0.0, i, NOT_A_NUMBER
+    rounding = EXACT
+    if mantissa == 0 or power < LEAST_POWER - 20:
+        value = 0.0
+    elif power > GREATEST_POWER:
+        value = np.inf
+    elif dropped == 0 and mantissa <= np.uint64(1 << 53) and abs(power) <= 22:
+        value = float(mantissa)
+        value = value * POWERS[power - LEAST_POWER] if power >= 0 else value / POWERS[-power - LEAST_POWER]
+    else:
+        value = float(mantissa) * POWERS[max(power - LEAST_POWER, 0)]
+        rounding = NEAR
+    return -value if negative else value, i, rounding
+
+
+@compiled()
+def may_round_otherwise(value):
+    """Whether a float64 a few units away could round to another float32; outside float32's normal range: yes."""
+    if not SMALLEST_NORMAL < abs(value) < LARGEST:
+        return True
+    return np.float32(value * (1 - 2.0**-49)) != np.float32(value * (1 + 2.0**-49))
+
+
+@compiled()
+def to_float32(value):
+    """The nearest finite float32: values beyond its range become the largest one, with their sign."""
+    if value > LARGEST:
+        return LARGEST
+    if value < -LARGEST:
+        return -LARGEST
+    return np.float32(value)
+
+
+@compiled()
+def unsigned(buffer, i):
+    """(value, end) of an unsigned integer, not more than 18 digits of it; end == i if there is none."""
+    value, most = 0, i + 18
+    while ZERO <= buffer[i] <= NINE and i < most:
+        value = value * 10 + (buffer[i] - ZERO)
+        i += 1
+    return value, i
+
+
+@compiled()
+def field(buffer, i, key, length):
+    """`key = token` at i, in a comment: ((start, end) of the token, -1 and -1 without one; where to read on).
+
+    key: its first `length` bytes as a word of eight.
+    """
+    at = past(buffer, skip_blanks(buffer, i), key, length)
+    if at < 0:
+        return (-1, -1), i
+    at = skip_blanks(buffer, at)
+    if buffer[at] != EQUALS:
+        return (-1, -1), i
+    start = skip_blanks(buffer, at + 1)
+    end = start
+    while not is_blank(buffer[end]) and buffer[end] != NEWLINE:
+        end += 1
+    return ((start, end), end) if end > start else ((-1, -1), i)
+
+
+@compiled()
+def last_number(buffer, i):
+    """The number of a row's last feature, 0 without any; `rows` checks them all later."""
+    colon = -1
+    while buffer[i] != NEWLINE and buffer[i] != HASH:
+        if buffer[i] == COLON:
+            colon = i
+        i += 1
+    if colon < 0:
+        return 0
+    start = colon
+    while ZERO <= buffer[start - 1] <= NINE:
+        start -= 1
+    return unsigned(buffer, start)[0]
+
+
+@compiled()
+def past(buffer, i, key, length):
+    """The position after the `length` bytes of the word `key` if they stand at i, else -1."""
+    other = (word_at(buffer, np.uint64(i)) ^ key) << np.uint64(64 - 8 * length)
+    return i + length if other == 0 else -1
+
+
+@compiled()
+def same_bytes(buffer, one, other):
+    """Whether two spans (start, end) hold the same."""
+    if one[1] - one[0] != other[1] - other[0]:
+        return False
+    for k in range(one[1] - one[0]):  # noqa: SIM110 - Numba has no generators
+        if buffer[one[0] + k] != buffer[other[0] + k]:
+            return False
+    return True
+
+
+@compiled()
+def is_null(buffer, i):
+    return (
+        buffer[i] == CAPITAL_N
+        and buffer[i + 1] == CAPITAL_U
+        and buffer[i + 2] == CAPITAL_L
+        and buffer[i + 3] == CAPITAL_L
+        and ends_token(buffer[i + 4])
+    )
+
+
+@compiled()
+def is_blank(byte):
+    return byte in (SPACE, TAB, RETURN)
+
+
+@compiled()
+def ends_token(byte):
+    return byte in (SPACE, NEWLINE, HASH, TAB, RETURN)
+
+
+@compiled()
+def skip_blanks(buffer, i):
+    while is_blank(buffer[i]):
+        i += 1
+    return i
+
+
+@compiled()
+def token_end(buffer, i):
+    while not ends_token(buffer[i]):
+        i += 1
+    return i
+
+
+@compiled()
+def line_end(buffer, i):
+    at, step, length = np.uint64(i), np.uint64(64), np.uint64(len(buffer))
+    while at + step <= length:
+        found = np.uint8(0)
+        for k in range(step):  # in wide registers: of fewer bytes, a test each would be made
+            found = np.uint8(found | np.uint8(buffer[at + k] == NEWLINE))
+        if found:
+            break
+        at += step
+    while buffer[at] != NEWLINE:
+        at += np.uint64(1)
+    return np.int64(at)

@@ -1,0 +1,1 @@
+"""Published numbers and publications, and the verdict on a published number."""

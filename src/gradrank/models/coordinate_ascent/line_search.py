@@ -1,0 +1,63 @@
+"""A ranking measure along a line: what coordinate ascent asks for thousands of times."""
+
+import numpy as np
+
+from gradrank.base.compiled import compiled
+from gradrank.data.order import order
+from gradrank.training.selection import Criterion
+
+
+def means_along(criterion: Criterion, scores: np.ndarray, column: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """(m,) mean of the criterion, as its `per_query` has it, at scores + move * column for each of (m,) moves.
+
+    scores, column: (n,) float64.
+    """
+    if criterion.cutoff is None:
+        return np.array([criterion.per_query(scores + move * column).mean() for move in moves])
+    ranks = np.arange(1, criterion.cutoff + 1)
+    discount = 1.0 / np.log2(np.maximum(ranks, 2))
+    gain = np.ldexp(1.0, criterion.labels) - 1.0
+    ranked = order(scores, criterion.offsets)
+    values = _ndcg_along(scores, column, moves, ranked, gain, discount, criterion.best, criterion.offsets)
+    return values.mean(axis=1)
+
+
+@compiled("f8[:], f8[:], f8[:], i8[:], f8[:], f8[:], f8[:], i8[:]")
+def _ndcg_along(scores, column, moves, ranked, gain, discount, best, offsets):
+    """(m, q) NDCG at each move. Documents come in the order that (n,) `ranked` has of move 0: near it few are moved."""
+    values = np.zeros((len(moves), len(best)))
+    top, rows = np.empty(len(discount)), np.empty(len(discount), np.int64)
+    for q in range(len(best)):
+        if best[q] > 0.0:
+            for m in range(len(moves)):
+                kept = _best_of_query(scores, column, moves[m], ranked[offsets[q] : offsets[q + 1]], top, rows)
+                for place in range(kept):
+                    values[m, q] += gain[rows[place]] * discount[place]
+                values[m, q] /= best[q]
+    return values
+
+
+@compiled()
+def _best_of_query(scores, column, move, ranked, top, rows):
+    """Write the highest of a query's scores and their row numbers into (k,) arrays; returns how many there are."""
+    kept = 0
+    for row in ranked:
+        score = scores[row] + move * column[row]
+        place = kept
+        if kept == len(top):
+            if not _ahead(score, row, top[-1], rows[-1]):
+                continue
+            place -= 1
+        else:
+            kept += 1
+        while place > 0 and _ahead(score, row, top[place - 1], rows[place - 1]):
+            top[place], rows[place] = top[place - 1], rows[place - 1]
+            place -= 1
+        top[place], rows[place] = score, row
+    return kept
+
+
+@compiled()
+def _ahead(score, row, other_score, other_row):
+    """Ties keep file order."""
+    return score > other_score or (score == other_score and row < other_row)

@@ -1,0 +1,99 @@
+"""RankBoost (Freund, Iyer, Schapire & Singer 2003) on stumps, and RankBoost_ndcg (Jin et al. 2018)."""
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from gradrank.data.collection import Collection
+from gradrank.training.model import Callback, ModelParams, param, register
+from gradrank.training.search_space import Choice
+from gradrank.training.selection import CRITERION
+from gradrank.training.solvers.stumps import PERFECT, stump_thresholds
+from gradrank.training.solvers.weighted_terms import Term, TermRanker, best_rounds
+from gradrank.training.training_queries import with_grades_to_order
+
+
+class RankBoostParams(ModelParams):
+    """RankBoost's defaults."""
+
+    rounds: int = param(300, "at most; as many as serve the validation part are kept (Qin et al. 2010)", ge=1)
+    thresholds: int = param(256, "candidate stumps a feature, at its quantiles; not tuned", ge=1, le=65535)
+    negative_weights: bool = param(
+        True, "Freund et al. 2003, section 3.2: r may be negative; common toolkits allow only r > 0"
+    )
+    pair_weights: Literal["uniform", "ndcg_beta"] = param("uniform", "D_1 (Freund et al. 2003, section 3)")
+    select_by: str = param("map", "LETOR's protocol: rounds by validation MAP", pattern=CRITERION)
+
+
+class RankBoostNDCGParams(RankBoostParams):
+    """RankBoost_ndcg's defaults."""
+
+    pair_weights: Literal["uniform", "ndcg_beta"] = param(
+        "ndcg_beta", "D_1 proportional to tau, the pair's share in 1 - NDCG_beta (Jin et al. 2018)"
+    )
+
+
+def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, float]]:
+    """(stump, training loss) a round; the loss, sum D_1 exp(s_worse - s_better), bounds the inverted share.
+
+    r = sum D (h(better) - h(worse)); the stump with the largest |r| gets alpha = 1/2 ln((1 + r)/(1 - r)) and
+    D is multiplied by exp(alpha (h(worse) - h(better))) (Freund et al. 2003, Figure 1 and section 3.2). Ends
+    early when no stump tells better from worse, or one does without fault.
+    """
+    from gradrank.data.order import order
+    from gradrank.models.rankboost.pair_sums import pair_weighting, potentials, strongest_stump
+
+    rows = order(train.labels.astype(np.float64), train.offsets)  # the kernel wants grades descending
+    labels = train.labels[rows]
+    base, slope = pair_weighting(labels, train.offsets, params.pair_weights)
+    cuts, codes = [], np.empty((train.features.shape[1], train.rows), np.uint16)
+    for feature, column in enumerate(train.features[rows].T):
+        cuts.append(stump_thresholds(column, params.thresholds))
+        codes[feature] = np.searchsorted(cuts[-1], column)  # x > cuts[t] exactly where code > t
+
+    scores = np.zeros(train.rows)
+    potential, first = potentials(scores, labels, train.offsets, base, slope)
+    total = first
+    for _ in range(params.rounds):
+        feature, cut, r = strongest_stump(codes, potential, params.thresholds, params.negative_weights)
+        r /= total
+        if abs(r) < 1e-12:  # rounding error alone
+            return
+        alpha = float(np.arctanh(np.clip(r, -PERFECT, PERFECT)))
+        scores += alpha * (codes[feature] > cut)
+        potential, total = potentials(scores, labels, train.offsets, base, slope)
+        if not 0.0 < total < np.inf:  # every pair is in order by a margin beyond the range of float64
+            return
+        yield Term(int(feature), alpha, float(cuts[feature][cut])), total / first
+        if abs(r) >= PERFECT:
+            return
+
+
+@register("rankboost")
+class RankBoost(TermRanker[RankBoostParams]):
+    """score = sum_t alpha_t 1[x_{f_t} > theta_t]."""
+
+    summary = "RankBoost on stumps (Freund, Iyer, Schapire & Singer 2003)"
+    Params = RankBoostParams
+    space: ClassVar = {
+        "thresholds": Choice((10, 32, 256, 1024), "from RankLib's 10 to nearly every value"),
+        "negative_weights": Choice((True, False), "Freund et al. 2003; common toolkits"),
+    }
+
+    @classmethod
+    def uses_seed(cls, params: RankBoostParams) -> bool:
+        return False
+
+    @classmethod
+    def fit(cls, train: Collection, vali: Collection, params: RankBoostParams, seed: int, callback: Callback) -> Self:
+        rounds = boost(with_grades_to_order(train, cls.name), params)
+        return cls(best_rounds(rounds, vali, params.select_by, callback))
+
+
+@register("rankboost_ndcg")
+class RankBoostNDCG(RankBoost):
+    """RankBoost whose first distribution weighs a pair by its share in 1 - NDCG_beta."""
+
+    summary = "RankBoost with pairs weighted by NDCG_beta (Jin et al. 2018)"
+    Params = RankBoostNDCGParams

@@ -1,0 +1,169 @@
+"""A ReLU net on pairs of documents, trained by binary cross-entropy and Adam; plain NumPy.
+
+A step is a few small products: torch takes three times as long over one, and a second to be imported.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from gradrank.base.compiled import compiled
+from gradrank.data.pairs import Pairs
+from gradrank.training.solvers.adam import Adam, glorot
+
+
+class PairNet:
+    """Layers of `widths`, ReLU between them; all parameters are views of one float32 vector.
+
+    `siamese`: the logit of a pair is f(x_i) - f(x_j); else it is g(x_i - x_j).
+    """
+
+    def __init__(self, widths: list[int], siamese: bool, rng: np.random.Generator) -> None:
+        self.siamese = siamese
+        shapes = list(pairwise(widths))
+        size = sum((inputs + 1) * outputs for inputs, outputs in shapes)
+        self.vector, self.slope, self.is_weight = (np.zeros(size, np.float32) for _ in range(3))
+        self.weights, self.biases = _views(self.vector, shapes)
+        self.weight_slopes, self.bias_slopes = _views(self.slope, shapes)
+        for marked, weights in zip(_views(self.is_weight, shapes)[0], self.weights, strict=True):
+            weights[:] = glorot(*weights.shape, rng)  # Keras's default
+            marked[:] = 1.0
+
+    @np.errstate(over="ignore", invalid="ignore")  # the caller notices scores that are not finite
+    def differentiate(
+        self, first: np.ndarray, second: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None
+    ) -> float:
+        """Cross-entropy summed over (b, d) pairs with (b,) targets; leaves its mean's gradient in `slope`.
+
+        weight: (b,) factors of the pairs' costs.
+        """
+        x = np.concatenate([first, second]) if self.siamese else first - second
+        inputs = [x]
+        for weights, biases in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = np.maximum(x @ weights + biases, 0.0)
+            inputs.append(x)
+        logit = (x @ self.weights[-1] + self.biases[-1])[:, 0]
+        if self.siamese:
+            logit = logit[: len(first)] - logit[len(first) :]
+        cost = np.logaddexp(0.0, logit) - target * logit
+        slope = (np.exp(-np.logaddexp(0.0, -logit)) - target) / len(target)
+        if weight is not None:
+            cost, slope = weight * cost, weight * slope
+        delta = slope.astype(np.float32)[:, None]
+        if self.siamese:
+            delta = np.concatenate([delta, -delta])
+        for layer in range(len(inputs) - 1, -1, -1):
+            np.matmul(inputs[layer].T, delta, out=self.weight_slopes[layer])
+            delta.sum(axis=0, out=self.bias_slopes[layer])
+            if layer:
+                delta = (delta @ self.weights[layer].T) * (inputs[layer] > 0.0)
+        return float(cost.sum())
+
+
+def _views(vector: np.ndarray, shapes: list[tuple[int, int]]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Each layer's (inputs, outputs) weights and (outputs,) biases within one vector."""
+    weights, biases, start = [], [], 0
+    for inputs, outputs in shapes:
+        middle, end = start + inputs * outputs, start + (inputs + 1) * outputs
+        weights.append(vector[start:middle].reshape(inputs, outputs))
+        biases.append(vector[middle:end])
+        start = end
+    return weights, biases
+
+
+def train_epochs(
+    net: PairNet,
+    x: np.ndarray,
+    pairs: Pairs,
+    batch_pairs: int,
+    pairs_per_epoch: int,
+    learning_rate: float,
+    l2: float,
+    rng: np.random.Generator,
+) -> Iterator[float]:
+    """Trains `net` for ever; yields each epoch's mean cross-entropy, penalty left out.
+
+    An epoch is `pairs_per_epoch` of the pairs drawn without replacement, or all if there are fewer, each
+    shown better first (with its target, 1 unless it has one) or worse first (1 less it) at random. l2: penalty
+    l2 |W|^2, biases free.
+    """
+    adam, size = Adam([net.vector], learning_rate), min(pairs_per_epoch, len(pairs))
+    penalty = np.float32(2.0 * l2) * net.is_weight
+    while True:
+        drawn = rng.choice(len(pairs), size, replace=False)
+        target = as_is = rng.integers(0, 2, size)
+        ahead = np.where(as_is, pairs.better[drawn], pairs.worse[drawn])
+        behind = np.where(as_is, pairs.worse[drawn], pairs.better[drawn])
+        if pairs.target is not None:
+            target = np.where(as_is, pairs.target[drawn], 1.0 - pairs.target[drawn])
+        weight = None if pairs.weight is None else pairs.weight[drawn]
+        cost = 0.0
+        for start in range(0, size, batch_pairs):
+            batch = slice(start, start + batch_pairs)
+            factor = None if weight is None else weight[batch]
+            cost += net.differentiate(x[ahead[batch]], x[behind[batch]], target[batch], factor)
+            adam.step([net.slope + penalty * net.vector])
+        yield cost / size
+
+
+def difference_row_sums(
+    h: np.ndarray, weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], offsets: np.ndarray
+) -> np.ndarray:
+    """(n,) float64 sum_j P_ij over the query, i itself included, P_ij = (p_ij + 1 - p_ji) / 2.
+
+    p_ij = sigmoid(g(x_i - x_j)). The net's first layer is linear in the difference, so h = x W (n, k), once a
+    document, serves all pairs. weights: the further layers' (inputs, outputs); biases: all layers'. All are
+    float32. O(n) memory, whatever the query's size.
+    """
+    widths = np.array([len(each) for each in biases])
+    further = np.concatenate([np.empty(0, np.float32), *(each.ravel() for each in weights)])
+    return _difference_row_sums(h, further, np.concatenate(biases), widths, offsets)
+
+
+@compiled("f4[:,:], f4[:], f4[:], i8[:], i8[:]")
+def _difference_row_sums(h, weights, biases, widths, offsets):
+    """weights, biases: of all layers, one after the other; widths: (layers,) outputs of each layer."""
+    sums = np.empty(len(h))
+    widest = widths.max()
+    x, below = np.empty(widest, h.dtype), np.empty(widest, h.dtype)
+    for q in range(len(offsets) - 1):
+        a, b = offsets[q], offsets[q + 1]
+        row, column = np.zeros(b - a), np.zeros(b - a)
+        for i in range(a, b):
+            for j in range(a, b):
+                for k in range(h.shape[1]):
+                    x[k] = h[i, k] - h[j, k] + biases[k]
+                first, bias = 0, widths[0]  # where the layer's weights and biases begin
+                for layer in range(1, len(widths)):
+                    inputs, outputs = widths[layer - 1], widths[layer]
+                    x, below = below, x
+                    x[:outputs] = biases[bias : bias + outputs]
+                    for k in range(inputs):
+                        if below[k] > 0.0:
+                            factors = weights[first + k * outputs : first + (k + 1) * outputs]
+                            for m in range(outputs):
+                                x[m] += below[k] * factors[m]
+                    first, bias = first + inputs * outputs, bias + outputs
+                p = _sigmoid(x[0])
+                row[i - a] += p
+                column[j - a] += p
+        sums[a:b] = (row - column + (b - a)) / 2.0
+    return sums
+
+
+@compiled("f8[:], i8[:]")
+def siamese_row_sums(scores, offsets):
+    """(n,) float64 sum_j sigmoid(f(x_i) - f(x_j)) over the query of each document, itself included."""
+    sums = np.zeros(len(scores))
+    for q in range(len(offsets) - 1):
+        for i in range(offsets[q], offsets[q + 1]):
+            for j in range(offsets[q], offsets[q + 1]):
+                sums[i] += _sigmoid(scores[i] - scores[j])
+    return sums
+
+
+@compiled()
+def _sigmoid(x):
+    e = np.exp(-abs(float(x)))
+    return (1.0 if x >= 0.0 else e) / (1.0 + e)

@@ -1,0 +1,65 @@
+"""SmoothRank (Chapelle & Wu 2010): a linear ranker follows NDCG itself, made less and less smooth."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Annotated, ClassVar, Self
+
+import numpy as np
+from pydantic import Field
+
+from gradrank.data.collection import Collection
+from gradrank.models.regression import Regression, RegressionParams
+from gradrank.training.best_of import Candidate, best_of
+from gradrank.training.model import Callback, ModelParams, param, register
+from gradrank.training.search_space import Choice, Dimension, Grid
+from gradrank.training.selection import CRITERION
+from gradrank.training.training_queries import with_grades_to_order
+
+
+class AnnealingParams(ModelParams):
+    warmest: int = param(6, "log2 of the first temperature; Chapelle & Wu 2010: 2^6", ge=-20, le=20)
+    coldest: int = param(-6, "log2 of the last temperature; Chapelle & Wu 2010: 2^-6", ge=-20, le=20)
+    cutoff: int = param(10, "NDCG@10, which LETOR's tables compare", ge=1)
+
+
+class SmoothRankParams(RegressionParams, AnnealingParams):
+    l2: Grid[Annotated[float, Field(ge=0)]] = param(
+        (1.0, 0.1, 0.01, 0.001, 0.0001),
+        "towards the regression it starts from, on standardised features; decades, by validation as in the paper",
+        min_length=1,
+    )
+    select_by: str = param(
+        "map", "LETOR's protocol: l2 and temperature by the validation part's MAP", pattern=CRITERION
+    )
+
+
+@register("smoothrank")
+class SmoothRank(Regression[SmoothRankParams]):
+    """Regression's weights, led on by smooth NDCG; `l2` is then the penalty on leaving them."""
+
+    Params = SmoothRankParams
+    summary = "SmoothRank: a linear ranker on smooth NDCG, annealed from regression on (Chapelle & Wu 2010)"
+    space: ClassVar[Mapping[str, Dimension]] = {
+        "l2": Choice([(10.0**e,) for e in range(-4, 1)], "one value of the grid"),
+        "cutoff": Choice((5, 10, 10_000), "NDCG's usual ranks, or all"),
+    }
+
+    @classmethod
+    def fit(cls, train: Collection, vali: Collection, params: SmoothRankParams, seed: int, callback: Callback) -> Self:
+        """A step of the callback is one temperature, warmest first, under one l2, strongest first."""
+        train = with_grades_to_order(train, cls.name)
+        plain = RegressionParams(select_by=params.select_by)
+        start = Regression.fit(train, vali, plain, seed, lambda step, **values: None).weights
+        return best_of(cls._candidates(train, params, start), vali, params.select_by, callback).kept
+
+    @classmethod
+    def _candidates(cls, train: Collection, params: SmoothRankParams, start: np.ndarray) -> Iterator[Candidate]:
+        from gradrank.models.smoothrank.annealing import annealed
+        from gradrank.training.losses.smoothrank import smoothrank
+
+        loss = partial(smoothrank, cutoff=params.cutoff)
+        coldest = min(params.coldest, params.warmest)
+        temperatures = [2.0**e for e in range(params.warmest, coldest - 1, -1)]
+        for l2 in sorted(params.l2, reverse=True):
+            for weights, cost, temperature in annealed(train, loss, start, l2, temperatures):
+                yield Candidate(cls(weights, l2), cost, told={"l2": l2, "temperature": temperature})

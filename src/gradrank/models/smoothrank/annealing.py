@@ -1,0 +1,41 @@
+"""A linear ranker that follows a smooth measure while its temperature falls (Chapelle & Wu 2010, Algorithm 1)."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from gradrank.data.collection import Collection
+from gradrank.training.nets.net import standardisation
+from gradrank.training.solvers.matrix_vector import times, transposed_times
+
+Smooth = Callable[..., tuple[float, np.ndarray]]  # a loss with a keyword `temperature`
+
+
+def annealed(
+    train: Collection, loss: Smooth, start: np.ndarray, l2: float, temperatures: Sequence[float]
+) -> Iterator[tuple[np.ndarray, float, float]]:
+    """((d,) weights, mean loss of a query, temperature) at each of `temperatures`, each from where the last one ended.
+
+    Minimises loss / queries + l2 / 2 |w - start|^2 over weights of standardised features (L-BFGS; the paper: conjugate
+    gradients), so the solution does not leave `start` by much. Weights given and yielded are of features as they are.
+    """
+    from scipy.optimize import minimize
+
+    mean, scale = standardisation(train.features)
+    features = (train.features - mean) / scale
+    first = start * scale
+    weights = first
+
+    def objective(weights: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
+        cost, gradient = loss(times(features, weights), train.labels, train.offsets, temperature=temperature)
+        moved = weights - first
+        value = cost / train.queries + l2 / 2.0 * float(moved @ moved)
+        return value, transposed_times(features, gradient) / train.queries + l2 * moved
+
+    for temperature in temperatures:
+        options = {"maxiter": 100, "ftol": 1e-7, "gtol": 1e-6}
+        solution = minimize(objective, weights, args=(temperature,), jac=True, method="L-BFGS-B", options=options)
+        weights = solution.x
+        moved = weights - first
+        cost = float(solution.fun) - l2 / 2.0 * float(moved @ moved)
+        yield weights / scale, cost, temperature

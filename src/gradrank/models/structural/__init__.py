@@ -1,0 +1,70 @@
+"""Structural support vector machines on a linear scorer, by cutting planes: SVM-MAP and RankSVM-Struct."""
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+import numpy as np
+from pydantic import PositiveFloat
+
+from gradrank.data.collection import Collection
+from gradrank.models.ranksvm import SPACING, RankSVM, RankSVMParams, SVMParams
+from gradrank.training.model import param, register
+from gradrank.training.search_space import Choice, Dimension, Grid
+from gradrank.training.selection import CRITERION
+from gradrank.training.training_queries import with_grades_to_order
+
+GAP = param(1e-3, "relative duality gap; SVMrank and SVMmap end at an absolute .001", gt=0, lt=1)
+
+
+class RankSVMStructParams(RankSVMParams):
+    gap: float = GAP
+
+
+@register("ranksvm_struct")
+class RankSVMStruct(RankSVM[RankSVMStructParams]):
+    """The optimum that `ranksvm_l1_dual` finds pair by pair, found without listing a pair.
+
+    C is a pair's, as in the other RankSVMs: SVMrank's -c is this times the queries.
+    """
+
+    Params = RankSVMStructParams
+    summary = "RankSVM-Struct: linear RankSVM, L1 loss, by cutting planes (Joachims 2006)"
+    space: ClassVar[Mapping[str, Dimension]] = {
+        "weighting": Choice(("pair", "query"), "both forms in use"),
+        "C": Choice([(2.0**e,) for e in range(-18, 3)], "one value of the grid"),
+    }
+
+    @classmethod
+    def _solver(cls, train: Collection, params: RankSVMStructParams, seed: int) -> Callable[[float], np.ndarray]:
+        from gradrank.models.structural.cutting_planes import CuttingPlanes
+        from gradrank.models.structural.solver import PairRisk
+
+        risk = PairRisk(with_grades_to_order(train, cls.name), params.weighting)
+        return CuttingPlanes(risk, train.features.shape[1], params.gap).solve
+
+
+class SVMMAPParams(SVMParams):
+    C: Grid[PositiveFloat] = param(
+        tuple(2.0**e for e in range(-4, 15)),
+        SPACING + "from nearly unfitted to where weights stand still",
+        min_length=1,
+    )
+    gap: float = GAP
+    select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
+
+
+@register("svm_map")
+class SVMMAP(RankSVM[SVMMAPParams]):
+    Params = SVMMAPParams
+    summary = "SVM-MAP: a structural SVM whose margin is average precision (Yue et al. 2007)"
+    space: ClassVar[Mapping[str, Dimension]] = {
+        "C": Choice([(2.0**e,) for e in range(-4, 15)], "one value of the grid")
+    }
+
+    @classmethod
+    def _solver(cls, train: Collection, params: SVMMAPParams, seed: int) -> Callable[[float], np.ndarray]:
+        from gradrank.models.structural.cutting_planes import CuttingPlanes
+        from gradrank.models.structural.solver import MAPRisk
+
+        risk = MAPRisk(with_grades_to_order(train, cls.name), cls.name)
+        return CuttingPlanes(risk, train.features.shape[1], params.gap).solve

@@ -1,0 +1,83 @@
+"""Risks of structural support vector machines, by the ranking that violates them most: values and subgradients."""
+
+import numpy as np
+
+from gradrank.base.compiled import compiled
+from gradrank.base.errors import GradrankError
+from gradrank.data.collection import Collection
+from gradrank.data.order import order
+from gradrank.training.solvers.matrix_vector import times, transposed_times
+from gradrank.training.solvers.ranksvm.objective import group_by_grade, sort_groups, violation_sums
+
+
+class PairRisk:
+    """RankSVM-Struct's (Joachims 2006): the sum over crucial pairs of max(0, 1 - w.(x_better - x_worse)).
+
+    The most violating ranking swaps every pair within the margin; counting these takes O(n log n) (section 4.2).
+    """
+
+    def __init__(self, train: Collection, weighting: str) -> None:
+        self.features, self.grades = train.features.astype(np.float64), group_by_grade(train, weighting)
+
+    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        scores = times(self.features, weights)
+        values = np.stack([scores, np.zeros_like(scores)], axis=1)
+        sums, total = violation_sums(self.grades, sort_groups(self.grades, scores), scores, values, target=1.0)
+        # Of the zeros a pair within the margin counts -1 where it is the better, +1 where it is the worse.
+        return -float(total[0]), transposed_times(self.features, sums[:, 1])
+
+
+class MAPRisk:
+    """SVM-MAP's (Yue et al. 2007): the mean over queries of max_y' [1 - AP(y') + w.Psi(y') - w.Psi(y)].
+
+    Psi = 1 / (|C| |C'|) sum over relevant i and others j of y_ij (x_i - x_j), y_ij = 1 where i ranks above j, else -1.
+    Queries without both kinds of documents say nothing and are left out of the mean.
+    """
+
+    def __init__(self, train: Collection, model: str) -> None:
+        """Raises GradrankError, naming `model`, where no query has both."""
+        self.features, self.offsets = train.features.astype(np.float64), train.offsets
+        self.relevant = train.labels > 0
+        counts = np.add.reduceat(self.relevant.astype(np.int64), train.offsets[:-1])
+        self.queries = int(np.count_nonzero((counts > 0) & (counts < np.diff(train.offsets))))
+        if not self.queries:
+            raise GradrankError(
+                f"{model}: no query of the training part has both relevant documents and others, so there is no "
+                "average precision to raise; check the labels"
+            )
+
+    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        scores = times(self.features, weights)
+        value, shares = most_violating(scores, self.relevant, self.offsets, order(scores, self.offsets))
+        return value / self.queries, transposed_times(self.features, shares) / self.queries
+
+
+@compiled("f8[:], b1[:], i8[:], i8[:]")
+def most_violating(scores, relevant, offsets, ranked):
+    """The sum over queries of max_y' [1 - AP(y') + w.Psi(y') - w.Psi(y)] and its (n,) subgradient in the scores.
+
+    Relevant and other documents keep their order by score in the most violating ranking, so it is the interleaving of
+    two lists. With i_j relevant documents above the j-th other, 1 - AP and Psi are sums over j and the k > i_j, and the
+    best i_j of each j alone never fall with j (Yue et al. 2007, section 4.1).
+    """
+    value, slopes = 0.0, np.zeros(len(scores))
+    for q in range(len(offsets) - 1):
+        rows = ranked[offsets[q] : offsets[q + 1]]
+        good, bad = rows[relevant[rows]], rows[~relevant[rows]]
+        if len(good) == 0 or len(bad) == 0:
+            continue
+        pair = 2.0 / (len(good) * len(bad))
+        below = np.zeros(len(good), np.int64)  # others that the ranking puts above each relevant document
+        for j in range(len(bad)):
+            best, most, sum_here = len(good), 0.0, 0.0
+            for k in range(len(good), 0, -1):
+                lost = k / (k + j) - k / (k + j + 1.0)
+                sum_here += lost / len(good) - pair * (scores[good[k - 1]] - scores[bad[j]])
+                if sum_here > most:
+                    best, most = k - 1, sum_here
+            value += most
+            slopes[bad[j]] += pair * (len(good) - best)
+            below[best:] += 1
+        for k in range(len(good)):
+            slopes[good[k]] -= pair * below[k]
+    return value, slopes

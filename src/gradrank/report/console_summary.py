@@ -1,0 +1,64 @@
+"""The end of a run on the terminal: the best methods of each data set, the report's path, and what to try next."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from gradrank.base.git import git
+from gradrank.base.results import DatasetFolder, Results
+from gradrank.config.project_folder import typed
+from gradrank.evaluation.metrics import metric_label
+from gradrank.report.contents import headline
+from gradrank.report.tables.numbers import number
+from gradrank.report.tables.summary_tables import read_tables, warnings
+
+BEST = 5
+
+
+def console_summary(results: Results, conventions: Mapping[str, str], out: Path) -> str:
+    """Return the best methods of each data set, where the report `out` lies, and what to try next.
+
+    conventions: the primary convention per data set.
+    """
+    lines = []
+    for dataset, convention in conventions.items():
+        lines += ["", *_best(results.dataset(dataset), convention)]
+    report = out.resolve()
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"The report: {report}",
+            f"Its tables (CSV, Markdown, LaTeX) and figures (SVG): {report.with_suffix('')}, {results.folder}/*/tables",
+            *_next(results, conventions),
+        ]
+    )
+
+
+def _next(results: Results, datasets: Iterable[str]) -> Iterator[str]:
+    """Yield what to try: a change, and a diff with the last commit, or with a copy if git has no such results."""
+    kept = (results.dataset(dataset).summary_path.resolve() for dataset in datasets)
+    committed = any(git("cat-file", "-e", f"HEAD:./{path.name}", folder=path.parent) is not None for path in kept)
+    after, command = results.folder, typed("gradrank", results.project)
+    before = "HEAD" if committed else f"{after}_before"
+    copied = "" if committed else f"`cp -r {after} {before}`, "
+    yield f"Next: {copied}change a value in params.yaml, run the same command: only what depends on it is made again."
+    yield f"      `{command} diff {before} {after}` says what moved and whether it is real."
+    yield f"      `{command} cite` prints BibTeX."
+
+
+def _best(own: DatasetFolder, convention: str) -> Iterator[str]:
+    summary, tables = own.summary(), read_tables(own.tables_path)
+    metric = headline(summary)
+    half_widths = {
+        row["model"]: row["half_width"]
+        for row in tables["main"]
+        if (row["convention"], row["metric"]) == (convention, metric)
+    }
+    means = {model: means[metric] for model, means in summary.items() if means.get(metric) is not None}
+    shown = sorted(means, key=lambda model: -means[model])[:BEST]
+    measure = f"{metric_label(metric)} under {convention}"
+    yield f"{own.name}: {measure}, ± half the 95% interval, the best {len(shown)} of {len(summary)} methods"
+    width = max(map(len, shown), default=0)
+    for model in shown:
+        yield f"  {model:{width}}  {number(means[model])} ± {number(half_widths.get(model))}"
+    yield from (f"  WARNING: {said}" for said in warnings(tables, own.name, convention))

@@ -1,0 +1,29 @@
+"""Root mean squared error of each query (allRank's pointwise RMSE; Pobrotyn et al. 2020)."""
+
+import numpy as np
+
+from gradrank.base.compiled import compiled
+from gradrank.training.loss import loss
+
+
+@loss
+def pointwise_rmse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
+    """sqrt(mean_i (y_i - s_i)^2) of each query; 0 has gradient 0."""
+    return _errors(scores, labels, offsets)
+
+
+@compiled("f8[:], i8[:], i8[:]")
+def _errors(scores, labels, offsets):
+    cost = 0.0
+    gradient = np.zeros(len(scores))
+    for q in range(len(offsets) - 1):
+        a, b = offsets[q], offsets[q + 1]
+        squares = 0.0
+        for i in range(a, b):
+            squares += (scores[i] - labels[i]) ** 2
+        if squares > 0.0:
+            error = np.sqrt(squares / (b - a))
+            cost += error
+            for i in range(a, b):
+                gradient[i] = (scores[i] - labels[i]) / ((b - a) * error)
+    return cost, gradient

@@ -1,0 +1,1 @@
+"""Neural networks: parameters, layers, scorers, and their training with torch."""

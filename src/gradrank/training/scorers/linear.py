@@ -1,0 +1,9 @@
+"""A linear scorer: a net without hidden layers."""
+
+from gradrank.training.nets.net_params import ScorerParams
+from gradrank.training.nets.scorer import Inputs, Scorer
+from gradrank.training.scorers.net import NetScorer
+
+
+def linear(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:
+    return NetScorer(inputs, (), params, outputs, seed)

@@ -1,0 +1,1 @@
+"""Training algorithms that several models share."""

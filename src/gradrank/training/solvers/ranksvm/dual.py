@@ -1,0 +1,117 @@
+"""RankSVM in the dual by coordinate descent (Hsieh et al. 2008, Algorithm 1), differences taken as needed.
+
+min |w|^2/2 + C sum_p tau_p loss(w.(x_better - x_worse)), loss(o) = max(0, 1 - o) (`l1`) or its square (`l2`).
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from gradrank.base.compiled import compiled
+
+SWEEPS = 10_000
+
+
+def solve_dual(
+    features: np.ndarray,
+    better: np.ndarray,
+    worse: np.ndarray,
+    cost: np.ndarray,
+    loss: str,
+    start: np.ndarray,
+    gap: float,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (d,) and dual variables (p,).
+
+    features: (n, d) float64. better, worse: (p,) rows. cost: (p,) C tau_p. start: (p,) dual variables to
+    start from, 0 <= start (<= cost for `l1`). Ends when (primal - dual) <= gap * primal, which bounds the
+    error by |w - w*|^2 <= 2 gap primal. A sweep costs O(p d).
+    """
+    square = _squared_distances(features, better, worse)
+    apart = np.flatnonzero(square > 0.0)  # the loss of two equal documents is a constant
+    better, worse, square, cost = better[apart], worse[apart], square[apart], cost[apart]
+    # The squared hinge has no upper bound on alpha and a quadratic term alpha^2 / (4 C tau) instead.
+    ridge = 0.5 / cost if loss == "l2" else np.zeros(len(apart))
+    limit = np.full(len(apart), np.inf) if loss == "l2" else cost
+    curve = square + ridge
+    alpha = start[apart]
+    w = _weights(features, better, worse, alpha)
+
+    def sweep(visits: np.ndarray) -> None:
+        _sweep(features, better, worse, visits, curve, ridge, limit, alpha, w)
+
+    for _ in range(SWEEPS):
+        sweep(rng.permutation(len(apart)))
+        # Few alphas end inside their bounds, and they are the slow ones. Sweeps of them alone, as many as
+        # cost one of all, end large C in a tenth of the time (Hsieh et al.'s shrinking, simplified).
+        inside = np.flatnonzero((alpha > 0.0) & (alpha < limit))
+        for _ in range(min(len(apart) // max(len(inside), 1), 20)):
+            sweep(rng.permutation(inside))
+        scores = features @ w
+        hinge = np.maximum(1.0 - (scores[better] - scores[worse]), 0.0)
+        primal = 0.5 * (w @ w) + cost @ (hinge**2 if loss == "l2" else hinge)
+        dual = alpha.sum() - 0.5 * (w @ w) - 0.5 * (ridge @ alpha**2)
+        if primal - dual <= gap * primal:
+            break
+    out = start.copy()
+    out[apart] = alpha
+    return w, out
+
+
+def visited(
+    features: np.ndarray,
+    better: np.ndarray,
+    worse: np.ndarray,
+    C: float,
+    visits: Sequence[int],
+    rng: np.random.Generator,
+) -> list[np.ndarray]:
+    """Weights (d,) of the plain hinge, tau = 1, before it is solved: after each number of `visits`, which ascend.
+
+    Every pair is visited once, in one random order from w = 0; a number above theirs ends with the last of them.
+    """
+    square = _squared_distances(features, better, worse)
+    apart = rng.permutation(np.flatnonzero(square > 0.0))
+    alpha, w, found = np.zeros(len(square)), np.zeros(features.shape[1]), []
+    none, limit = np.zeros(len(square)), np.full(len(square), C)
+    for before, until in pairwise([0, *visits]):
+        _sweep(features, better, worse, apart[before:until], square, none, limit, alpha, w)
+        found.append(w.copy())
+    return found
+
+
+@compiled("f8[:,:], i4[:], i4[:]")
+def _squared_distances(features, better, worse):
+    out = np.zeros(len(better))
+    for p in range(len(better)):
+        for c in range(features.shape[1]):
+            out[p] += (features[better[p], c] - features[worse[p], c]) ** 2
+    return out
+
+
+@compiled("f8[:,:], i4[:], i4[:], f8[:]")
+def _weights(features, better, worse, alpha):
+    """w = sum_p alpha_p (x_better - x_worse)."""
+    w = np.zeros(features.shape[1])
+    for p in range(len(better)):
+        if alpha[p] > 0.0:
+            w += alpha[p] * (features[better[p]] - features[worse[p]])
+    return w
+
+
+@compiled("f8[:,:], i4[:], i4[:], i8[:], f8[:], f8[:], f8[:], f8[:] out, f8[:] out")
+def _sweep(features, better, worse, visits, curve, ridge, limit, alpha, w):
+    """Minimise the dual exactly in one variable after another, in the order of `visits`; alpha, w change."""
+    for p in visits:
+        high, low = features[better[p]], features[worse[p]]
+        slope = ridge[p] * alpha[p] - 1.0
+        for c in range(len(w)):
+            slope += w[c] * (high[c] - low[c])
+        new = min(max(alpha[p] - slope / curve[p], 0.0), limit[p])
+        change = new - alpha[p]
+        if change != 0.0:
+            alpha[p] = new
+            for c in range(len(w)):
+                w[c] += change * (high[c] - low[c])

@@ -1,0 +1,47 @@
+"""Probabilities over a query's documents, and the cross-entropy between them: what ListNet and softmax share."""
+
+import numpy as np
+
+from gradrank.base.compiled import compiled
+
+
+@compiled("f8[:], i8[:]")
+def softmax(values, offsets):
+    """(n,) float64 probabilities exp(v_i) / sum_j exp(v_j) within each query, without overflow."""
+    out = np.empty(len(values))
+    for q in range(len(offsets) - 1):
+        a, b = offsets[q], offsets[q + 1]
+        if a == b:
+            continue
+        highest = np.max(values[a:b])
+        total = 0.0
+        for i in range(a, b):
+            out[i] = np.exp(values[i] - highest)
+            total += out[i]
+        for i in range(a, b):
+            out[i] /= total
+    return out
+
+
+@compiled("f8[:], f8[:], f8[:], i8[:]")
+def cross_entropy(scores, target, weight, offsets):
+    """-sum weight_q target_i ln softmax(scores)_i, and its gradient; the targets of a query add up to one.
+
+    scores, target: (n,) float64; weight: (q,) float64. The logarithm is taken before anything can underflow.
+    """
+    cost = 0.0
+    gradient = np.empty(len(scores))
+    for q in range(len(offsets) - 1):
+        a, b = offsets[q], offsets[q + 1]
+        if a == b:
+            continue
+        highest = np.max(scores[a:b])
+        total = 0.0
+        for i in range(a, b):
+            total += np.exp(scores[i] - highest)
+        norm = np.log(total)
+        for i in range(a, b):
+            log_p = scores[i] - highest - norm
+            cost -= weight[q] * target[i] * log_p
+            gradient[i] = weight[q] * (np.exp(log_p) - target[i])
+    return cost, gradient

@@ -1,0 +1,82 @@
+"""The folder of the cache of compiled functions: where it is, whose it is, and when it changes."""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from gradrank.base.compiled_cache import digest, use_cache_folder
+from gradrank.base.errors import GradrankError
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """Unset what chooses the folder; what a test sets is undone afterwards."""
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    return monkeypatch
+
+
+def test_the_folder_is_in_the_users_cache_and_the_users_alone(environment, tmp_path):
+    environment.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "gradrank").mkdir(mode=0o777)
+    folder = use_cache_folder()
+    assert folder == tmp_path / "gradrank" / f"gradrank-{digest()}"
+    assert os.environ["NUMBA_CACHE_DIR"] == str(folder)
+    assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o700}
+
+
+def test_a_folder_of_another_user_is_refused(environment, tmp_path):
+    environment.setenv("XDG_CACHE_HOME", str(tmp_path / "no" / "cache"))
+    environment.setattr(tempfile, "tempdir", str(tmp_path))
+    environment.setattr(os, "getuid", lambda: 54321)
+    with pytest.raises(GradrankError, match="NUMBA_CACHE_DIR") as refused:
+        use_cache_folder()
+    assert str(tmp_path / "gradrank-user-54321") in str(refused.value)
+
+
+def test_a_link_and_a_folder_that_cannot_be_made_are_refused(environment, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / f"gradrank-{digest()}").symlink_to(tmp_path / "elsewhere")
+    for chosen in (tmp_path, tmp_path / "file/cache"):
+        environment.setenv("NUMBA_CACHE_DIR", str(chosen))
+        with pytest.raises(GradrankError, match="NUMBA_CACHE_DIR"):
+            use_cache_folder()
+
+
+def test_a_new_folder_replaces_those_that_nobody_used_for_long(environment, tmp_path):
+    environment.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    now = time.time()
+    old, recent = (f"gradrank-{letter * 20}" for letter in "ab")
+    for name, days in ((old, 31), (recent, 29), ("another", 99), ("gradrank-mine", 99)):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (now, now - days * 24 * 3600))
+    folder = use_cache_folder()
+    assert {path.name for path in tmp_path.iterdir()} == {folder.name, recent, "another", "gradrank-mine"}
+
+
+def test_a_process_uses_the_folder_of_the_process_that_started_it(environment, tmp_path):
+    environment.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert use_cache_folder() == use_cache_folder() == tmp_path / f"gradrank-{digest()}"
+
+
+def test_settings_of_numba_are_in_the_digest(environment):
+    before = digest()
+    environment.setenv("NUMBA_CACHE_DIR", "/elsewhere")
+    assert digest() == before
+    environment.setenv("NUMBA_CPU_NAME", "generic")
+    assert digest() != before
+
+
+def test_the_models_of_a_working_folder_are_in_the_digest(environment, tmp_path):
+    environment.chdir(tmp_path)
+    before = digest()
+    Path("models").mkdir()
+    Path("models/mine.py").write_text(
+        "from gradrank.base.compiled import compiled\n\n\n@compiled()\ndef f(x):\n    return x\n"
+    )
+    assert digest() != before

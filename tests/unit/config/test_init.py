@@ -1,0 +1,58 @@
+"""`gradrank init`: what it writes is what a checkout has, or describes the user's data; nothing is overwritten."""
+
+from pathlib import Path
+
+import pytest
+
+from gradrank.base.errors import GradrankError
+from gradrank.config.params import load
+from gradrank.config.project_folder import FILES, init
+from gradrank.data.sources.synthetic import generate
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_files_are_those_of_the_checkout(tmp_path):
+    written = init(tmp_path / "new/folder")
+    assert sorted(written) == sorted(path for path in (tmp_path / "new/folder").rglob("*") if path.is_file())
+    for name in FILES.keys() - {"dvc.yaml"}:
+        assert (tmp_path / "new/folder" / name).read_bytes() == (ROOT / name).read_bytes(), name
+
+
+def test_own_data_are_described_by_a_params_yaml_that_holds(tmp_path, monkeypatch):
+    data = tmp_path / 'my "own": data'
+    generate("net", 10, 8, 3, data)
+    init(tmp_path / "elsewhere", data)
+    params = load(tmp_path / "elsewhere/params.yaml")
+    assert params.datasets["my_data"].path == data and params.run.datasets == ("my_data",)
+    assert params.convention("my_data") == "standard" and params.datasets["my_data"].title == data.name
+
+    init(tmp_path, data)
+    monkeypatch.chdir(tmp_path)
+    assert load().datasets["my_data"].path == Path(data.name)
+
+
+def test_a_call_that_ended_half_way_is_completed_by_the_same_call(tmp_path):
+    written = init(tmp_path / "new")
+    written[1].unlink()
+    written[2].unlink()
+    assert init(tmp_path / "new") == written and all(path.is_file() for path in written)
+    written[0].write_text("mine")
+    with pytest.raises(GradrankError, match=r"params.yaml already exist"):
+        init(tmp_path / "new")
+
+
+def test_a_folder_that_holds_such_files_is_left_as_it_is(tmp_path):
+    (tmp_path / "params.yaml").write_text("mine")
+    (tmp_path / "dvc.yaml").symlink_to("gone")
+    with pytest.raises(GradrankError, match=r"params.yaml, dvc.yaml already exist"):
+        init(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dvc.yaml", "params.yaml"]
+    assert (tmp_path / "params.yaml").read_text() == "mine"
+
+
+def test_data_that_are_no_collection_are_refused_before_anything_is_written(tmp_path):
+    (tmp_path / "data").mkdir()
+    with pytest.raises(GradrankError, match="no collection here: expected"):
+        init(tmp_path / "new", tmp_path / "data")
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,95 @@
+"""params.yaml as text: what is wrong with the YAML itself is named by line; examples can be pasted."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gradrank.base.errors import GradrankError
+from gradrank.config.params import load
+from gradrank.config.params_file import read
+
+ROOT = Path(__file__).parents[3]
+SHIPPED = (ROOT / "params.yaml").read_text()
+PAGES = "".join((ROOT / page).read_text() for page in ("README.md", "docs/changes.md"))
+EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [1", r"line 1, column 6: not YAML: expected ',' or '\]'"),
+        ("a: 1\nb:\n\tc: 1", r"line 3, column 1: not YAML: found character '\\t'"),
+        ("a: 'x\n", r"not YAML: .*end of stream .while scanning a quoted scalar that begins in line 1\)"),
+        ("a: b: c", "line 1, column 5: not YAML: mapping values are not allowed here"),
+        ("a: 1\nb: !!python/object:os.system x", "line 2, column 4: not YAML: could not determine a constructor"),
+        ("a: 1\nb: \x00", "line 2: .*x00"),
+        ("a: 2024-13-45", "month must be in 1..12.*Fix: "),
+        ("a: " + "[" * 3000, "nested too deeply"),
+        ("[1]", "expected keys and their values"),
+        ("", "expected keys and their values"),
+        ("a: 1\nb: 2\na: 3", r"\n  a: given in line 1 and again in line 3"),
+        ("a:\n  b: [{c: 1,\n    c: 2}]", r"\n  a\.b\.0\.c: given in line 2 and again in line 3"),
+        ("a:\n  b: 1:30", r"line 2: .*1:30"),
+        ("a: [3, 010]", r"line 1: .*010"),
+        ("a: 1\na: 2\na: 3", r"line 1 and again in line 2.*\n  a: given in line 1 and again in line 3"),
+    ],
+)
+def test_a_fault_is_named_with_its_line(tmp_path, text, message):
+    path = tmp_path / "params.yaml"
+    path.write_text(text)
+    with pytest.raises(GradrankError, match=message) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}")
+
+
+def test_what_is_no_file_or_no_text(tmp_path):
+    with pytest.raises(GradrankError, match="no such file"):
+        read(tmp_path / "params.yaml")
+    (tmp_path / "params.yaml").write_bytes(b"a: 1\nb: \xff")
+    with pytest.raises(GradrankError, match="line 2: not UTF-8 text"):
+        read(tmp_path / "params.yaml")
+
+
+def test_a_merged_key_is_not_given_twice(tmp_path):
+    (tmp_path / "params.yaml").write_text("a: &a {b: 1, c: 1}\nd: {<<: *a, b: 2}\ne: [*a, *a]")
+    assert read(tmp_path / "params.yaml")["d"] == {"b": 2, "c": 1}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_of_the_readme_goes_where_its_section_is(tmp_path, example):
+    """Each entry under its section of the shipped file; one that is there already in the old one's place."""
+    (tmp_path / "data").mkdir()
+    example = example.replace("/path/to/folder", str(tmp_path / "data"))
+    text = SHIPPED
+    for section, entries in yaml.safe_load(example).items():
+        for entry in entries:
+            text = pasted(text, section, entry, block(example, section, entry))
+    (tmp_path / "params.yaml").write_text(text)
+    assert yaml.safe_load(text) != yaml.safe_load(SHIPPED)
+    load(tmp_path / "params.yaml")
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_below_the_shipped_file_is_refused_with_both_lines(tmp_path, example):
+    (tmp_path / "params.yaml").write_text(SHIPPED + example)
+    section = example.partition(":")[0]
+    lines = SHIPPED.splitlines()
+    first = next(number for number, line in enumerate(lines, 1) if line.startswith(f"{section}:"))
+    with pytest.raises(GradrankError) as caught:
+        load(tmp_path / "params.yaml")
+    assert f"{section}: given in line {first} and again in line {len(lines) + 1};" in str(caught.value)
+
+
+def block(text: str, section: str, entry: str) -> str:
+    """The lines of `section.entry`, the indented ones below it included."""
+    body = re.search(rf"^{section}:.*?\n(?=\S|\Z)", text, re.MULTILINE | re.DOTALL)[0]
+    found = re.search(rf"^  {entry}:.*\n(?:   .*\n)*", body, re.MULTILINE)
+    return found[0] if found else ""
+
+
+def pasted(text: str, section: str, entry: str, lines: str) -> str:
+    if old := block(text, section, entry):
+        return text.replace(old, lines)
+    return re.sub(rf"^{section}:.*\n", lambda header: header[0] + lines, text, count=1, flags=re.MULTILINE)

@@ -1,0 +1,74 @@
+"""`device`: what it chooses, what it says where there is no GPU, and that a GPU's scores are the CPU's."""
+
+import numpy as np
+import pytest
+import torch
+
+from gradrank.base.errors import GradrankError
+from gradrank.training.nets.device import TorchParams, prepare
+from gradrank.training.registry import models
+from made_rankings import linear_grades
+
+# The loop is the same for all: one for each scorer, for several outputs, and what has a loop of its own.
+ON_TORCH = [models()[name] for name in ("lambdarank", "ordinal", "rankprop", "attention_lambdaloss", "dasalc")]
+without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without an NVIDIA GPU")
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU and torch for CUDA")
+
+
+def fit(cls, **changes):
+    return cls.fit(
+        linear_grades(1, 30, 12),
+        linear_grades(2, 30, 12),
+        cls.Params(epochs=5, **changes),
+        3,
+        lambda step, **values: None,
+    )
+
+
+def saved(model, folder):
+    folder.mkdir()
+    model.save(folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_every_net_that_torch_trains_takes_a_device():
+    assert all(issubclass(cls.Params, TorchParams) for cls in ON_TORCH)
+    assert {cls.Params.model_fields["scorer"].default for cls in ON_TORCH} == {"net", "attention", "dasalc"}
+
+
+@without_gpu
+@pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
+def test_cuda_without_a_gpu_names_the_remedy(cls):
+    with pytest.raises(GradrankError, match=r"device: cuda.*finds no GPU.*docs/gpu\.md.*cpu or auto"):
+        fit(cls, device="cuda")
+
+
+@without_gpu
+@pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
+def test_auto_without_a_gpu_is_the_cpu_and_says_so(cls, tmp_path, capsys):
+    auto = saved(fit(cls, device="auto"), tmp_path / "auto")
+    assert "finds no GPU; training on the CPU" in capsys.readouterr().err
+    assert auto == saved(fit(cls), tmp_path / "default")
+
+
+def test_cpu_is_the_default_and_starts_no_gpu():
+    assert prepare("cpu") == torch.device("cpu") and TorchParams().device == "cpu"
+    fit(ON_TORCH[0])
+    assert not torch.cuda.is_initialized()
+
+
+@needs_gpu
+@pytest.mark.parametrize("cls", ON_TORCH, ids=lambda cls: cls.name)
+def test_gpu_learns_what_the_cpu_learns_and_the_same_bytes_twice(cls, tmp_path):
+    test = linear_grades(4, 30, 12)
+    on_gpu = fit(cls, device="cuda")
+    np.testing.assert_allclose(
+        on_gpu.score(test.features, test.offsets),
+        fit(cls, device="cpu").score(test.features, test.offsets),
+        rtol=1e-3,
+        atol=1e-3,
+    )
+    first = saved(on_gpu, tmp_path / "first")
+    assert first == saved(fit(cls, device="cuda"), tmp_path / "again")
+    loaded = cls.load(tmp_path / "first")  # needs no GPU: the file holds plain arrays
+    np.testing.assert_array_equal(loaded.score(test.features, test.offsets), on_gpu.score(test.features, test.offsets))

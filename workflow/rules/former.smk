@@ -1,0 +1,15 @@
+# Rules of version 0.1 that no longer exist. Each fails with a message that names its replacement.
+
+
+for former in ["provenance", "study_provenance", "snapshot"]:
+
+    rule:
+        name:
+            former
+        localrule: True
+        conda:
+            "../envs/gradrank.yaml"
+        params:
+            command=former.replace("_", "-"),
+        shell:
+            "gradrank {params.command}"
