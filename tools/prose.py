@@ -197,8 +197,9 @@ def main(arguments: list[str]) -> int:
     for path in files:
         found = [(1, "metaphor in a name", word) for word in sorted(metaphors(path))]
         found += [each for text in texts(path) for each in findings(text)]
+        shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
         for line, rule, sentence in sorted(found):
-            print(f"{path}:{line}: {rule}: {sentence[:160]}")
+            print(f"{shown}:{line}: {rule}: {sentence[:160]}")
         count += len(found)
     print(f"{count} sentences to rewrite in {len(files)} files", file=sys.stderr)
     return int(count > 0)
