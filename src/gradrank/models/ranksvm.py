@@ -23,7 +23,7 @@ from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import queries_to_order
 
 if TYPE_CHECKING:
-    from gradrank.training.solvers.ranksvm.objective import Grades, Listed
+    from gradrank.training.solvers.ranksvm.objective import GradeGroups, WeightedPairs
 
 SPACING = "powers of 2 (Lee & Lin 2014), searched by validation score as LETOR prescribes; "
 
@@ -64,24 +64,24 @@ class RankSVM(Model):
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: RankSVMParams, seed: int, callback: Callback) -> Self:
         solve = cls._solver(train, params, seed)
-        candidates = (Candidate(cls(solve(C), C), told={"C": C}) for C in sorted(params.C))
+        candidates = (Candidate(cls(solve(C), C), reported={"C": C}) for C in sorted(params.C))
         return best_of(candidates, vali, params.select_by, callback).kept
 
     @classmethod
     def _solver(cls, train: Collection, params: RankSVMParams, seed: int) -> Callable[[float], np.ndarray]:
         """C -> weights; each solution is where the search for the next C starts."""
-        from gradrank.training.solvers.ranksvm.objective import group_by_grade, listed, listed_by_grade
+        from gradrank.training.solvers.ranksvm.objective import group_by_grade, weight_crucial_pairs, weight_pairs
 
         queries_to_order(train, cls.name)
         features, primal = train.features.astype(np.float64), cls.form in ("primal", "sparse")
         if train.ties or train.targets is not train.labels:
-            pairs = listed(train.pairs, params.weighting, train.queries)
+            pairs = weight_pairs(train.pairs, params.weighting, train.queries)
         else:
-            pairs = (group_by_grade if primal else listed_by_grade)(train, params.weighting)
+            pairs = (group_by_grade if primal else weight_crucial_pairs)(train, params.weighting)
         return cls._primal(features, pairs) if primal else cls._dual(features, pairs, params.gap, seed)
 
     @classmethod
-    def _primal(cls, features: np.ndarray, pairs: "Grades | Listed") -> Callable[[float], np.ndarray]:
+    def _primal(cls, features: np.ndarray, pairs: "GradeGroups | WeightedPairs") -> Callable[[float], np.ndarray]:
         from gradrank.training.solvers.ranksvm.primal import solve_primal
 
         weights = np.zeros(features.shape[1])
@@ -94,7 +94,9 @@ class RankSVM(Model):
         return solve
 
     @classmethod
-    def _dual(cls, features: np.ndarray, pairs: "Listed", gap: float, seed: int) -> Callable[[float], np.ndarray]:
+    def _dual(
+        cls, features: np.ndarray, pairs: "WeightedPairs", gap: float, seed: int
+    ) -> Callable[[float], np.ndarray]:
         from gradrank.training.solvers.ranksvm.dual import solve_dual
 
         rng, alpha, last = np.random.default_rng(seed), np.zeros(len(pairs.tau)), 1.0

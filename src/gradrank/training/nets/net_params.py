@@ -1,9 +1,10 @@
-"""The parameters of every ranker that torch trains on lists: its loss, its scorer, and how it is trained.
+"""The parameters of the rankers that torch trains on lists: the loss, the scorer and the training.
 
-Library defaults; a model whose paper, or a choice made on validation, says otherwise declares its own.
+The defaults are those of the libraries. Models override them with the values of their papers, or with values chosen on
+validation data.
 """
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -18,7 +19,11 @@ ScorerName = Literal["linear", "net", "attention", "dasalc"]
 
 
 class ScorerParams(TorchParams):
-    """What turns features into outputs."""
+    """The parameters of a scorer, which computes outputs from features."""
+
+    if TYPE_CHECKING:  # each subclass declares these with its own defaults
+        learning_rate: float
+        weight_decay: float
 
     scorer: ScorerName = param(
         "net",
@@ -53,14 +58,14 @@ class ScorerParams(TorchParams):
     @model_validator(mode="after")
     def _heads_share_the_width(self) -> Self:
         if self.width % self.heads:
-            raise ValueError(f"width {self.width} is no multiple of heads {self.heads}")
+            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}. Fix: change one of them")
         return self
 
 
 class NeuralParams(ScorerParams):
-    """A scorer, a loss, and AdamW on mini-batches of queries."""
+    """The parameters of a scorer, a loss, and training with AdamW on mini-batches of queries."""
 
-    loss: str  # a member's own by default
+    loss: str  # subclasses declare the default
     epochs: int = param(80, "as the other nets here; the best one on validation is kept", ge=1)
     batch_queries: int = param(50, "as the other nets here", ge=1)
     learning_rate: float = param(1e-3, "Adam's default (Kingma & Ba 2015)", gt=0)
@@ -79,7 +84,7 @@ class NeuralParams(ScorerParams):
 
 
 class NetParams(NeuralParams):
-    """A net whose training was chosen by validation on MQ2007, and a cost of score differences."""
+    """The parameters of a net with training settings chosen on MQ2007's validation parts, and a pairwise loss."""
 
     hidden: tuple[Annotated[int, Field(ge=1)], ...] = param(
         (64,),

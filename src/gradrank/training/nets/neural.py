@@ -1,7 +1,8 @@
-"""The neural rankers: one family, of which a member names a loss and a scorer.
+"""The base class of the neural rankers, each of which combines a loss and a scorer.
 
-A member is a few lines in gradrank/models: parameters with its paper's defaults, a summary, a space. Loss and scorer
-are parameters themselves and combine freely: another loss than a member's own comes with its paper's settings.
+A neural ranker is a few lines in gradrank/models: parameters with the defaults of its paper, a summary and a search
+space. Loss and scorer are parameters, and all combinations are valid. If `loss` is not the default of the model, the
+loss has the settings of its own paper.
 """
 
 from collections.abc import Mapping
@@ -22,12 +23,12 @@ from gradrank.training.training_queries import with_grades_to_order, with_pairs_
 
 
 def own_loss(name: str) -> str:
-    """The `loss` of a member's parameters."""
+    """Return the parameter `loss` of a neural ranker, with the default `name`."""
     others = ", ".join(loss_names())
-    return param(name, f"its own; another one has the settings of its paper, not the model's: {others}")
+    return param(name, f"the model's own; other losses have the settings of their papers, not the model's: {others}")
 
 
-# What training may vary whatever the loss; a member adds its loss's own.
+# The search space of the training, for any loss. Models add the parameters of their losses.
 TRAINING: Mapping[str, Dimension] = {
     "learning_rate": LogUniform(1e-4, 1e-2, "a decade about Adam's default on either side"),
     "weight_decay": LogUniform(1e-3, 10.0, "from below torch's default to what validation chose on MQ2007"),
@@ -38,7 +39,7 @@ NET: Mapping[str, Dimension] = TRAINING | {
     "norm": Choice(("none", "batch", "layer"), "all there are"),
     "activation": Choice(("relu", "tanh"), "today's, and the 2005 paper's"),
 }
-# Of Adam and AdamW (torch): for the members whose defaults were chosen on MQ2007.
+# The defaults of torch's Adam and AdamW, for the models whose own defaults were chosen on MQ2007.
 LIBRARY: Mapping[str, Any] = {"learning_rate": 1e-3, "weight_decay": 0.01}
 ATTENTION: Mapping[str, Dimension] = TRAINING | {
     "width": Choice((32, 64), "allRank on MSLR-WEB30K, three times as many features as LETOR's: 144"),
@@ -48,7 +49,7 @@ ATTENTION: Mapping[str, Dimension] = TRAINING | {
 
 
 class NeuralRanker(NetRanker):
-    """A trained scorer. `Params.loss` by default is the member's own, whose settings are fields of `Params`."""
+    """A model that consists of one trained scorer. The settings of its default loss are fields of `Params`."""
 
     Params = NeuralParams
 
@@ -65,12 +66,12 @@ class NeuralRanker(NetRanker):
 
     @classmethod
     def bound_loss(cls, params: NeuralParams) -> Loss:
-        """The loss that `params` names, with its settings where it is the member's own."""
+        """Return the loss that `params` selects; if it is the model's default, with its settings in `params`."""
         function = find_loss(params.loss)
         if params.loss != cls.Params.model_fields["loss"].default:
             return function
-        own = signature(function).parameters.keys() & cls.Params.model_fields.keys()
-        return partial(function, **{name: getattr(params, name) for name in own})
+        settings = signature(function).parameters.keys() & cls.Params.model_fields.keys()
+        return partial(function, **{name: getattr(params, name) for name in settings})
 
     @classmethod
     def load(cls, folder: Path) -> Self:
