@@ -18,7 +18,8 @@ class TorchParams(ModelParams):
     """The parameters of all models that torch trains."""
 
     device: Literal["cpu", "auto", "cuda"] = param(
-        "cpu", "the reference; cuda: an NVIDIA GPU, whose sums differ in the last digits; auto: one if present"
+        "cpu",
+        "the reference; cuda: an NVIDIA GPU, whose results differ in the last digits; auto: a GPU if there is one",
     )
 
 

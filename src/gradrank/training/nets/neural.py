@@ -30,21 +30,21 @@ def own_loss(name: str) -> str:
 
 # The search space of the training, for any loss. Models add the parameters of their losses.
 TRAINING: Mapping[str, Dimension] = {
-    "learning_rate": LogUniform(1e-4, 1e-2, "a decade about Adam's default on either side"),
-    "weight_decay": LogUniform(1e-3, 10.0, "from below torch's default to what validation chose on MQ2007"),
-    "dropout": Uniform(0.0, 0.5, "Srivastava et al. 2014, section A.4: up to one half"),
+    "learning_rate": LogUniform(1e-4, 1e-2, "a factor of 10 around Adam's default of 1e-3"),
+    "weight_decay": LogUniform(1e-3, 10.0, "from below torch's default to above the value chosen on MQ2007"),
+    "dropout": Uniform(0.0, 0.5, "Srivastava et al. 2014, section A.4: up to 0.5"),
 }
 NET: Mapping[str, Dimension] = TRAINING | {
-    "hidden": Choice(((32,), (64,), (128,), (64, 32)), "around the 64 of the other nets here"),
-    "norm": Choice(("none", "batch", "layer"), "all there are"),
-    "activation": Choice(("relu", "tanh"), "today's, and the 2005 paper's"),
+    "hidden": Choice(((32,), (64,), (128,), (64, 32)), "around the 64 of ranknet_two_layer"),
+    "norm": Choice(("none", "batch", "layer"), "all norms"),
+    "activation": Choice(("relu", "tanh"), "the common choice today, and that of Burges et al. 2005"),
 }
 # The defaults of torch's Adam and AdamW, for the models whose own defaults were chosen on MQ2007.
 LIBRARY: Mapping[str, Any] = {"learning_rate": 1e-3, "weight_decay": 0.01}
 ATTENTION: Mapping[str, Dimension] = TRAINING | {
-    "width": Choice((32, 64), "allRank on MSLR-WEB30K, three times as many features as LETOR's: 144"),
+    "width": Choice((32, 64), "allRank: 144 on MSLR-WEB30K, which has three times as many features"),
     "heads": Choice((1, 2, 4), "allRank: 2 to 4"),
-    "blocks": Choice((1, 2), "allRank: 2 to 4, on fifty times as many documents as MQ2007 has"),
+    "blocks": Choice((1, 2), "allRank: 2 to 4, with fifty times as many documents as MQ2007"),
 }
 
 
