@@ -21,8 +21,8 @@ def trained_members(
     """Return the fold of each member, folder/<member>/fold<k>, with the seed of the job if the member has several.
 
     folder: results/<dataset>. spec: specification of the job that combines the members. data: folder of the job's
-    stored collection. Raises GradrankError if `folder` is None, or if a member is not trained or was trained on
-    another fold or other data.
+    stored collection. Raises GradrankError without a folder, or if a member is not trained or was trained on another
+    fold or other data.
     """
     if folder is None:
         raise GradrankError(

@@ -1,8 +1,8 @@
 """The fidelity loss of FRank (Tsai et al. 2007) on pairs of different grades.
 
-Source: Tsai et al. 2007, FRank: a ranking method with fidelity loss. The formula was not copied from the paper. Tests
-confirm its values (0 at probability 1, and 1 - sqrt(1/2) at equal scores) and, by finite differences, its gradient. The
-paper boosts single features with this loss; here it trains any scorer.
+Source: Tsai et al. 2007, FRank: a ranking method with fidelity loss. The formula was not checked against the
+text of the paper. Tests confirm its values (0 at probability 1, and 1 - sqrt(1/2) at equal scores) and, by finite
+differences, its gradient. The paper boosts single features with this loss; here it trains any scorer.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """SmoothRank (Chapelle & Wu 2010): NDCG in which documents with similar scores share each rank.
 
 Source: Chapelle & Wu 2010, Gradient descent optimization of smoothed information retrieval metrics. The formula was not
-copied from the paper. Tests confirm its limit and, by finite differences, its gradient. The paper trains a linear
-scorer, which starts at regression, with falling temperatures; this loss trains any scorer.
+checked against the text of the paper. Tests confirm its limit and, by finite differences, its gradient. The paper
+trains a linear scorer, which starts at regression, with falling temperatures; this loss trains any scorer.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """SoftRank (Taylor et al. 2008): the expected NDCG of scores with normal noise.
 
 Source: Taylor et al. 2008, SoftRank: optimizing non-smooth rank metrics. The recursion of the rank distributions was
-not copied from the paper. Tests confirm that the distributions sum to 1, the limit without noise and, by finite
-differences, the gradient.
+not checked against the text of the paper. Tests confirm that the distributions sum to 1, the limit without noise and,
+by finite differences, the gradient.
 """
 
 import math

@@ -102,7 +102,7 @@ def combine_outputs(outputs: np.ndarray) -> np.ndarray:
 
 
 def log1p(features: np.ndarray, limit: float | None) -> np.ndarray:
-    """Return (n, d) sign(x) ln(1 + |x|), clipped to +-limit (Qin et al. 2021), or x itself if `limit` is None."""
+    """Return (n, d) sign(x) ln(1 + |x|), clipped to +-limit (Qin et al. 2021), or x itself without a limit."""
     if limit is None:
         return features
     return np.clip(np.sign(features) * np.log1p(np.abs(features)), -limit, limit)
