@@ -128,15 +128,15 @@ class BoostedTrees(Model):
         paths = sorted(folder.glob("trees*.txt"), key=lambda path: int(path.stem.removeprefix("trees")))
         texts = [path.read_text(encoding="utf-8") for path in paths]
         for path, text in zip(paths, texts, strict=True):
-            if not all(map(_has_no_cycle, text.split("\nTree=")[1:])):
-                raise GradrankError(f"{path}: damaged file: a tree has a cycle. Fix: restore the file or train again")
+            if not all(map(_has_valid_children, text.split("\nTree=")[1:])):
+                raise GradrankError(f"{path}: a tree has an invalid child node. Fix: restore the file or train again")
         return cls(texts)
 
 
-def _has_no_cycle(tree: str) -> bool:
-    """Return whether the children of each inner node of a tree, in LightGBM's text format, are later nodes or leaves.
+def _has_valid_children(tree: str) -> bool:
+    """Return whether all children in a tree, in LightGBM's text format, are later inner nodes or leaves that exist.
 
-    Inner nodes have increasing numbers; leaves have negative numbers.
+    Inner nodes are numbered in the order of the splits; leaves have negative numbers.
     """
     lines = {key: value for key, _, value in (line.partition("=") for line in tree.splitlines())}
     leaves = int(lines["num_leaves"])
