@@ -49,7 +49,7 @@ def trained_members(
 
 
 def _seed_fold(method: MethodFolder, number: int, seed: int) -> FoldFolder:
-    """Return the fold trained with `seed`, or fold<k>/ if it is the only one of the method's current training."""
+    """Return fold<k>/seed<s>/ if fold<k>/ has another seed and both belong to the same training; else fold<k>/."""
     first, further = method.fold(number), method.fold(number, seed)
     if not (first.finished and further.finished) or first.spec()["seed"] == seed:
         return first

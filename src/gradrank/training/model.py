@@ -27,8 +27,8 @@ class ModelParams(BaseModel):
     def modules(self) -> tuple[str, ...]:
         """Return the names of modules that the parameters select by name, such as the module of a loss.
 
-        No import statement mentions these modules, so a model is retrained if one of them changes. A subclass appends
-        its own modules to those of `super().modules()`.
+        The model is retrained if one of them changes. They must be listed, because they are not found by following
+        import statements. A subclass appends its own modules to those of `super().modules()`.
         """
         return ()
 

@@ -92,7 +92,7 @@ class BoostedTrees(Model):
 
     @classmethod
     def check(cls, train: Collection, params: BoostingParams) -> None:
-        """Raise GradrankError if a query is too long or a sample would be empty, because LightGBM would crash."""
+        """Raise GradrankError if a query is too long or samples are empty, because LightGBM would end the process."""
         longest = int(np.diff(train.offsets).max())
         if cls.ranks_queries and longest > QUERY_LIMIT:
             raise GradrankError(

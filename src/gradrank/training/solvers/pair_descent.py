@@ -12,9 +12,8 @@ from gradrank.data.order import order
 from gradrank.training.losses.lambdarank import swap_weighted_cost
 from gradrank.training.losses.ranknet import graded_cost, listed_cost
 
-Layers = tuple[
-    np.ndarray, np.ndarray, np.ndarray
-]  # weights (d, h), biases (h,), output (h,); linear: h = 0, output (d,)
+# First-layer weights (d, h), biases (h,) and output weights (h,). A linear scorer has h = 0 and output weights (d,).
+Layers = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class GroupedPairs(NamedTuple):

@@ -28,8 +28,8 @@ def solve_dual(
 
     features: (n, d) float64. better, worse: (p,) row numbers. cost: (p,) C tau_p. loss: "l1" or "l2". start: (p,)
     initial dual variables >= 0, and <= cost for `l1`. gap: the iteration ends when primal - dual <= gap * primal, which
-    implies |w - w*|^2 <= 2 gap primal for the optimum w*. rng: determines the order of the pairs. Time per sweep: O(p
-    d).
+    implies |w - w*|^2 <= 2 gap primal for the optimum w*. rng: determines the order of the pairs. A sweep takes
+    O(p d).
     """
     square = _squared_distances(features, better, worse)
     apart = np.flatnonzero(square > 0.0)  # pairs of equal documents have a constant loss
@@ -47,8 +47,7 @@ def solve_dual(
     for _ in range(SWEEPS):
         sweep(rng.permutation(len(apart)))
         # The few alphas inside their bounds converge slowly. Additional sweeps over them, which take as long as one
-        # full sweep, reduce the time to a tenth for large C. This is a simplified form of shrinking (Hsieh et al.
-        # 2008).
+        # full sweep, reduce the time to a tenth for large C (a simplified form of shrinking, Hsieh et al. 2008).
         inside = np.flatnonzero((alpha > 0.0) & (alpha < limit))
         for _ in range(min(len(apart) // max(len(inside), 1), 20)):
             sweep(rng.permutation(inside))

@@ -23,10 +23,10 @@ from gradrank.training.ndcg_beta import ideal_dcg_beta
 class GradeGroups:
     """The documents of each query grouped by grade, and the weights of the crucial pairs.
 
-    rows: (n,) int64 row numbers by (query, grade); group g is rows[starts[g]:starts[g+1]]. grade: (g,) float64 grades
-    of the groups. first: (q+1,) int64; query i has the groups first[i]:first[i+1]. weight: (q,) float64 weights of the
-    pairs per query, 0 without a crucial pair. by_gap: whether the weight of a pair is multiplied by its grade
-    difference.
+    rows: (n,) int64 row numbers by (query, grade); group g is rows[starts[g]:starts[g+1]].
+    grade: (g,) float64 grades of the groups. first: (q+1,) int64; query i has the groups first[i]:first[i+1].
+    weight: (q,) float64 weight of a pair of each query, 0 without a crucial pair.
+    by_gap: whether the weight of a pair is multiplied by its grade difference.
     """
 
     rows: np.ndarray

@@ -1,9 +1,8 @@
 """Solver of RankSVM in the primal by Newton's method.
 
-It minimises R(w) + C sum_p tau_p max(0, 1 - w.(x_better - x_worse))^2 over w, with R(w) = |w|^2/2 (penalty `l2`;
-Keerthi
-& DeCoste 2005) or R(w) = |w|_1 (penalty `l1`, by proximal Newton steps; Yuan, Ho & Lin 2012). The loss is piecewise
-quadratic, so a step reaches the optimum once the set of violating pairs is that of the optimum.
+It minimises R(w) + C sum_p tau_p max(0, 1 - w.(x_better - x_worse))^2 over w. R(w) is |w|^2/2 with the penalty `l2`
+(Keerthi & DeCoste 2005) or |w|_1 with the penalty `l1`, by proximal Newton steps (Yuan, Ho & Lin 2012). The loss is
+piecewise quadratic, so a step reaches the optimum once the set of violating pairs is that of the optimum.
 """
 
 import numpy as np
