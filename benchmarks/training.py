@@ -19,7 +19,7 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.training.registry import get_model
-from gradrank.training.solvers.boosting import lightgbm, settings_of
+from gradrank.training.solvers.boosting import lightgbm, lightgbm_settings
 
 METHODS = ("ranknet_kernel", "ranknet_report", "ranknet_report_l2", "arsm", "rankprop", "coordinate_ascent")
 TREES = ("lambdamart", "xendcg", "mcrank", "mart", "random_forest")
@@ -54,7 +54,7 @@ def lightgbms_own(name: str, rounds: int, train: Collection, vali: Collection, v
     cls = get_model(name)
     params, package = cls.Params(), lightgbm()
     for number, (target, own) in enumerate(cls.objectives(train.labels, params)):
-        told = settings_of(params, number) | own
+        told = lightgbm_settings(params, number) | own
         data = package.Dataset(train.features, target, group=np.diff(train.offsets), params=told)
         parts = []
         if validated:

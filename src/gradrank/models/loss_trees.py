@@ -40,7 +40,7 @@ class LossTrees(WrappedBoostedTrees[P]):
         return [(labels, {"objective": "none"})]
 
     @classmethod
-    def led(cls, booster: Any, train: Collection, params: P, seed: int) -> CustomObjectiveBooster:
+    def wrap(cls, booster: Any, train: Collection, params: P, seed: int) -> CustomObjectiveBooster:
         rng = np.random.default_rng(seed)
         return CustomObjectiveBooster(booster, cls.forces(train.labels, train.offsets, rng, params))
 

@@ -35,7 +35,7 @@ class SingleFeature(Model[SingleFeatureParams]):
         """The training part is not used. Of equal values the first feature wins, descending first."""
         models = (cls(feature, sign) for feature in range(vali.features.shape[1]) for sign in (1, -1))
         # Told 1-based as in LETOR's text, negative where low values rank first.
-        candidates = (Candidate(model, told={"feature": model.sign * (model.feature + 1)}) for model in models)
+        candidates = (Candidate(model, reported={"feature": model.sign * (model.feature + 1)}) for model in models)
         return best_of(candidates, vali, params.select_by, callback).kept
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:

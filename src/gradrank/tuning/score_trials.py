@@ -14,7 +14,7 @@ from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.training.registry import get_model
-from gradrank.training.score_checks import checked
+from gradrank.training.score_checks import check_scores
 from gradrank.tuning.folders import Contest, TunedFold
 from gradrank.tuning.member_scores import MemberScores
 from gradrank.tuning.selection import JUDGED, read_trials
@@ -49,7 +49,7 @@ def _trial_scores(fold: TunedFold, test: Collection) -> Iterator[tuple[Mapping[s
         members, path = made_of[row["params"]], fold.model_path(row["tuner"], row["trial"])
         part = scored.parts(row["tuner"], members)["test"] if members else test
         scores = get_model(row["model"]).load(path).score(part.features, part.offsets)
-        yield row, checked(scores, part.rows, f"{path}: scores of the test part")
+        yield row, check_scores(scores, part.rows, f"{path}: scores of the test part")
 
 
 def _members(row: Mapping[str, Any]) -> tuple[str, ...]:

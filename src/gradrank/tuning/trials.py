@@ -23,7 +23,7 @@ from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model, missing_packages
-from gradrank.training.score_checks import checked
+from gradrank.training.score_checks import check_scores
 from gradrank.training.seeds import job_seed
 from gradrank.training.selection import Criterion
 from gradrank.training.test_part_guard import guard_test_part
@@ -155,7 +155,7 @@ def _fitted(job: TrialJob, parts: Mapping[str, Collection], params: Any, seed: i
     vali = parts["vali"]
     try:
         fitted = job.cls.fit(parts["train"], vali, params, seed, _silent)
-        scores = checked(fitted.score(vali.features, vali.offsets), vali.rows, "scores of the validation part")
+        scores = check_scores(fitted.score(vali.features, vali.offsets), vali.rows, "scores of the validation part")
     except (MemoryError, OSError):  # the machine's, not the configuration's
         raise
     except Exception as error:

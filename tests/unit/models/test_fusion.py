@@ -202,7 +202,7 @@ def test_a_trained_fusion_ranks_new_data_without_the_study(study, tmp_path):
 
 def test_a_member_that_is_not_trained_is_an_error_with_the_command(study):
     command = r"gradrank train --model lambdamart --data \S+ --fold 2 --seed 7 --out \S*lambdamart/fold2"
-    with pytest.raises(GradrankError, match=f"lambdamart/fold2: .* not trained; first run: {command}"):
+    with pytest.raises(GradrankError, match=f"lambdamart/fold2: .*{command}"):
         fuse(study, "other", models=["ranksvm", "lambdamart"])
     with pytest.raises(GradrankError, match="--members results/synthetic_net"):
         fuse(study, "other", members=None)

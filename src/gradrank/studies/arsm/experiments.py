@@ -14,7 +14,7 @@ from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.metrics import compute
 from gradrank.training.seeds import job_seed
-from gradrank.training.solvers.ranksvm.dual import visited
+from gradrank.training.solvers.ranksvm.dual import weights_after_visits
 from gradrank.training.solvers.ranksvm.objective import group_by_grade
 from gradrank.training.solvers.ranksvm.primal import solve_primal
 
@@ -59,7 +59,7 @@ def _stopped(
     features, pairs = train.features.astype(np.float64), train.pairs
     for exponent in told["stopped"]:
         for order in range(told["orders"]):
-            weights = visited(features, pairs.better, pairs.worse, 2.0**exponent, told["visits"], rng)
+            weights = weights_after_visits(features, pairs.better, pairs.worse, 2.0**exponent, told["visits"], rng)
             for visits, w in zip(told["visits"], weights, strict=True):
                 yield {"exponent": exponent, "order": order, "visits": visits}, w
 

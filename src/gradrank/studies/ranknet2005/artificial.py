@@ -17,7 +17,7 @@ from gradrank.data.pairs import pair_counts as training_pairs
 from gradrank.data.sources.synthetic import Scaling, Target, draw, draw_features, draw_weights, grades, polynomial_terms
 from gradrank.evaluation.query_loops import pair_counts
 from gradrank.training.seeds import job_seed
-from gradrank.training.solvers.pair_descent import descend
+from gradrank.training.solvers.pair_descent import update_by_group
 from gradrank.training.solvers.stochastic import initial_layers
 
 FILES, FILE = 1000, 50
@@ -70,7 +70,7 @@ def epochs(train: Vectors, hidden: int, ties: bool, seed: int, halve: bool) -> I
     rate, previous = RATE, np.inf
     while True:
         steps = rng.permutation(files)
-        cost = descend(train.x, train.grades, rows, train.offsets, steps, *layers, rate, 1.0, ties, False)
+        cost = update_by_group(train.x, train.grades, rows, train.offsets, steps, *layers, rate, 1.0, ties, False)
         yield layers
         if halve and cost > previous:
             rate /= 2.0
