@@ -43,14 +43,14 @@ def tune(
     """
     one_thread()
     from gradrank.tuning.folders import TunedFold
-    from gradrank.tuning.selection import chosen
+    from gradrank.tuning.selection import best_trials
     from gradrank.tuning.trials import Plan
     from gradrank.tuning.trials import tune as run
 
     own = tuple(name for name in among.split(",") if name)
     plan = Plan(trials, tuners, own)
     tried = run(model, data, fold, plan, seed, TunedFold(out), pairs, _code("tune", model))
-    for each in chosen(tried):
+    for each in best_trials(tried):
         typer.echo(f"tuner {each.tuner}: trial {each.trial}, validation NDCG@10 {each.value:.4f}; to train it:")
         job = f"--model {model} --data {data} --fold {fold} --seed {seed}"
         typer.echo(f"  gradrank train {job} --params {shlex.quote(json.dumps(each.configuration))} --out FOLDER")
@@ -85,7 +85,7 @@ def choices(
     contest: Root = CONTEST,
 ) -> None:
     """Gather all choices in CONTEST/choices.json, which is for git: before it no trial is scored on a test part."""
-    from gradrank.tuning.choices import choices as run
+    from gradrank.tuning.choices import write_choices as run
     from gradrank.tuning.folders import Contest
 
     typer.echo(run(Contest(contest), datasets.split(","), methods.split(",")))
