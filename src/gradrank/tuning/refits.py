@@ -80,7 +80,7 @@ def refitted(
             refits_path = contest.tuned(dataset, choice.model).fold(number).refits_path
             raise GradrankError(
                 f"{run.folder}: missing, or trained with other parameters than those of choice.json. "
-                f"Fix: delete {refits_path}, then run `gradrank refit {refits_path.parent}` or the workflow again"
+                f"Fix: delete {refits_path}, then run `gradrank refit` for this fold again, or snakemake"
             )
         yield tuner, seed, run
 
