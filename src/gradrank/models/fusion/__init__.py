@@ -1,8 +1,8 @@
 """Fusion: other models' scores of a query made comparable, weighted and added up.
 
 The "features" are the scores of the models that a fusion names, a column each. A member of the family says by its
-parameters what scores become, and by its class how they are added and weighted. The training part is not looked at:
-the models know its grades. What is learned is learned from the validation part.
+parameters what scores become, and by its class how they are added and weighted. The training part is not looked at: the
+models know its grades. What is learned is learned from the validation part.
 """
 
 from dataclasses import replace

@@ -1,11 +1,11 @@
 """The RankNet of a term report: a 64-32 ReLU net on pairs, cross-entropy, Adam, documents sorted by row sums.
 
-The report leaves open what the net sees. Here it is the difference x_i - x_j, with output p_ij = sigmoid(g).
-Nothing makes such a net antisymmetric, so a pair is scored in both directions: P_ij = (p_ij + 1 - p_ji) / 2,
-and P_ij + P_ji = 1. `reading: siamese` is the other one: P_ij = sigmoid(f(x_i) - f(x_j)), as Burges 2005.
-A document's score is the sum of its row in the query's n x n matrix of P, so it depends on the whole list.
-`scoring: plain` depends on the document alone: f(x), or of the difference net its logit against the mean
-document, (g(x) - g(-x)) / 2 on standardised x. Row sums of a siamese net sort documents as f does.
+The report leaves open what the net sees. Here it is the difference x_i - x_j, with output p_ij = sigmoid(g). Nothing
+makes such a net antisymmetric, so a pair is scored in both directions: P_ij = (p_ij + 1 - p_ji) / 2, and P_ij + P_ji =
+1. `reading: siamese` is the other one: P_ij = sigmoid(f(x_i) - f(x_j)), as Burges 2005. A document's score is the sum
+of its row in the query's n x n matrix of P, so it depends on the whole list. `scoring: plain` depends on the document
+alone: f(x), or of the difference net its logit against the mean document, (g(x) - g(-x)) / 2 on standardised x. Row
+sums of a siamese net sort documents as f does.
 """
 
 from collections.abc import Iterator
