@@ -36,9 +36,9 @@ def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]
 
     The loss is the mean over queries of the mean fidelity loss of the pairs of a query. The weight of a stump is
     alpha = 1/2 ln(W_right / W_wrong), and the stump with the smallest loss is added (Tsai et al. 2007, section 4.2,
-    from memory). The loss takes a pass over all pairs. The paper computes it for every stump; here it is computed for the
-    best cuts of the CANDIDATES best features. These are ranked by (sqrt W_right - sqrt W_wrong)^2, the decrease of an
-    exponential loss with the same weights.
+    from memory). The loss takes a pass over all pairs. The paper computes it for every stump; here it is computed for
+    the best cuts of the CANDIDATES best features. These are ranked by (sqrt W_right - sqrt W_wrong)^2, the decrease of
+    an exponential loss with the same weights.
 
     A pair with target P counts as a preference with weight P and its reverse with weight 1 - P.
     """

@@ -1,4 +1,4 @@
-"""The RankNet of a term report: a ReLU net of 64 and 32 units on pairs, cross-entropy, Adam, documents sorted by row sums.
+"""The RankNet of a term report: a ReLU net of 64 and 32 units on pairs, trained by Adam, with scores by row sums.
 
 The report does not state the input of the net. With `reading: difference` the input is x_i - x_j and the output p_ij =
 sigmoid(g). Such a net is not antisymmetric, so a pair is scored in both directions: P_ij = (p_ij + 1 - p_ji) / 2, with

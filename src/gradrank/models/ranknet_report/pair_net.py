@@ -87,12 +87,12 @@ def train_epochs(
 ) -> Iterator[float]:
     """Train `net` without end, and yield the mean cross-entropy of each epoch, without the penalty.
 
-    An epoch is a sample of `pairs_per_epoch` pairs without replacement, or all pairs if there are fewer. In random order,
-    a pair is presented with the better document first, with its target or 1, or with the worse document first, with 1
-    minus this target.
+    An epoch is a sample of `pairs_per_epoch` pairs without replacement, or all pairs if there are fewer. For each of
+    them, a fair coin decides which document comes first: the better one, with the target of the pair (by default 1), or
+    the worse one, with 1 minus the target.
 
-    x: (n, d) float32 standardised features. batch_pairs: pairs per step. l2: factor of the penalty l2 |W|^2; biases have
-    no penalty.
+    x: (n, d) float32 standardised features. batch_pairs: pairs per step. l2: factor of the penalty l2 |W|^2 on weights;
+    biases have no penalty.
     """
     adam, size = Adam([net.vector], learning_rate), min(pairs_per_epoch, len(pairs))
     penalty = np.float32(2.0 * l2) * net.is_weight
