@@ -120,5 +120,5 @@ def test_a_run_of_another_choice_is_refused(inputs, tmp_path):
     said = json.loads(fold.choice_path.read_text())
     said["chosen"][0]["params"]["l2"] = [123.0]
     write_json(fold.choice_path, said)
-    with pytest.raises(GradrankError, match=r"not trained with what was chosen; delete .*refits\.json"):
+    with pytest.raises(GradrankError, match=r"tuner1/seed1.*refits\.json"):
         evaluate_refits(copied, "regression", inputs.data / TUNED, SEEDS, "letor4")

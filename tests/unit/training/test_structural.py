@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from gradrank.data.collection import Collection
 from gradrank.models.structural.cutting_planes import CuttingPlanes
-from gradrank.models.structural.solver import MAPRisk, PairRisk, most_violating
+from gradrank.models.structural.risks import MAPRisk, PairRisk, most_violating
 from gradrank.training.solvers.ranksvm.dual import solve_dual
 
 
