@@ -324,7 +324,7 @@ def study(
     from gradrank.provenance.settings import study_settings
     from gradrank.provenance.study_records import study_code, write_study_record
     from gradrank.studies.common.study import Inputs
-    from gradrank.studies.common.writing import study as run
+    from gradrank.studies.common.writing import write_study as run
 
     root = Results(results)
     values = read_params(settings) if settings else study_settings(_params(name), name)

@@ -17,9 +17,9 @@ from gradrank.evaluation.literature.verdict import QUERIES, Band, judge
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column
 from gradrank.studies.common import writing as study_files
-from gradrank.studies.common.comparison import alone, beside, comparison
+from gradrank.studies.common.comparison import unpublished_row, verdict_columns, verdict_row
 from gradrank.studies.common.study import Figure, Inputs, PageSection, Table
-from gradrank.studies.common.writing import study as write_study
+from gradrank.studies.common.writing import write_study
 from made_study import make_collection
 
 ALT = "One line that rises"
@@ -29,12 +29,12 @@ def made_study(seconds=1.5):
     """A study of numbers with each verdict and one without a published one; a curve; and a time."""
     exact, near, far = (judge(0.5, ours, Band(0.02, QUERIES)) for ours in (0.5, 0.51, 0.6))
     rows = [
-        {"what": "a | b"} | beside(0.5, near, [exact, far]),
-        {"what": "<b>"} | beside(0.5, far, [exact, near]),
-        {"what": "same"} | beside(0.5, exact, [near, far]),
-        {"what": "own"} | alone(0.25, math.nan, QUERIES),
+        {"what": "a | b"} | verdict_row(0.5, near, [exact, far]),
+        {"what": "<b>"} | verdict_row(0.5, far, [exact, near]),
+        {"what": "same"} | verdict_row(0.5, exact, [near, far]),
+        {"what": "own"} | unpublished_row(0.25, math.nan, QUERIES),
     ]
-    numbers = Table("numbers", "Numbers", (Column("what", "what"), *comparison()), rows, "Of `three` rows.")
+    numbers = Table("numbers", "Numbers", (Column("what", "what"), *verdict_columns()), rows, "Of `three` rows.")
     times = Table("times", "Times", [Column("s", "seconds", ".2f")], [{"s": seconds}], timed=True)
     points = Table("curve", "Points", [Column("x", "x", "d"), Column("y", "y", ".2f")], [{"x": 1, "y": 0.5}])
     drawing = line_chart([Series("rising", [1, 2, 3], [0.1, 0.2, 0.4])], "x", "y", ALT)

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from gradrank.base.results import Results, write_job
 from gradrank.studies.common.study import Inputs
-from gradrank.studies.common.writing import study as write_study
+from gradrank.studies.common.writing import write_study
 from gradrank.studies.pair_targets import jobs
 from gradrank.studies.pair_targets.claims import fixed_points, of_tables, of_targets
 from gradrank.studies.pair_targets.experiments import KINDS, every, judged, learned, optimum, run_job

@@ -96,7 +96,7 @@ def _varied(inputs: Inputs, parameter: str, base: object) -> list[Row]:
 def _around(inputs: Inputs, dataset: str, parameter: str) -> Mapping[str, QueryValues]:
     return {
         setting(value): inputs.measure(dataset, model, JUDGED, convention_of(dataset))
-        for value, model in inputs.around(dataset, "arsm", parameter)
+        for value, model in inputs.variants_of(dataset, "arsm", parameter)
     }
 
 

@@ -9,7 +9,7 @@ from gradrank.studies.arsm.recipes import recipes
 from gradrank.studies.arsm.tables import METRICS, Measured, convention_of, disagreements, official, paper
 from gradrank.studies.arsm.variance import variance
 from gradrank.studies.common.ablation import Ablation, means_table, tests_table
-from gradrank.studies.common.paired_tests import significant
+from gradrank.studies.common.paired_tests import describe_significant
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 
 MODELS = ("ranksvm", "listnet", "adarank_map", "adarank_ndcg", "arsm")  # the rows of its tables
@@ -74,5 +74,5 @@ def _ablation(
         tests = tests_table(f"{id}_tests", f"{heading}, each against the paper's", [varied])
         figure = Figure(f"{id}_figure", f"{heading}, drawn", varied.chart(), varied.summary(), means)
         content += [figure, means, tests]
-        paragraphs.append(f"{dataset}: {significant(tests.rows, 'value')}")
+        paragraphs.append(f"{dataset}: {describe_significant(tests.rows, 'value')}")
     return PageSection(parameter, title, paragraphs, content)

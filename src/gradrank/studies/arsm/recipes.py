@@ -9,8 +9,8 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.tables import METRICS, convention_of, judged_beside
-from gradrank.studies.common.comparison import comparison
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.common.comparison import verdict_columns
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.studies.common.study import Inputs, PageSection
 
 OURS = "ours"
@@ -43,11 +43,11 @@ def recipes(inputs: Inputs) -> PageSection:
             "our learning rate and until validation stands still; and the paper's recipe in full: Adam at 1e-4, 2,000 "
             "epochs whatever validation says, the discount 1 / log2(1 + r) in the loss, one draw a step, and the "
             "epoch that is best on validation. The paper does not say how many queries a step takes; here 50.",
-            f"Query by query: {significant(tests, 'dataset', 'pair')}",
+            f"Query by query: {describe_significant(tests, 'dataset', 'pair')}",
             _late(epochs),
         ],
         [
-            Table("update", "ARSM-L2R, three ways", [*heads, *comparison()], rows),
+            Table("update", "ARSM-L2R, three ways", [*heads, *verdict_columns()], rows),
             Table(
                 "update_tests",
                 "The three against each other",

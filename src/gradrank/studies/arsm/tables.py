@@ -8,8 +8,8 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.report.tables.verdicts import counted
-from gradrank.studies.common.comparison import beside, comparison, level, levels
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.common.comparison import difference_columns, difference_row, verdict_columns, verdict_row
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.studies.common.study import PageSection
 
 Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set, then by model
@@ -54,7 +54,7 @@ def paper(measured: Measured) -> PageSection:
             "conventions of the collections' own evaluation programs (`letor4` for MQ2007, `letor3` for OHSUMED).",
             counted([row for table in tables for row in table.rows]),
             "Is ARSM-L2R better than the others? Query by query, ours against ours, "
-            + significant(tests.rows, "dataset", "other"),
+            + describe_significant(tests.rows, "dataset", "other"),
         ],
         [*tables, tests],
     )
@@ -68,7 +68,7 @@ def official(measured: Measured) -> PageSection:
             Table(
                 f"folds_{dataset}_{metric.replace('@', '')}",
                 f"{dataset}, {metric_label(metric)}: official LETOR results, fold by fold",
-                [Column("method", "method"), Column("fold", "fold"), *levels()],
+                [Column("method", "method"), Column("fold", "fold"), *difference_columns()],
                 rows,
             )
             for metric in ("ndcg@10", "map")
@@ -97,7 +97,7 @@ def _fold_rows(dataset: str, models: Mapping[str, QueryValues], metric: str) -> 
         for method in dict.fromkeys(there.method for there in lookup(dataset, model, metric)):
             for fold, value in by_fold(dataset, method, metric).items():
                 row = {"method": method, "fold": str(fold)}
-                rows.append(row | level(value, values.of_fold(fold).mean(metric)))
+                rows.append(row | difference_row(value, values.of_fold(fold).mean(metric)))
     return rows
 
 
@@ -156,7 +156,7 @@ def _means_table(id: str, title: str, dataset: str, models: Mapping[str, QueryVa
         for metric in METRICS
         for there in _published(dataset, model, metric, source)
     ]
-    return Table(id, title, [Column("method", "method"), Column("metric", "metric"), *comparison()], rows)
+    return Table(id, title, [Column("method", "method"), Column("metric", "metric"), *verdict_columns()], rows)
 
 
 def _published(dataset: str, model: str, metric: str, source: str) -> list[Published]:
@@ -166,4 +166,4 @@ def _published(dataset: str, model: str, metric: str, source: str) -> list[Publi
 def judged_beside(there: Published, model: str, models: Mapping[str, QueryValues], metric: str) -> Row:
     """One of these models beside a published number, and what the others would have got for it."""
     judged = {name: judge_values(there.value, there.folds, values, metric) for name, values in models.items()}
-    return beside(there.value, judged.pop(model), judged.values())
+    return verdict_row(there.value, judged.pop(model), judged.values())

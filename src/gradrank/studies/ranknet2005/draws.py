@@ -8,7 +8,7 @@ import numpy as np
 from gradrank.evaluation.literature.verdict import DRAWS, Band, Judged, judge
 from gradrank.evaluation.statistics import prediction_interval
 from gradrank.report.tables.table import Column, Row
-from gradrank.studies.common.comparison import alone, beside, comparison
+from gradrank.studies.common.comparison import unpublished_row, verdict_columns, verdict_row
 
 NOTE = (
     "Percent of the test pairs in the right order at the least validation error. Ours: mean over draws of the "
@@ -17,7 +17,7 @@ NOTE = (
 PERCENT_ROUNDING = 0.005  # of two printed decimals
 SHARE_ROUNDING = 0.05  # in percent, of shares printed to three
 OVER_DRAWS = (
-    *comparison(".2f"),
+    *verdict_columns(".2f"),
     Column("spread", "spread", ".2f"),
     Column("least", "least", ".2f"),
     Column("most", "most", ".2f"),
@@ -39,10 +39,10 @@ def over_draws(
     """
     if there is None:
         interval = prediction_interval(np.array(values))
-        row = alone(interval.mean, interval.high - interval.mean, DRAWS)
+        row = unpublished_row(interval.mean, interval.high - interval.mean, DRAWS)
     else:
         mine, *rest = (_judged(there, each, rounding) for each in (values, *others))
-        row = beside(there, mine, rest)
+        row = verdict_row(there, mine, rest)
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
     return row | {"spread": spread, "least": min(values), "most": max(values), "draws": len(values)}
 

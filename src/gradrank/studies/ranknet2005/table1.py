@@ -8,7 +8,7 @@ from gradrank.evaluation.statistics import prediction_interval
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.report.tables.verdicts import counted
-from gradrank.studies.common.comparison import comparison
+from gradrank.studies.common.comparison import verdict_columns
 from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.ranknet2005.artificial import LINEAR_SHARES
 from gradrank.studies.ranknet2005.draws import NOTE, OVER_DRAWS, Run, over_draws
@@ -188,7 +188,7 @@ def _figure(target: str, rows: list[Row]) -> Figure:
                 points=True,
             )
         )
-    columns = (*WHERE, *comparison(".2f"))
+    columns = (*WHERE, *verdict_columns(".2f"))
     table = Table(f"table1_{target}_figure", f"Table 1, {TARGETS[target]}", columns, rows)
     alt = f"Percent of test pairs in the right order against training vectors, {TARGETS[target]}: ours and the paper's"
     drawing = line_chart(series, "training vectors", "% correct", alt, log_x=True)

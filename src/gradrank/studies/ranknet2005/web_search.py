@@ -9,7 +9,7 @@ from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.seeds import timings
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.comparison import level, levels
+from gradrank.studies.common.comparison import difference_columns, difference_row
 from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.published import PRIVATE, published, value
 from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC, Training, over_seeds
@@ -90,7 +90,7 @@ def _measured(dataset: str, own: Mapping[str, Sequence[Training]]) -> Table:
         (
             *NAMED,
             Column("split", "part"),
-            *levels(),
+            *difference_columns(),
             Column("half_width", "± 95%", ".4f"),
             Column("spread", "spread", ".4f"),
             Column("seeds", "seeds", "d"),
@@ -112,7 +112,7 @@ def _row(method: str, split: str, trained: Sequence[Training]) -> Row:
     spread = float(np.std(means, ddof=1)) if len(means) > 1 else np.nan
     return (
         {"model": method, "method": name, "split": part}
-        | level(there, float(np.mean(means)))
+        | difference_row(there, float(np.mean(means)))
         | {"half_width": half_width(over_seeds(trained, split)), "spread": spread, "seeds": len(means)}
     )
 

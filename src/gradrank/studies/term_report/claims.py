@@ -15,7 +15,7 @@ from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.report.tables.verdicts import counted
-from gradrank.studies.common.comparison import beside, comparison
+from gradrank.studies.common.comparison import verdict_columns, verdict_row
 from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests
 from gradrank.studies.common.study import Inputs, PageSection
 
@@ -110,7 +110,7 @@ def _row(reading: Reading, convention: str, files: str, metric: str, measured: M
     }
     about = {"attribution": reading.attribution, "method": reading.model, "part": reading.part}
     about |= {"metric": metric_label(metric), "files": files, "convention": convention}
-    return about | beside(reading.claimed, judged.pop(reading.model), judged.values())
+    return about | verdict_row(reading.claimed, judged.pop(reading.model), judged.values())
 
 
 def _judge(claimed: float, values: QueryValues, metric: str) -> Judged:
@@ -123,7 +123,7 @@ HEADS = (Column("attribution"), Column("method", "ours"), Column("part"))
 
 
 def _stated(rows: list[Row]) -> Table:
-    columns = [Column("convention"), *HEADS, *comparison()]
+    columns = [Column("convention"), *HEADS, *verdict_columns()]
     return Table("claims", "NDCG@15, means over five folds", columns, rows)
 
 

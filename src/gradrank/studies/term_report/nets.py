@@ -6,7 +6,7 @@ from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.ablation import Ablation, means_table, tests_table
 from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 
 METRICS = ("ndcg@10", "ndcg@15", "map")
@@ -30,7 +30,7 @@ def scoring(inputs: Inputs) -> PageSection:
         nets = _nets(inputs, dataset)
         tests = _tests(dataset, nets)
         content += [_means(dataset, nets), tests]
-        paragraphs.append(f"{dataset}: {significant(tests.rows, 'question', 'net')}")
+        paragraphs.append(f"{dataset}: {describe_significant(tests.rows, 'question', 'net')}")
     return PageSection("scoring", "With and without L2, row sums and plain scores", paragraphs, content)
 
 
@@ -95,14 +95,14 @@ def variation(inputs: Inputs) -> PageSection:
         panels = Markup(PANELS).format(Markup("").join(each.chart() for each in ablations))
         alt = ". ".join(each.summary() for each in ablations)
         content += [Figure(f"{id}_figure", f"{heading}, drawn", panels, alt, means), means, tests]
-        paragraphs.append(f"{dataset}: {significant(tests.rows, 'parameter', 'value')}")
+        paragraphs.append(f"{dataset}: {describe_significant(tests.rows, 'parameter', 'value')}")
     return PageSection("variation", "Size, batch and epochs", paragraphs, content)
 
 
 def _ablations(inputs: Inputs, dataset: str) -> list[Ablation]:
     """Nets of as many layers as the report's, of other numbers of them, other batches, other epochs."""
     metrics = ("ndcg@15", "map")
-    hidden = [value for value, _ in inputs.around(dataset, BASE, "hidden")]
+    hidden = [value for value, _ in inputs.variants_of(dataset, BASE, "hidden")]
     reported = inputs.params(dataset, BASE)["hidden"]
     wide = [each for each in hidden if len(each) == len(reported)]
     deep = [each for each in hidden if each == reported or len(each) != len(reported)]

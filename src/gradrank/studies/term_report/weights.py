@@ -6,7 +6,7 @@ from gradrank.evaluation.metrics import compute
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 
 DOCUMENTS = 11  # one of them relevant
@@ -91,7 +91,7 @@ def weights(inputs: Inputs) -> PageSection:
         [
             "RankSVM in its four forms (`gradrank models`) and RankBoost with every pair alike and with pairs weighted "
             "by NDCG_beta, under `letor4`; everything else, the search on the validation part included, is the same.",
-            f"Query by query, {significant(tests, 'dataset', 'pair')}",
+            f"Query by query, {describe_significant(tests, 'dataset', 'pair')}",
         ],
         [
             Table("weights", "Means over folds", columns, rows),
