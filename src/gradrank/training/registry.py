@@ -86,7 +86,7 @@ def _import_own(path: Path) -> None:
 
 
 def get_model(name: str) -> type[Model]:
-    """Return the class registered as `name`. Raises GradrankError with the nearest name if there is none."""
+    """Return the class registered as `name`. Raises GradrankError with the nearest name if it is unknown."""
     _import_declaring(name)
     known = registered if name in registered else models()
     if name not in known:
