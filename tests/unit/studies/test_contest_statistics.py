@@ -7,7 +7,7 @@ import pytest
 
 from gradrank.evaluation.variance import Runs, half_width, query_term
 from gradrank.studies.contest.budget import best_of_weights, expected_best
-from gradrank.studies.contest.claims import NOT_SEPARATED, compare, compare_all, usual_chance
+from gradrank.studies.contest.claims import NOT_SEPARATED, compare, compare_all, mean_run_variance
 
 FOLDS, QUERIES = 5, 30  # of a fold
 FOLD_OF = np.repeat(np.arange(FOLDS), QUERIES)
@@ -80,7 +80,7 @@ def test_probability_is_the_share_of_single_runs():
     for _ in range(300):
         easy = queries(rng)
         a, b = (simulated(rng, easy, mean, tuners=6) for mean in (0.41, 0.40))
-        pair = compare("a", a, "b", b, usual_chance([a, b]))
+        pair = compare("a", a, "b", b, mean_run_variance([a, b]))
         said.append(pair.probability if pair.first == "a" else 1 - pair.probability)
     assert np.mean(said) == pytest.approx(np.mean(won), abs=0.05)
 

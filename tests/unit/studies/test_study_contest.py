@@ -13,7 +13,7 @@ from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.studies.common.study import Inputs
 from gradrank.studies.contest.page import build
-from gradrank.studies.contest.reading import HEADLINE, entries, tried
+from gradrank.studies.contest.results import HEADLINE, read_entries, read_entry_trials
 from gradrank.tuning.evaluate_refits import evaluate_refits
 from gradrank.tuning.folders import Contest
 from gradrank.tuning.freeze import freeze
@@ -84,8 +84,8 @@ def test_every_two_methods_are_compared(rows):
 
 def test_default_tuned_and_one_for_all(inputs, rows):
     """By the trials' own models: recomputed from what score-trials wrote."""
-    entry = next(each for each in entries(inputs, TUNED) if each.method == "ranknet_linear")
-    own = tried(inputs, entry)
+    entry = next(each for each in read_entries(inputs, TUNED) if each.method == "ranknet_linear")
+    own = read_entry_trials(inputs, entry)
     tested = pl.read_parquet(Contest(inputs.folder).tuned(TUNED, "ranknet_linear").trials_test_path)
 
     def mean(trial_of):
@@ -106,7 +106,7 @@ def test_the_second_collection(inputs, rows):
     """One configuration a tuner, that of the first, and how well both orders agree; nothing was tried on it."""
     chosen = rows[f"chosen_{TUNED}"]
     assert f"choosing_{FROZEN}" not in rows and chosen
-    own = {entry.method: entry for entry in entries(inputs, FROZEN)}
+    own = {entry.method: entry for entry in read_entries(inputs, FROZEN)}
     first = [each.chosen for each in own["regression"].choices.values()]
     assert all(each == first[0] for each in first)
     assert not own["regression"].tuned[1].trials_path.exists()
