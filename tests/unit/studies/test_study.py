@@ -1,4 +1,4 @@
-"""Studies: what a page's files hold, what they leave out, and the report's page of it."""
+"""The files that a study writes, and the study's page in the report."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ ALT = "One line that rises"
 
 
 def made_study(seconds=1.5):
-    """A study of numbers with each verdict and one without a published one; a curve; and a time."""
+    """Return a study with rows of each verdict, one row without a published number, a curve, and a table of times."""
     exact, near, far = (judge(0.5, ours, Band(0.02, QUERIES)) for ours in (0.5, 0.51, 0.6))
     rows = [
         {"what": "a | b"} | verdict_row(0.5, near, [exact, far]),
@@ -79,7 +79,7 @@ def test_times_change_neither_numbers_nor_markdown(written):
 
 
 def test_measure_gives_what_evaluation_writes(tmp_path):
-    """Of the same scores: `gradrank evaluate-folds` writes per_query.parquet, `measure` computes for itself."""
+    """`Inputs.measure` gives the values that `gradrank evaluate-folds` writes to per_query.parquet."""
     folds = [{"train": [1, 2], "vali": [3], "test": [4]}, {"train": [5, 1], "vali": [2], "test": [3]}]
     collection = tmp_path / "data" / "parquet" / "made"
     rows = make_collection(collection, folds=folds, source_sha256="ab").shape[1]

@@ -29,7 +29,7 @@ def verdict_columns(form: str = ".4f") -> tuple[Column, ...]:
 
 
 def difference_row(published: float | None, ours: float) -> Row:
-    """Return both numbers and ours minus the published one; the difference is None if nothing is published."""
+    """Return both numbers and ours minus the published one, which has the value None without a published number."""
     difference = None if published is None else ours - published
     return {"published": published, "ours": ours, "difference": difference}
 

@@ -137,7 +137,7 @@ def difference(after: Runs | None, before: Runs | None) -> Runs | None:
 
 
 def mean(runs: Runs | None) -> float | None:
-    """Return the mean of the runs, or None if there are none."""
+    """Return the mean of the runs, or None without runs."""
     return runs.mean if runs else None
 
 

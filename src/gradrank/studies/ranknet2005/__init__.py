@@ -81,7 +81,7 @@ def jobs(settings: Settings) -> dict[str, Any]:
 def _trainings(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the end of the name and the settings of each further training.
 
-    The settings hold the model and its parameters; `queries` is None if all training queries are used.
+    The settings hold the model and its parameters. `queries` has the value None for a training on all queries.
     """
     from gradrank.config.variants import expand
 
