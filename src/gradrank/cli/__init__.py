@@ -16,8 +16,10 @@ from gradrank.base import processor
 from gradrank.base.compiled_cache import use_cache_folder
 from gradrank.base.errors import GradrankError
 from gradrank.cli import contest, inspect, stages, use
+from gradrank.cli.former_commands import CommandGroup
 
 app = typer.Typer(
+    cls=CommandGroup,
     help="A reproducible learning-to-rank benchmark, from PRank to LambdaMART.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -16,7 +16,7 @@ from gradrank.config.variants import NAME
 from gradrank.data.sources.catalogue import catalogue
 
 # Names of rules, which no data set can have, because every data set is a target. A rule is called as its stage.
-RULES = sorted({*STAGES, "all", "data", "run"})
+RULES = sorted({*STAGES, "all", "data", "run", "provenance", "study_provenance", "snapshot"})
 
 
 class SettingsSection(BaseModel):

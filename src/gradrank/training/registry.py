@@ -80,6 +80,8 @@ def _import_own(path: Path) -> None:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == str(path.resolve())]
         where = f"{path}, line {lines[-1]}" if lines else str(path)
+        if isinstance(error, GradrankError):
+            raise GradrankError(f"{where}: {error}") from error
         raise GradrankError(
             f"{where}: {type(error).__name__}: {error}. Fix: correct the file, or move it out of {OWN_MODELS}/"
         ) from error

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.metrics import compute
 from gradrank.training.seeds import job_seed
 from gradrank.training.solvers.ranksvm.dual import visited
@@ -30,18 +30,15 @@ def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any
     settings: `dataset`, the name of a collection in the folder `data`; `exponents` and `stopped`, exponents of 2 that
     give C; `visits`, ascending numbers of pairs; `orders`, the number of random orders.
     """
-    collection = data / settings["dataset"]
-    folds = [
-        _fold(collection, parts, settings, seed, number)
-        for number, parts in enumerate(describe(collection)["folds"], 1)
-    ]
+    stored = StoredCollection.open(data / settings["dataset"])
+    folds = [_fold(stored, parts, settings, seed, number) for number, parts in enumerate(stored.folds, 1)]
     return {name: _over_folds([fold[name] for fold in folds]) for name in ("solved", "stopped")}
 
 
 def _fold(
-    data: Path, parts: Mapping[str, Sequence[int]], settings: Mapping[str, Any], seed: int, fold: int
+    stored: StoredCollection, parts: Mapping[str, Sequence[int]], settings: Mapping[str, Any], seed: int, fold: int
 ) -> dict[str, list[dict[str, float]]]:
-    train, test = (Collection.read(data, parts[split]) for split in ("train", "test"))
+    train, test = (stored.read(parts[split]) for split in ("train", "test"))
     rng = np.random.default_rng(job_seed(seed, settings["dataset"], "ranksvm", fold))
     return {
         "solved": [about | _values(test, w) for about, w in _solved(train, settings["exponents"])],

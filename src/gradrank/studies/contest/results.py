@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import in_expectation
 from gradrank.evaluation.file_order import constant_score
 from gradrank.evaluation.variance import Runs
@@ -133,7 +133,7 @@ class EntryTrials:
 def read_entries(inputs: Inputs, dataset: str) -> list[ContestEntry]:
     """Return the results of every method of the contest on one data set, highest mean first."""
     contest = Contest(inputs.folder)
-    count = len(describe(inputs.data / dataset)["folds"])
+    count = len(StoredCollection.open(inputs.data / dataset).folds)
     entries = [
         _read_entry(contest.tuned(dataset, method), dataset, method, count) for method in inputs.settings["methods"]
     ]

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.data.collection import Collection
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.report.tables.numbers import setting
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.common.study import Inputs, PageSection
@@ -149,12 +148,12 @@ def _units(inputs: Inputs, dataset: str) -> Table:
 
 def _of_folds(inputs: Inputs, dataset: str, method: str) -> Iterator[tuple[float, float]]:
     """Yield the result of `units_in_use` for each fold."""
-    folder, params = inputs.data / dataset, inputs.params(dataset, method)
-    for number, parts in enumerate(describe(folder)["folds"], start=1):
+    stored, params = StoredCollection.open(inputs.data / dataset), inputs.params(dataset, method)
+    for number, parts in enumerate(stored.folds, start=1):
         fold = inputs.method(dataset, method).fold(number)
         ranker = get_model(params["model"]).load(fold.model_path)
         assert isinstance(ranker, NetRanker)
-        yield units_in_use(ranker.net, Collection.read(folder, parts["vali"]).features)
+        yield units_in_use(ranker.net, stored.read(parts["vali"]).features)
 
 
 def units_in_use(net: Net, features: np.ndarray) -> tuple[float, float]:
@@ -178,16 +177,16 @@ def _fewer(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Traini
     for job in jobs_on(inputs, dataset):
         if job["queries"] is not None:
             jobs.setdefault((job["method"], job["queries"]), []).append(job)
-    meta, rows = describe(inputs.data / dataset), []
+    stored, rows = StoredCollection.open(inputs.data / dataset), []
     for better, worse in PAIRS:
-        weights = _weights(inputs, dataset, meta["features"], (better, worse))
+        weights = _weights(inputs, dataset, stored.features, (better, worse))
         for queries in sorted({queries for method, queries in jobs if method == better}):
             first, second = (jobs[method, queries] for method in (better, worse))
             documents = float(np.mean([fold["documents"] for job in first for fold in job["folds"]]))
             sides = [[training_of_job(job) for job in side] for side in (first, second)]
             rows.append(_fewer_row(better, worse, f"{queries:,}", documents, weights, *sides))
         if better in trainings and worse in trainings and jobs:
-            documents = float(np.mean([_documents(meta, fold["train"]) for fold in meta["folds"]]))
+            documents = float(np.mean([_documents(stored, fold["train"]) for fold in stored.folds]))
             rows.append(_fewer_row(better, worse, ALL, documents, weights, trainings[better], trainings[worse]))
     columns = (
         Column("better", "better, as published"),
@@ -213,9 +212,9 @@ def _weights(inputs: Inputs, dataset: str, features: int, pair: Sequence[str]) -
     return inputs.params(dataset, NETS[1])["hidden"] * (features + 2)
 
 
-def _documents(meta: Mapping[str, Any], parts: Sequence[int]) -> int:
+def _documents(stored: StoredCollection, parts: Sequence[int]) -> int:
     """Return the number of documents in these parts."""
-    return sum(meta["parts"][str(part)]["rows"] for part in parts)
+    return sum(stored.part(part)["rows"] for part in parts)
 
 
 def _fewer_row(

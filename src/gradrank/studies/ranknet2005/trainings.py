@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe, part_file
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.studies.common.study import Inputs
@@ -50,37 +50,37 @@ def train_again(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str,
     settings: data set, method, model, parameters, seed of the job, and number of training queries or None. seed: the
     seed of the workflow.
     """
-    cls, folder = get_model(settings["model"]), data / settings["dataset"]
+    cls, stored = get_model(settings["model"]), StoredCollection.open(data / settings["dataset"])
     params = cls.Params(**settings["params"])
     named = f"{settings['dataset']}/seed{settings['seed']}"
     folds = []
-    for number, parts in enumerate(describe(folder)["folds"], start=1):
-        drawn = job_seed(seed, f"{named}/queries", str(settings["queries"]), number)
-        own = job_seed(seed, named, cls.name, number)
-        folds.append(_train_fold(cls, params, folder, parts, own, settings["queries"], drawn))
+    for number, parts in enumerate(stored.folds, start=1):
+        query_seed = job_seed(seed, f"{named}/queries", str(settings["queries"]), number)
+        training_seed = job_seed(seed, named, cls.name, number)
+        folds.append(_train_fold(cls, params, stored, parts, training_seed, settings["queries"], query_seed))
     return {key: settings[key] for key in ("dataset", "method", "seed", "queries")} | {"folds": folds}
 
 
 def _train_fold(
     cls: type[Model],
     params: ModelParams,
-    folder: Path,
+    stored: StoredCollection,
     parts: Mapping[str, Sequence[int]],
     seed: int,
     queries: int | None,
-    drawn: int,
+    query_seed: int,
 ) -> dict[str, Any]:
     history: list[Step] = []
 
     def record_step(step: int, **values: float) -> None:
         history.append(values)
 
-    with guard_test_part([part_file(folder, part) for part in parts["test"]], cls.name):
-        read = {split: Collection.read(folder, parts[split]) for split in ("train", "vali")}
+    with guard_test_part([stored.part_file(part) for part in parts["test"]], cls.name):
+        read = {split: stored.read(parts[split]) for split in ("train", "vali")}
         if queries is not None:
-            read["train"] = some_queries(read["train"], queries, drawn)
+            read["train"] = some_queries(read["train"], queries, query_seed)
         fitted = cls.fit(read["train"], read["vali"], params, seed, record_step)
-    read["test"] = Collection.read(folder, parts["test"])
+    read["test"] = stored.read(parts["test"])
     result: dict[str, Any] = {
         "kept": kept_step(history, params.model_dump()["select_by"]),
         "documents": read["train"].rows,
@@ -96,9 +96,7 @@ def some_queries(part: Collection, count: int, seed: int) -> Collection:
     """Return a random sample of `count` queries in their original order, or all queries if there are fewer."""
     chosen = np.zeros(part.queries, bool)
     chosen[np.random.default_rng(seed).permutation(part.queries)[:count]] = True
-    rows = chosen[part.query_of_row]
-    offsets = np.r_[0, np.cumsum(np.diff(part.offsets)[chosen])]
-    return Collection(part.features[rows], part.labels[rows], offsets, part.qids[chosen])
+    return part.select_queries(chosen)
 
 
 def kept_step(history: Sequence[Step], select_by: str) -> dict[str, float]:
