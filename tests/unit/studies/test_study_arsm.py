@@ -125,10 +125,10 @@ def test_ranksvm_s_job_solves_and_stops(tmp_path):
     frames = {part: pl.DataFrame(own, schema_overrides=kinds) for part, own in columns.items()}
     folds = [{"train": [1], "vali": [1], "test": [2]}, {"train": [2], "vali": [2], "test": [1]}]
     store(tmp_path / "tiny", frames, folds=folds, features=2)
-    told = {"dataset": "tiny", "exponents": [-4, 4], "stopped": [0], "visits": [1, 10_000], "orders": 2}
+    settings = {"dataset": "tiny", "exponents": [-4, 4], "stopped": [0], "visits": [1, 10_000], "orders": 2}
     found = []
     for out in (tmp_path / "one.json", tmp_path / "two.json"):
-        options = {"--settings": json.dumps(told), "--data": tmp_path, "--seed": 2005, "--out": out}
+        options = {"--settings": json.dumps(settings), "--data": tmp_path, "--seed": 2005, "--out": out}
         arguments = [str(each) for option in options.items() for each in option]
         done = CliRunner().invoke(app, ["study-job", "arsm", "ranksvm-tiny", *arguments])
         assert done.exit_code == 0, done.output

@@ -182,8 +182,8 @@ def test_every_two_methods_are_ordered(made, trained):
     a, b = (over_seeds(trained[f"table4_{name}"], "test").values[METRIC] for name in ("rankprop", "linear_prank"))
     assert row["wilcoxon"] == wilcoxon(a, b) and row["difference"] == pytest.approx(np.mean(a - b))
     counts = [sum(row["verdict"] == word for row in rows) for word in (AS_PUBLISHED, NOT_SEPARATED, REVERSED)]
-    told = f"Of 15 pairs {counts[0]} as published, {counts[1]} not separated, {counts[2]} the other way round."
-    assert told in sections["order_mq2007"].paragraphs[0]
+    sentence = f"Of 15 pairs {counts[0]} as published, {counts[1]} not separated, {counts[2]} the other way round."
+    assert sentence in sections["order_mq2007"].paragraphs[0]
 
 
 def test_units_in_use_of_nets_by_hand():

@@ -29,21 +29,26 @@ def verdict_columns(form: str = ".4f") -> tuple[Column, ...]:
 
 
 def difference_row(published: float | None, ours: float) -> Row:
-    """Return both numbers and ours minus the published one, which has the value None without a published number."""
+    """Return both numbers and their difference, ours minus published.
+
+    Without a published number, the difference has the value None.
+    """
     difference = None if published is None else ours - published
     return {"published": published, "ours": ours, "difference": difference}
 
 
-def verdict_row(published: float, own: Judged, others: Iterable[Judged]) -> Row:
+def verdict_row(published: float, ours: Judged, others: Iterable[Judged]) -> Row:
     """Return the comparison of a published number with ours, with the verdict.
 
-    own: the judgement of our number. others: the judgements of our other methods against the same published number.
+    ours: the judgement of our number. others: the judgements of our other methods against the same published number.
     The row counts how many of them get the same verdict, which shows how selective the verdict is.
     """
     verdicts = [other.verdict for other in others]
-    judged = {"half_width": own.half_width, "of": own.of, "verdict": own.verdict}
+    judged = {"half_width": ours.half_width, "of": ours.of, "verdict": ours.verdict}
     return (
-        difference_row(published, own.ours) | judged | {"alike": alike(own.verdict, verdicts), "others": len(verdicts)}
+        difference_row(published, ours.ours)
+        | judged
+        | {"alike": alike(ours.verdict, verdicts), "others": len(verdicts)}
     )
 
 

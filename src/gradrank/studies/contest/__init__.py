@@ -44,7 +44,7 @@ class Settings(StudySettings):
                 raise ValueError(unknown("model", name, models()))
             if missing := missing_packages(models()[name]):
                 packages = ", ".join(missing)
-                raise ValueError(f"{name} needs {packages}, not installed. Fix: install it, or remove {name}")
+                raise ValueError(f"{name}: missing packages: {packages}. Fix: install them, or remove {name}")
         if len(set(names)) < len(names):
             duplicates = {name for name in names if names.count(name) > 1}
             raise ValueError(f"duplicate method: {', '.join(sorted(duplicates))}")

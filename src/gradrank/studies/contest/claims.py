@@ -4,9 +4,9 @@ A claim that A is better than B needs a p value below .05 after Holm's correctio
 the probability that a single run of A has a higher value than a single run of B, over samples of queries, tuners and
 seeds (Bouthillier et al. 2021, section 4). All other pairs are "not separated".
 
-The variance between two or three tuners is poorly estimated: for one choice in twenty the two values are nearly equal
-by chance, and a chance difference would be claimed. The variance of a method is therefore at least the mean variance
-over the methods of the contest. Methods whose runs are all equal have none.
+The variance over two or three tuners is poorly estimated: in one case of twenty, two tuners have nearly equal values by
+chance, and a chance difference would be claimed. The variance that tuners and seeds give to a method is therefore taken
+as at least the mean over the methods of the contest. For a method whose runs are all equal it is 0.
 """
 
 import math
@@ -38,14 +38,14 @@ class Pair(NamedTuple):
     corrected: float = math.nan
 
     @property
-    def better(self) -> bool:
+    def is_better(self) -> bool:
         """Whether the comparison supports the claim that the first method is better."""
         return self.corrected < LEVEL and self.probability > MIN_PROBABILITY
 
     @property
     def verdict(self) -> str:
         """The claim in words."""
-        return "better" if self.better else NOT_SEPARATED
+        return "better" if self.is_better else NOT_SEPARATED
 
 
 def compare(first: str, a: Runs, second: str, b: Runs, floor: Term) -> Pair:
@@ -124,7 +124,7 @@ def claims_in_words(pairs: Sequence[Pair], called: str, naive: Sequence[tuple[st
     """
     better: dict[str, list[str]] = {}
     for pair in pairs:
-        if pair.better:
+        if pair.is_better:
             better.setdefault(pair.first, []).append(pair.second)
     claimed = sum(map(len, better.values()))
     sentences = [
@@ -141,15 +141,15 @@ def _not_claimed(pairs: Sequence[Pair], naive: Sequence[tuple[str, str]]) -> lis
     names = {name for pair in pairs for name in (pair.first, pair.second)}
     beaten = {pair.second for pair in pairs}
     best = next(iter(sorted(names - beaten)), None)
-    close = sorted(pair.second for pair in pairs if pair.first == best and not pair.better)
+    close = sorted(pair.second for pair in pairs if pair.first == best and not pair.is_better)
     sentences = [f"Not separated from {best}, which has the highest mean: {join_names(close)}."] if close else []
-    rarely_better = [pair for pair in pairs if pair.corrected < LEVEL and not pair.better]
+    rarely_better = [pair for pair in pairs if pair.corrected < LEVEL and not pair.is_better]
     if rarely_better:
         sentences.append(
             f"Significant, but seen in too few single runs (P ≤ {MIN_PROBABILITY:g}): "
             f"{join_names([f'{pair.first} over {pair.second} ({pair.probability:.2f})' for pair in rarely_better])}."
         )
-    separated = {frozenset((pair.first, pair.second)) for pair in pairs if pair.better}
+    separated = {frozenset((pair.first, pair.second)) for pair in pairs if pair.is_better}
     lost = [f"{first} and {second}" for first, second in naive if frozenset((first, second)) not in separated]
     if naive:
         sentences.append(

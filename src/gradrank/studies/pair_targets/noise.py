@@ -82,12 +82,12 @@ def _better(rows: list[dict[str, Any]], error: Values, kind: str, claim: str) ->
     """Return the claim that a kind of target has a smaller error than hard labels at every number of pairs."""
     kind_rows = [row for row in rows if row["kind"] == kind]
     ratios = [error[KINDS[-1], row["pairs"]].mean() / row["error"] for row in kind_rows]
-    found = ", ".join(
+    measured = ", ".join(
         f"{row['pairs']:,} pairs: 1/{ratio:.{0 if ratio > 9.95 else 1}f} of the error"
         for row, ratio in zip(kind_rows, ratios, strict=True)
     )
     holds = all(ratio > 1.0 and row["p"] < LEVEL for row, ratio in zip(kind_rows, ratios, strict=True))
-    return Claim(claim, OURS, found, holds)
+    return Claim(claim, OURS, measured, holds)
 
 
 def _equal_judgements(error: Values, sizes: list[int]) -> list[str]:
