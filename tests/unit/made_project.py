@@ -20,7 +20,7 @@ from gradrank.provenance.settings import dataset_settings, study_settings
 from gradrank.provenance.study_records import study_code, write_study_record
 from gradrank.report.tables.summary import summary
 from gradrank.studies.common.study import Inputs
-from gradrank.studies.common.writing import study as write_study
+from gradrank.studies.common.writing import write_study
 from gradrank.studies.pair_targets.experiments import run_job
 from gradrank.training.job import train
 
