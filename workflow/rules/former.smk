@@ -7,10 +7,12 @@ for former in ["provenance", "study_provenance", "snapshot"]:
     rule:
         name:
             former
+        log:
+            f"logs/{former}.log",
         localrule: True
         conda:
             "../envs/gradrank.yaml"
         params:
             command=former.replace("_", "-"),
         shell:
-            "gradrank {params.command}"
+            "gradrank {params.command} >{log} 2>&1"
