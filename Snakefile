@@ -14,6 +14,7 @@ include: WORKFLOW / "Snakefile"
 
 # Snakemake ignores a default target in an included file.
 rule all:
+    "Make everything that the section `run` of params.yaml names."
     default_target: True
     input:
         rules.run.input,

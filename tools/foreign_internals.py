@@ -35,11 +35,11 @@ class Reader(ast.NodeVisitor):
         self.is_rule_file = is_rule_file
         self.bound = BoundNames(tree, is_rule_file)
         self.prose = {n.value for n in ast.walk(tree) if isinstance(n, ast.Expr)}  # including docstrings
-        self.found: set[tuple[int, str]] = set()
+        self.findings: set[tuple[int, str]] = set()
         self.visit(tree)
 
     def note(self, node: ast.AST, what: str) -> None:
-        self.found.add((node.lineno, what))
+        self.findings.add((node.lineno, what))
 
     def check_change(self, node: ast.AST, owner: str | None, name: str) -> None:
         if re.match(IMPORT_STATE, f"{owner}.{name}"):
@@ -134,7 +134,7 @@ class Reader(ast.NodeVisitor):
             return
         self.check_record(node, text)
         if re.search(r"\bimport |\bworkflow\.", text):  # a test runs this code in another process
-            self.found |= {(node.lineno + line - 1, what) for line, what in findings_in_text(text)}
+            self.findings |= {(node.lineno + line - 1, what) for line, what in findings_in_text(text)}
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         self.visit_Constant(node)
@@ -149,7 +149,7 @@ def findings(source: str, is_rule_file: bool) -> list[tuple[int, str]]:
         tree = ast.parse(to_python(source) if is_rule_file else source)
     except (SyntaxError, tokenize.TokenError) as error:
         return [(0, f"cannot be parsed: {error}")]
-    return sorted(Reader(tree, is_rule_file).found)
+    return sorted(Reader(tree, is_rule_file).findings)
 
 
 def findings_in_text(text: str) -> list[tuple[int, str]]:

@@ -1,5 +1,5 @@
-# Check params.yaml, and define what all rules use: `settings` are its checked values, `plan` and `contest`
-# (gradrank.workflow_support) compute the inputs of rules and the options of commands, and the wildcards have patterns.
+# Check params.yaml, and define the names that all rules use. `settings` are the checked values of params.yaml. `plan` and
+# `contest` (gradrank.workflow_support) compute the inputs of rules and the options of commands.
 import os
 import shlex
 import sys

@@ -12,6 +12,7 @@ TUNING = "results/studies/{contest}/tuning/{dataset}/{method}"
 
 
 rule tune:
+    "Train the configurations of every tuner on one fold, and evaluate them on its validation part."
     input:
         lambda wc: contest.pair_stamps(wc.dataset, wc.method),
         lambda wc: contest.member_files(wc.contest, wc.dataset, wc.method, wc.fold, "choice.json"),
@@ -47,6 +48,7 @@ rule tune:
 
 
 rule select:
+    "Choose the best configuration of each tuner by its validation value."
     input:
         f"{TUNING}/fold{{fold}}/trials.parquet",
     output:
@@ -70,6 +72,7 @@ rule select:
 
 
 rule freeze:
+    "Choose configurations for a fold of a frozen data set by the trials of the first data set."
     input:
         lambda wc: contest.source_trials(wc.contest, wc.method),
     output:
@@ -93,6 +96,7 @@ rule freeze:
 
 
 rule choices:
+    "List the choices of all data sets, methods and folds, before any test part is scored."
     input:
         lambda wc: contest.choices(wc.contest),
     output:
@@ -117,6 +121,7 @@ rule choices:
 
 
 rule refit:
+    "Train the choices of one fold with several seeds."
     input:
         lambda wc: contest.pair_stamps(wc.dataset, wc.method),
         lambda wc: contest.member_files(wc.contest, wc.dataset, wc.method, wc.fold, "refits.json"),
@@ -151,6 +156,7 @@ rule refit:
 
 
 rule evaluate_refits:
+    "Evaluate the trained choices of all folds on the test parts, per query."
     input:
         lambda wc: contest.fold_files(wc.contest, wc.dataset, wc.method, "refits.json"),
         data="data/parquet/{dataset}/collection.json",
@@ -179,6 +185,7 @@ rule evaluate_refits:
 
 
 rule score_trials:
+    "Evaluate all trials on the test parts, after every choice is made."
     input:
         "results/studies/{contest}/choices.json",  # written after every choice is made
         data="data/parquet/{dataset}/collection.json",

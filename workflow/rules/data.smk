@@ -6,12 +6,14 @@
 
 
 rule data:
+    "Store the data sets of the run."
     input:
         lambda _: [file for dataset in settings.run.datasets for file in plan.stored_stamps(dataset)],
     localrule: True
 
 
 rule fetch:
+    "Fetch the text of a data set of the catalogue, and check its checksums."
     output:
         "data/raw/{dataset}/fetched.json",
     log:
@@ -33,6 +35,7 @@ rule fetch:
 
 
 rule generate:
+    "Generate the text of an artificial data set."
     output:
         "data/raw/{dataset}/fetched.json",
     log:
@@ -57,6 +60,7 @@ rule generate:
 
 
 rule parse:
+    "Check every line of the text, and store the collection as Parquet."
     input:
         lambda wc: plan.text_files(wc.dataset),
     output:

@@ -5,6 +5,7 @@
 
 
 rule evaluate_folds:
+    "Evaluate the scores of a method per query."
     input:
         data="data/parquet/{dataset}/collection.json",
         scores=lambda wc: plan.fold_files(wc.dataset, wc.model, ["scores.parquet"]),

@@ -5,6 +5,7 @@
 
 
 rule import_scores:
+    "Import the scores of another program as one fold of a method."
     input:
         lambda wc: plan.score_files(wc.dataset, wc.model, wc.fold),
         data="data/parquet/{dataset}/collection.json",

@@ -5,6 +5,7 @@
 
 
 rule pairs:
+    "Form the document pairs of a data set."
     input:
         lambda wc: plan.given_pairs(wc.dataset),
         data="data/parquet/{dataset}/collection.json",

@@ -7,6 +7,7 @@
 
 
 rule collect:
+    "Collect the values that DVC versions."
     input:
         lambda _: plan.run_records(),
     output:
@@ -32,6 +33,7 @@ rule collect:
 
 
 rule report:
+    "Write the report."
     input:
         lambda _: plan.run_records(),
         described="params.yaml",

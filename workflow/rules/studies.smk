@@ -6,6 +6,7 @@
 
 
 rule study_job:
+    "Run one of a study's own jobs."
     input:
         lambda wc: plan.job_inputs(wc.study, wc.job),
     output:
@@ -31,6 +32,7 @@ rule study_job:
 
 
 rule study:
+    "Write the page of a study."
     input:
         lambda wc: plan.study_evaluations(wc.study),
         jobs=lambda wc: plan.job_files(wc.study),

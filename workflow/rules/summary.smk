@@ -7,6 +7,7 @@
 
 
 rule summary:
+    "Compare the methods of a data set."
     input:
         lambda wc: plan.stored_stamps(wc.dataset),
         lambda wc: plan.evaluations(wc.dataset),

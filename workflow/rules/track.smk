@@ -6,6 +6,7 @@
 
 
 rule track:
+    "Log the results to MLflow."
     input:
         lambda _: plan.run_records(),
         report="results/report.html",

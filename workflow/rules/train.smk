@@ -7,6 +7,7 @@
 
 
 rule train:
+    "Train one model on one fold with one seed."
     input:
         lambda wc: plan.training_inputs(wc.dataset, wc.model, wc.fold),
         data="data/parquet/{dataset}/collection.json",
