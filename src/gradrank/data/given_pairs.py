@@ -21,7 +21,7 @@ from gradrank.base.errors import GradrankError, nearest
 from gradrank.data.ids import text_ids
 from gradrank.data.layout import TABLES, is_table
 from gradrank.data.pairs import Pairs
-from gradrank.data.tables.roles import USUAL, plain
+from gradrank.data.tables.roles import ROLE_NAMES, normalised
 from gradrank.data.tables.table import Raw, floats, is_number, raw_table
 
 IDS, PLACES, NUMBERS = ("first", "second"), ("first_row", "second_row"), ("target", "weight")
@@ -82,12 +82,12 @@ def _read(path: Path) -> Given:
     names = [name.lower() for name in given.names]
     known = {"qid", *IDS, *PLACES, *NUMBERS}
     for name, low in zip(given.names, names, strict=True):
-        if low not in known and plain(low) not in USUAL["query"]:
+        if low not in known and normalised(low) not in ROLE_NAMES["query"]:
             raise GradrankError(f"{path}: unknown column {name!r}{nearest(low, known)}; expected {EXPECTED}")
     if len({*names}) < len(names):
         raise GradrankError(f"{path}: two columns of one name but for letter case: {', '.join(given.names)}")
     raw = Raw(path, names, given.frame)
-    queries = [name for name in names if plain(name) in USUAL["query"]]
+    queries = [name for name in names if normalised(name) in ROLE_NAMES["query"]]
     documents = [ends for ends in (IDS, PLACES) if {*ends} & {*names}]
     whole = [ends for ends in documents if {*ends} <= {*names}]
     if len(queries) != 1 or len(documents) != 1 or not whole:

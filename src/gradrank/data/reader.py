@@ -18,7 +18,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import PACKED, Plain
 from gradrank.data.layout import is_table
 from gradrank.data.memory import check_memory
-from gradrank.data.tables.roles import Columns, Needs, check_exist
+from gradrank.data.tables.roles import Columns, Required, check_exist
 from gradrank.data.tables.table import DataTable, raw_table, read_tables
 from gradrank.data.text.letor import ahead, chunks, text_frame
 from gradrank.data.text.rows import Missing, fill, first_row, read_rows
@@ -139,7 +139,7 @@ def read_collection(
             raise GradrankError(
                 f"{files[0]}: `features` is declared, which is the width of sparse text; this is a table"
             )
-        tables = read_tables([raw_table(file, file) for file in files], columns, Needs(roles))
+        tables = read_tables([raw_table(file, file) for file in files], columns, Required(roles))
         names = tables[0].roles.features
         return Reading(tables, len(names), False, missing or "keep", names)
     _check_no_columns(files[0], columns)
@@ -158,7 +158,7 @@ def read_collection(
 def read_judged(path: Path, columns: Columns = Columns()) -> Reading:  # noqa: B008 - frozen
     """One file of which the grades and ids are wanted: features of text are checked, columns without a role ignored."""
     if is_table(_existing(path)):
-        return Reading(read_tables([raw_table(path, path)], columns, Needs(features=())), 0, False, "keep")
+        return Reading(read_tables([raw_table(path, path)], columns, Required(features=())), 0, False, "keep")
     _check_no_columns(path, columns)
     sources = survey_any([Plain(path)], numbers=True)
     width = max(1, sources[0].highest_number)
@@ -181,8 +181,8 @@ def read_new(
         if trained.width > len(raw.names):
             raise _other_width(where, len(raw.names), trained)
         check_exist({where: raw.names}, columns or Columns())
-        needs = Needs(roles, trained.feature_names)
-        tables = read_tables([raw], _joined(trained.columns, columns), needs)
+        required = Required(roles, trained.feature_names)
+        tables = read_tables([raw], _joined(trained.columns, columns), required)
         return Reading(tables, trained.width, False, trained.missing)
     _check_no_columns(given, columns or Columns())
     first = first_row(given)

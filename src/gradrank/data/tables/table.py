@@ -16,7 +16,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import blocks, is_packed, plain_name
 from gradrank.data.ids import MISSING, fault, numbered, text_ids
 from gradrank.data.tables.parquet import index_columns, read_parquet
-from gradrank.data.tables.roles import Columns, Needs, Roles, check_exist, find_roles
+from gradrank.data.tables.roles import Columns, Required, Roles, check_exist, find_roles
 from gradrank.data.tables.separated import SEPARATORS, line_of, read_separated
 from gradrank.data.text.letor import schema
 from gradrank.data.text.scan import HIGHEST_GRADE
@@ -101,17 +101,17 @@ class DataTable:
         ]
 
 
-def read_tables(raws: Sequence[Raw], columns: Columns, needs: Needs) -> list[DataTable]:
+def read_tables(raws: Sequence[Raw], columns: Columns, required: Required) -> list[DataTable]:
     """Tables of one collection, with the features of the first in its order; ids are numbers in all of them or in none.
 
     Raises GradrankError with file, column and row of what is not as it should be.
     """
-    if needs.features is None:
+    if required.features is None:
         check_exist({raw.where: raw.names for raw in raws}, columns)
-    first = find_roles(raws[0].where, raws[0].names, columns, needs, raws[0].index)
+    first = find_roles(raws[0].where, raws[0].names, columns, required, raws[0].index)
     roles = [first]
     for raw in raws[1:]:
-        own = find_roles(raw.where, raw.names, columns, needs, raw.index)
+        own = find_roles(raw.where, raw.names, columns, required, raw.index)
         if other := sorted({*own.features} ^ {*first.features}):
             raise GradrankError(
                 f"{raw.where}: not the features of {raws[0].where}: {', '.join(other[:12])}. Fix: give all files "
