@@ -168,7 +168,7 @@ def pairs(
     ] = None,
 ) -> None:
     """Store the pairs of a collection, of its grades or a file's, once for all folds and models."""
-    from gradrank.data.pair_files import pairs as run
+    from gradrank.data.pair_files import write_pairs as run
 
     run(data, out, ties, given)
 

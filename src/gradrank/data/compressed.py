@@ -33,7 +33,7 @@ def plain_name(path: Path) -> Path:
     return path.with_suffix("") if is_packed(path) else path
 
 
-def opened(path: Path) -> IO[bytes]:
+def open_decompressed(path: Path) -> IO[bytes]:
     """Open a file for reading its decompressed bytes."""
     return _OPENED_BY.get(path.suffix.lower(), Path.open)(path) if is_packed(path) else path.open("rb")
 
@@ -44,7 +44,7 @@ def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[bytes]:
     Raises GradrankError if a compressed file is damaged.
     """
     try:
-        with opened(path) as stream:
+        with open_decompressed(path) as stream:
             while block := stream.read(size):
                 yield block
     except OSError as error:
@@ -71,7 +71,7 @@ def _damaged(path: Path, error: Exception) -> GradrankError:
     )
 
 
-class Plain:
+class PlainFile:
     """A file that can be read at any position: a plain file, or the decompressed copy of a compressed one.
 
     The copy exists as long as this object. `path` is the user's file, for messages; `file` is the one to open.

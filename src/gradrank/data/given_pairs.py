@@ -22,7 +22,7 @@ from gradrank.data.ids import text_ids
 from gradrank.data.layout import TABLES, is_table
 from gradrank.data.pairs import Pairs
 from gradrank.data.tables.roles import ROLE_NAMES, normalised
-from gradrank.data.tables.table import Raw, floats, is_number, raw_table
+from gradrank.data.tables.table import RawTable, floats, is_number, raw_table
 
 IDS, PLACES, NUMBERS = ("first", "second"), ("first_row", "second_row"), ("target", "weight")
 EXPECTED = "qid; first and second (ids), or first_row and second_row (places in the query, from 1); target; weight"
@@ -31,14 +31,14 @@ ENDS = ("i", "j")  # rows of the first and the second document within their part
 
 
 @dataclass(frozen=True)
-class Given:
+class PairTable:
     """The file's rows, ids and places as text and numbers as float64, and what its columns of queries and documents
     are.
 
     raw: the file as it was read, with the columns' names in lower case.
     """
 
-    raw: Raw
+    raw: RawTable
     frame: pl.DataFrame
     query: str
     documents: tuple[str, str]
@@ -75,7 +75,7 @@ def read_given(path: Path, parts: Mapping[int, Path]) -> dict[int, Pairs]:
     return {part: _pairs(whole.filter(part=part)) for part in parts}
 
 
-def _read(path: Path) -> Given:
+def _read(path: Path) -> PairTable:
     if not is_table(path):
         raise GradrankError(f"{path}: expected a table of pairs, {' or '.join(TABLES)}, packed or not")
     given = raw_table(path, path)
@@ -86,7 +86,7 @@ def _read(path: Path) -> Given:
             raise GradrankError(f"{path}: unknown column {name!r}{nearest(low, known)}; expected {EXPECTED}")
     if len({*names}) < len(names):
         raise GradrankError(f"{path}: two columns of one name but for letter case: {', '.join(given.names)}")
-    raw = Raw(path, names, given.frame)
+    raw = RawTable(path, names, given.frame)
     queries = [name for name in names if normalised(name) in ROLE_NAMES["query"]]
     documents = [ends for ends in (IDS, PLACES) if {*ends} & {*names}]
     whole = [ends for ends in documents if {*ends} <= {*names}]
@@ -100,7 +100,7 @@ def _read(path: Path) -> Given:
     for name, values in columns.items():
         raw.refuse(name, values.is_null() | (values == ""), "a value")
     columns |= {name: _numbers(raw, name) for name in NUMBERS}
-    return Given(raw, pl.DataFrame([each.alias(name) for name, each in columns.items()]), queries[0], whole[0])
+    return PairTable(raw, pl.DataFrame([each.alias(name) for name, each in columns.items()]), queries[0], whole[0])
 
 
 def _index(parts: Mapping[int, Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -121,7 +121,7 @@ def _index(parts: Mapping[int, Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
     return queries, documents.select("number", "docid", "row")
 
 
-def _placed(given: Given, queries: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+def _placed(given: PairTable, queries: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     """For each row of the file the part, the query's position in it and the rows `i` and `j` of the two documents."""
     names = given.frame[given.query]
     again = names.is_in(queries.filter(pl.col("name").is_duplicated())["name"].implode())
@@ -136,7 +136,7 @@ def _placed(given: Given, queries: pl.DataFrame, documents: pl.DataFrame) -> pl.
     return found.select("part", "position", *ENDS)
 
 
-def _places(given: Given, found: pl.DataFrame, column: str) -> pl.Series:
+def _places(given: PairTable, found: pl.DataFrame, column: str) -> pl.Series:
     place = found[column].cast(pl.Int64, strict=False)
     size = found["size"].cast(pl.Int64)
     inside = (place >= 1) & (place <= size)
@@ -146,7 +146,7 @@ def _places(given: Given, found: pl.DataFrame, column: str) -> pl.Series:
     return found["start"].cast(pl.Int64) + place - 1
 
 
-def _rows(given: Given, found: pl.DataFrame, column: str, documents: pl.DataFrame) -> pl.Series:
+def _rows(given: PairTable, found: pl.DataFrame, column: str, documents: pl.DataFrame) -> pl.Series:
     if documents["docid"].null_count() == len(documents):
         raise GradrankError(
             f"{given.path}: column {column!r}: the data have no document ids; say each document's place in its query "
@@ -160,7 +160,7 @@ def _rows(given: Given, found: pl.DataFrame, column: str, documents: pl.DataFram
     return joined["row"]
 
 
-def _numbers(raw: Raw, name: str) -> pl.Series:
+def _numbers(raw: RawTable, name: str) -> pl.Series:
     """A column of numbers; 1 in all rows where there is none."""
     if name not in raw.names:
         return pl.repeat(1.0, len(raw.frame), eager=True)
@@ -172,7 +172,7 @@ def _numbers(raw: Raw, name: str) -> pl.Series:
     return found
 
 
-def _check_once(given: Given, pairs: pl.DataFrame) -> None:
+def _check_once(given: PairTable, pairs: pl.DataFrame) -> None:
     """Raise GradrankError where two documents are paired twice, whichever of them is the first."""
     ends = pairs.select("part", low=pl.min_horizontal(*ENDS), high=pl.max_horizontal(*ENDS)).with_row_index("row")
     again = ends.with_columns(other=pl.col("row").first().over("part", "low", "high")).filter(

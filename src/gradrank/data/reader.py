@@ -15,14 +15,14 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import PACKED, Plain
+from gradrank.data.compressed import PACKED, PlainFile
 from gradrank.data.layout import is_table
 from gradrank.data.memory import check_memory
 from gradrank.data.tables.roles import Columns, Required, check_exist
 from gradrank.data.tables.table import DataTable, raw_table, read_tables
 from gradrank.data.text.letor import ahead, chunks, text_frame
 from gradrank.data.text.rows import Missing, fill, first_row, read_rows
-from gradrank.data.text.text_file import Source, survey_any
+from gradrank.data.text.text_file import TextFile, find_queries_of_files
 
 ARCHIVES = (".bz2", ".zip", ".rar", ".7z", ".tar", ".tgz", ".lz4", ".xlsx", ".xls")
 ROWS_A_BATCH = 1 << 16
@@ -30,7 +30,7 @@ FRAME = "the data frame"  # how an error names one
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingSchema:
     """The form of the data that a model was trained on, as its specification records it.
 
     width: how many features. names: theirs, None for f1 to fd. sparse: whether rows of text could leave features out.
@@ -43,7 +43,7 @@ class Trained:
     columns: Columns = Columns()  # noqa: RUF009 - frozen
 
     @staticmethod
-    def of(spec: Mapping[str, Any]) -> "Trained":
+    def of(spec: Mapping[str, Any]) -> "TrainingSchema":
         """Read the form from spec.json. Raises KeyError, TypeError or ValueError for a malformed one."""
         names, width = spec.get("names"), operator.index(spec["features"])
         if width < 1:
@@ -54,7 +54,7 @@ class Trained:
             raise ValueError(f"names: {names!r}")
         if spec.get("missing") not in (None, *get_args(Missing)):
             raise ValueError(f"missing: {spec['missing']!r}")
-        return Trained(
+        return TrainingSchema(
             width,
             names,
             bool(spec.get("sparse", False)),
@@ -79,13 +79,13 @@ class Reading:
     features out. missing: what missing values become. names: a table's own names of its features.
     """
 
-    sources: Sequence[Source | DataTable]
+    sources: Sequence[TextFile | DataTable]
     width: int
     sparse: bool
     missing: Missing
     names: list[str] | None = None
 
-    def frame(self, source: Source | DataTable, queries: np.ndarray) -> pl.DataFrame:
+    def frame(self, source: TextFile | DataTable, queries: np.ndarray) -> pl.DataFrame:
         """The rows of the queries at these ascending positions, in the columns of `letor.schema`; missing values are
         NaN.
         """
@@ -93,7 +93,7 @@ class Reading:
             return source.taken(queries)
         return text_frame(source, queries, self.width, self.sparse, "keep")
 
-    def frames(self, source: Source | DataTable) -> Iterator[pl.DataFrame]:
+    def frames(self, source: TextFile | DataTable) -> Iterator[pl.DataFrame]:
         """All rows of a file in order, some whole queries at a time."""
         return ahead(partial(self.frame, source), chunks(source, np.arange(len(source.qids)), self.width))
 
@@ -144,7 +144,7 @@ def read_collection(
         return Reading(tables, len(names), False, missing or "keep", names)
     _check_no_columns(files[0], columns)
     width, sparse = (features, True) if features else first_row(files[0])[:2]
-    sources = survey_any([Plain(file, folder) for file in files], numbers=sparse and not features)
+    sources = find_queries_of_files([PlainFile(file, folder) for file in files], numbers=sparse and not features)
     if sparse and not features:
         width = max(source.highest_number for source in sources)
         _check_some(files[0], width)
@@ -160,14 +160,17 @@ def read_judged(path: Path, columns: Columns = Columns()) -> Reading:  # noqa: B
     if is_table(_existing(path)):
         return Reading(read_tables([raw_table(path, path)], columns, Required(features=())), 0, False, "keep")
     _check_no_columns(path, columns)
-    sources = survey_any([Plain(path)], numbers=True)
+    sources = find_queries_of_files([PlainFile(path)], numbers=True)
     width = max(1, sources[0].highest_number)
     check_memory(path, int(sources[0].rows.max()), width)
     return Reading(sources, width, True, "zero")
 
 
 def read_new(
-    given: Path | pl.DataFrame, trained: Trained, columns: Columns | None = None, roles: Sequence[str] = ("query",)
+    given: Path | pl.DataFrame,
+    trained: TrainingSchema,
+    columns: Columns | None = None,
+    roles: Sequence[str] = ("query",),
 ) -> Reading:
     """Data for a trained model: a table's features are matched by name, those of text by number.
 
@@ -187,7 +190,7 @@ def read_new(
     _check_no_columns(given, columns or Columns())
     first = first_row(given)
     sparse = first.sparse or trained.sparse
-    source = survey_any([Plain(given)], numbers=sparse)[0]
+    source = find_queries_of_files([PlainFile(given)], numbers=sparse)[0]
     if not sparse and first.features != trained.width:
         raise _other_width(given, first.features, trained)
     if source.highest_number > trained.width:
@@ -227,7 +230,7 @@ def _joined(trained: Columns, own: Columns | None) -> Columns:
     return Columns(**roles, ignore=ignore, keep=tuple(name for name in trained.keep if name not in named))
 
 
-def _other_width(where: Path | str, found: int, trained: Trained) -> GradrankError:
+def _other_width(where: Path | str, found: int, trained: TrainingSchema) -> GradrankError:
     if found > trained.width:
         return GradrankError(
             f"{where}: has feature {found}, but the model was trained on {trained.width} features. Fix: give the "

@@ -8,7 +8,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
-from gradrank.data.pair_files import pairs as write_pairs
+from gradrank.data.pair_files import write_pairs
 from gradrank.data.stored import StoredCollection
 from made_collection import store
 

@@ -13,7 +13,7 @@ import pytest
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import write_json
 from gradrank.data import reader
-from gradrank.data.reader import Trained, read_new
+from gradrank.data.reader import TrainingSchema, read_new
 from gradrank.evaluation import predict as prediction
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.predict import Ranker, predict
@@ -92,7 +92,7 @@ def test_text_sparse_text_and_parquet_give_the_same_scores_in_input_order(fold, 
 def test_pieces_are_whole_queries_and_change_nothing(fold, kind, rows, tmp_path, request, monkeypatch):
     data = request.getfixturevalue(kind)
     monkeypatch.setattr(reader, "ROWS_A_BATCH", rows)
-    pieces = list(reader.batches(read_new(data, Trained(WIDTH))))
+    pieces = list(reader.batches(read_new(data, TrainingSchema(WIDTH))))
     assert np.concatenate([np.repeat(piece.qids, np.diff(piece.offsets)) for piece in pieces]).tolist() == QIDS
     assert len(pieces) == 1 if rows == 100 else len(pieces) > 1
     predict(fold, data, tmp_path / "scores.txt")
@@ -236,7 +236,7 @@ def test_document_ids_of_any_type_are_text(fold, parquet, tmp_path):
 def test_a_value_beyond_float32_is_the_largest_as_where_data_are_parsed(parquet):
     table = pl.read_parquet(parquet).with_columns(f2=pl.lit(-1e39), f4=pl.lit(True))
     table.write_parquet(parquet)
-    (batch,) = reader.batches(read_new(parquet, Trained(WIDTH)))
+    (batch,) = reader.batches(read_new(parquet, TrainingSchema(WIDTH)))
     assert (batch.features[:, 1] == -np.finfo(np.float32).max).all() and (batch.features[:, 3] == 1).all()
 
 

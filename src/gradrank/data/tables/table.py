@@ -26,7 +26,7 @@ NO_LABEL = 0  # stands in the column of grades where a table without grades is r
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawTable:
     """A table as it is given: `names` may hold one twice; the columns of `frame` are c0, c1, .. in their order."""
 
     where: Path | str
@@ -57,7 +57,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table in memory and its queries, as `text_file.Source` has them; `roles` are its columns as they were found.
+    """A table in memory and its queries, as `text_file.TextFile` has them; `roles` are its columns as they were found.
 
     frame: the columns of `letor.schema`. kinds: how each column of the file is stored.
     """
@@ -101,7 +101,7 @@ class DataTable:
         ]
 
 
-def read_tables(raws: Sequence[Raw], columns: Columns, required: Required) -> list[DataTable]:
+def read_tables(raws: Sequence[RawTable], columns: Columns, required: Required) -> list[DataTable]:
     """Tables of one collection, with the features of the first in its order; ids are numbers in all of them or in none.
 
     Raises GradrankError with file, column and row of what is not as it should be.
@@ -129,7 +129,7 @@ def read_tables(raws: Sequence[Raw], columns: Columns, required: Required) -> li
     ]
 
 
-def raw_table(given: Path | pl.DataFrame, where: Path | str) -> Raw:
+def raw_table(given: Path | pl.DataFrame, where: Path | str) -> RawTable:
     """A table file, or a frame. Raises GradrankError for what is no table."""
     index: list[str] = []
     if isinstance(given, pl.DataFrame):
@@ -143,10 +143,10 @@ def raw_table(given: Path | pl.DataFrame, where: Path | str) -> Raw:
         frame = read_parquet(given, content=content)
         names, index = frame.columns, index_columns(given, content=content)
     frame = pl.DataFrame([column.alias(f"c{number}") for number, column in enumerate(frame)])
-    return Raw(where, list(names), frame, index)
+    return RawTable(where, list(names), frame, index)
 
 
-def _query_ids(raw: Raw, roles: Roles) -> tuple[list[str], np.ndarray]:
+def _query_ids(raw: RawTable, roles: Roles) -> tuple[list[str], np.ndarray]:
     """The query id of each run of rows, and where the runs start. Raises GradrankError where a query comes back."""
     if roles.query is None:
         return ["1"], np.array([0])
@@ -167,7 +167,7 @@ def _query_ids(raw: Raw, roles: Roles) -> tuple[list[str], np.ndarray]:
     return firsts.to_list(), starts
 
 
-def _table(raw: Raw, roles: Roles, starts: np.ndarray, qids: np.ndarray, names: list[str] | None) -> DataTable:
+def _table(raw: RawTable, roles: Roles, starts: np.ndarray, qids: np.ndarray, names: list[str] | None) -> DataTable:
     count = len(raw.frame)
     rows = np.diff(np.r_[starts, count])
     own = {"qid": pl.Series(np.repeat(qids, rows))}
@@ -186,7 +186,7 @@ def _table(raw: Raw, roles: Roles, starts: np.ndarray, qids: np.ndarray, names: 
     return DataTable(raw.where, frame, roles, qids, rows, starts, names, kinds)
 
 
-def _grades(raw: Raw, name: str) -> pl.Series:
+def _grades(raw: RawTable, name: str) -> pl.Series:
     values = raw.column(name)
     if values.dtype in (pl.Categorical, pl.Enum):
         values = values.cast(pl.String)
@@ -201,12 +201,12 @@ def _grades(raw: Raw, name: str) -> pl.Series:
     return found.cast(pl.Int16)
 
 
-def _feature(raw: Raw, name: str) -> pl.Series:
+def _feature(raw: RawTable, name: str) -> pl.Series:
     """Return float32: NaN where missing, the largest float32 beyond its range."""
     return numbers(raw, name).fill_null(np.nan).clip(-LARGEST, LARGEST).cast(pl.Float32)
 
 
-def numbers(raw: Raw, name: str) -> pl.Series:
+def numbers(raw: RawTable, name: str) -> pl.Series:
     """A column as float64, null where missing; text, such as a CSV file's, as the decimal numbers that it spells."""
     values = raw.column(name)
     if values.dtype == pl.String and raw.is_text:

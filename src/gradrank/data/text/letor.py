@@ -32,9 +32,9 @@ import pyarrow as pa
 from polars.io.plugins import register_io_source
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import Plain
+from gradrank.data.compressed import PlainFile
 from gradrank.data.text.rows import Missing, Rows, first_row, read_rows
-from gradrank.data.text.text_file import Source, survey
+from gradrank.data.text.text_file import TextFile, find_queries
 
 CHUNK_BYTES = 8 << 20  # of text and parsed rows together; about four chunks are in memory at a time
 THREADS = 2
@@ -71,17 +71,19 @@ def scan_letor(
         raise GradrankError("scan_letor: no file given")
     if missing_files := [str(path) for path in paths if not path.is_file()]:
         raise GradrankError(f"{', '.join(missing_files)}: no such file")
-    plain = cache(Plain)  # a packed file is unpacked once, for as long as the frame lives
+    plain = cache(PlainFile)  # a packed file is unpacked once, for as long as the frame lives
     first = first_row(paths[0])
     width, sparse = (features, True) if features else (first.features, first.sparse)
     named = first.text_ids if text_ids is None else text_ids
     if sparse and not features:
-        width = max(survey(plain(path), numbers=True, known={} if named else None).highest_number for path in paths)
+        width = max(
+            find_queries(plain(path), numbers=True, known={} if named else None).highest_number for path in paths
+        )
 
     def frames(rows: int | None) -> Iterator[pl.DataFrame]:
         known = {} if named else None
         for path in paths:
-            found = survey(plain(path), numbers=False, known=known, most_rows=rows)
+            found = find_queries(plain(path), numbers=False, known=known, most_rows=rows)
             pieces = chunks(found, np.arange(len(found.qids)), width)
             for frame in ahead(lambda piece, own=found: text_frame(own, piece, width, sparse, missing), pieces):
                 yield frame
@@ -139,7 +141,7 @@ def ahead(function: Callable, items: Iterable) -> Iterator:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def text_frame(source: Source, queries: np.ndarray, width: int, sparse: bool, missing: Missing) -> pl.DataFrame:
+def text_frame(source: TextFile, queries: np.ndarray, width: int, sparse: bool, missing: Missing) -> pl.DataFrame:
     """The rows of the queries at these ascending positions, in the columns of `schema`."""
     rows = read_rows(source, queries, width, sparse, missing)
     estimates = (pa.array(each, mask=np.isnan(each) | (each == UNKNOWN)) for each in (rows.inc, rows.prob))
@@ -152,7 +154,7 @@ def text_frame(source: Source, queries: np.ndarray, width: int, sparse: bool, mi
     return pl.from_arrow(pa.table(columns, names=list(schema(width, bool(names)))))
 
 
-def _docids(source: Source, rows: Rows) -> pa.Array:
+def _docids(source: TextFile, rows: Rows) -> pa.Array:
     present = np.packbits(np.diff(rows.ends) > 0, bitorder="little")
     buffers = [pa.py_buffer(present), pa.py_buffer(rows.ends), pa.py_buffer(rows.docids)]
     docids = pa.Array.from_buffers(pa.string(), len(rows.labels), buffers)

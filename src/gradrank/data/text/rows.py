@@ -12,7 +12,7 @@ from gradrank.data.compressed import lines
 from gradrank.data.ids import WHOLE
 from gradrank.data.text import scan, tokens
 from gradrank.data.text.fixed_width import fixed_width_form
-from gradrank.data.text.text_file import BYTE_ORDER_MARK, Source, mark_length, room
+from gradrank.data.text.text_file import BYTE_ORDER_MARK, TextFile, mark_length, room
 
 # What a missing value becomes: the least value, or the mean, of its feature in its query; 0; or it stays NaN.
 Missing = Literal["least", "mean", "zero", "keep"]
@@ -69,7 +69,7 @@ def first_row(path: Path) -> FirstRow:
     return FirstRow(max(len(values), 1), not values, text_ids)
 
 
-def read_rows(source: Source, queries: np.ndarray, width: int, sparse: bool, missing: Missing = "least") -> Rows:
+def read_rows(source: TextFile, queries: np.ndarray, width: int, sparse: bool, missing: Missing = "least") -> Rows:
     """The rows of the queries at these ascending positions; `missing` is for the value `NULL`.
 
     Raises GradrankError at the first bad line.

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import Plain
+from gradrank.data.compressed import PlainFile
 from gradrank.data.ids import fault
 from gradrank.data.text import scan, tokens
 
@@ -26,14 +26,14 @@ class TextIds(GradrankError):
 
 
 @dataclass(frozen=True)
-class Source:
+class TextFile:
     """A file and its queries in file order: qids, rows, and their bytes starts:stops, each (q,) int64.
 
     Together the queries' bytes are the whole file, comment lines included. names: q ids where they are text and
-    `qids` numbers them. highest_number: of any feature, where `survey` was asked for it, else 0.
+    `qids` numbers them. highest_number: of any feature, where `find_queries` was asked for it, else 0.
     """
 
-    text: Plain
+    text: PlainFile
     qids: np.ndarray
     rows: np.ndarray
     starts: np.ndarray
@@ -95,7 +95,9 @@ def room(name: str, size: int) -> np.ndarray:
     return held
 
 
-def survey(text: Plain, numbers: bool, known: dict[str, int] | None = None, most_rows: int | None = None) -> Source:
+def find_queries(
+    text: PlainFile, numbers: bool, known: dict[str, int] | None = None, most_rows: int | None = None
+) -> TextFile:
     """Find the queries of a file, with `numbers` also the highest feature number.
 
     known: numbers of text ids that earlier files have, to which this one's are added; None: ids are whole numbers.
@@ -127,20 +129,20 @@ def survey(text: Plain, numbers: bool, known: dict[str, int] | None = None, most
         _check_end(text, end)
     else:  # what follows may belong to the last query
         qids, starts, rows, end = qids[:-1], starts[:-1], rows[:-1], starts[-1]
-    return Source(text, qids, rows, starts, np.r_[starts[1:], end], int(highest), names)
+    return TextFile(text, qids, rows, starts, np.r_[starts[1:], end], int(highest), names)
 
 
-def survey_any(texts: Sequence[Plain], numbers: bool) -> list[Source]:
-    """`survey` of each file; where an id of any is text, all are, and the queries are numbered over all files."""
+def find_queries_of_files(texts: Sequence[PlainFile], numbers: bool) -> list[TextFile]:
+    """`find_queries` of each file; where an id of any is text, all are, and the queries are numbered over all files."""
     try:
-        return [survey(text, numbers) for text in texts]
+        return [find_queries(text, numbers) for text in texts]
     except TextIds:
         known: dict[str, int] = {}
-        return [survey(text, numbers, known) for text in texts]
+        return [find_queries(text, numbers, known) for text in texts]
 
 
 def _heads(
-    text: Plain, offset: int, buffer: np.ndarray, runs: np.ndarray, numbers: bool, known: dict[str, int] | None
+    text: PlainFile, offset: int, buffer: np.ndarray, runs: np.ndarray, numbers: bool, known: dict[str, int] | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """The runs of rows of one query in a block: ids, starts in the file, rows; with `numbers` the highest feature's."""
     start = 0 if offset else mark_length(buffer)
@@ -166,7 +168,7 @@ def _heads(
     return qids, starts + offset, rows, highest
 
 
-def _decoded(text: Plain, offset: int, buffer: np.ndarray, start: int, stop: int) -> str:
+def _decoded(text: PlainFile, offset: int, buffer: np.ndarray, start: int, stop: int) -> str:
     try:
         return bytes(buffer[start:stop]).decode()
     except UnicodeDecodeError:
@@ -178,7 +180,7 @@ def _named(qids: np.ndarray, known: dict[str, int]) -> list[str]:
     return [names[qid - 1] for qid in qids.tolist()]
 
 
-def _blocks(text: Plain) -> Iterator[tuple[int, np.ndarray]]:
+def _blocks(text: PlainFile) -> Iterator[tuple[int, np.ndarray]]:
     """Blocks of whole lines: (offset in the file, bytes ending with a newline)."""
     block, offset, left = bytearray(BLOCK_BYTES + 1 + tokens.SPARE), 0, 0
     buffer = np.frombuffer(block, np.uint8)
@@ -196,7 +198,7 @@ def _blocks(text: Plain) -> Iterator[tuple[int, np.ndarray]]:
         yield offset, buffer[: left + 1]
 
 
-def _check_end(text: Plain, size: int) -> None:
+def _check_end(text: PlainFile, size: int) -> None:
     """A last row without newline was cut off if its `#docid = ..` comment is shorter than that before it."""
     with text.file.open("rb") as stream:
         stream.seek(size - 1)
@@ -227,7 +229,7 @@ def _joined(runs: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
     return _join(*(np.concatenate(column) for column in zip(*runs, strict=True)))
 
 
-def bad_line(text: Plain, offset: int, expected: str) -> GradrankError:
+def bad_line(text: PlainFile, offset: int, expected: str) -> GradrankError:
     """The error for the token at a byte offset of a file: its line, what was expected and what is there."""
     with text.file.open("rb") as stream:
         stream.seek(offset)
@@ -236,7 +238,7 @@ def bad_line(text: Plain, offset: int, expected: str) -> GradrankError:
     return line_error(text, offset, f"expected {expected}, found {found}")
 
 
-def line_error(text: Plain, offset: int, message: str) -> GradrankError:
+def line_error(text: PlainFile, offset: int, message: str) -> GradrankError:
     """The error for the line at a byte offset of a file."""
     line, left = 1, int(offset)
     with text.file.open("rb") as stream:
