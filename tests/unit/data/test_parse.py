@@ -158,7 +158,7 @@ def test_refused_lines_of_sparse_data(tmp_path):
     [
         *[(text, "no rows") for text in ("", "\n\n", "# only a comment\n")],
         (SPARSE + "0 qid:6 999999999:1\n", r"999,999,999 features take .* GB, .*ulimit -v"),
-        (DENSE[: DENSE.rindex("2 qid:5")], "4 queries; dividing a file into five parts takes at least 5: give more"),
+        (DENSE[: DENSE.rindex("2 qid:5")], "4 queries.* at least 5"),
     ],
 )
 def test_a_file_is_refused_as_a_whole(tmp_path, text, reason):
@@ -359,14 +359,14 @@ def test_single_file_is_divided_by_whole_queries_with_the_seed(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "refusal"),
     [
-        ("train.txt", "0 qid:1 1:1\n0 qid:2 1:2\n0 qid:3 1:3\n", r"dividing a file into two takes at least 4"),
-        ("train.csv", "label,qid,f1\n0,1,1\n0,2,2\n0,3,3\n", r"2 parts need at least 4"),
+        ("train.txt", "0 qid:1 1:1\n0 qid:2 1:2\n0 qid:3 1:3\n", r"at least 4"),
+        ("train.csv", "label,qid,f1\n0,1,1\n0,2,2\n0,3,3\n", r"at least 4"),
     ],
 )
 def test_three_training_queries_cannot_spare_a_quarter_to_validate_on(tmp_path, name, text, refusal):
     (tmp_path / name).write_text(text)
     (tmp_path / name.replace("train", "test")).write_text(text)
-    with pytest.raises(GradrankError, match=rf"{name}: 3 queries; {refusal}"):
+    with pytest.raises(GradrankError, match=rf"{name}: 3 queries.* {refusal}"):
         parse(tmp_path, tmp_path / "out", 0, "mine")
 
 

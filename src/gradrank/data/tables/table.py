@@ -41,12 +41,12 @@ class RawTable:
     def is_text(self) -> bool:
         return isinstance(self.where, Path) and plain_name(self.where).suffix.lower() in SEPARATORS
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         """A row, counted from 0: its line in a text file, else its number from 1."""
         return f"line {line_of(self.where, row)}" if self.is_text else f"row {row + 1}"
 
     def bad_row(self, column: str, row: int, message: str) -> GradrankError:
-        return GradrankError(f"{self.where}: {self.place(row)}, column {column!r}: {message}")
+        return GradrankError(f"{self.where}: {self.location(row)}, column {column!r}: {message}")
 
     def refuse(self, column: str, bad: pl.Series, expected: str) -> None:
         """Raise the error for the first row that is `bad`, if there is one."""
