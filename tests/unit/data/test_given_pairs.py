@@ -126,10 +126,10 @@ def test_ids_that_do_not_tell_apart_are_refused(tmp_path):
     with pytest.raises(GradrankError, match=r"line 2, column 'first': .* first_row"):
         read(stored, written(tmp_path, "qid,first,second\n1,a,b\n"))
     both = store(tmp_path / "d", {1: frame, 2: frame})
-    with pytest.raises(GradrankError, match=r"line 2, column 'qid': .* several parts have one of this id"):
+    with pytest.raises(GradrankError, match=r"line 2, column 'qid': .*several parts"):
         read(both, written(tmp_path, "qid,first_row,second_row\n1,1,3\n"))
     nameless = store(tmp_path / "e", {1: frame.with_columns(docid=pl.lit(None, pl.String))})
-    with pytest.raises(GradrankError, match="the data have no document ids; say each document's place"):
+    with pytest.raises(GradrankError, match="the data have no document ids"):
         read(nameless, written(tmp_path, "qid,first,second\n1,a,b\n"))
 
 

@@ -91,7 +91,7 @@ def test_text_sparse_text_and_parquet_give_the_same_scores_in_input_order(fold, 
 @pytest.mark.parametrize("kind", ["dense", "parquet"])
 def test_pieces_are_whole_queries_and_change_nothing(fold, kind, rows, tmp_path, request, monkeypatch):
     data = request.getfixturevalue(kind)
-    monkeypatch.setattr(reader, "ROWS_A_BATCH", rows)
+    monkeypatch.setattr(reader, "BATCH_ROWS", rows)
     pieces = list(reader.batches(read_new(data, TrainingSchema(WIDTH))))
     assert np.concatenate([np.repeat(piece.qids, np.diff(piece.offsets)) for piece in pieces]).tolist() == QIDS
     assert len(pieces) == 1 if rows == 100 else len(pieces) > 1
@@ -113,7 +113,7 @@ def test_trec_run_has_the_best_document_first_and_ties_in_input_order(fold, dens
 def test_documents_without_id_are_called_by_their_row_here_and_in_evaluation(fold, tmp_path, monkeypatch, capsys):
     data = tmp_path / "plain.txt"
     data.write_text("".join(line(row, False, "") for row in range(8)))
-    monkeypatch.setattr(reader, "ROWS_A_BATCH", 2)
+    monkeypatch.setattr(reader, "BATCH_ROWS", 2)
     predict(fold, data, tmp_path / "run.txt", "trec")
     fields = [text.split(" ") for text in (tmp_path / "run.txt").read_text().splitlines()]
     assert sorted(field[2] for field in fields) == [f"{row:010}" for row in range(1, 9)]
@@ -193,7 +193,7 @@ def test_rows_of_sparse_text_may_be_short_where_those_in_training_could(fold, tm
 
 
 def test_bad_line_late_in_the_file_leaves_no_output(fold, dense, tmp_path, monkeypatch):
-    monkeypatch.setattr(reader, "ROWS_A_BATCH", 1)
+    monkeypatch.setattr(reader, "BATCH_ROWS", 1)
     dense.write_text(dense.read_text() + "0 qid:40 1:0 2:0 3:x 4:0\n")
     (tmp_path / "out.txt").write_text("older\n")
     with pytest.raises(GradrankError, match="line 9"):
