@@ -66,7 +66,7 @@ def describe_roles(
     """Describe the columns of a collection, one row per column.
 
     The keys are `role`, `column` (its name in the file), `type`, `count` (rows with a value), `low`, `high` and
-    `missing` (the share of rows). For a column that is set aside, `role` is None and `reason` says why.
+    `missing` (the share of rows). A column that is set aside has `role` None and a `reason`.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _row(role: str, column: str, kind: str, span: tuple[float | None, float | No
 
 
 def _column(table: DataTable | None, role: str) -> str | None:
-    """Return the name of a role's column in the file, or None if there is none."""
+    """Return the name of a role's column in the file; None without such a column."""
     if table is None:
         return TEXT[role]
     if role in ("inc", "prob"):

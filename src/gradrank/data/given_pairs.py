@@ -182,8 +182,9 @@ def _rows_by_id(table: PairTable, rows: pl.DataFrame, column: str, documents: pl
             f"its query, from 1, in columns {' and '.join(POSITIONS)}"
         )
     by_id = documents.group_by("number", "docid").agg(pl.col("row").first(), pl.len().alias("count"))
-    keys = {"left_on": ["number", column], "right_on": ["number", "docid"]}
-    matches = rows.join(by_id, **keys, how="left", maintain_order="left")
+    matches = rows.join(
+        by_id, left_on=["number", column], right_on=["number", "docid"], how="left", maintain_order="left"
+    )
     table.refuse(matches["row"].is_null(), column, "the id of a document of this query")
     table.refuse(matches["count"] > 1, column, f"an id of only one document of the query (or use {POSITIONS[0]})")
     return matches["row"]

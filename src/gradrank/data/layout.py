@@ -157,7 +157,7 @@ def _search(folder: Path, depth: int) -> list[tuple[Path, Layout]]:
 
 
 def _named(folder: Path, suffixes: tuple[str, ...], *names: str) -> Path | None:
-    """Return the only file of a folder with one of these names and suffixes, or None if there is none.
+    """Return the only file of a folder with one of these names and suffixes, or None without such a file.
 
     Raises GradrankError if there are several, and for a broken link.
     """

@@ -68,7 +68,7 @@ def parse(
     out
         The folder to write.
     seed
-        Divides the queries of a single file into five parts, and holds out a validation part if there is none.
+        Divides the queries of a single file into five parts, and draws a validation part if it has to be held out.
     dataset
         The name of the data set.
     features

@@ -76,9 +76,10 @@ class Columns:
     @staticmethod
     def of(declared: Mapping[str, Any]) -> "Columns":
         """Build from the result of `declared`. Raises TypeError for other content."""
-        columns = Columns(
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in declared.items()}
-        )
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in declared.items()
+        }
+        columns = Columns(**values)
         if not all(isinstance(name, str) for name in columns.named()):
             raise TypeError(f"columns: {declared}")
         return columns
@@ -92,8 +93,8 @@ class Columns:
 class Roles:
     """The columns of one table by role.
 
-    `label` and `docid` are None if there is no such column. If `query` is None, the table is one query. `estimates` are
-    the columns named in `ESTIMATES`, and `aside` the columns without a role that are not features.
+    `label` and `docid` are None if there is no such column. A table without a query column is one query. `estimates`
+    are the columns named in `ESTIMATES`, and `aside` the columns without a role that are not features.
     """
 
     query: str | None
@@ -168,7 +169,7 @@ def find_roles(
 def _column_of(
     where: object, role: str, names: Sequence[str], columns: Columns, kept: Collection[str], required: Required
 ) -> str | None:
-    """Return the column of a role: the declared one or, if there is none, the one with a name in `ROLE_NAMES`."""
+    """Return the column of a role: the declared one, or else the one with a name in `ROLE_NAMES`."""
     declared = getattr(columns, role)
     if declared in names:
         return declared
