@@ -66,6 +66,7 @@ def lines(path: Path) -> Iterator[bytes]:
 
 
 def _damaged(path: Path, error: Exception) -> GradrankError:
+    """Return the error for a damaged file."""
     return GradrankError(
         f"{path}: truncated, damaged or not a {path.suffix} file ({error}). Fix: download or copy it again"
     )

@@ -1,4 +1,4 @@
-"""A user's own pairs: what is read, and what is said of what cannot be."""
+"""Pairs from a user's file: reading, and errors with line and column."""
 
 import gzip
 import json

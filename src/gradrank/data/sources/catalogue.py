@@ -77,10 +77,10 @@ def check_counts(entry: Entry, meta: Mapping[str, Any]) -> None:
     for part in meta["parts"].values():
         for grade, rows in part["labels"].items():
             labels[int(grade)] = labels.get(int(grade), 0) + rows
-    found = {**{key: meta[key] for key in ("rows", "queries", "features")}, "labels": dict(sorted(labels.items()))}
+    counts = {**{key: meta[key] for key in ("rows", "queries", "features")}, "labels": dict(sorted(labels.items()))}
     wrong = [
         f"{key}: found {value}, expected {getattr(entry, key)}"
-        for key, value in found.items()
+        for key, value in counts.items()
         if getattr(entry, key) and getattr(entry, key) != value
     ]
     if wrong:

@@ -52,6 +52,7 @@ def index_columns(path: Path, content: BytesIO | None = None) -> list[str]:
 
 
 def _present(path: Path, columns: Collection[str] | None) -> list[str] | None:
+    """Return those of the columns that a file has; None stands for all columns."""
     return None if columns is None else [name for name in parquet_schema(path) if name in columns]
 
 

@@ -93,8 +93,8 @@ class Columns:
 class Roles:
     """The columns of one table by role.
 
-    `label` and `docid` are None if there is no such column. A table without a query column is one query. `estimates`
-    are the columns named in `ESTIMATES`, and `aside` the columns without a role that are not features.
+    A role without a column is None; a table without a query column is one query. `estimates` are the columns named in
+    `ESTIMATES`, and `aside` the columns without a role that are not features.
     """
 
     query: str | None
@@ -143,19 +143,21 @@ def find_roles(
             "but one"
         )
     _check_declared_once(where, columns)
-    kept = {*(required.features or ()), *columns.keep}
+    declared_features = {*(required.features or ()), *columns.keep}
     by_role: dict[str, str | None] = {}
     for role in ROLE_NAMES:
         is_read = role != "label" or role in required.roles or required.features is None
-        by_role[role] = _column_of(where, role, names, columns, kept, required) if is_read else None
+        by_role[role] = _column_of(where, role, names, columns, declared_features, required) if is_read else None
     with_role = {name for name in by_role.values() if name}
     if len(with_role) < sum(map(bool, by_role.values())):
         raise GradrankError(
             f"{where}: one column is declared for two roles: {by_role}. Fix: name another column for one of them"
         )
     rest = [name for name in names if name not in with_role]
-    estimates = [name for name in rest if name in ESTIMATES and name not in kept and name not in columns.ignore]
-    reasons = {name: _reason_aside(name, columns, kept, by_role, index) for name in rest}
+    estimates = [
+        name for name in rest if name in ESTIMATES and name not in declared_features and name not in columns.ignore
+    ]
+    reasons = {name: _reason_aside(name, columns, declared_features, by_role, index) for name in rest}
     aside = [AsideColumn(name, reason) for name, reason in reasons.items() if reason]
     features = [name for name, reason in reasons.items() if not reason]
     if required.features is not None:
@@ -167,7 +169,12 @@ def find_roles(
 
 
 def _column_of(
-    where: object, role: str, names: Sequence[str], columns: Columns, kept: Collection[str], required: Required
+    where: object,
+    role: str,
+    names: Sequence[str],
+    columns: Columns,
+    declared_features: Collection[str],
+    required: Required,
 ) -> str | None:
     """Return the column of a role: the declared one, or else the one with a name in `ROLE_NAMES`."""
     declared = getattr(columns, role)
@@ -179,7 +186,7 @@ def _column_of(
             f"{where}: no column {declared!r}, which is declared as the {role} column{_near(declared, names)}; found "
             f"{_listed(names)}. Fix: declare one of these"
         )
-    excluded = {*columns.ignore, *kept, *filter(None, (getattr(columns, other) for other in ROLE_NAMES))}
+    excluded = {*columns.ignore, *declared_features, *filter(None, (getattr(columns, other) for other in ROLE_NAMES))}
     candidates = [name for name in names if normalised(name) in ROLE_NAMES[role] and name not in excluded]
     if role == "query" and tuple(names[: len(STORED)]) == STORED:
         candidates = ["query"]
@@ -198,12 +205,16 @@ def _column_of(
 
 
 def _reason_aside(
-    name: str, columns: Columns, kept: Collection[str], by_role: Mapping[str, str | None], index: Collection[str]
+    name: str,
+    columns: Columns,
+    declared_features: Collection[str],
+    by_role: Mapping[str, str | None],
+    index: Collection[str],
 ) -> str | None:
     """Return why a column is set aside, or None if it is a feature."""
     if name in columns.ignore:
         return "declared under `ignore`"
-    if name in kept:
+    if name in declared_features:
         return None
     if name in ESTIMATES:
         return f"LETOR's estimate, stored but no feature (`keep: [{name}]` makes it one)"
@@ -230,7 +241,7 @@ def _check_declared_once(where: object, columns: Columns) -> None:
 
 def check_exist(files: Mapping[object, Sequence[str]], columns: Columns) -> None:
     """Raise GradrankError for a declared column that is in none of the files. files: the column names of each."""
-    names = list(dict.fromkeys(name for own in files.values() for name in own))
+    names = list(dict.fromkeys(name for file_names in files.values() for name in file_names))
     for name in columns.named():
         if name not in names:
             raise GradrankError(
@@ -254,8 +265,10 @@ def _check_features(where: object, features: Sequence[str], columns: Columns, na
         )
 
 
-def _check_trained_features(where: object, found: Sequence[str], expected: Sequence[str], names: Sequence[str]) -> None:
-    """Raise GradrankError if a feature of the model is missing, or if `found` has a column that may be a new one."""
+def _check_trained_features(
+    where: object, features: Sequence[str], expected: Sequence[str], names: Sequence[str]
+) -> None:
+    """Raise GradrankError if a feature of the model is missing, or if `features` has one that it was not trained on."""
     if not expected:
         return
     if missing := [name for name in expected if name not in names]:
@@ -263,7 +276,7 @@ def _check_trained_features(where: object, found: Sequence[str], expected: Seque
             f"{where}: no column {missing[0]!r}, a feature that the model was trained on{_near(missing[0], names)}; "
             f"expected {_listed(expected)}; found {_listed(names)}. Fix: add the column"
         )
-    unknown = [name for name in found if name not in expected and not suspected_role(name)]
+    unknown = [name for name in features if name not in expected and not suspected_role(name)]
     unknown = [name for name in unknown if not any(normalised(name) in usual for usual in ROLE_NAMES.values())]
     if unknown:
         raise GradrankError(

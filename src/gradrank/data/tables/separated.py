@@ -74,6 +74,7 @@ def line_of(path: Path, row: int) -> int:
 
 
 def _reader(path: Path, content: bytes):
+    """Return a csv reader of the content of a file."""
     return csv.reader(TextIOWrapper(BytesIO(content), "utf-8-sig", newline=""), delimiter=separator(path))
 
 

@@ -202,18 +202,18 @@ def _table(raw: RawTable, roles: Roles, starts: np.ndarray, qids: np.ndarray, na
     """Convert a table to the columns of `letor.schema`. Raises GradrankError for a malformed value."""
     count = len(raw.frame)
     rows = np.diff(np.r_[starts, count])
-    own: dict[str, pl.Series] = {"qid": pl.Series(np.repeat(qids, rows))}
-    own["label"] = _grades(raw, roles.label) if roles.label else pl.repeat(NO_LABEL, count, eager=True)
+    values: dict[str, pl.Series] = {"qid": pl.Series(np.repeat(qids, rows))}
+    values["label"] = _grades(raw, roles.label) if roles.label else pl.repeat(NO_LABEL, count, eager=True)
     if names is not None:
-        own["query"] = pl.Series(names).gather(np.repeat(np.arange(len(names)), rows))
+        values["query"] = pl.Series(names).gather(np.repeat(np.arange(len(names)), rows))
     if roles.docid:
         ids = text_ids(raw.column(roles.docid), roles.docid, raw.where)
-        own["docid"] = pl.select(pl.when(ids != "").then(ids))[ids.name]
-    own |= {name: numbers(raw, name) for name in roles.estimates}
-    own |= {f"f{k}": _feature(raw, name) for k, name in enumerate(roles.features, start=1)}
+        values["docid"] = pl.select(pl.when(ids != "").then(ids))[ids.name]
+    values |= {name: numbers(raw, name) for name in roles.estimates}
+    values |= {f"f{k}": _feature(raw, name) for k, name in enumerate(roles.features, start=1)}
     columns = schema(len(roles.features), names is not None)
     empty = pl.repeat(None, count, eager=True)
-    frame = pl.DataFrame([own.get(name, empty).cast(kind).alias(name) for name, kind in columns.items()])
+    frame = pl.DataFrame([values.get(name, empty).cast(kind).alias(name) for name, kind in columns.items()])
     kinds = {name: _kind(raw.column(name)) for name in raw.names}
     return DataTable(raw.where, frame, roles, qids, rows, starts, names, kinds)
 
@@ -228,10 +228,10 @@ def _grades(raw: RawTable, name: str) -> pl.Series:
             f"{raw.where}: column {name!r} is {values.dtype}, not grades. Fix: make it whole numbers from 0 to "
             f"{HIGHEST_GRADE}"
         )
-    found = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
-    bad = found.is_null() | (found != found.floor()) | (found < 0) | (found > HIGHEST_GRADE)
-    raw.refuse(name, bad, f"a grade, a whole number from 0 to {HIGHEST_GRADE}")
-    return found.cast(pl.Int16)
+    grades = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
+    is_bad = grades.is_null() | (grades != grades.floor()) | (grades < 0) | (grades > HIGHEST_GRADE)
+    raw.refuse(name, is_bad, f"a grade, a whole number from 0 to {HIGHEST_GRADE}")
+    return grades.cast(pl.Int16)
 
 
 def _feature(raw: RawTable, name: str) -> pl.Series:
@@ -288,4 +288,5 @@ def is_number(values: pl.Series) -> bool:
 
 
 def _kind(values: pl.Series) -> str:
+    """Return the data type of a column, for `describe_roles`."""
     return "text" if values.dtype == pl.String else str(values.dtype)

@@ -100,28 +100,15 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
 
     Dense rows have the features 1 to d; sparse rows may leave features out, which are 0. `NULL` becomes NaN.
 
-    Parameters
-    ----------
-    least, spread, places
-        The arrays of `fixed_width_form` for dense rows, or of a form without features for sparse rows.
-    columns
-        (d, n) float32 output, all zero on entry if rows are sparse.
-    labels
-        (n,) int16 output.
-    docids, ends
-        Outputs: the concatenated bytes of the document ids, uint8 and as long as the buffer, and (n+1,) int32, the end
-        of each id, beginning with 0. A row without an id adds no bytes.
-    estimates
-        (2, n) float64 output: inc and prob, NaN if absent.
-    late
-        (capacity, 4) int64 output: the few numbers whose rounding needs more than 64 bits, as column, row, start and
-        end. The column is d for inc and d + 1 for prob.
+    Parameters: `least`, `spread` and `places` are the arrays of `fixed_width_form` for dense rows, or of a form without
+    features for sparse rows. All others are outputs. `columns` is (d, n) float32, and all zero on entry if rows are
+    sparse; `labels` is (n,) int16; `estimates` is (2, n) float64, inc and prob, NaN if absent. `docids` is uint8, as
+    long as the buffer, and receives the concatenated bytes of the document ids; `ends`, (n+1,) int32, receives the end
+    of each id, and begins with 0. `late` is (capacity, 4) int64 and receives the few numbers whose rounding needs more
+    than 64 bits, as column (d for inc, d + 1 for prob), row, start and end.
 
-    Returns
-    -------
-    tuple
-        The error code or OK, the position of the byte in error, the number of the last valid feature before it, the
-        number of NULL values, and the number of rows in `late`.
+    Returns the error code or OK, the position of the byte in error, the number of the last valid feature before it, the
+    number of NULL values, and the number of rows in `late`.
     """
     # With the literal 0, Numba would compile the called functions twice: for literals and for other integers.
     row = nulls = late_count = np.int64(0)

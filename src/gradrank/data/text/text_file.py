@@ -193,6 +193,7 @@ def _heads(
 
 
 def _decoded(text: PlainFile, offset: int, buffer: np.ndarray, start: int, stop: int) -> str:
+    """Return a query id as text. Raises GradrankError if it is not UTF-8."""
     try:
         return bytes(buffer[start:stop]).decode()
     except UnicodeDecodeError:
@@ -263,8 +264,8 @@ def bad_line(text: PlainFile, offset: int, expected: str) -> GradrankError:
     with text.file.open("rb") as stream:
         stream.seek(offset)
         token = stream.read(200).split(b"\n")[0].removeprefix(BYTE_ORDER_MARK).split(maxsplit=1)[:1]
-    found = repr(token[0][:40].decode("utf-8", "backslashreplace")) if token else "the end of the line"
-    return line_error(text, offset, f"expected {expected}, found {found}")
+    word = repr(token[0][:40].decode("utf-8", "backslashreplace")) if token else "the end of the line"
+    return line_error(text, offset, f"expected {expected}, found {word}")
 
 
 def line_error(text: PlainFile, offset: int, message: str) -> GradrankError:
