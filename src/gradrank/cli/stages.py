@@ -131,7 +131,7 @@ def pairs(
 
     By default, they are the pairs of documents of one query that have different grades.
     """
-    from gradrank.data.pair_files import pairs as run
+    from gradrank.data.pair_files import write_pairs as run
 
     run(data, out, ties, given)
 

@@ -12,7 +12,7 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
 from gradrank.base.results import MODEL, SPEC, FoldFolder
-from gradrank.data.reader import FRAME, Batch, Trained, batches, read_new
+from gradrank.data.reader import FRAME, Batch, TrainingSchema, batches, read_new
 from gradrank.data.tables.roles import Columns
 from gradrank.training.members import copied_members, member_features
 from gradrank.training.model import Model
@@ -30,7 +30,7 @@ AGAIN = "damaged or edited: train it again, or get it anew"
 class Ranker:
     """A trained fold: its model, what it was trained on, and its members if any."""
 
-    def __init__(self, model: Model, trained: Trained, members: Sequence["Ranker"] = ()) -> None:
+    def __init__(self, model: Model, trained: TrainingSchema, members: Sequence["Ranker"] = ()) -> None:
         self.model, self.trained, self.members = model, trained, members
 
     @classmethod
@@ -44,7 +44,7 @@ class Ranker:
             )
         spec = own.spec()
         try:
-            name, trained, files = str(spec["model"]), Trained.of(spec), spec.get("files", {})
+            name, trained, files = str(spec["model"]), TrainingSchema.of(spec), spec.get("files", {})
             checked_files = [own.folder / path for path in files if path.startswith(f"{MODEL}/")]
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise GradrankError(f"{own.spec_path}: not a model's specification ({error!r}); {AGAIN}") from None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.pair_files import pairs
+from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.models.single_feature import SingleFeature
@@ -22,7 +22,7 @@ def stored(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     generate("net", 20, 10, 1, folder / "raw")
     parse(folder / "raw", folder / DATA, seed=1, dataset="synthetic_net")
-    pairs(folder / DATA, folder / "data/pairs/synthetic_net")
+    write_pairs(folder / DATA, folder / "data/pairs/synthetic_net")
     return folder
 
 
