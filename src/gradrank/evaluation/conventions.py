@@ -39,7 +39,9 @@ class Convention:
         for field, hint in get_type_hints(Convention).items():
             choices = get_args(hint)
             if isinstance(choices and choices[0], str) and getattr(self, field) not in choices:
-                raise GradrankError(f"convention {self.name}: {field} {getattr(self, field)!r} is none of {choices}")
+                valid = ", ".join(map(repr, choices))
+                value = f"{field}={getattr(self, field)!r}"
+                raise GradrankError(f"convention {self.name}: {value} is not valid. Fix: use one of {valid}")
 
 
 EXPECTED = "_expected"  # ends the name of a convention that differs from another in `ties: expected` alone

@@ -37,7 +37,7 @@ class Ranking:
         """(g+1,) where each run of equal scores within a query begins, and n."""
         return np.flatnonzero(_levels(self.scores, self.offsets))
 
-    def over_ties(self, values: np.ndarray) -> np.ndarray:
+    def mean_over_ties(self, values: np.ndarray) -> np.ndarray:
         """(n,) values; where ties are taken in expectation, of equal scores their mean."""
         from gradrank.evaluation.tied_loops import group_means
 
@@ -52,12 +52,12 @@ class Ranking:
     def hits(self) -> np.ndarray:
         """(n,) relevant documents so far."""
         if self.in_expectation:
-            return self._running_sum(self.over_ties(self.grades > 0))
+            return self._running_sum(self.mean_over_ties(self.grades > 0))
         hits = np.cumsum(self.grades > 0)
         return hits - np.repeat(hits[self.starts] - (self.grades[self.starts] > 0), self.sizes)
 
     @cached_property
-    def found(self) -> np.ndarray:
+    def retrieved(self) -> np.ndarray:
         """(q,) number of relevant documents in the ranking."""
         return np.add.reduceat(self.grades > 0, self.starts, dtype=np.int64)
 
@@ -69,7 +69,7 @@ class Ranking:
     def hit(self, m: int | np.ndarray) -> np.ndarray:
         """(q,) where among the n the m-th relevant document of each query is; any place if there is none."""
         places = np.append(np.flatnonzero(self.grades > 0), 0)
-        return places[np.minimum(np.cumsum(self.found) - self.found + m, len(places)) - 1]
+        return places[np.minimum(np.cumsum(self.retrieved) - self.retrieved + m, len(places)) - 1]
 
     @cached_property
     def precision(self) -> np.ndarray:
@@ -92,7 +92,7 @@ class Ranking:
 
         if self.in_expectation:
             return expected_reciprocal_rank(self.grades > 0, self.position, self.groups, self.offsets)
-        return np.where(self.found > 0, 1.0 / self.position[self.hit(1)], 0.0)
+        return np.where(self.retrieved > 0, 1.0 / self.position[self.hit(1)], 0.0)
 
     @cached_property
     def ideal_grades(self) -> np.ndarray:
@@ -104,7 +104,7 @@ class Ranking:
     @cached_property
     def dcg(self) -> np.ndarray:
         """(n,) discounted cumulated gain, sum of gain * discount (Järvelin and Kekäläinen 2002)."""
-        return self._discounted(self.over_ties(self._gain[self.grades]))
+        return self._discounted(self.mean_over_ties(self._gain[self.grades]))
 
     @cached_property
     def ideal_dcg(self) -> np.ndarray:

@@ -13,12 +13,9 @@ from gradrank.evaluation import metrics
 from gradrank.evaluation.conventions import PROGRAMS, resolve
 from gradrank.evaluation.metrics import compute
 from gradrank.training.selection import Criterion, measure
+from registered_metrics import metric_names
 
-NAMES = [
-    *("ndcg@1", "ndcg@3", "ndcg@10", "ndcg", "mean_ndcg", "ndcg_beta", "p@1", "p@5", "recall@3", "f1@5"),
-    *("f0.5@3", "map", "r_precision", "iprec@0.0", "iprec@0.3", "iprec@1.0", "iprec_11pt", "mrr", "err@4"),
-    *("pairwise_accuracy", "pairwise_error", "rbp@0.8", "rbp@0.95"),
-]
+NAMES = metric_names()
 
 
 @st.composite
@@ -75,7 +72,7 @@ def naive(name, scores, labels, c, highest):
         return sum(g > 0 for g in grades[:k]) / (min(k, n) if c.short_precision == "truncate" else k)
     if kind == "recall":
         return sum(g > 0 for g in grades[: int(number)]) / relevant if relevant else c.empty
-    if kind in ("f1", "f0.5"):
+    if kind[0] == "f":
         if not relevant:
             return c.empty
         k, b = int(number), float(kind[1:])
@@ -102,6 +99,8 @@ def naive(name, scores, labels, c, highest):
     if kind == "rbp":
         p = float(number)
         return (1 - p) * sum(p**i for i in range(n) if grades[i] > 0)
+    if kind not in ("pairwise_accuracy", "pairwise_error"):
+        raise NotImplementedError(f"{name}: this function has no definition to compare with. Fix: add it here")
     pairs = [(i, j) for i in range(n) for j in range(n) if labels[i] > labels[j]]
     right = sum(1.0 if scores[i] > scores[j] else 0.5 if scores[i] == scores[j] else 0.0 for i, j in pairs)
     accuracy = right / len(pairs) if pairs else math.nan
@@ -264,12 +263,12 @@ def test_unknown_metric_is_refused(name):
 
 
 def test_a_rank_that_no_list_has_is_refused():
-    with pytest.raises(GradrankError, match="the rank is beyond 999,999,999"):
+    with pytest.raises(GradrankError, match="999,999,999"):
         compute(["ndcg@99999999999999999999"], np.zeros(1), np.zeros(1), np.array([0, 1]), "letor4")
 
 
 def test_unknown_convention_names_the_nearest():
     with pytest.raises(GradrankError, match=r"unknown convention 'letor' \(did you mean 'letor"):
         resolve("letor")
-    with pytest.raises(GradrankError, match="discount 'log' is none of"):
+    with pytest.raises(GradrankError, match="discount='log'"):
         resolve("standard", discount="log")
