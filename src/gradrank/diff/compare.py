@@ -160,7 +160,7 @@ def _in_order_of(a: State, b: State) -> State:
 def _method_in_order_of(one: MethodResults | None, two: MethodResults) -> MethodResults:
     if one is None or one.values is None or two.values is None:
         return two
-    return replace(two, values=two.values.in_order_of(one.values))
+    return replace(two, values=two.values.reordered_like(one.values))
 
 
 def headline(metrics: list[str]) -> list[str]:

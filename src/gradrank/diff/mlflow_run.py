@@ -11,7 +11,7 @@ from gradrank.base.results import PER_QUERY
 from gradrank.diff.results import measured, methods_of
 from gradrank.diff.state import State
 from gradrank.evaluation.costs import Cost
-from gradrank.evaluation.per_query import labelled
+from gradrank.evaluation.per_query import label_test_queries
 from gradrank.evaluation.seeds import SEED
 from gradrank.tracking.content import CONVENTION, COST, DATA, SEEDS
 from gradrank.tracking.runs import FINISHED, PARENT
@@ -71,7 +71,7 @@ def _values(client: "MlflowClient", run: "Run") -> "pl.DataFrame":
 
     with tempfile.TemporaryDirectory() as folder:
         table = pl.read_parquet(client.download_artifacts(run.info.run_id, PER_QUERY, folder))
-    return labelled(table, *_method(run))
+    return label_test_queries(table, *_method(run))
 
 
 def _add_params(params: dict[str, dict[str, Any]], run: "Run") -> None:

@@ -16,14 +16,14 @@ def seed_noise(a: QueryValues, b: QueryValues, metric: str) -> float:
 
     Of one side's single seed it is assumed that seeds move it as they move the other's.
     """
-    if not (a.several(metric) or b.several(metric)):
+    if not (a.has_several_seeds(metric) or b.has_several_seeds(metric)):
         return math.nan
     return half_width([_of_seeds(a, b, metric), _of_seeds(b, a, metric)])
 
 
 def _of_seeds(side: QueryValues, other: QueryValues, metric: str) -> Term:
     """The variance of a side's mean over its seeds."""
-    if side.several(metric):
+    if side.has_several_seeds(metric):
         return side.runs(metric).variances.chance_of_mean
     return other.runs(metric).variances.seed
 

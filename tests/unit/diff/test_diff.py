@@ -11,7 +11,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.diff.compare import MOST_MOVED, compare
 from gradrank.diff.regression import Limit, limit, regressions
 from gradrank.diff.state import MethodResults
-from gradrank.evaluation.per_query import QueryValues, of_seeds
+from gradrank.evaluation.per_query import QueryValues, mean_over_seeds
 from gradrank.evaluation.statistics import holm
 
 NOISE = np.random.default_rng(9).normal(0, 0.02, len(FOLDS))
@@ -232,7 +232,7 @@ def test_a_malformed_limit_is_refused(text):
 def seeds_of(found: QueryValues, *shifts: float) -> QueryValues:
     """`found` as the mean of seeds that lie so far from it on every query."""
     each = [{metric: own + shift for metric, own in found.values.items()} for shift in shifts]
-    return of_seeds(found.folds, found.qids, each)
+    return mean_over_seeds(found.folds, found.qids, each)
 
 
 def test_a_change_within_the_seeds_noise_is_said_to_be_whatever_the_queries_say():
@@ -273,6 +273,6 @@ def test_seeds_as_git_keeps_them_are_those_of_the_run():
     rng = np.random.default_rng(3)
     seeds = [{"ndcg@10": rng.random(len(FOLDS))} for _ in range(3)]
     kept = [{"ndcg@10": np.round(each["ndcg@10"], 6).astype(np.float32)} for each in seeds]
-    a, b = (of_seeds(FOLDS, QIDS, each) for each in (seeds, kept))
+    a, b = (mean_over_seeds(FOLDS, QIDS, each) for each in (seeds, kept))
     (row,) = compare(side("a", {"d": {"m": a}}), side("b", {"d": {"m": b}})).rows
     assert row.verdict == "unchanged"

@@ -21,7 +21,7 @@ from gradrank.evaluation.literature.verdict import (
     paired_half_width,
     seed_reach,
 )
-from gradrank.evaluation.per_query import QueryValues, of_seeds
+from gradrank.evaluation.per_query import QueryValues, mean_over_seeds
 
 FOLD = np.repeat(np.arange(1, 6), 300)
 
@@ -98,7 +98,7 @@ def test_seeds_of_ours_widen_what_is_reproduced():
     ours = ranked([0.45] * 5)
     assert judge_values(0.4515, {}, ours, "map").verdict == CONSISTENT
     seeds = [{"map": ours.values["map"] + shift} for shift in (-0.001, 0.0, 0.001)]
-    several = of_seeds(ours.folds, ours.qids, seeds)
+    several = mean_over_seeds(ours.folds, ours.qids, seeds)
     assert several.mean("map") == pytest.approx(ours.mean("map"))
     assert several.seed_means("map") == pytest.approx([0.449, 0.45, 0.451])
     assert judge_values(0.4515, {}, several, "map").verdict == REPRODUCED

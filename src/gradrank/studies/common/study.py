@@ -15,7 +15,7 @@ import numpy as np
 from gradrank.base.results import MethodFolder, Results, StudyFolder
 from gradrank.data.stored import describe
 from gradrank.evaluation.conventions import Convention
-from gradrank.evaluation.per_query import QueryValues, of_seeds
+from gradrank.evaluation.per_query import QueryValues, mean_over_seeds
 from gradrank.evaluation.seeds import seeds_of
 from gradrank.report.tables.table import Table
 
@@ -102,7 +102,7 @@ class Inputs:
 
         folds = np.repeat(np.arange(1, len(parts) + 1), [len(judged.qids) for judged in parts])
         qids = np.concatenate([judged.ids for judged in parts])
-        return of_seeds(folds, qids, [measured(seed) for seed in (None, *seeds_of(method)[1:])])
+        return mean_over_seeds(folds, qids, [measured(seed) for seed in (None, *seeds_of(method)[1:])])
 
     def method(self, dataset: str, model: str) -> MethodFolder:
         return Results(self.results).dataset(dataset).method(model)
