@@ -49,7 +49,7 @@ def expected_precision_at_hits(relevant, position, groups):
 
 @compiled("b1[:], i8[:], i8[:], i8[:]")
 def expected_reciprocal_rank(relevant, position, groups, offsets):
-    """Return (q,) float64: the expectation of 1 / rank of the first relevant document; 0 if there is none.
+    """Return (q,) float64: the expectation of 1 / rank of the first relevant document, or 0 without one.
 
     relevant: (n,) booleans. offsets: (q+1,).
     """
