@@ -11,8 +11,8 @@ class Cost:
     jobs: number of jobs. fit_seconds: training time with the search for hyperparameters, summed over jobs.
     slowest_fit_seconds: the largest of these times. seconds: time with reading, scoring and writing, summed over jobs.
     peak_memory_mb: peak memory of the largest job, in MB. model_bytes: mean size of a fold's stored model.
-    score_microseconds: scoring time per document on the test parts. If no job measured them, the last two are None; they
-    leave out the member models of a model that combines the scores of others.
+    score_microseconds: scoring time per document on the test parts. The last two may be None (not measured), and leave
+    out the member models of a model that combines the scores of others.
     """
 
     jobs: float

@@ -137,7 +137,7 @@ def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[
     if frame.is_empty() or not wanted:
         raise GradrankError(f"{path}: no test queries, or none of the metrics {', '.join(metrics or measured)}")
     return {
-        str(convention): query_values(rows, wanted)
+        convention: query_values(rows, wanted)
         for (convention,), rows in frame.group_by("convention", maintain_order=True)
     }
 

@@ -31,9 +31,8 @@ class Reference(NamedTuple):
         """Short citation as plain text, such as `Xu and Li: AdaRank: ..., 2007`."""
         names = self.authors
         authors = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
-        return re.sub(r"[{}\\]|``|''", "", f"{authors}: {self.fields['title']}, {self.fields.get('year', '')}").rstrip(
-            ", "
-        )
+        citation = f"{authors}: {self.fields['title']}, {self.fields.get('year', '')}"
+        return re.sub(r"[{}\\]|``|''", "", citation).rstrip(", ")
 
     def named_by(self, text: str) -> bool:
         """Return whether the text cites this publication."""
