@@ -1,4 +1,4 @@
-"""The comparison itself: identities, a known shift, what is refused, what counts as a regression."""
+"""The comparison of two states: identities, a known shift, rejected data sets and regressions."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def rows(comparison, metric="ndcg@10"):
 
 
 def pair(noise=NOISE, shift=0.05):
-    """A, and B with one method shifted, one with noise alone and one that is the same."""
+    """State A, and state B with one shifted method, one with noise only and one that is equal."""
     a = {"shifted": values(1), "noisy": values(2), "same": values(3)}
     b = {"shifted": values(1, ndcg=shift + noise), "noisy": values(2, ndcg=noise - noise.mean()), "same": values(3)}
     return state("a", {"d": a}), state("b", {"d": b})
@@ -230,7 +230,7 @@ def test_a_malformed_limit_is_refused(text):
 
 
 def seeds_of(found: QueryValues, *shifts: float) -> QueryValues:
-    """`found` as the mean of seeds that lie so far from it on every query."""
+    """Return `found` as the mean of seeds with these distances to it on every query."""
     each = [{metric: own + shift for metric, own in found.values.items()} for shift in shifts]
     return mean_over_seeds(found.folds, found.qids, each)
 
@@ -269,7 +269,7 @@ def test_a_side_of_one_seed_is_taken_to_vary_as_the_other():
 
 
 def test_seeds_as_git_keeps_them_are_those_of_the_run():
-    """float32, to six decimals a seed; the mean of three has more."""
+    """Values are float32 with six decimals per seed; the mean of three seeds has more decimals."""
     rng = np.random.default_rng(3)
     seeds = [{"ndcg@10": rng.random(len(FOLDS))} for _ in range(3)]
     kept = [{"ndcg@10": np.round(each["ndcg@10"], 6).astype(np.float32)} for each in seeds]

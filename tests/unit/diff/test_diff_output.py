@@ -1,4 +1,4 @@
-"""What a user sees: JSON, HTML, exit codes."""
+"""Output of `gradrank diff`: JSON, HTML and exit codes."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ from rendered import Document
 
 @pytest.fixture
 def comparison():
-    """A little of everything, with a name that is HTML."""
+    """A comparison with every kind of content, and a method name that contains HTML."""
     a = {"d": {"<b>&|": values(1), "same": values(2), "old": values(3)}, "e": {"m": MethodResults({"map": 0.5})}}
     b = {"d": {"<b>&|": values(1, ndcg=0.1), "same": values(2)}, "e": {"m": MethodResults({"map": 0.4})}}
     code = [{"d": {f"stage{i}": f"{i}{state}" for i in range(50)}} for state in "ab"]

@@ -1,4 +1,4 @@
-"""What A and B may be: the same study as folder, git revision, DVC experiment and MLflow run is the same."""
+"""States from a folder, a git revision, a DVC experiment and an MLflow run of one study are equal."""
 
 import json
 import shutil
@@ -124,7 +124,7 @@ def test_folder_as_dvc_pull_leaves_it(here, tmp_path):
 
 
 def test_revisions_without_dvc_are_tested_by_what_git_holds(tmp_path, monkeypatch):
-    """queries.parquet beside the summary: the verdicts are those of the full values, and other metrics untested."""
+    """With queries.parquet alone, the verdicts equal those of all values, and other metrics are untested."""
     full, found = {}, {}
     repository = tmp_path / "clone"
     repository.mkdir()
@@ -250,7 +250,7 @@ def test_unknown_name_and_missing_store(here, monkeypatch):
 
 
 def test_a_committed_record_says_what_the_results_were_made_of(project, monkeypatch, tmp_path):
-    """Of a project in git: parameters, code and packages of both; a record of another schema says nothing."""
+    """Parameters, code and packages are read from provenance.json in git, unless its schema differs."""
     run(project, "git", "init", "--quiet")
     kept = ["params.yaml", *Results().dataset(DATASET).folder.glob("*.*")]
     commit(project, "results", "--force", *kept)

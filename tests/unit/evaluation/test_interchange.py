@@ -1,4 +1,4 @@
-"""Runs and qrels from elsewhere: what a run leaves out, what nobody judged, documents without ids."""
+"""Runs and qrels of other systems: unranked documents, unjudged documents, and documents without ids."""
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,7 @@ MEASURES = {
 
 @pytest.fixture
 def qrels(tmp_path):
-    """Twelve queries, rows in no order, some without relevant documents, grades from -1 to 3."""
+    """Qrels of twelve queries in random order, some without relevant documents, with grades from -1 to 3."""
     rng = np.random.default_rng(0)
     rows = [
         f"{qid} 0 D{doc} {rng.integers(-1, 1 if qid == 3 else 4)}"
@@ -37,7 +37,7 @@ def qrels(tmp_path):
 
 @pytest.fixture
 def run(qrels, tmp_path):
-    """Ranks about half of the judged documents, some that nobody judged, and one query that nobody did."""
+    """A run of about half of the judged documents, some unjudged ones, and one query without judgements."""
     rng = np.random.default_rng(1)
     judged = [line.split() for line in qrels.read_text().splitlines()]
     found = [(qid, doc) for qid, _, doc, _ in judged if qid != "7" and rng.random() < 0.5]

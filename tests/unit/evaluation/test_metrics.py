@@ -20,7 +20,7 @@ NAMES = metric_names()
 
 @st.composite
 def rankings(draw, queries=4, documents=12, grades=4):
-    """(scores, labels, offsets) with few score levels, so that ties are common."""
+    """Draw scores, labels and offsets with few score levels, so that ties are common."""
     sizes = draw(st.lists(st.integers(1, documents), min_size=1, max_size=queries))
     n = sum(sizes)
     highest = draw(st.integers(0, grades))
@@ -30,7 +30,7 @@ def rankings(draw, queries=4, documents=12, grades=4):
 
 
 def naive(name, scores, labels, c, highest):
-    """The metric of one query by its textbook definition, in loops."""
+    """Return the metric of one query by its textbook definition, in loops."""
     n = len(labels)
     scores = np.float32(scores) if c.ties == "docid" else scores
     tie = [-i if c.ties == "docid" else i for i in range(n)]  # without ids the row number is the id
@@ -131,7 +131,7 @@ def test_dropping_queries_without_relevant_documents_leaves_the_other_values(dat
 
 
 def ranked(grades):
-    """Scores, labels and offsets of one query whose documents are listed in rank order."""
+    """Return scores, labels and offsets of one query whose documents are listed in rank order."""
     return -np.arange(len(grades), dtype=float), np.array(grades), np.array([0, len(grades)])
 
 
@@ -157,7 +157,7 @@ def test_err_by_hand():
 
 
 def generated(queries=60, documents=30, seed=0, score_levels=None):
-    """Random queries; `score_levels` makes ties."""
+    """Return random queries; `score_levels` makes ties."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, documents, queries)
     n = sizes.sum()
@@ -231,7 +231,7 @@ def test_trec_ties_go_by_id_descending_and_by_32_bit_score():
 @settings(max_examples=100, deadline=None)
 @given(data=rankings())
 def test_selection_agrees_with_letor4(data):
-    """Its mean, by which models are chosen, in expectation over ties; a query's value, by which some train, is not."""
+    """The selection criterion takes ties in expectation; the values per query in training take the file order."""
     scores, labels, offsets = data
     names = ["map", "ndcg@1", "ndcg@3", "ndcg@10"]
     for name, values in compute(names, scores, labels, offsets, "letor4_expected").items():

@@ -1,4 +1,4 @@
-"""New data ranked with a trained fold: any form of input, in pieces, to either form of output."""
+"""Ranking of new data with a trained fold: all forms of input and output, and input in pieces."""
 
 import gzip
 import subprocess
@@ -26,7 +26,7 @@ FEATURES = np.array([[(3 * row + column * column) % 5 / 4 for column in range(WI
 
 
 class AboveMean(SingleFeature):
-    """Scores by the list: how far a document's first feature is above its query's mean."""
+    """A listwise model: the score is the first feature minus its mean over the query."""
 
     name = "above_mean"
 
@@ -270,7 +270,7 @@ def test_what_is_not_a_model_or_a_file_or_a_form_is_named(fold, dense, tmp_path)
 
 
 def test_a_reader_that_stops_early_is_no_error(tmp_path):
-    """As in `gradrank predict ... | head -1`."""
+    """The reader closes the pipe early, like `gradrank predict ... | head -1`."""
     folder = tmp_path / "fold1"
     (folder / "model").mkdir(parents=True)
     SingleFeature(feature=0, sign=1).save(folder / "model")

@@ -1,4 +1,4 @@
-"""The verdict by hand, and by simulation: how often it says yes to a re-creation, and no to another method."""
+"""Verdicts by hand, and by simulation: how often they accept a re-creation and reject another method."""
 
 import math
 
@@ -27,7 +27,7 @@ FOLD = np.repeat(np.arange(1, 6), 300)
 
 
 def ranked(means, spread=0.3, seed=0):
-    """Queries of five folds with these means."""
+    """Return values of queries in five folds with these means."""
     noise = np.random.default_rng(seed).normal(0.0, spread, len(FOLD))
     for fold in range(1, 6):
         noise[fold == FOLD] += means[fold - 1] - noise[fold == FOLD].mean()
@@ -83,7 +83,7 @@ def test_a_re_creation_is_consistent_in_95_of_100_cases():
 
 
 def test_pairing_refuses_what_the_wide_interval_takes():
-    """A method that is worse by .008 on every fold: the interval over queries holds it, that over folds does not."""
+    """A method is worse by .008 on every fold: inside the interval over queries, outside that over folds."""
     theirs = {1: 0.48, 2: 0.43, 3: 0.45, 4: 0.42, 5: 0.45}
     gaps = [0.006, 0.010, 0.008, 0.009, 0.007]
     ours = ranked([value - gap for value, gap in zip(theirs.values(), gaps, strict=True)])
