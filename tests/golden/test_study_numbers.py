@@ -61,7 +61,7 @@ def test_hidden_units_help_as_much_as_in_the_paper(table1, target, size):
 
 
 def test_the_polynomials_linear_share_is_a_fifth_at_every_size(numbers):
-    """With the share of one third in the paper's text, a linear net would be about four points better than published."""
+    """With the one third of the paper's text, a linear net would be about four points better than published."""
     for row in numbers["table1_share_met"]:
         assert 0.05 < row["low"] < row["share"] < row["high"] < 1 / 3
         assert row["share"] == pytest.approx(0.2, abs=0.05)
@@ -140,7 +140,7 @@ def test_the_order_of_the_pranks_is_that_of_weights_and_documents(numbers):
 
 
 def test_shorter_steps_set_the_two_layer_net_above(numbers):
-    """Shorter steps gain .002 to .004 on validation, less on test: with two layers the paper's rate is too high per query."""
+    """Shorter steps gain .002 to .004 on validation, less on test: the paper's rate is too high for two layers."""
     rows = {row["model"]: row for row in numbers["nets_mq2007"]}
     assert -0.006 < rows["table4_two_layer"]["vali_gap"] < -0.001
     for shorter in ("two_layer_slower", "two_layer_by_pair"):
