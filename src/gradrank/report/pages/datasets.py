@@ -8,7 +8,7 @@ from markupsafe import Markup
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.costs import Cost
-from gradrank.evaluation.file_order import CONSTANT, telling
+from gradrank.evaluation.file_order import CONSTANT, notable_rows
 from gradrank.report.contents import Contents, ReportedDataset
 from gradrank.report.pages.page import Page, render_page
 from gradrank.report.plots.curves import learning_curves
@@ -132,7 +132,7 @@ def published_table(rows: list[Row]) -> dict[str, Any]:
 def _moved(rows: list[Row]) -> list[Row]:
     """A constant score, metric by metric, then what the file's order moves."""
     return [row for row in rows if row["model"] == CONSTANT] + [
-        row for row in telling(rows) if row["model"] != CONSTANT
+        row for row in notable_rows(rows) if row["model"] != CONSTANT
     ]
 
 
