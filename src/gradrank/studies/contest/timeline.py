@@ -7,7 +7,7 @@ from itertools import accumulate
 from gradrank.evaluation.literature.lineage import year
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.plots import svg
-from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, stacked, strip, upright
+from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, stacked, strip, vertical_line
 from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.study import Figure, PageSection
@@ -71,7 +71,7 @@ def _drawn(found: Sequence[Dated]) -> str:
     for each in found:
         parts = [
             bar(scale, each.mean - each.half_width, each.mean + each.half_width),
-            upright(scale, each.best, "mean"),
+            vertical_line(scale, each.best, "mean"),
             svg.element("circle", cx=percent(scale, each.mean), cy=MIDDLE, r=3.5, class_="dot f1"),
         ]
         label = f"{each.year}: {each.mean:.4f} ± {each.half_width:.4f}, best so far {each.best:.4f}"
