@@ -12,7 +12,7 @@ from markupsafe import Markup
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.tables.numbers import TEXT, VERDICT, microseconds, number, p_value, seconds, size
 from gradrank.report.tables.summary_tables import SEEDS
-from gradrank.report.tables.verdicts import MARKS, MEANINGS, POWER
+from gradrank.report.tables.verdicts import MARKS, POWER
 
 FOLDER = Path(__file__).parent
 
@@ -67,7 +67,7 @@ def _environment() -> Environment:
         method=method,
         css_class=lambda words: words.replace(" ", "-"),
     )
-    environment.globals.update(TEXT=TEXT, VERDICT=VERDICT, MARKS=MARKS, MEANINGS=MEANINGS, POWER=POWER)
+    environment.globals.update(TEXT=TEXT, VERDICT=VERDICT, MARKS=MARKS, POWER=POWER)
     environment.globals["SEEDS"] = SEEDS
     environment.globals["asset"] = lambda name: Markup((FOLDER / name).read_text(encoding="utf-8"))
     return environment
