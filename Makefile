@@ -29,6 +29,10 @@ lint: $(READY)
 	.venv/bin/lint-imports
 	.venv/bin/deptry .
 	.venv/bin/python tools/foreign_internals.py
+	.venv/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	.venv/bin/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	.venv/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	.venv/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
 format: $(READY)
 	.venv/bin/ruff format .

@@ -4,7 +4,7 @@ Import this module before numpy. It sets the instruction set and one thread, as 
 """
 
 from gradrank.data.collection import Collection  # before numpy
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 
 # isort: split
 import argparse
@@ -26,8 +26,8 @@ def read_fold(description: str) -> tuple[Collection, Collection]:
     parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007"))
     parser.add_argument("--fold", type=int, default=1)
     options = parser.parse_args()
-    fold = describe(options.data)["folds"][options.fold - 1]
-    train, vali = (Collection.read(options.data, fold[split]) for split in ("train", "vali"))
+    stored = StoredCollection.open(options.data)
+    train, vali = (stored.read(stored.fold(options.fold)[split]) for split in ("train", "vali"))
     print(f"{options.data.name} fold {options.fold}: {train.rows} rows, {train.features.shape[1]} features")
     return train, vali
 
@@ -64,8 +64,7 @@ def more_features(data: Collection, times: int) -> Collection:
 
 def first_queries(data: Collection, queries: int) -> Collection:
     """Return the first queries; as a validation part, they are few enough that only the training time grows."""
-    end = data.offsets[queries]
-    return Collection(data.features[:end], data.labels[:end], data.offsets[: queries + 1], data.qids[:queries])
+    return data.select_queries(np.arange(data.queries) < queries)
 
 
 def growth(kinds: Iterable[str], runs: Iterable[tuple[str, Mapping]], train: Collection, vali: Collection) -> None:

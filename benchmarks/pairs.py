@@ -10,7 +10,7 @@ pairs in memory until they are written.
 from gradrank.base.files import sha256, write_json
 from gradrank.data.pair_files import pairs as write_pairs
 from gradrank.data.pairs import crucial_pairs  # before numpy
-from gradrank.data.stored import COLLECTION
+from gradrank.data.part_files import COLLECTION
 
 # isort: split
 import json

@@ -75,7 +75,16 @@ def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
     settings += ["--metrics", "ndcg@10,mean_ndcg,map,p@10", "--conventions", "letor4,standard"]
     model = results / "single_feature"
     yield ("evaluate five folds, two conventions", run(gradrank, "evaluate-folds", model, "--data", data, *settings))
-    yield "summary", run(gradrank, "summary", results, "--models", "single_feature")
+    values = json.dumps(summary_settings(json.loads((model / "fold1/spec.json").read_text(encoding="utf-8"))))
+    yield "summary", run(gradrank, "summary", results, "--data", data, "--settings", values)
+
+
+def summary_settings(spec: dict) -> dict:
+    """Return the settings for `gradrank summary` of one model. spec: the stamp of one of its folds."""
+    from gradrank.provenance.settings import short_digest
+
+    variant = {"model": spec["model"], "params": {}, "digest": short_digest(spec["params"])}
+    return {"seed": spec["seed"], "models": {spec["model"]: variant}, "evaluation": {"convention": "letor4"}}
 
 
 def generate(folder: Path, queries: int) -> None:

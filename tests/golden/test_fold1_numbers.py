@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from gradrank.config.params import load
-from gradrank.data.collection import Collection
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.literature.published import by_fold
 from gradrank.evaluation.metrics import compute
 from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC
@@ -32,14 +31,14 @@ TABLE_4 = {"table4_one_layer": 0.477, "table4_oap_bpm": 0.454, "table4_linear_pr
 @pytest.fixture(scope="module")
 def table4(mq2007: Path):
     """NDCG@15 on the test part of a variant of the 2005 study, trained as the study trains it."""
-    meta, params = describe(mq2007), load(Path(__file__).parents[2] / "params.yaml")
-    parts = meta["folds"][0]
-    train, vali, test = (Collection.read(mq2007, parts[split]) for split in ("train", "vali", "test"))
+    stored, params = StoredCollection.open(mq2007), load(Path(__file__).parents[2] / "params.yaml")
+    parts = stored.fold(1)
+    train, vali, test = (stored.read(parts[split]) for split in ("train", "vali", "test"))
 
     @cache
     def trained(name: str) -> float:
         variant = params.models[name]
-        cls, seed = get_model(variant.model), job_seed(2005, meta["dataset"], variant.model, 1)
+        cls, seed = get_model(variant.model), job_seed(2005, stored.name, variant.model, 1)
         fitted = cls.fit(train, vali, cls.Params(**variant.params), seed, lambda step, **values: None)
         scores = fitted.score(test.features, test.offsets)
         return float(compute([METRIC], scores, test.labels, test.offsets, CONVENTION)[METRIC].mean())

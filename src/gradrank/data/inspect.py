@@ -6,8 +6,9 @@ from tempfile import TemporaryDirectory
 
 from gradrank.data.description import describe_roles, joined, ranges, role_table
 from gradrank.data.layout import find_layout
+from gradrank.data.part_files import COLLECTION
 from gradrank.data.reader import feature_matrix, read_collection
-from gradrank.data.stored import COLLECTION, describe
+from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.roles import Columns
 
 
@@ -19,9 +20,9 @@ def inspect(path: Path, columns: Columns = Columns(), features: int | None = Non
     Raises GradrankError for what cannot be read.
     """
     if (path / COLLECTION).is_file():
-        meta = describe(path)
-        yield f"{path}: {meta['rows']:,} rows, {meta['queries']:,} queries, {meta['features']} features"
-        yield from role_table(meta.get("roles", []))
+        stored = StoredCollection.open(path)
+        yield f"{path}: {stored.rows:,} rows, {stored.queries:,} queries, {stored.features} features"
+        yield from role_table(stored.roles)
         return
     files = [path] if path.is_file() else list(dict.fromkeys(find_layout(path).sources.values()))
     with TemporaryDirectory(prefix="gradrank-") as folder:

@@ -13,7 +13,8 @@ from gradrank.base.files import sha256
 from gradrank.base.stamps import write_sealed
 from gradrank.data.given_pairs import read_given
 from gradrank.data.pairs import Pairs, pair_batches
-from gradrank.data.stored import GIVEN, GRADES, HALF, PAIRS, describe, part_file, write_parts
+from gradrank.data.part_files import GIVEN, GRADES, HALF, PAIRS, write_parts
+from gradrank.data.stored import StoredCollection
 
 BATCH = 1_000_000  # pairs held at once while writing: about 29 MB of columns
 SCHEMA = {"query": pl.Int32, "better": pl.Int32, "worse": pl.Int32, "target": pl.Float64, "weight": pl.Float64}
@@ -33,16 +34,15 @@ def pairs(
     each, the SHA-256 of its file, and that of the rows it is `of`.
     Raises GradrankError at what is wrong in the file given; `out` then stays as it was.
     """
-    folder, out = Path(collection), Path(out)
-    parts = {int(part): own["sha256"] for part, own in describe(folder)["parts"].items()}
-    paths = {part: part_file(folder, part) for part in parts}
+    stored, out = StoredCollection.open(collection), Path(out)
+    paths = {part: stored.part_file(part) for part in stored.parts}
     if given is None:
         said: dict[str, Any] = {"targets": GRADES, "ties": ties}
         found = {part: _of_grades(path, ties == HALF) for part, path in paths.items()}
     else:
         said = {"targets": GIVEN, "given_sha256": sha256(Path(given))}
         found = {part: [own] for part, own in read_given(Path(given), paths).items()}
-    writers = {part: partial(_write, found[part], of) for part, of in parts.items()}
+    writers = {part: partial(_write, found[part], of) for part, of in stored.checksums.items()}
     written = write_parts(out, PAIRS, writers)
     write_sealed(out / PAIRS, said | {"parts": written})
 

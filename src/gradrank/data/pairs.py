@@ -7,14 +7,14 @@ grades, what judges are divided about, preferences that go in a circle.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.base.errors import GradrankError
+from gradrank.data.part_files import GIVEN, GRADES, HALF, OMIT, PAIRS, PartFolder
 from gradrank.data.row_ranges import row_ranges
-from gradrank.data.stored import GIVEN, HALF, PAIRS, describe, part_file
 
 COLUMNS = ("better", "worse", "query", "target", "weight")
 
@@ -144,32 +144,45 @@ def _fill(labels, offsets, first, ties, better, worse):
                     p += 1
 
 
-def stored_pairs(folder: Path | str, collection: Path | str, parts: Sequence[int]) -> PairSource:
-    """The stored pairs of some parts of a collection, one after the other in the order given.
+class StoredPairs(PartFolder):
+    """The pairs of a stored collection: a folder of Parquet files and the pairs.json that describes them."""
 
-    Rows and queries are counted in these parts, as `Collection.read` reads them, not in the files. Raises GradrankError
-    for pairs of other rows; reading the list does for a file that is missing or damaged.
-    """
-    rows, stored = describe(collection)["parts"], describe(folder, PAIRS)
-    for part in parts:
-        if stored["parts"][str(part)]["of"] != rows[str(part)]["sha256"]:
-            raise GradrankError(
-                f"{folder}: pairs of other rows in part {part} than those of {collection}; run `gradrank pairs` again"
-            )
-    given, ties = stored.get("targets") == GIVEN, stored.get("ties") == HALF
-    # A column of ones is not read: of a large collection it would be as much memory as the pairs themselves.
-    columns = COLUMNS if given else COLUMNS[:4] if ties else COLUMNS[:3]
-    return PairSource(given, ties, lambda: _read(Path(folder), rows, parts, columns))
+    DESCRIPTION_FILE: ClassVar[str] = PAIRS
+    COMMAND: ClassVar[str] = "pairs"
 
+    @property
+    def specification(self) -> dict[str, Any]:
+        """The entry `pairs` of a job's specification; empty if these are the crucial pairs of the grades."""
+        settings = {key: value for key, value in self.description.items() if key != "parts"}
+        return {} if settings in ({}, {"targets": GRADES, "ties": OMIT}) else {"pairs": settings}
 
-def _read(folder: Path, rows: dict, parts: Sequence[int], columns: Sequence[str]) -> Pairs:
-    import polars as pl
+    def source(self, collection: PartFolder, parts: Sequence[int]) -> PairSource:
+        """Return the pairs of some parts of `collection`, concatenated in the order given, without reading them.
 
-    pieces, shift = [], {"better": 0, "worse": 0, "query": 0}
-    for part in parts:
-        piece = pl.scan_parquet(part_file(folder, part, PAIRS)).select(columns)
-        pieces.append(piece.with_columns(pl.col(name) + pl.lit(start, pl.Int32) for name, start in shift.items()))
-        own = rows[str(part)]
-        shift = {name: shift[name] + own["queries" if name == "query" else "rows"] for name in shift}
-    table = pl.concat(pieces).collect()
-    return Pairs(*(table[name].to_numpy(writable=True) for name in columns))
+        Rows and queries are counted within these parts, as `StoredCollection.read` concatenates them.
+
+        Raises GradrankError if the pairs were computed from other rows. Reading the pairs raises it if a file is
+        missing or damaged.
+        """
+        for part in parts:
+            if self.part(part)["of"] != collection.part(part)["sha256"]:
+                raise GradrankError(
+                    f"{self.path}: the pairs of part {part} were computed from other rows than those in "
+                    f"{collection.path}. Fix: run `gradrank pairs` again"
+                )
+        given, ties = self.description.get("targets") == GIVEN, self.description.get("ties") == HALF
+        # A column of ones is not read: of a large collection it would take as much memory as the pairs themselves.
+        columns = COLUMNS if given else COLUMNS[:4] if ties else COLUMNS[:3]
+        return PairSource(given, ties, lambda: self._read(collection, parts, columns))
+
+    def _read(self, collection: PartFolder, parts: Sequence[int], columns: Sequence[str]) -> Pairs:
+        import polars as pl
+
+        tables, shift = [], {"better": 0, "worse": 0, "query": 0}
+        for part in parts:
+            table = pl.scan_parquet(self.part_file(part)).select(columns)
+            tables.append(table.with_columns(pl.col(name) + pl.lit(start, pl.Int32) for name, start in shift.items()))
+            counts = collection.part(part)
+            shift = {name: shift[name] + counts["queries" if name == "query" else "rows"] for name in shift}
+        table = pl.concat(tables).collect()
+        return Pairs(*(table[name].to_numpy(writable=True) for name in columns))

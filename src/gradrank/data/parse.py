@@ -18,8 +18,8 @@ from gradrank.data.description import Ranges, describe_roles, joined, notes_of, 
 from gradrank.data.layout import Layout, check_copies, find_layout, is_table
 from gradrank.data.leakage import Contents, query_digests, shared_queries
 from gradrank.data.memory import check_memory
+from gradrank.data.part_files import COLLECTION, write_parts
 from gradrank.data.reader import Reading, feature_matrix, read_collection
-from gradrank.data.stored import COLLECTION, write_parts
 from gradrank.data.tables.roles import Columns
 from gradrank.data.tables.table import DataTable
 from gradrank.data.text.letor import CHUNK_BYTES, ahead, chunks, lazy, schema

@@ -16,7 +16,7 @@ import yaml
 from gradrank.base.errors import GradrankError
 from gradrank.base.results import SUMMARY, Results
 from gradrank.base.validation import flat
-from gradrank.data.stored import COLLECTION
+from gradrank.data.part_files import COLLECTION
 from gradrank.diff.committed import Committed
 from gradrank.diff.results import all_measured, faults, methods_of, of_provenance, params_of
 from gradrank.diff.state import State

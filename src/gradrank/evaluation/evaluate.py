@@ -15,7 +15,8 @@ from gradrank.base.processor import form
 from gradrank.base.results import FoldFolder, MethodFolder
 from gradrank.base.stamps import write_stamp
 from gradrank.base.validation import flat
-from gradrank.data.stored import COLLECTION, describe
+from gradrank.data.part_files import COLLECTION
+from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.roles import Columns
 from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.judgements import Judgements, read_judgements
@@ -86,22 +87,22 @@ def evaluate_folds(
     and for malformed scores.
     """
     method, data = MethodFolder(Path(folder)), Path(data)
-    meta = describe(data)
-    highest = max(int(grade) for part in meta["parts"].values() for grade in part["labels"])
+    stored = StoredCollection.open(data)
+    highest = max(int(grade) for part in stored.parts for grade in stored.part(part)["labels"])
     chosen = [resolve(name) for name in conventions]
     # ERR's highest grade is the collection's, whichever grades a part happens to hold.
     chosen = [replace(each, max_grade=highest) if each.max_grade is None else each for each in chosen]
     tables, read = [], {COLLECTION: sha256(data / COLLECTION)}
     for seed in (None, *further_seeds):
-        for number, parts in enumerate(meta["folds"], start=1):
+        for number, parts in enumerate(stored.folds, start=1):
             fold = method.fold(number, seed)
-            wanted = dict(spec) | {"fold": number, "data_sha256": meta["source_sha256"]}
+            wanted = dict(spec) | {"fold": number, "data_sha256": stored.source_sha256}
             wanted |= {} if seed is None else {SEED: seed}
             _check(fold, wanted)
             read[fold.scores_path.relative_to(method.folder).as_posix()] = sha256(fold.scores_path)
             about = {name: wanted[name] for name in ("fold", *([SEED] if further_seeds else []))}
             for split in fold.spec().get("splits", SPLITS):
-                judgements = read_judgements(data, parts[split])
+                judgements = read_judgements(stored, parts[split])
                 tables += _measured(fold, split, judgements, chosen, metrics, about)
     order = {convention.name: i for i, convention in enumerate(chosen)}
     joined = pl.concat(tables).sort(pl.col("convention").replace_strict(order), maintain_order=True)

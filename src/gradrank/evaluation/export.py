@@ -9,7 +9,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
 from gradrank.base.results import MethodFolder
 from gradrank.data.order import order
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.document_ids import document_ids
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.score_files import read_scores
@@ -17,10 +17,10 @@ from gradrank.evaluation.score_files import read_scores
 
 def export_model(folder: Path | str, data: Path | str, out: Path | str) -> list[Path]:
     """The test parts of a trained model's folds as `out`/fold<k>.{run,qrels,scores}.txt; the paths."""
-    method, data, out = MethodFolder(Path(folder)), Path(data), Path(out)
+    method, stored, out = MethodFolder(Path(folder)), StoredCollection.open(data), Path(out)
     written = []
-    for number, parts in enumerate(describe(data)["folds"], start=1):
-        judgements = read_judgements(data, parts["test"])
+    for number, parts in enumerate(stored.folds, start=1):
+        judgements = read_judgements(stored, parts["test"])
         scores = read_scores(method.fold(number).scores_path, judgements)
         run, qrels, plain = (out / f"fold{number}.{kind}.txt" for kind in ("run", "qrels", "scores"))
         export_trec(scores, judgements, run, qrels, tag=method.name)

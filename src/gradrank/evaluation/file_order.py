@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import in_expectation
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute, metric_label
@@ -25,7 +25,8 @@ Values = Mapping[str, QueryValues]  # by convention
 
 def constant_score(data: Path, metrics: Sequence[str], conventions: Iterable[str]) -> dict[str, QueryValues]:
     """The values of a constant score on the test parts of a stored collection, by convention."""
-    tests = [read_judgements(data, parts["test"]) for parts in describe(data)["folds"]]
+    stored = StoredCollection.open(data)
+    tests = [read_judgements(stored, parts["test"]) for parts in stored.folds]
     folds = np.repeat(np.arange(1, len(tests) + 1), [len(test.qids) for test in tests])
     qids = np.concatenate([test.ids for test in tests])
     found = {}

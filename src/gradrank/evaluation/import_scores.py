@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 
 from gradrank import __version__
-from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, sha256, write_json
 from gradrank.base.processor import form
 from gradrank.base.results import FoldFolder
 from gradrank.base.stamps import write_stamp
-from gradrank.data.stored import COLLECTION, describe
+from gradrank.data.part_files import COLLECTION
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_file_pattern import IMPORTED, ORIGIN, score_files
 from gradrank.evaluation.score_files import read_ranking
@@ -31,13 +31,11 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code
     rank. data: the stored collection. Raises GradrankError for a fold that does not exist and malformed files.
     """
     started = time.perf_counter()
-    meta, made = describe(data), FoldFolder(out)
-    if not 1 <= fold <= len(meta["folds"]):
-        raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
-    files = score_files(scores, meta["dataset"], fold)
-    parts = meta["folds"][fold - 1]
-    whole = [] if "{fold}" in scores else sorted(map(int, meta["parts"]))
-    tables = [_part(path, data, parts[split], whole, split) for split, path in files.items()]
+    stored, made = StoredCollection.open(data), FoldFolder(out)
+    parts = stored.fold(fold)
+    files = score_files(scores, stored.name, fold)
+    whole = [] if "{fold}" in scores else sorted(stored.parts)
+    tables = [_part(path, stored, parts[split], whole, split) for split, path in files.items()]
     origin = [{"split": split, "path": str(path), "sha256": sha256(path)} for split, path in files.items()]
     made.spec_path.unlink(missing_ok=True)  # written last, it says that all is there
     write_json(made.model_path / ORIGIN, origin)
@@ -49,12 +47,12 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code
     write_json(made.timing_path, {"seconds": seconds, "fit_seconds": 0.0, "peak_memory_mb": 0})
     spec = {
         "model": IMPORTED,
-        "dataset": meta["dataset"],
+        "dataset": stored.name,
         "fold": fold,
         "params": {"scores": scores},
-        "features": meta["features"],
+        "features": stored.features,
         "seed": seed,
-        "data_sha256": meta["source_sha256"],
+        "data_sha256": stored.source_sha256,
         "splits": list(files),
         "scores_sha256": [each["sha256"] for each in origin],
         "versions": {"gradrank": __version__, "polars": pl.__version__},
@@ -65,7 +63,7 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code
     write_stamp(made.spec_path, spec, reproducible_files(made))
 
 
-def _part(path: Path, data: Path, parts: Sequence[int], whole: Sequence[int], split: str) -> pl.DataFrame:
+def _part(path: Path, data: StoredCollection, parts: Sequence[int], whole: Sequence[int], split: str) -> pl.DataFrame:
     """(n,) `split`, `score` and `ranked` of the rows of `parts`; whole: all parts, where the file ranks them all."""
     if not whole:
         _, scores, ranked = read_ranking(path, read_judgements(data, parts), split)
@@ -75,10 +73,12 @@ def _part(path: Path, data: Path, parts: Sequence[int], whole: Sequence[int], sp
     return pl.DataFrame({"split": [split] * len(scores), "score": scores, "ranked": ranked})
 
 
-def _cut(path: Path, data: Path, whole: Sequence[int], split: str) -> Mapping[int, tuple[np.ndarray, np.ndarray]]:
+def _cut(
+    path: Path, data: StoredCollection, whole: Sequence[int], split: str
+) -> Mapping[int, tuple[np.ndarray, np.ndarray]]:
     """By part scores and `ranked` of a file that ranks all rows, in the order of the user's own file or files."""
     stored = read_judgements(data, whole)
-    queries = _file_order(describe(data).get("division"), len(stored.qids))
+    queries = _file_order(data.division, len(stored.qids))
     sizes = np.diff(stored.offsets)
     rows = np.concatenate([np.arange(stored.offsets[q], stored.offsets[q + 1]) for q in queries.tolist()])
     own = replace(

@@ -14,7 +14,7 @@ from gradrank.data.compressed import lines as packed_lines
 from gradrank.data.ids import numbered
 from gradrank.data.layout import is_table
 from gradrank.data.reader import read_judged
-from gradrank.data.stored import describe, part_file
+from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.parquet import OF_POLARS
 from gradrank.data.tables.roles import Columns
 from gradrank.data.text.scan import HIGHEST_GRADE
@@ -52,7 +52,7 @@ class Judgements:
 
 
 def read_judgements(
-    path: Path | str,
+    path: Path | str | StoredCollection,
     parts: Sequence[int] | None = None,
     columns: Columns = Columns(),  # noqa: B008 - frozen
 ) -> Judgements:
@@ -62,10 +62,10 @@ def read_judgements(
     columns: of a table. Raises GradrankError for what is none of these, a part that is missing or damaged, or a query
     in two pieces.
     """
-    path = Path(path)
-    if path.is_dir():
-        wanted = parts or [int(part) for part in describe(path)["parts"]]
-        return _grouped([_judged(pl.scan_parquet(part_file(path, part)), path) for part in wanted], path)
+    if isinstance(path, StoredCollection) or Path(path).is_dir():
+        stored = path if isinstance(path, StoredCollection) else StoredCollection.open(path)
+        tables = [pl.scan_parquet(stored.part_file(part)) for part in parts or stored.parts]
+        return _grouped([_judged(table, stored.path) for table in tables], stored.path)
     path = existing(path)
     if not is_table(path) and _is_qrels(path):
         return _read_qrels(path)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute, metric_label
@@ -25,8 +25,8 @@ def short_lists(data: Path, metrics: Sequence[str], conventions: Iterable[str]) 
     Keys: `convention`, `metric`, `queries` (how many), `of` (all test queries), `share`. data: a stored
     collection. A query counts if even its ideal ranking has 0, but more where short lists are cut.
     """
-    folds = describe(data)["folds"]
-    tests = [read_judgements(data, parts["test"]) for parts in folds]
+    stored = StoredCollection.open(data)
+    tests = [read_judgements(stored, parts["test"]) for parts in stored.folds]
     queries = sum(len(test.qids) for test in tests)
     for name in conventions:
         convention = resolve(name)

@@ -74,7 +74,7 @@ def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
 
 
 @register("adarank_map")
-class AdaRank(TermRanker):
+class AdaRank(TermRanker[AdaRankParams]):
     """score = sum_t alpha_t x_{f_t}."""
 
     summary = "AdaRank on average precision: single features, boosted by re-weighting queries (Xu & Li 2007)"

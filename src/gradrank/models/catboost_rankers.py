@@ -30,7 +30,7 @@ class CatBoostParams(ModelParams):
     select_by: str = param("ndcg@10", "the number of trees, by the validation part's", pattern=CRITERION)
 
 
-TREES: Mapping[str, Dimension] = {
+TREES: dict[str, Dimension] = {
     "learning_rate": LogUniform(0.01, 0.3, "a decade about CatBoost's usual values"),
     "depth": Integer(3, 8, "CatBoost's 6 and about it"),
     "l2_leaf_reg": LogUniform(0.3, 30.0, "a decade about CatBoost's default"),
@@ -38,7 +38,7 @@ TREES: Mapping[str, Dimension] = {
 
 
 @register("yetirank")
-class YetiRank(Model):
+class YetiRank(Model[CatBoostParams]):
     Params = CatBoostParams
     summary = "Symmetric trees on randomised orders of each query (Gulin et al. 2011), CatBoost"
     space: ClassVar[Mapping[str, Dimension]] = TREES

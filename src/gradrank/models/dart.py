@@ -25,7 +25,7 @@ class DARTParams(LambdaMARTParams):
 
 
 @register("dart")
-class DART(WrappedBoostedTrees, LambdaMART):
+class DART(WrappedBoostedTrees[DARTParams], LambdaMART[DARTParams]):
     Params = DARTParams
     summary = "DART: LambdaMART with trees dropped out (Vinayak & Gilad-Bachrach 2015), LightGBM"
     space = TREES | {

@@ -24,7 +24,7 @@ class DASALCParams(NeuralParams):
 
 
 @register("dasalc")
-class DASALC(NeuralRanker):
+class DASALC(NeuralRanker[DASALCParams]):
     Params = DASALCParams
     summary = "DASALC: a net crossed with self-attention over the list, softmax loss (Qin et al. 2021)"
     space = ATTENTION | {

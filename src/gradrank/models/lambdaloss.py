@@ -26,7 +26,7 @@ LOSS = {
 
 
 @register("lambdaloss")
-class LambdaLoss(NeuralRanker):
+class LambdaLoss(NeuralRanker[LambdaLossParams]):
     Params = LambdaLossParams
     summary = "LambdaLoss: pairs weighted so that the cost bounds NDCG's, on a net (Wang et al. 2018)"
     space = NET | LOSS
@@ -40,7 +40,7 @@ class AttentionLambdaLossParams(LambdaLossParams):
 
 
 @register("attention_lambdaloss")
-class AttentionLambdaLoss(NeuralRanker):
+class AttentionLambdaLoss(NeuralRanker[AttentionLambdaLossParams]):
     Params = AttentionLambdaLossParams
     summary = "LambdaLoss on self-attention over the list, smaller than allRank's (Pobrotyn et al. 2020)"
     space = ATTENTION | LOSS

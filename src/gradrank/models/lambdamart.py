@@ -1,6 +1,6 @@
 """LambdaMART (Burges 2010) and boosted trees on the XE_NDCG objective (Bruch 2021), by LightGBM."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,8 +24,11 @@ class FaithfulParams(LambdaMARTParams):
     normalize: bool = param(False, "Burges 2010, section 7: no scaling of the lambdas")
 
 
+P = TypeVar("P", bound=LambdaMARTParams)
+
+
 @register("lambdamart")
-class LambdaMART(BoostedTrees):
+class LambdaMART(BoostedTrees[P]):
     Params = LambdaMARTParams
     summary = "Boosted trees on LambdaRank's gradients (Burges 2010), practical settings, LightGBM"
     ranks_queries = True
@@ -35,7 +38,7 @@ class LambdaMART(BoostedTrees):
     }
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: LambdaMARTParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+    def objectives(cls, labels: np.ndarray, params: P) -> list[tuple[np.ndarray, dict[str, Any]]]:
         gains = [2.0**grade - 1.0 for grade in range(int(labels.max()) + 1)]
         return [
             (
@@ -52,7 +55,7 @@ class LambdaMART(BoostedTrees):
 
 
 @register("lambdamart_faithful")
-class LambdaMARTFaithful(LambdaMART):
+class LambdaMARTFaithful(LambdaMART[FaithfulParams]):
     Params = FaithfulParams
     summary = "LambdaMART with the lambdas of Burges 2010: all pairs, no normalisation, LightGBM"
     space = TREES
@@ -68,7 +71,7 @@ class XENDCGParams(BoostingParams):
 
 
 @register("xendcg")
-class XENDCG(BoostedTrees):
+class XENDCG(BoostedTrees[XENDCGParams]):
     Params = XENDCGParams
     summary = "Boosted trees on a cross entropy that bounds NDCG (Bruch 2021, XE_NDCG_MART), LightGBM"
     space = TREES | {"members": Choice((1, 3), "the paper's one, and an average")}

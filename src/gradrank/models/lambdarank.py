@@ -17,7 +17,7 @@ class LambdaRankParams(NetParams):
 
 
 @register("lambdarank")
-class LambdaRank(NeuralRanker):
+class LambdaRank(NeuralRanker[LambdaRankParams]):
     Params = LambdaRankParams
     summary = "LambdaRank: a two-layer net, pairs weighted by |dNDCG| (Burges, Ragno & Le 2006)"
     published = LIBRARY

@@ -26,7 +26,7 @@ class LambdaRankFaithfulParams(ModelParams):
 
 
 @register("lambdarank_faithful")
-class LambdaRankFaithful(NetRanker):
+class LambdaRankFaithful(NetRanker[LambdaRankFaithfulParams]):
     Params = LambdaRankFaithfulParams
     summary = "LambdaRank by plain gradient descent, a step a query (Burges, Ragno & Le 2006)"
     space: ClassVar = {

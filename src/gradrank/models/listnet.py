@@ -14,7 +14,7 @@ from gradrank.training.model import Callback, ModelParams, param, register
 from gradrank.training.nets.net_params import NetParams
 from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.nets.neural import LIBRARY, NET, NeuralRanker, own_loss
-from gradrank.training.search_space import LogUniform
+from gradrank.training.search_space import Grid, LogUniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
 
@@ -22,7 +22,7 @@ TEMPERATURE = param(1.0, "P_y = softmax(grades / temperature); Cao et al. 2007: 
 
 
 class ListNetParams(ModelParams):
-    l2: tuple[Annotated[float, Field(ge=0)], ...] = param(
+    l2: Grid[Annotated[float, Field(ge=0)]] = param(
         (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003),
         "on standardised features, relative to the cost of no ranking at all; half decades; validation "
         "chooses .03 to .003 on MQ2007's folds, 1 to .001 on OHSUMED's",
@@ -33,7 +33,7 @@ class ListNetParams(ModelParams):
 
 
 @register("listnet")
-class ListNet(NetRanker):
+class ListNet(NetRanker[ListNetParams]):
     Params = ListNetParams
     summary = "Linear ListNet to convergence, L-BFGS, L2 from a grid (Cao et al. 2007)"
     space: ClassVar = {"temperature": LogUniform(0.25, 4.0, "a factor of four about the paper's on either side")}
@@ -61,7 +61,7 @@ class ListNetNeuralParams(NetParams):
 
 
 @register("listnet_neural")
-class ListNetNeural(NeuralRanker):
+class ListNetNeural(NeuralRanker[ListNetNeuralParams]):
     Params = ListNetNeuralParams
     summary = "ListNet's loss on a two-layer net, Adam on mini-batches of queries (Cao et al. 2007)"
     published = LIBRARY

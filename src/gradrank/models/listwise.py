@@ -14,7 +14,7 @@ class ListMLEParams(NeuralParams):
 
 
 @register("listmle")
-class ListMLE(NeuralRanker):
+class ListMLE(NeuralRanker[ListMLEParams]):
     Params = ListMLEParams
     summary = "ListMLE: the likelihood of the order by grade, on a net (Xia et al. 2008)"
     space = NET | {"positions": Choice((False, True), "both published forms")}
@@ -25,7 +25,7 @@ class SoftmaxParams(NeuralParams):
 
 
 @register("softmax")
-class Softmax(NeuralRanker):
+class Softmax(NeuralRanker[SoftmaxParams]):
     Params = SoftmaxParams
     summary = "Softmax cross-entropy on grades, on a net (Bruch et al. 2019)"
     space = NET
@@ -36,7 +36,7 @@ class UniqueSoftmaxParams(NeuralParams):
 
 
 @register("unique_softmax")
-class UniqueSoftmax(NeuralRanker):
+class UniqueSoftmax(NeuralRanker[UniqueSoftmaxParams]):
     Params = UniqueSoftmaxParams
     summary = "Softmax of each document against those of lower grade, on a net (Zhu & Klabjan 2020)"
     space = NET
@@ -48,7 +48,7 @@ class RankCosineParams(NeuralParams):
 
 
 @register("rankcosine")
-class RankCosine(NeuralRanker):
+class RankCosine(NeuralRanker[RankCosineParams]):
     Params = RankCosineParams
     summary = "RankCosine: the angle between scores and grades, on a net (Qin et al. 2008)"
     space = NET | {"centred": Choice((False, True), "both forms in use")}
@@ -59,7 +59,7 @@ class MDPRankParams(NeuralParams):
 
 
 @register("mdprank")
-class MDPRank(NeuralRanker):
+class MDPRank(NeuralRanker[MDPRankParams]):
     Params = MDPRankParams
     summary = "MDPRank: REINFORCE on drawn rankings, DCG as the reward, on a net (Wei et al. 2017)"
     space = NET

@@ -3,7 +3,7 @@
 What Lyzhin et al. 2023 take apart: which pairs count, what they weigh, and whether orders are noisy.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -25,26 +25,27 @@ class LossTreesParams(BoostingParams):
     draws: int = param(0, "orders by noisy scores that weights are averaged over; 0: no noise", ge=0, le=1000)
 
 
-class LossTrees(WrappedBoostedTrees):
+P = TypeVar("P", bound=LossTreesParams)
+
+
+class LossTrees(WrappedBoostedTrees[P]):
     """Trees that follow `forces`. Queries may be of any length."""
 
     @classmethod
-    def uses_seed(cls, params: LossTreesParams) -> bool:
+    def uses_seed(cls, params: P) -> bool:
         return params.draws > 0 or super().uses_seed(params)
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: BoostingParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+    def objectives(cls, labels: np.ndarray, params: P) -> list[tuple[np.ndarray, dict[str, Any]]]:
         return [(labels, {"objective": "none"})]
 
     @classmethod
-    def led(cls, booster: Any, train: Collection, params: LossTreesParams, seed: int) -> CustomObjectiveBooster:
+    def led(cls, booster: Any, train: Collection, params: P, seed: int) -> CustomObjectiveBooster:
         rng = np.random.default_rng(seed)
         return CustomObjectiveBooster(booster, cls.forces(train.labels, train.offsets, rng, params))
 
     @classmethod
-    def forces(
-        cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: LossTreesParams
-    ) -> "Derivatives":
+    def forces(cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: P) -> "Derivatives":
         """Slopes and curvatures by (n,) scores of the training part."""
         raise NotImplementedError
 
@@ -58,7 +59,7 @@ class LambdaLossTreesParams(LossTreesParams):
 
 
 @register("lambdaloss_trees")
-class LambdaLossTrees(LossTrees):
+class LambdaLossTrees(LossTrees[LambdaLossTreesParams]):
     Params = LambdaLossTreesParams
     summary = "Boosted trees on NDCG-Loss2++, the bound of LambdaLoss (Wang et al. 2018), LightGBM"
     space = TREES | CUTOFFS | {"mu": LogUniform(0.1, 30.0, "from LambdaRank's weights to loss2's")}
@@ -93,7 +94,7 @@ class YetiTreesParams(LossTreesParams):
 
 
 @register("yeti_trees")
-class YetiTrees(LossTrees):
+class YetiTrees(LossTrees[YetiTreesParams]):
     Params = YetiTreesParams
     summary = "Boosted trees on YetiLoss: neighbours of noisy orders (Lyzhin et al. 2023), LightGBM"
     space = TREES | CUTOFFS | {"draws": Choice((1, 3, 10), "up to CatBoost's permutations")}

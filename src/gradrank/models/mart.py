@@ -20,7 +20,7 @@ class ForestParams(BoostingParams):
 
 
 @register("mart")
-class MART(BoostedTrees):
+class MART(BoostedTrees[BoostingParams]):
     summary = "Boosted trees on squared error against the grade (Friedman 2001), LightGBM"
 
     @classmethod
@@ -29,7 +29,7 @@ class MART(BoostedTrees):
 
 
 @register("random_forest")
-class RandomForest(BoostedTrees):
+class RandomForest(BoostedTrees[ForestParams]):
     Params = ForestParams
     space: ClassVar = {
         "num_leaves": Choice((31, 63, 127, 255, 511), "up to trees that are hardly pruned"),

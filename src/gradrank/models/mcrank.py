@@ -16,7 +16,7 @@ class McRankParams(BoostingParams):
 
 
 @register("mcrank")
-class McRank(BoostedTrees):
+class McRank(BoostedTrees[McRankParams]):
     Params = McRankParams
     space = TREES | {"form": Choice(("multiclass", "ordinal"), "both published forms")}
     summary = "Boosted ordinal or multiclass classification, score = expected grade (Li et al. 2007), LightGBM"

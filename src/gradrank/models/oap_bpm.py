@@ -7,9 +7,10 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from gradrank.data.collection import Collection
-from gradrank.models.prank import PRank, feature_unit
+from gradrank.models.prank import PRank, PRankParams, feature_unit
 from gradrank.training.best_of import Best, Candidate, best_of
 from gradrank.training.model import Callback, ModelParams, param, register
+from gradrank.training.search_space import Grid
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
 
@@ -18,17 +19,20 @@ def one_or_several(value: Any) -> Any:
     return (value,) if isinstance(value, int) else value
 
 
-class OAPBPMParams(ModelParams):
+class CommitteeParams(ModelParams):
     members: Annotated[tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(one_or_several)] = param(
         (10, 30, 100),
         "N PRanks run in parallel, chosen on validation (Burges et al. 2005: 100); a number alone is taken as it is",
         min_length=1,
     )
-    tau: tuple[Annotated[float, Field(gt=0, le=1)], ...] = param(
+    tau: Grid[Annotated[float, Field(gt=0, le=1)]] = param(
         (0.3, 0.5, 0.7),
         "probability that a member sees an example, chosen on validation (Burges et al. 2005: .3 of these)",
         min_length=1,
     )
+
+
+class OAPBPMParams(PRankParams, CommitteeParams):
     epochs: int = param(100, "Burges et al. 2005, Table 6: 100 for PRank", ge=1)
     patience: int = param(10, "epochs without a better one on validation after which training ends, for each tau", ge=1)
     select_by: str = param(
@@ -37,7 +41,7 @@ class OAPBPMParams(ModelParams):
 
 
 @register("oap_bpm")
-class OAPBPM(PRank):
+class OAPBPM(PRank[OAPBPMParams]):
     """score = w . x, w the mean of the members' weights: an approximation of the Bayes point."""
 
     Params = OAPBPMParams
@@ -50,13 +54,13 @@ class OAPBPM(PRank):
         patience = params.patience * len(params.members)
         found: list[Best] = []
         for tau in params.tau:
-            epochs = cls._epochs(train, params, tau, seed)
+            epochs = cls._committee_epochs(train, params, tau, seed)
             before = found[-1].step if found else 0
             found.append(best_of(epochs, vali, params.select_by, callback, patience, before))
         return max(found, key=lambda best: best.value).kept
 
     @classmethod
-    def _epochs(cls, train: Collection, params: OAPBPMParams, tau: float, seed: int) -> Iterator[Candidate]:
+    def _committee_epochs(cls, train: Collection, params: OAPBPMParams, tau: float, seed: int) -> Iterator[Candidate]:
         """The first N of the members are a committee of N themselves: only the largest is trained."""
         from gradrank.training.solvers.perceptron import committee_epoch
 

@@ -13,7 +13,7 @@ class PairwiseHingeParams(NeuralParams):
 
 
 @register("pairwise_hinge")
-class PairwiseHinge(NeuralRanker):
+class PairwiseHinge(NeuralRanker[PairwiseHingeParams]):
     Params = PairwiseHingeParams
     summary = "Hinge loss on pairs, as RankSVM's, on a net (Joachims 2002)"
     space = NET
@@ -24,7 +24,7 @@ class PairwiseMSEParams(NeuralParams):
 
 
 @register("pairwise_mse")
-class PairwiseMSE(NeuralRanker):
+class PairwiseMSE(NeuralRanker[PairwiseMSEParams]):
     Params = PairwiseMSEParams
     summary = "Squared error on all pairs' differences, on a net (rax; Jagerman et al. 2022)"
     space = NET
@@ -38,7 +38,7 @@ class YetiParams(NeuralParams):
 
 
 @register("yeti")
-class Yeti(NeuralRanker):
+class Yeti(NeuralRanker[YetiParams]):
     Params = YetiParams
     summary = "YetiLoss: neighbours of noisy orders, weighted by the measure, on a net (Lyzhin et al. 2023)"
     space = NET | {"cutoff": Choice((5, 10, CUTOFF.default), "NDCG's usual ranks, or all")}

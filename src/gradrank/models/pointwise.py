@@ -10,7 +10,7 @@ class OrdinalParams(NeuralParams):
 
 
 @register("ordinal")
-class Ordinal(NeuralRanker):
+class Ordinal(NeuralRanker[OrdinalParams]):
     Params = OrdinalParams
     summary = "Ordinal regression: is the grade at least k, for each k, on a net (Pobrotyn et al. 2020)"
     space = NET
@@ -21,7 +21,7 @@ class PointwiseRMSEParams(NeuralParams):
 
 
 @register("pointwise_rmse")
-class PointwiseRMSE(NeuralRanker):
+class PointwiseRMSE(NeuralRanker[PointwiseRMSEParams]):
     Params = PointwiseRMSEParams
     summary = "Root mean squared error of each query, on a net (Pobrotyn et al. 2020)"
     space = NET
@@ -32,7 +32,7 @@ class QueryRMSEParams(NeuralParams):
 
 
 @register("query_rmse")
-class QueryRMSE(NeuralRanker):
+class QueryRMSE(NeuralRanker[QueryRMSEParams]):
     Params = QueryRMSEParams
     summary = "Squared error up to each query's constant, CatBoost's QueryRMSE, on a net"
     space = NET

@@ -11,7 +11,7 @@ which a real collection makes tens of thousands: exact, and a document costs O(d
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -38,8 +38,11 @@ class PRankKernelParams(PRankParams):
     coef0: float = param(1.0, "K(x, z) = (x . z + 1)^2: Crammer & Singer 2002, section 4 (from memory)", ge=0)
 
 
+P = TypeVar("P", bound=PRankParams)
+
+
 @register("prank")
-class PRank(Model):
+class PRank(Model[P]):
     """score = sum_{i <= j} W_ij z_i z_j, z = (1, x / scale); a linear machine has the row i = 0 alone.
 
     Features are divided by their standard deviation; a constant one is left out. They are not centred: that
@@ -53,12 +56,12 @@ class PRank(Model):
         self.weights, self.unit = weights, unit
 
     @classmethod
-    def fit(cls, train: Collection, vali: Collection, params: PRankParams, seed: int, callback: Callback) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
         epochs = cls._epochs(with_grades_to_order(train, cls.name), params, seed)
         return best_of(until_unchanged(epochs, params.patience), vali, params.select_by, callback).kept
 
     @classmethod
-    def _epochs(cls, train: Collection, params: PRankParams, seed: int) -> Iterator[Candidate]:
+    def _epochs(cls, train: Collection, params: P, seed: int) -> Iterator[Candidate]:
         """An epoch is the stream of all documents in a new random order: grouped by query it learns less."""
         from gradrank.training.solvers.perceptron import prank_epoch
 
@@ -73,7 +76,7 @@ class PRank(Model):
             yield Candidate(cls(weights.copy(), unit), errors / train.rows)
 
     @staticmethod
-    def squared_scale(features: int, params: PRankParams) -> np.ndarray:
+    def squared_scale(features: int, params: P) -> np.ndarray:
         """s_ij^2 of phi_ij = s_ij z_i z_j; see gradrank.training.solvers.perceptron."""
         scale = np.ones((1, features + 1))
         scale[0, 0] = 0.0
@@ -98,7 +101,7 @@ class PRank(Model):
 
 
 @register("prank_quadratic")
-class PRankQuadratic(PRank):
+class PRankQuadratic(PRank[PRankParams]):
     summary = "PRank on the features and all their products (Crammer & Singer 2002)"
 
     @staticmethod
@@ -109,7 +112,7 @@ class PRankQuadratic(PRank):
 
 
 @register("prank_kernel")
-class PRankKernel(PRank):
+class PRankKernel(PRank[PRankKernelParams]):
     Params = PRankKernelParams
     summary = "PRank with a polynomial kernel of degree 2 (Crammer & Singer 2002)"
     space: ClassVar = {"coef0": LogUniform(0.01, 100.0, "two decades about the paper's on either side")}

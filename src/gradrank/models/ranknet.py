@@ -15,13 +15,13 @@ from gradrank.training.model import Callback, ModelParams, param, register
 from gradrank.training.nets.net_params import NetParams
 from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.nets.neural import LIBRARY, NET, NeuralRanker, own_loss
-from gradrank.training.search_space import LogUniform
+from gradrank.training.search_space import Grid, LogUniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_pairs_to_order
 
 
 class RankNetLinearParams(ModelParams):
-    l2: tuple[Annotated[float, Field(ge=0)], ...] = param(
+    l2: Grid[Annotated[float, Field(ge=0)]] = param(
         (0.3, 0.1, 0.03, 0.01),
         "on standardised features, relative to the cost of no ranking at all; half decades around 0.03, the "
         "best mean validation MAP on MQ2007",
@@ -32,7 +32,7 @@ class RankNetLinearParams(ModelParams):
 
 
 @register("ranknet_linear")
-class RankNetLinear(NetRanker):
+class RankNetLinear(NetRanker[RankNetLinearParams]):
     Params = RankNetLinearParams
     summary = "Linear RankNet on all pairs, L-BFGS, L2 from a grid (Burges et al. 2005)"
     needs_pairs = True
@@ -61,7 +61,7 @@ class RankNetTwoLayerParams(NetParams):
 
 
 @register("ranknet_two_layer")
-class RankNetTwoLayer(NeuralRanker):
+class RankNetTwoLayer(NeuralRanker[RankNetTwoLayerParams]):
     Params = RankNetTwoLayerParams
     summary = "Two-layer RankNet on all pairs, Adam on mini-batches of queries (Burges et al. 2005)"
     needs_pairs = True

@@ -6,7 +6,6 @@ fast; but where a query has thousands of pairs, as in OHSUMED, so long a step ov
 Whether equal grades are pairs of target 1/2, as section 5 tries, the pairs' stage says (`pairs.ties`).
 """
 
-from collections.abc import Mapping
 from typing import ClassVar, Literal, Self
 
 from gradrank.data.collection import Collection
@@ -16,7 +15,7 @@ from gradrank.training.search_space import Choice, Dimension, LogUniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_pairs_to_order
 
-RATE: Mapping[str, Dimension] = {"learning_rate": LogUniform(1e-5, 0.1, "two decades about the paper's on either side")}
+RATE: dict[str, Dimension] = {"learning_rate": LogUniform(1e-5, 0.1, "two decades about the paper's on either side")}
 
 
 class RankNet2005Params(ModelParams):
@@ -36,7 +35,7 @@ class RankNet2005TwoLayerParams(RankNet2005Params):
 
 
 @register("ranknet_2005_linear")
-class RankNet2005Linear(NetRanker):
+class RankNet2005Linear(NetRanker[RankNet2005Params]):
     Params = RankNet2005Params
     summary = "Linear RankNet, trained as in its paper (Burges et al. 2005)"
     needs_pairs = True
@@ -47,11 +46,20 @@ class RankNet2005Linear(NetRanker):
         """A step of the callback is an epoch; `learning_rate` is the one the epoch was trained with."""
         from gradrank.training.solvers.stochastic import train_stochastic
 
-        settings = {"hidden": 0} | dict(params)
-        by_pair = settings.pop("updates") == "pair"
         train = with_pairs_to_order(train, cls.name)
-        settings |= {"by_pair": by_pair, "ties": train.ties}
-        net = train_stochastic(train, vali, seed=seed, callback=callback, **settings)
+        net = train_stochastic(
+            train,
+            vali,
+            hidden=params.hidden if isinstance(params, RankNet2005TwoLayerParams) else 0,
+            learning_rate=params.learning_rate,
+            epochs=params.epochs,
+            seed=seed,
+            callback=callback,
+            select_by=params.select_by,
+            sigma=params.sigma,
+            ties=train.ties,
+            by_pair=params.updates == "pair",
+        )
         return cls(net)
 
 

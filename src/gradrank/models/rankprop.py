@@ -59,7 +59,7 @@ def rank_targets(scores: np.ndarray, labels: np.ndarray, lists: np.ndarray) -> n
 
 
 @register("rankprop")
-class RankProp(NetRanker):
+class RankProp(NetRanker[RankPropParams]):
     Params = RankPropParams
     space = NET
     published = LIBRARY

@@ -10,7 +10,7 @@ A pair that a user gives with the probability P of a preference is P of the one 
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import PositiveFloat
@@ -19,20 +19,37 @@ from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.search_space import Grid
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import queries_to_order
-
-if TYPE_CHECKING:
-    from gradrank.training.solvers.ranksvm.objective import Grades, Listed
 
 SPACING = "powers of 2 (Lee & Lin 2014), searched by validation score as LETOR prescribes; "
 
 
-class RankSVMParams(ModelParams):
+class SVMParams(ModelParams):
+    """The parameters that `RankSVM` reads, for type checkers only.
+
+    Each class of parameters defines these fields itself, because their order is that of the written parameters.
+    """
+
+    if TYPE_CHECKING:
+        weighting: Any  # svm_map, whose risk is not a sum over pairs, has none
+        C: tuple[float, ...]
+        select_by: str
+
+
+class DualParams(SVMParams):
+    """The parameters that `DualRankSVM` reads, for type checkers only."""
+
+    if TYPE_CHECKING:
+        gap: float
+
+
+class RankSVMParams(SVMParams):
     weighting: Literal["pair", "query"] = param(
         "pair", "tau = 1 (Joachims 2002), or 1 / crucial pairs of the query, so that queries weigh alike"
     )
-    C: tuple[PositiveFloat, ...] = param(
+    C: Grid[PositiveFloat] = param(
         tuple(2.0**e for e in range(-18, 3)),
         SPACING + "from nearly unfitted to where the weights of a 40-document-a-query collection stand still",
         min_length=1,
@@ -40,14 +57,18 @@ class RankSVMParams(ModelParams):
     select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
 
 
-class RankSVMDualParams(RankSVMParams):
-    gap: float = param(
-        1e-4, "relative duality gap; at 1e-3 validation MAP still moves by .001 with the seed", gt=0, lt=1
-    )
+GAP = param(1e-4, "relative duality gap; at 1e-3 validation MAP still moves by .001 with the seed", gt=0, lt=1)
+
+
+class RankSVMDualParams(RankSVMParams, DualParams):
+    gap: float = GAP
+
+
+P = TypeVar("P", bound=SVMParams)
 
 
 @register("ranksvm")
-class RankSVM(Model):
+class RankSVM(Model[P]):
     Params = RankSVMParams
     summary = "Linear RankSVM, L2 loss, primal Newton (Herbrich et al. 1999; Joachims 2002; Lee & Lin 2014)"
     needs_pairs = True
@@ -58,32 +79,27 @@ class RankSVM(Model):
         self.weights, self.C = weights, C
 
     @classmethod
-    def uses_seed(cls, params: RankSVMParams) -> bool:
+    def uses_seed(cls, params: P) -> bool:
         return cls.form.endswith("dual")
 
     @classmethod
-    def fit(cls, train: Collection, vali: Collection, params: RankSVMParams, seed: int, callback: Callback) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
         solve = cls._solver(train, params, seed)
         candidates = (Candidate(cls(solve(C), C), told={"C": C}) for C in sorted(params.C))
         return best_of(candidates, vali, params.select_by, callback).kept
 
     @classmethod
-    def _solver(cls, train: Collection, params: RankSVMParams, seed: int) -> Callable[[float], np.ndarray]:
+    def _solver(cls, train: Collection, params: P, seed: int) -> Callable[[float], np.ndarray]:
         """C -> weights; each solution is where the search for the next C starts."""
-        from gradrank.training.solvers.ranksvm.objective import group_by_grade, listed, listed_by_grade
-
-        queries_to_order(train, cls.name)
-        features, primal = train.features.astype(np.float64), cls.form in ("primal", "sparse")
-        if train.ties or train.targets is not train.labels:
-            pairs = listed(train.pairs, params.weighting, train.queries)
-        else:
-            pairs = (group_by_grade if primal else listed_by_grade)(train, params.weighting)
-        return cls._primal(features, pairs) if primal else cls._dual(features, pairs, params.gap, seed)
-
-    @classmethod
-    def _primal(cls, features: np.ndarray, pairs: "Grades | Listed") -> Callable[[float], np.ndarray]:
+        from gradrank.training.solvers.ranksvm.objective import group_by_grade, listed
         from gradrank.training.solvers.ranksvm.primal import solve_primal
 
+        queries_to_order(train, cls.name)
+        features = train.features.astype(np.float64)
+        if cls._lists_pairs(train):
+            pairs = listed(train.pairs, params.weighting, train.queries)
+        else:
+            pairs = group_by_grade(train, params.weighting)
         weights = np.zeros(features.shape[1])
 
         def solve(C: float) -> np.ndarray:
@@ -93,21 +109,10 @@ class RankSVM(Model):
 
         return solve
 
-    @classmethod
-    def _dual(cls, features: np.ndarray, pairs: "Listed", gap: float, seed: int) -> Callable[[float], np.ndarray]:
-        from gradrank.training.solvers.ranksvm.dual import solve_dual
-
-        rng, alpha, last = np.random.default_rng(seed), np.zeros(len(pairs.tau)), 1.0
-
-        def solve(C: float) -> np.ndarray:
-            nonlocal alpha, last
-            start = alpha * (C / last)
-            cost, form = C * pairs.tau, cls.form[:2]
-            weights, alpha = solve_dual(features, pairs.better, pairs.worse, cost, form, start, gap, rng)
-            last = C
-            return weights
-
-        return solve
+    @staticmethod
+    def _lists_pairs(train: Collection) -> bool:
+        """Return whether the pairs are more than those of two different grades, and have to be listed."""
+        return train.ties or train.targets is not train.labels
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         # A row's sum is the same wherever it stands (a BLAS product's is not): equal documents stay tied.
@@ -122,21 +127,51 @@ class RankSVM(Model):
         return cls(np.array(stored["weights"]), stored["C"])
 
 
+D = TypeVar("D", bound=DualParams)
+
+
+class DualRankSVM(RankSVM[D]):
+    """RankSVM by dual coordinate descent."""
+
+    @classmethod
+    def _solver(cls, train: Collection, params: D, seed: int) -> Callable[[float], np.ndarray]:
+        from gradrank.training.solvers.ranksvm.dual import solve_dual
+        from gradrank.training.solvers.ranksvm.objective import listed, listed_by_grade
+
+        queries_to_order(train, cls.name)
+        features = train.features.astype(np.float64)
+        if cls._lists_pairs(train):
+            pairs = listed(train.pairs, params.weighting, train.queries)
+        else:
+            pairs = listed_by_grade(train, params.weighting)
+        rng, alpha, last = np.random.default_rng(seed), np.zeros(len(pairs.tau)), 1.0
+
+        def solve(C: float) -> np.ndarray:
+            nonlocal alpha, last
+            start = alpha * (C / last)
+            cost, form = C * pairs.tau, cls.form[:2]
+            weights, alpha = solve_dual(features, pairs.better, pairs.worse, cost, form, start, params.gap, rng)
+            last = C
+            return weights
+
+        return solve
+
+
 @register("ranksvm_l2_dual")
-class RankSVML2Dual(RankSVM):
+class RankSVML2Dual(DualRankSVM[D]):
     summary = "Linear RankSVM, L2 loss, dual coordinate descent (Hsieh et al. 2008)"
     Params = RankSVMDualParams
     form = "l2_dual"
 
 
 @register("ranksvm_l1_dual")
-class RankSVML1Dual(RankSVM):
+class RankSVML1Dual(DualRankSVM[D]):
     summary = "Linear RankSVM, L1 loss, dual coordinate descent (Hsieh et al. 2008)"
     Params = RankSVMDualParams
     form = "l1_dual"
 
 
 @register("ranksvm_sparse")
-class RankSVMSparse(RankSVM):
+class RankSVMSparse(RankSVM[P]):
     summary = "Linear RankSVM, L2 loss and L1 penalty, proximal Newton (Yuan, Ho & Lin 2012)"
     form = "sparse"

@@ -8,51 +8,55 @@ from typing import Literal
 from pydantic import PositiveFloat
 
 from gradrank.models.ranksvm import (
+    GAP,
     SPACING,
+    DualParams,
     RankSVM,
-    RankSVMDualParams,
     RankSVML1Dual,
     RankSVML2Dual,
-    RankSVMParams,
     RankSVMSparse,
+    SVMParams,
 )
 from gradrank.training.model import param, register
+from gradrank.training.search_space import Grid
+from gradrank.training.selection import CRITERION
 
 
-class RankSVMNDCGParams(RankSVMParams):
+class RankSVMNDCGParams(SVMParams):
     weighting: Literal["ndcg"] = param("ndcg", "tau = gap / (K DCG_beta(ideal)), Jin et al. 2018")
-    C: tuple[PositiveFloat, ...] = param(
+    C: Grid[PositiveFloat] = param(
         tuple(2.0**e for e in range(-2, 15)), SPACING + "tau sums to at most 1, so C is larger", min_length=1
     )
+    select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
 
 
-class RankSVMNDCGDualParams(RankSVMNDCGParams, RankSVMDualParams):
-    pass
+class RankSVMNDCGDualParams(RankSVMNDCGParams, DualParams):
+    gap: float = GAP
 
 
 @register("ranksvm_ndcg")
-class RankSVMNDCG(RankSVM):
+class RankSVMNDCG(RankSVM[RankSVMNDCGParams]):
     summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss, primal Newton"
     Params = RankSVMNDCGParams
     needs_pairs = False
 
 
 @register("ranksvm_ndcg_l2_dual")
-class RankSVMNDCGL2Dual(RankSVML2Dual):
+class RankSVMNDCGL2Dual(RankSVML2Dual[RankSVMNDCGDualParams]):
     summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss, dual coordinate descent"
     Params = RankSVMNDCGDualParams
     needs_pairs = False
 
 
 @register("ranksvm_ndcg_l1_dual")
-class RankSVMNDCGL1Dual(RankSVML1Dual):
+class RankSVMNDCGL1Dual(RankSVML1Dual[RankSVMNDCGDualParams]):
     summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L1 loss, dual coordinate descent"
     Params = RankSVMNDCGDualParams
     needs_pairs = False
 
 
 @register("ranksvm_ndcg_sparse")
-class RankSVMNDCGSparse(RankSVMSparse):
+class RankSVMNDCGSparse(RankSVMSparse[RankSVMNDCGParams]):
     summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss and L1 penalty, proximal Newton"
     Params = RankSVMNDCGParams
     needs_pairs = False

@@ -1,7 +1,7 @@
 """Pointwise ridge regression on the grade (Hoerl & Kennard 1970)."""
 
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 from pydantic import PositiveFloat
@@ -10,11 +10,12 @@ from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.search_space import Grid
 from gradrank.training.selection import CRITERION
 
 
 class RegressionParams(ModelParams):
-    l2: tuple[PositiveFloat, ...] = param(
+    l2: Grid[PositiveFloat] = param(
         tuple(10.0**e for e in range(-3, 6)),
         "from no shrinkage to weights near zero, searched by validation score as LETOR prescribes",
         min_length=1,
@@ -22,8 +23,11 @@ class RegressionParams(ModelParams):
     select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
 
 
+P = TypeVar("P", bound=RegressionParams)
+
+
 @register("regression")
-class Regression(Model):
+class Regression(Model[P]):
     Params = RegressionParams
     summary = "Ridge regression on the grade, document by document (Hoerl & Kennard 1970)"
     published: ClassVar = {"l2": 1.0}  # scikit-learn's Ridge
@@ -32,11 +36,11 @@ class Regression(Model):
         self.weights, self.l2 = weights, l2
 
     @classmethod
-    def uses_seed(cls, params: RegressionParams) -> bool:
+    def uses_seed(cls, params: P) -> bool:
         return False
 
     @classmethod
-    def fit(cls, train: Collection, vali: Collection, params: RegressionParams, seed: int, callback: Callback) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
         """min sum_i (y_i - b - w.x_i)^2 + l2 |w|^2; the intercept b ranks nothing and is left out."""
         features = train.features.astype(np.float64)
         features -= features.mean(axis=0)

@@ -17,7 +17,7 @@ class SingleFeatureParams(ModelParams):
 
 
 @register("single_feature")
-class SingleFeature(Model):
+class SingleFeature(Model[SingleFeatureParams]):
     Params = SingleFeatureParams
     summary = "No learning: the feature and direction that rank the validation part best"
 

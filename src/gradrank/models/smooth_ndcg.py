@@ -16,7 +16,7 @@ class ApproxNDCGParams(NeuralParams):
 
 
 @register("approx_ndcg")
-class ApproxNDCG(NeuralRanker):
+class ApproxNDCG(NeuralRanker[ApproxNDCGParams]):
     Params = ApproxNDCGParams
     summary = "ApproxNDCG: NDCG of ranks made smooth by sigmoids, on a net (Qin, Liu & Li 2009)"
     space = NET | {"temperature": LogUniform(0.03, 3.0, "what toolkits have, and a factor of three beyond")}
@@ -28,7 +28,7 @@ class GumbelApproxNDCGParams(ApproxNDCGParams):
 
 
 @register("gumbel_approx_ndcg")
-class GumbelApproxNDCG(NeuralRanker):
+class GumbelApproxNDCG(NeuralRanker[GumbelApproxNDCGParams]):
     Params = GumbelApproxNDCGParams
     summary = "ApproxNDCG in the mean over Gumbel noise on the scores, on a net (Bruch et al. 2020)"
     space = ApproxNDCG.space
@@ -41,7 +41,7 @@ class PiRankParams(NeuralParams):
 
 
 @register("pirank")
-class PiRank(NeuralRanker):
+class PiRank(NeuralRanker[PiRankParams]):
     Params = PiRankParams
     summary = "PiRank: NDCG of a soft sort of the scores, on a net (Swezey et al. 2021)"
     space = NET | {"temperature": LogUniform(0.1, 10.0, "Swezey et al. 2021: .1 to 10"), "cutoff": CUTOFFS}
@@ -54,7 +54,7 @@ class NeuralNDCGParams(NeuralParams):
 
 
 @register("neural_ndcg")
-class NeuralNDCG(NeuralRanker):
+class NeuralNDCG(NeuralRanker[NeuralNDCGParams]):
     Params = NeuralNDCGParams
     summary = "NeuralNDCG: NDCG of a doubly stochastic soft sort, on a net (Pobrotyn & Białobrzeski 2021)"
     space = PiRank.space
@@ -67,7 +67,7 @@ class SoftRankParams(NeuralParams):
 
 
 @register("softrank")
-class SoftRank(NeuralRanker):
+class SoftRank(NeuralRanker[SoftRankParams]):
     Params = SoftRankParams
     summary = "SoftRank: NDCG in expectation over normal noise on the scores, on a net (Taylor et al. 2008)"
     space = NET | {"delta": LogUniform(0.1, 3.0, "a scale's half decades about 1"), "cutoff": CUTOFFS}

@@ -31,7 +31,7 @@ class XGBoostParams(ModelParams):
 
 
 @register("xgboost_ndcg")
-class XGBoostNDCG(Model):
+class XGBoostNDCG(Model[XGBoostParams]):
     Params = XGBoostParams
     space: ClassVar = {
         "learning_rate": LogUniform(0.02, 0.5, "about XGBoost's .3, as far as 1,000 rounds reach"),

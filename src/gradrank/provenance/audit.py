@@ -9,7 +9,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256
 from gradrank.base.results import EVALUATION, JOBS, PAGE, PROVENANCE, RUN, SPEC, read_job
 from gradrank.base.stamps import OTHER_VERSION, mismatches, read_sealed
-from gradrank.data.stored import COLLECTION, PAIRS
+from gradrank.data.part_files import COLLECTION, PAIRS
 
 FETCHED = "fetched.json"
 RESULT_STAMPS = (SPEC, EVALUATION, PROVENANCE, RUN)

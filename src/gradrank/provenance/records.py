@@ -22,7 +22,8 @@ from gradrank.base.processor import refusal
 from gradrank.base.results import PER_QUERY, SPEC, DatasetFolder, MethodFolder
 from gradrank.base.stamps import read_stamp, write_stamp
 from gradrank.config.code_digest import code_digest
-from gradrank.data.stored import COLLECTION, PAIRS, describe
+from gradrank.data.part_files import COLLECTION, PAIRS
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.seeds import SEED, measured_folds
 from gradrank.provenance.settings import DIGITS, short_digest
 
@@ -59,7 +60,7 @@ def brief(variant: Mapping[str, Any]) -> dict[str, Any]:
 def data_record(dataset: str, data: Path) -> dict[str, str]:
     """Return the SHA-256 of a data set's text, of its collection.json and, where there are pairs, of its pairs.json."""
     own, pairs = data / dataset, data.parent / "pairs" / dataset / PAIRS
-    found = {"source_sha256": describe(own)["source_sha256"], COLLECTION: sha256(own / COLLECTION)}
+    found = {"source_sha256": StoredCollection.open(own).source_sha256, COLLECTION: sha256(own / COLLECTION)}
     return found | ({PAIRS: sha256(pairs)} if pairs.is_file() else {})
 
 

@@ -17,7 +17,7 @@ from gradrank.base.stamps import OTHER_VERSION, SCHEMA, read_sealed
 from gradrank.base.validation import flat
 from gradrank.config.code_digest import PACKAGE, code_digest
 from gradrank.config.params import RunSettings
-from gradrank.data.stored import COLLECTION, PAIRS
+from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.provenance.audit import FETCHED, audit, stamps
 from gradrank.provenance.code import training_code
 from gradrank.provenance.records import STAGES, results_digest, values_digest

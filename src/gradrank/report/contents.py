@@ -13,8 +13,8 @@ from gradrank.base.git import revision
 from gradrank.base.results import SUMMARY, Results
 from gradrank.base.stamps import read_sealed
 from gradrank.config.params_file import read
+from gradrank.data.part_files import COLLECTION
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.data.stored import COLLECTION
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues, read_test_queries

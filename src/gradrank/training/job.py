@@ -20,7 +20,8 @@ from gradrank.base.results import FOLD_FILES, MEMBERS, SPEC, FoldFolder
 from gradrank.base.stamps import mismatches, write_stamp
 from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
-from gradrank.data.stored import COLLECTION, PAIRS, describe, pairs_told
+from gradrank.data.part_files import COLLECTION, PAIRS
+from gradrank.data.stored import StoredCollection
 from gradrank.training.members import keep_members, trained_members, with_member_scores
 from gradrank.training.model import Model, ModelParams
 from gradrank.training.registry import get_model, missing_packages, models
@@ -50,28 +51,27 @@ def train(
     """
     started = time.perf_counter()
     cls, resolved = _resolved(model, params)
-    meta = describe(data)
-    if not 1 <= fold <= len(meta["folds"]):
-        raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
-    spec = _specification(model, meta, fold, resolved, seed)
-    if pairs is not None and cls.needs_pairs:
-        spec |= pairs_told(pairs)
+    stored = StoredCollection.open(data)
+    splits = stored.fold(fold)
+    spec = _specification(model, stored.description, fold, resolved, seed)
+    stored_pairs = stored.pairs(pairs) if pairs is not None and cls.needs_pairs else None
+    if stored_pairs is not None:
+        spec |= stored_pairs.specification
     names = cls.members(resolved)
     if not (names or cls.takes_missing):
-        _check_none_missing(data, meta, model)
+        _check_none_missing(data, stored.description, model)
     found = trained_members(names, members, spec, data) if names else {}
     with _begun(out) as made:
 
         def read(split: str) -> Collection:
-            own_pairs = pairs if split == "train" and cls.needs_pairs else None
-            collection = Collection.read(data, meta["folds"][fold - 1][split], own_pairs)
+            collection = stored.read(splits[split], stored_pairs if split == "train" else None)
             if found:
                 return with_member_scores(collection, split, found)
             collection.check(f"{data}, fold {fold}, {split} part", missing=cls.takes_missing)
             return collection
 
-        tested = _test_files(meta["folds"][fold - 1]["test"], data, pairs)
-        history = History(f"{meta['dataset']}/{model}/fold{fold}")
+        tested = _test_files(splits["test"], data, pairs)
+        history = History(f"{stored.name}/{model}/fold{fold}")
         with guard_test_part(tested, model):
             parts = {split: read(split) for split in ("train", "vali")}
             fit_started = time.perf_counter()

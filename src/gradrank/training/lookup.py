@@ -20,12 +20,12 @@ def loss_names() -> list[str]:
 
 
 def find_loss(name: str) -> Any:
-    """Return the function `name` of losses/`name`.py. Raises GradrankError with the nearest name if there is none."""
+    """Return the function `name` of losses/`name`.py. Raises GradrankError with the nearest name if it is unknown."""
     return _find(LOSSES, "loss", name)
 
 
 def find_scorer(name: str) -> Any:
-    """Return the function `name` of scorers/`name`.py. Raises GradrankError with the nearest name if there is none."""
+    """Return the function `name` of scorers/`name`.py. Raises GradrankError with the nearest name if it is unknown."""
     return _find(SCORERS, "scorer", name)
 
 

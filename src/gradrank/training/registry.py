@@ -80,13 +80,15 @@ def _import_own(path: Path) -> None:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == str(path.resolve())]
         where = f"{path}, line {lines[-1]}" if lines else str(path)
+        if isinstance(error, GradrankError):
+            raise GradrankError(f"{where}: {error}") from error
         raise GradrankError(
             f"{where}: {type(error).__name__}: {error}. Fix: correct the file, or move it out of {OWN_MODELS}/"
         ) from error
 
 
 def get_model(name: str) -> type[Model]:
-    """Return the class registered as `name`. Raises GradrankError with the nearest name if there is none."""
+    """Return the class registered as `name`. Raises GradrankError with the nearest name if it is unknown."""
     _import_declaring(name)
     known = registered if name in registered else models()
     if name not in known:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+from pydantic.fields import FieldInfo
 
 
 @dataclass(frozen=True)
@@ -39,3 +41,16 @@ class Choice:
 
 
 Dimension = LogUniform | Uniform | Integer | Choice
+
+
+class SearchedOnValidation:
+    """The mark of a parameter that is a grid: `fit` tries each of its values and keeps the best on validation."""
+
+
+T = TypeVar("T")
+Grid = Annotated[tuple[T, ...], SearchedOnValidation()]  # the type of such a parameter, as in `l2: Grid[PositiveFloat]`
+
+
+def is_grid(field: FieldInfo) -> bool:
+    """Return whether the field of a parameter was declared as a Grid."""
+    return any(isinstance(mark, SearchedOnValidation) for mark in field.metadata)

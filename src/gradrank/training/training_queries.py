@@ -14,7 +14,7 @@ def with_grades_to_order(train: Collection, model: str) -> Collection:
     AdaRank must not see them: a query that no ranker can improve keeps the highest weight for ever.
     Raises GradrankError where none is left.
     """
-    return dataclasses.replace(of_queries(train, _mixed(train, model)), pair_source=None)
+    return dataclasses.replace(train.select_queries(_mixed(train, model)), pair_source=None)
 
 
 def with_pairs_to_order(train: Collection, model: str) -> Collection:
@@ -22,7 +22,7 @@ def with_pairs_to_order(train: Collection, model: str) -> Collection:
 
     Raises GradrankError where no pair says which document is the better one.
     """
-    return of_queries(train, queries_to_order(train, model))
+    return train.select_queries(queries_to_order(train, model))
 
 
 def queries_to_order(train: Collection, model: str) -> np.ndarray:
@@ -62,19 +62,6 @@ def of_two_grades(part: Collection) -> np.ndarray:
     return np.maximum.reduceat(part.labels, starts) > np.minimum.reduceat(part.labels, starts)
 
 
-def of_queries(part: Collection, chosen: np.ndarray) -> Collection:
-    """The queries that (q,) bool `chosen` marks, with their pairs."""
-    rows, source = chosen[part.query_of_row], part.pair_source
-    return dataclasses.replace(
-        part,
-        features=part.features[rows],
-        labels=part.labels[rows],
-        offsets=np.r_[0, np.cumsum(np.diff(part.offsets)[chosen])],
-        qids=part.qids[chosen],
-        pair_source=source and source.of_queries(np.flatnonzero(chosen), part.offsets),
-    )
-
-
 def shuffled_within_queries(train: Collection, seed: int) -> Collection:
     """`train` with the documents of each query in random order.
 
@@ -82,5 +69,4 @@ def shuffled_within_queries(train: Collection, seed: int) -> Collection:
     score has MAP .43), a feature of few values would look as good as that order.
     """
     rows = np.lexsort((np.random.default_rng(seed).random(train.rows), train.query_of_row))
-    documents = {"features": train.features[rows], "labels": train.labels[rows]}
-    return dataclasses.replace(train, **documents, pair_source=None)
+    return dataclasses.replace(train, pair_source=None).take(rows)

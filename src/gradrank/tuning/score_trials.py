@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.training.registry import get_model
 from gradrank.training.score_checks import checked
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 def score_trials(contest: Contest, method: str, data: Path, convention: str) -> None:
     """Write trials_test.parquet: columns `tuner`, `trial`, `fold`, `qid`, one a metric, of each trial's model."""
-    meta = describe(data)
-    tuned = contest.tuned(meta["dataset"], method)
+    stored = StoredCollection.open(data)
+    tuned = contest.tuned(stored.name, method)
 
     def tables() -> Iterator["pl.DataFrame"]:
-        for number, splits in enumerate(meta["folds"], start=1):
-            judged = read_judgements(data, splits["test"])
-            test = Collection.read(data, splits["test"])
+        for number, splits in enumerate(stored.folds, start=1):
+            judged = read_judgements(stored, splits["test"])
+            test = stored.read(splits["test"])
             for row, scores in _trial_scores(tuned.fold(number), test):
                 own = {"tuner": row["tuner"], "trial": row["trial"], "fold": number}
                 yield values_table(judged, scores, OF_TRIALS, convention, **own)

@@ -7,13 +7,13 @@ of trials, and whatever was found before.
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from math import log
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import numpy as np
 
 from gradrank.training.model import Model
 from gradrank.training.registry import training_modules
-from gradrank.training.search_space import Choice, Dimension, Integer, LogUniform, Uniform
+from gradrank.training.search_space import Choice, Dimension, Integer, LogUniform, Uniform, is_grid
 from gradrank.training.seeds import job_seed
 
 DIGITS = 4  # of a drawn number, which readers see
@@ -66,7 +66,7 @@ def own_grids(cls: type[Model]) -> dict[str, tuple[float, ...]]:
     """
     if cls.learns_on_validation:
         return {}
-    return {name: field.default for name, field in cls.Params.model_fields.items() if _is_grid(field.annotation)}
+    return {name: field.default for name, field in cls.Params.model_fields.items() if is_grid(field)}
 
 
 def members_parameter(cls: type[Model]) -> str | None:
@@ -93,13 +93,6 @@ def _choices(cls: type[Model]) -> Iterator[tuple[str, Any]]:
     for name, dimension in space_of(cls).items():
         if isinstance(dimension, Choice):
             yield from ((name, value) for value in dimension.values)
-
-
-def _is_grid(annotation: Any) -> bool:
-    """Whether it is tuple[float, ...]; widths of layers are whole numbers."""
-    if get_origin(annotation) is not tuple:
-        return False
-    return any(each is float or float in get_args(each) for each in get_args(annotation))
 
 
 def _as_list(cls: type[Model], name: str, value: Any) -> Any:

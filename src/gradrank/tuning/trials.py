@@ -20,7 +20,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
 from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe, pairs_told
+from gradrank.data.stored import StoredCollection
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model, missing_packages
 from gradrank.training.score_checks import checked
@@ -34,6 +34,8 @@ from gradrank.tuning.spaces import configuration, configurations, members_parame
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from gradrank.data.pairs import StoredPairs
 
 VALIDATION = {"ndcg@10": JUDGED, "map": "vali_map"}  # measures of the validation part, and their columns
 KEYS = ("tuner", "trial")
@@ -77,7 +79,7 @@ def tune(
     that failed. seed: the run's. code: tells apart what unfinished trials were made with. Raises GradrankError for a
     fold that does not exist, and where every configuration fails.
     """
-    cls, meta = get_model(model), describe(data)
+    cls, stored = get_model(model), StoredCollection.open(data)
     if missing := missing_packages(cls):
         raise GradrankError(f"{model} needs {', '.join(missing)}: pip install 'gradrank[{cls.extra}]'")
     if members_parameter(cls) and not plan.among:
@@ -85,25 +87,26 @@ def tune(
             f"{model}: it is made of other methods' scores; name those that are tuned, each in "
             f"{out.beside('<method>').folder}: --among ranksvm,lambdamart"
         )
-    if not 1 <= fold <= len(meta["folds"]):
-        raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
-    splits = meta["folds"][fold - 1]
-    parts = {split: _read(data, splits[split], split, cls, pairs) for split in ("train", "vali")}
+    splits = stored.fold(fold)
+    stored_pairs = stored.pairs(pairs) if pairs else None
+    parts = {split: _read(stored, splits[split], split, cls, stored_pairs) for split in ("train", "vali")}
     members = MemberScores(out, plan.among, parts) if plan.among else None
-    stored = [folder / f"part{part}.parquet" for folder in (data, pairs) if folder for part in splits["test"]]
-    tested = [path for path in stored if path.is_file()]
-    job = TrialJob(cls, meta["dataset"], fold, seed, plan, parts, members, tested, out)
-    own_pairs = pairs_told(pairs) if pairs else {}
-    made_with = json.dumps([model, meta["source_sha256"], fold, seed, plan.among, code, own_pairs])
+    test_files = [folder / f"part{part}.parquet" for folder in (data, pairs) if folder for part in splits["test"]]
+    tested = [path for path in test_files if path.is_file()]
+    job = TrialJob(cls, stored.name, fold, seed, plan, parts, members, tested, out)
+    pair_settings = stored_pairs.specification if stored_pairs else {}
+    made_with = json.dumps([model, stored.source_sha256, fold, seed, plan.among, code, pair_settings])
     rows = list(_tried(job, made_with))
     if all(row["error"] for row in rows):
         raise GradrankError(f"{model}: every configuration failed, the first with: {rows[0]['error']}")
     return _finish(job, rows)
 
 
-def _read(data: Path, parts: Sequence[int], split: str, cls: type[Model], pairs: Path | None) -> Collection:
-    collection = Collection.read(data, parts, pairs if split == "train" and cls.needs_pairs else None)
-    collection.check(f"{data}, {split} part", missing=cls.takes_missing)
+def _read(
+    stored: StoredCollection, parts: Sequence[int], split: str, cls: type[Model], pairs: "StoredPairs | None"
+) -> Collection:
+    collection = stored.read(parts, pairs if split == "train" and cls.needs_pairs else None)
+    collection.check(f"{stored.path}, {split} part", missing=cls.takes_missing)
     return collection
 
 

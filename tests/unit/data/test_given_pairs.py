@@ -8,8 +8,8 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
-from gradrank.data.collection import Collection
 from gradrank.data.pair_files import pairs as write_pairs
+from gradrank.data.stored import StoredCollection
 from made_collection import store
 
 
@@ -25,7 +25,8 @@ def stored(tmp_path):
 def read(stored, path, parts=(1, 2)):
     """Each pair of the parts: query, rows of better and worse, target, weight."""
     write_pairs(stored, stored.parent / "pairs", given=path)
-    found = Collection.read(stored, parts, stored.parent / "pairs").targets
+    collection = StoredCollection.open(stored)
+    found = collection.read(parts, collection.pairs(stored.parent / "pairs")).targets
     names = ("query", "better", "worse", "target", "weight")
     return list(zip(*(getattr(found, name).tolist() for name in names), strict=True))
 

@@ -14,7 +14,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
 from gradrank.data.compressed import Plain
 from gradrank.data.parse import parse
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.data.text import letor
 from gradrank.data.text import text_file as source
 from gradrank.data.text.fixed_width import fixed_width_form, is_usual, usual_values
@@ -374,7 +374,7 @@ def test_metadata_of_a_five_fold_collection(tmp_path):
     texts = [f"{part % 3} qid:{part} 1:1\n0 qid:{part} 1:{part}\n" for part in range(1, 6)]
     five_parts(tmp_path, texts)
     meta = parse(tmp_path, tmp_path / "out", 0, "mine")
-    assert meta == describe(tmp_path / "out")
+    assert meta == StoredCollection.open(tmp_path / "out").description
     assert (meta["dataset"], meta["rows"], meta["queries"], meta["features"]) == ("mine", 10, 5, 1)
     assert meta["source_sha256"] == hashlib.sha256("".join(texts).encode()).hexdigest()
     assert meta["parts"]["2"] == {

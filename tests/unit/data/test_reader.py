@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.collection import Collection
 from gradrank.data.inspect import inspect
 from gradrank.data.parse import parse
 from gradrank.data.reader import read_collection
+from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.roles import Columns
 from gradrank.evaluation.judgements import read_judgements
 
@@ -222,7 +222,7 @@ def test_parts_are_separate_where_one_begins_with_the_id_that_another_ends_with(
         )
     parse(tmp_path, tmp_path / "out", 0, "mine")
     assert read_judgements(tmp_path / "out").qids.tolist() == [5, 6, 7, 7, 5, 5, 6, 7]
-    assert Collection.read(tmp_path / "out", [1, 2, 3]).qids.tolist() == [5, 6, 7, 7, 5, 5, 6, 7]
+    assert StoredCollection.open(tmp_path / "out").read([1, 2, 3]).qids.tolist() == [5, 6, 7, 7, 5, 5, 6, 7]
 
 
 def test_what_was_understood_is_stored_and_shown(tmp_path):

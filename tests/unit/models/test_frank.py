@@ -6,8 +6,8 @@ import pytest
 from gradrank.data.collection import Collection
 from gradrank.models.frank import FRankParams, boost
 from gradrank.models.frank.fidelity import pair_weights
-from gradrank.models.rankboost import PERFECT, stump_thresholds
 from gradrank.training.losses.frank import frank
+from gradrank.training.solvers.stumps import PERFECT, stump_thresholds
 
 SIGMOID = lambda h: 1.0 / (1.0 + np.exp(-h))  # noqa: E731
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.collection import Collection
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.metrics import compute
 from gradrank.studies.ranknet2005.trainings import METRIC, kept_step, some_queries, train_again
 from gradrank.training.registry import get_model
@@ -26,7 +26,7 @@ def test_a_job_finds_the_values_of_a_fit_with_its_seed(data):
     found = train_again(TOLD, data, 7)
     assert [found[key] for key in ("dataset", "method", "seed", "queries")] == ["toy", "one", 2, None]
     cls, number = get_model(LINEAR["model"]), 3
-    parts = {split: Collection.read(data / "toy", own) for split, own in FOLDS[number - 1].items()}
+    parts = {split: StoredCollection.open(data / "toy").read(own) for split, own in FOLDS[number - 1].items()}
     history = []
     seed = job_seed(7, "toy/seed2", cls.name, number)
     fitted = cls.fit(
@@ -53,7 +53,7 @@ def test_fewer_queries_are_drawn_anew_for_a_seed_and_alike_for_every_method(data
 
 
 def test_some_queries_keep_their_documents_and_the_order(data):
-    whole = Collection.read(data / "toy", [1, 2, 3])
+    whole = StoredCollection.open(data / "toy").read([1, 2, 3])
     some = some_queries(whole, 5, seed=3)
     assert some.queries == 5 and np.all(np.diff(np.searchsorted(whole.qids, some.qids)) > 0)
     for query, qid in enumerate(some.qids):

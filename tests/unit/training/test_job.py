@@ -13,8 +13,8 @@ from gradrank.base.files import sha256
 from gradrank.base.stamps import read_stamp
 from gradrank.base.validation import read_params
 from gradrank.data.parse import parse
+from gradrank.data.part_files import COLLECTION
 from gradrank.data.sources.synthetic import generate
-from gradrank.data.stored import COLLECTION
 from gradrank.models.single_feature import SingleFeature
 from gradrank.training.job import train
 from gradrank.training.seeds import job_seed

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from gradrank.training.model import Model, ModelParams, param
 from gradrank.training.registry import get_model, models
-from gradrank.training.search_space import Choice, Integer, LogUniform, Uniform
+from gradrank.training.search_space import Choice, Grid, Integer, LogUniform, Uniform
 from gradrank.tuning.spaces import (
     configuration,
     configurations,
@@ -58,7 +59,20 @@ def test_a_models_own_grid_is_given_one_value():
     assert list(own_grids(cls)) == ["l2"]
     assert all(len(each["l2"]) == 1 for each in drawn("listnet"))
     assert first_configuration(cls)["l2"][0] in cls.Params().l2
-    assert not own_grids(get_model("ranknet_report")), "widths of layers are no grid"
+
+
+class GridParams(ModelParams):
+    declared: Grid[float] = param((0.1, 1.0, 10.0), "tried on validation by the model itself")
+    undeclared: tuple[float, ...] = param((0.2, 0.3, 0.5), "three weights that are used together")
+
+
+class OneGrid(Model):
+    Params = GridParams
+
+
+def test_only_a_parameter_declared_as_a_grid_is_searched():
+    assert own_grids(OneGrid) == {"declared": (0.1, 1.0, 10.0)}
+    assert list(space_of(OneGrid)) == list(first_configuration(OneGrid)) == ["declared"]
 
 
 def test_a_fusion_is_made_of_the_contests_own_methods():

@@ -12,8 +12,9 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256, write_json
 from gradrank.base.stamps import write_sealed
 from gradrank.data.parse import parse
+from gradrank.data.part_files import COLLECTION
 from gradrank.data.sources.synthetic import generate
-from gradrank.data.stored import COLLECTION, describe
+from gradrank.data.stored import StoredCollection
 from gradrank.training.model import Model, ModelParams, param
 from gradrank.training.registry import get_model
 from gradrank.training.search_space import Uniform
@@ -118,7 +119,7 @@ def shuffled(data: Path, out: Path, part: int) -> Path:
     path = changed / f"part{part}.parquet"
     frame = pl.read_parquet(path)
     frame.with_columns(frame["label"].shuffle(seed=1)).write_parquet(path)
-    described = describe(changed)
+    described = StoredCollection.open(changed).description
     described["parts"][str(part)]["sha256"] = sha256(path)
     write_sealed(changed / COLLECTION, described)
     return changed

@@ -78,7 +78,7 @@ class ARSMParams(ModelParams):
 
 
 @register("arsm")
-class ARSM(NetRanker):
+class ARSM(NetRanker[ARSMParams]):
     """score = sum_c c p_c, the expected level, or another `combination`; p = softmax(phi(x)) over levels c = 1..C."""
 
     Params = ARSMParams

@@ -60,7 +60,7 @@ def climb(
 
 
 @register("coordinate_ascent")
-class CoordinateAscent(TermRanker):
+class CoordinateAscent(TermRanker[CoordinateAscentParams]):
     """score = w . x."""
 
     summary = "coordinate ascent of a linear ranker on NDCG or MAP (Metzler & Croft 2007)"

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.models.rankboost import PERFECT, RankBoost, stump_thresholds
 from gradrank.training.model import Callback, ModelParams, param, register
 from gradrank.training.search_space import Choice, Dimension, Integer
 from gradrank.training.selection import CRITERION
-from gradrank.training.solvers.weighted_terms import Term, best_rounds
+from gradrank.training.solvers.stumps import PERFECT, stump_thresholds
+from gradrank.training.solvers.weighted_terms import Term, TermRanker, best_rounds
 from gradrank.training.training_queries import queries_to_order
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def _stumps(
 
 
 @register("frank")
-class FRank(RankBoost):
-    """RankBoost's score, sum_t alpha_t 1[x_{f_t} > theta_t], of stumps chosen by another loss."""
+class FRank(TermRanker[FRankParams]):
+    """score = sum_t alpha_t 1[x_{f_t} > theta_t], as RankBoost's."""
 
     Params = FRankParams
     summary = "FRank: boosted stumps on the fidelity loss of pairs (Tsai et al. 2007)"
@@ -99,6 +99,10 @@ class FRank(RankBoost):
         "rounds": Integer(50, 500, "the paper's hundreds"),
         "thresholds": Choice((16, 64, 256), "coarse to every value"),
     }
+
+    @classmethod
+    def uses_seed(cls, params: FRankParams) -> bool:
+        return False
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: FRankParams, seed: int, callback: Callback) -> Self:

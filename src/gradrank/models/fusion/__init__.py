@@ -7,7 +7,7 @@ the models know its grades. What is learned is learned from the validation part.
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt
@@ -15,7 +15,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
 from gradrank.training.model import Callback, Model, ModelParams, param, register
-from gradrank.training.search_space import Choice, LogUniform
+from gradrank.training.search_space import Choice, Grid, LogUniform
 from gradrank.training.selection import CRITERION, measure
 
 NotNegative = Literal["min_max", "reciprocal_rank", "inverse_square_rank", "borda"]
@@ -23,7 +23,7 @@ Points = Literal["z_score", NotNegative]
 DEPTH = Choice((None, 5, 10, 20), "all of a query, and beginnings of the length that LETOR's measures look at")
 
 
-def own_points(name: str, source: str) -> str:
+def own_points(name: str, source: str) -> Any:
     """The `points` of a member's parameters."""
     return param(name, f"{source}; another: z_score and min_max keep how far apart scores are, the others ranks alone")
 
@@ -35,35 +35,38 @@ class FusionParams(ModelParams):
         "trees, kernel, net, stumps: of the subsets of seven models the best mean validation MAP on MQ2007",
         min_length=2,
     )
-    points: Points
+    points: Any  # of Points: each method declares those that it allows
     k: Annotated[float, Field(ge=0)] = param(60.0, "of reciprocal_rank: Cormack et al. 2009, section 2")
 
 
-class Fusion(Model):
+P = TypeVar("P", bound=FusionParams)
+
+
+class Fusion(Model[P]):
     """score = sum_m w_m points_m; `weigh` gives the weights, here 1."""
 
     Params = FusionParams
 
-    def __init__(self, params: FusionParams, weights: np.ndarray) -> None:
+    def __init__(self, params: P, weights: np.ndarray) -> None:
         """weights: (m,), one a column of the features."""
         self.params, self.weights = params, weights
 
     @classmethod
-    def members(cls, params: FusionParams) -> tuple[str, ...]:
+    def members(cls, params: P) -> tuple[str, ...]:
         return params.models
 
     @classmethod
-    def uses_seed(cls, params: FusionParams) -> bool:
+    def uses_seed(cls, params: P) -> bool:
         """No: its members' chance is theirs."""
         return False
 
     @classmethod
-    def fit(cls, train: Collection, vali: Collection, params: FusionParams, seed: int, callback: Callback) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
         points = cls.points(vali.features, vali.offsets, params)
         return cls(params, cls.weigh(replace(vali, features=points), params, callback))
 
     @classmethod
-    def points(cls, features: np.ndarray, offsets: np.ndarray, params: FusionParams) -> np.ndarray:
+    def points(cls, features: np.ndarray, offsets: np.ndarray, params: P) -> np.ndarray:
         """(n, m) float64, of the (n, m) scores of m models."""
         from gradrank.models.fusion import comparable_scores as fusing
 
@@ -73,7 +76,7 @@ class Fusion(Model):
         return np.stack(given, axis=1)
 
     @classmethod
-    def weigh(cls, vali: Collection, params: FusionParams, callback: Callback) -> np.ndarray:
+    def weigh(cls, vali: Collection, params: P, callback: Callback) -> np.ndarray:
         """(m,) weights of the models; vali: with their (n, m) points. The validation measures are reported."""
         return cls.reported(np.ones(vali.features.shape[1]), vali, callback)
 
@@ -100,7 +103,8 @@ class Fusion(Model):
     @classmethod
     def load(cls, folder: Path) -> Self:
         stored = read_json(folder / "fusion.json")
-        return cls(cls.Params(**stored["params"]), np.array(stored["weights"]))
+        params = cast("P", cls.Params(**stored["params"]))
+        return cls(params, np.array(stored["weights"]))
 
 
 class CombSUMParams(FusionParams):
@@ -108,7 +112,7 @@ class CombSUMParams(FusionParams):
 
 
 @register("combsum")
-class CombSUM(Fusion):
+class CombSUM(Fusion[CombSUMParams]):
     Params = CombSUMParams
     summary = "CombSUM: sum of other models' z-scores (Fox & Shaw 1994, Montague & Aslam 2001)"
     space: ClassVar = {"points": Choice(("z_score", "min_max"), "Montague & Aslam 2001, Lee 1997")}
@@ -119,7 +123,7 @@ class ReciprocalRankParams(FusionParams):
 
 
 @register("rrf")
-class ReciprocalRankFusion(Fusion):
+class ReciprocalRankFusion(Fusion[ReciprocalRankParams]):
     Params = ReciprocalRankParams
     summary = "Reciprocal rank fusion: sum of 1 / (60 + rank) in other models' rankings (Cormack et al. 2009)"
     space: ClassVar = {"k": LogUniform(1.0, 1000.0, "about Cormack et al.'s 60")}
@@ -130,7 +134,7 @@ class BordaParams(FusionParams):
 
 
 @register("borda")
-class Borda(Fusion):
+class Borda(Fusion[BordaParams]):
     Params = BordaParams
     summary = "Borda count: in how many places documents are above others, summed (Aslam & Montague 2001)"
 
@@ -143,7 +147,7 @@ class CombMNZParams(FusionParams):
 
 
 @register("combmnz")
-class CombMNZ(Fusion):
+class CombMNZ(Fusion[CombMNZParams]):
     """The sum times the number of models that give the document points."""
 
     Params = CombMNZParams
@@ -183,7 +187,7 @@ class WeightedCombSUMParams(CombSUMParams):
 
 
 @register("weighted_combsum")
-class WeightedCombSUM(Fusion):
+class WeightedCombSUM(Fusion[WeightedCombSUMParams]):
     Params = WeightedCombSUMParams
     summary = "CombSUM in which a model weighs a power of its own validation measure (Wu et al. 2009)"
     space: ClassVar = {"power": LogUniform(1.0, 100.0, "from the measure itself to almost the best alone")}
@@ -209,7 +213,7 @@ class LearnedFusionParams(CombSUMParams):
         "some of every kind of learner: linear, kernel and stumps, nets, trees; the weights do the choosing",
         min_length=2,
     )
-    l2: tuple[PositiveFloat, ...] = param(
+    l2: Grid[PositiveFloat] = param(
         (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003),
         "half decades from weights in proportion to each model's own fit to what 28 models overfit on 330 queries",
         min_length=1,
@@ -218,7 +222,7 @@ class LearnedFusionParams(CombSUMParams):
 
 
 @register("fusion")
-class LearnedFusion(Fusion):
+class LearnedFusion(Fusion[LearnedFusionParams]):
     Params = LearnedFusionParams
     summary = "Sum of other models' z-scores, weights learned on the validation part (stacking, Wolpert 1992)"
     learns_on_validation = True
@@ -227,9 +231,9 @@ class LearnedFusion(Fusion):
     def weigh(cls, vali: Collection, params: LearnedFusionParams, callback: Callback) -> np.ndarray:
         """Equal weights where fewer than two queries have an order to learn."""
         from gradrank.models.fusion.stacking import learned_weights
-        from gradrank.training.training_queries import of_queries, of_two_grades
+        from gradrank.training.training_queries import of_two_grades
 
         ordered = of_two_grades(vali)
         if ordered.sum() < 2:
             return super().weigh(vali, params, callback)
-        return learned_weights(of_queries(vali, ordered), params.l2, params.parts, callback)
+        return learned_weights(vali.select_queries(ordered), params.l2, params.parts, callback)

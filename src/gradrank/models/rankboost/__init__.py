@@ -9,10 +9,9 @@ from gradrank.data.collection import Collection
 from gradrank.training.model import Callback, ModelParams, param, register
 from gradrank.training.search_space import Choice
 from gradrank.training.selection import CRITERION
+from gradrank.training.solvers.stumps import PERFECT, stump_thresholds
 from gradrank.training.solvers.weighted_terms import Term, TermRanker, best_rounds
 from gradrank.training.training_queries import with_grades_to_order
-
-PERFECT = 1.0 - 1e-6  # |r| is held below this: a stump that orders every pair would have infinite weight
 
 
 class RankBoostParams(ModelParams):
@@ -33,15 +32,6 @@ class RankBoostNDCGParams(RankBoostParams):
     pair_weights: Literal["uniform", "ndcg_beta"] = param(
         "ndcg_beta", "D_1 proportional to tau, the pair's share in 1 - NDCG_beta (Jin et al. 2018)"
     )
-
-
-def stump_thresholds(column: np.ndarray, count: int) -> np.ndarray:
-    """At most `count` ascending values of `column` (n,), at equal steps of rank, without the largest."""
-    ordered = np.sort(column)
-    values = np.unique(ordered)
-    if len(values) > count + 1:
-        values = np.unique(ordered[np.arange(1, count + 1) * len(ordered) // (count + 1)])
-    return values[values < ordered[-1]]
 
 
 def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, float]]:
@@ -81,7 +71,7 @@ def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, fl
 
 
 @register("rankboost")
-class RankBoost(TermRanker):
+class RankBoost(TermRanker[RankBoostParams]):
     """score = sum_t alpha_t 1[x_{f_t} > theta_t]."""
 
     summary = "RankBoost on stumps (Freund, Iyer, Schapire & Singer 2003)"

@@ -17,7 +17,7 @@ from gradrank.base.files import atomic
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
-from gradrank.training.search_space import LogUniform
+from gradrank.training.search_space import Grid, LogUniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_pairs_to_order
 
@@ -29,12 +29,12 @@ Positive = Annotated[float, Field(gt=0)]
 
 class RankNetKernelParams(ModelParams):
     kernel: Literal["rbf", "polynomial"] = param("rbf", "the 2005 paper, Eq. 17, leaves it open")
-    gamma: tuple[Positive, ...] = param(
+    gamma: Grid[Positive] = param(
         (2.0**-9,), "on standardised features; of 2^-11 to 2^-6 the best mean validation MAP on MQ2007", min_length=1
     )
     degree: int = param(2, "of the polynomial kernel; pairwise products, as quadratic PRank", ge=1, le=8)
     landmarks: int = param(2000, "of the best published RBF RankSVM on MQ2007; all, if there are fewer", ge=1)
-    l2: tuple[Positive, ...] = param(
+    l2: Grid[Positive] = param(
         (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6),
         "relative to the cost of no ranking at all; validation MAP is best at 1e-5 on MQ2007 (1,000 training "
         "queries) and above 1e-4 on OHSUMED (60)",
@@ -44,7 +44,7 @@ class RankNetKernelParams(ModelParams):
 
 
 @register("ranknet_kernel")
-class RankNetKernel(Model):
+class RankNetKernel(Model[RankNetKernelParams]):
     Params = RankNetKernelParams
     summary = "Kernel RankNet on all pairs, RBF or polynomial by Nystroem landmarks (Burges et al. 2005)"
     needs_pairs = True

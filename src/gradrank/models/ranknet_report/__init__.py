@@ -8,7 +8,7 @@ A document's score is the sum of its row in the query's n x n matrix of P, so it
 document, (g(x) - g(-x)) / 2 on standardised x. Row sums of a siamese net sort documents as f does.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gradrank.training.nets.net import Net
 
 
-SPACE: Mapping[str, Dimension] = {
+SPACE: dict[str, Dimension] = {
     "learning_rate": LogUniform(1e-4, 1e-2, "a decade about Adam's default on either side"),
     "hidden": Choice(((32, 16), (64, 32), (128, 64)), "the report's layers, half and twice as wide"),
     "scoring": Choice(("row_sums", "plain"), "the report's, and the net's own output"),
@@ -63,7 +63,7 @@ class RankNetReportL2Params(RankNetReportParams):
 
 
 @register("ranknet_report")
-class RankNetReport(NetRanker):
+class RankNetReport(NetRanker[RankNetReportParams]):
     Params = RankNetReportParams
     summary = "RankNet (Burges et al. 2005) of the term report: 64-32 ReLU net on pair differences, sorted by row sums"
     needs_pairs = True

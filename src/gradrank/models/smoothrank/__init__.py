@@ -11,16 +11,19 @@ from gradrank.data.collection import Collection
 from gradrank.models.regression import Regression, RegressionParams
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, ModelParams, param, register
-from gradrank.training.search_space import Choice, Dimension
+from gradrank.training.search_space import Choice, Dimension, Grid
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
 
 
-class SmoothRankParams(ModelParams):
+class AnnealingParams(ModelParams):
     warmest: int = param(6, "log2 of the first temperature; Chapelle & Wu 2010: 2^6", ge=-20, le=20)
     coldest: int = param(-6, "log2 of the last temperature; Chapelle & Wu 2010: 2^-6", ge=-20, le=20)
     cutoff: int = param(10, "NDCG@10, which LETOR's tables compare", ge=1)
-    l2: tuple[Annotated[float, Field(ge=0)], ...] = param(
+
+
+class SmoothRankParams(RegressionParams, AnnealingParams):
+    l2: Grid[Annotated[float, Field(ge=0)]] = param(
         (1.0, 0.1, 0.01, 0.001, 0.0001),
         "towards the regression it starts from, on standardised features; decades, by validation as in the paper",
         min_length=1,
@@ -31,7 +34,7 @@ class SmoothRankParams(ModelParams):
 
 
 @register("smoothrank")
-class SmoothRank(Regression):
+class SmoothRank(Regression[SmoothRankParams]):
     """Regression's weights, led on by smooth NDCG; `l2` is then the penalty on leaving them."""
 
     Params = SmoothRankParams
@@ -46,7 +49,7 @@ class SmoothRank(Regression):
         """A step of the callback is one temperature, warmest first, under one l2, strongest first."""
         train = with_grades_to_order(train, cls.name)
         plain = RegressionParams(select_by=params.select_by)
-        start = super().fit(train, vali, plain, seed, lambda step, **values: None).weights
+        start = Regression.fit(train, vali, plain, seed, lambda step, **values: None).weights
         return best_of(cls._candidates(train, params, start), vali, params.select_by, callback).kept
 
     @classmethod

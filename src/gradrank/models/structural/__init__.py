@@ -1,14 +1,15 @@
 """Structural support vector machines on a linear scorer, by cutting planes: SVM-MAP and RankSVM-Struct."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
+import numpy as np
 from pydantic import PositiveFloat
 
 from gradrank.data.collection import Collection
-from gradrank.models.ranksvm import SPACING, RankSVM, RankSVMParams
-from gradrank.training.model import ModelParams, param, register
-from gradrank.training.search_space import Choice, Dimension
+from gradrank.models.ranksvm import SPACING, RankSVM, RankSVMParams, SVMParams
+from gradrank.training.model import param, register
+from gradrank.training.search_space import Choice, Dimension, Grid
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
 
@@ -20,7 +21,7 @@ class RankSVMStructParams(RankSVMParams):
 
 
 @register("ranksvm_struct")
-class RankSVMStruct(RankSVM):
+class RankSVMStruct(RankSVM[RankSVMStructParams]):
     """The optimum that `ranksvm_l1_dual` finds pair by pair, found without listing a pair.
 
     C is a pair's, as in the other RankSVMs: SVMrank's -c is this times the queries.
@@ -34,7 +35,7 @@ class RankSVMStruct(RankSVM):
     }
 
     @classmethod
-    def _solver(cls, train: Collection, params: RankSVMStructParams, seed: int):
+    def _solver(cls, train: Collection, params: RankSVMStructParams, seed: int) -> Callable[[float], np.ndarray]:
         from gradrank.models.structural.cutting_planes import CuttingPlanes
         from gradrank.models.structural.solver import PairRisk
 
@@ -42,8 +43,8 @@ class RankSVMStruct(RankSVM):
         return CuttingPlanes(risk, train.features.shape[1], params.gap).solve
 
 
-class SVMMAPParams(ModelParams):
-    C: tuple[PositiveFloat, ...] = param(
+class SVMMAPParams(SVMParams):
+    C: Grid[PositiveFloat] = param(
         tuple(2.0**e for e in range(-4, 15)),
         SPACING + "from nearly unfitted to where weights stand still",
         min_length=1,
@@ -53,7 +54,7 @@ class SVMMAPParams(ModelParams):
 
 
 @register("svm_map")
-class SVMMAP(RankSVM):
+class SVMMAP(RankSVM[SVMMAPParams]):
     Params = SVMMAPParams
     summary = "SVM-MAP: a structural SVM whose margin is average precision (Yue et al. 2007)"
     space: ClassVar[Mapping[str, Dimension]] = {
@@ -61,7 +62,7 @@ class SVMMAP(RankSVM):
     }
 
     @classmethod
-    def _solver(cls, train: Collection, params: SVMMAPParams, seed: int):
+    def _solver(cls, train: Collection, params: SVMMAPParams, seed: int) -> Callable[[float], np.ndarray]:
         from gradrank.models.structural.cutting_planes import CuttingPlanes
         from gradrank.models.structural.solver import MAPRisk
 

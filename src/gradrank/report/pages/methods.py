@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from gradrank.data.stored import GIVEN
+from gradrank.data.part_files import GIVEN
 from gradrank.evaluation.literature.references import Reference, named
 from gradrank.report.contents import Contents
 from gradrank.report.pages.page import Page, render_page

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.metrics import compute
 from gradrank.training.seeds import job_seed
 from gradrank.training.solvers.ranksvm.dual import visited
@@ -28,17 +28,15 @@ def run_job(told: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
     told: `dataset`, a collection of the folder `data`; `exponents` and `stopped` of 2 in C; `visits`, ascending;
     `orders`, how many.
     """
-    collection = data / told["dataset"]
-    folds = [
-        _fold(collection, parts, told, seed, number) for number, parts in enumerate(describe(collection)["folds"], 1)
-    ]
+    stored = StoredCollection.open(data / told["dataset"])
+    folds = [_fold(stored, parts, told, seed, number) for number, parts in enumerate(stored.folds, 1)]
     return {name: _over_folds([fold[name] for fold in folds]) for name in ("solved", "stopped")}
 
 
 def _fold(
-    data: Path, parts: Mapping[str, Sequence[int]], told: Mapping[str, Any], seed: int, fold: int
+    stored: StoredCollection, parts: Mapping[str, Sequence[int]], told: Mapping[str, Any], seed: int, fold: int
 ) -> dict[str, list[dict[str, float]]]:
-    train, test = (Collection.read(data, parts[split]) for split in ("train", "test"))
+    train, test = (stored.read(parts[split]) for split in ("train", "test"))
     rng = np.random.default_rng(job_seed(seed, told["dataset"], "ranksvm", fold))
     return {
         "solved": [about | _values(test, w) for about, w in _solved(train, told["exponents"])],

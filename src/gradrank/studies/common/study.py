@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradrank.base.results import MethodFolder, Results, StudyFolder
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import Convention
 from gradrank.evaluation.per_query import QueryValues, of_seeds
 from gradrank.evaluation.seeds import seeds_of
@@ -80,8 +80,8 @@ class Inputs:
         from gradrank.evaluation.metrics import compute
         from gradrank.evaluation.score_files import read_scores
 
-        collection, method = self.data / dataset, self.method(dataset, model)
-        parts = [read_judgements(collection, own[split]) for own in describe(collection)["folds"]]
+        stored, method = StoredCollection.open(self.data / dataset), self.method(dataset, model)
+        parts = [read_judgements(stored, own[split]) for own in stored.folds]
 
         def measured(seed: int | None) -> dict[str, np.ndarray]:
             folds = [method.fold(number, seed) for number in range(1, len(parts) + 1)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import in_expectation
 from gradrank.evaluation.file_order import constant_score
 from gradrank.evaluation.variance import Runs
@@ -115,7 +115,7 @@ class Tried:
 def entries(inputs: Inputs, dataset: str) -> list[Entry]:
     """Every method of the contest on one data set, the highest mean first."""
     contest = Contest(inputs.folder)
-    count = len(describe(inputs.data / dataset)["folds"])
+    count = len(StoredCollection.open(inputs.data / dataset).folds)
     found = [_entry(contest.tuned(dataset, method), dataset, method, count) for method in inputs.settings["methods"]]
     return sorted(found, key=lambda entry: (-entry.runs().mean, entry.method))
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.data.collection import Collection
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.report.tables.numbers import setting
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.common.study import Inputs, PageSection
@@ -145,11 +144,11 @@ def _units(inputs: Inputs, dataset: str) -> Table:
 
 
 def _of_folds(inputs: Inputs, dataset: str, method: str) -> Iterator[tuple[float, float]]:
-    folder, params = inputs.data / dataset, inputs.params(dataset, method)
-    for number, parts in enumerate(describe(folder)["folds"], start=1):
+    stored, params = StoredCollection.open(inputs.data / dataset), inputs.params(dataset, method)
+    for number, parts in enumerate(stored.folds, start=1):
         fold = inputs.method(dataset, method).fold(number)
         net = get_model(params["model"]).load(fold.model_path).net
-        yield units_in_use(net, Collection.read(folder, parts["vali"]).features)
+        yield units_in_use(net, stored.read(parts["vali"]).features)
 
 
 def units_in_use(net: Net, features: np.ndarray) -> tuple[float, float]:
@@ -168,16 +167,16 @@ def _fewer(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]
     for job in jobs_on(inputs, dataset):
         if job["queries"] is not None:
             jobs.setdefault((job["method"], job["queries"]), []).append(job)
-    meta, rows = describe(inputs.data / dataset), []
+    stored, rows = StoredCollection.open(inputs.data / dataset), []
     for better, worse in PAIRS:
-        weights = _weights(inputs, dataset, meta["features"], (better, worse))
+        weights = _weights(inputs, dataset, stored.features, (better, worse))
         for queries in sorted({queries for method, queries in jobs if method == better}):
             first, second = (jobs[method, queries] for method in (better, worse))
             documents = float(np.mean([fold["documents"] for job in first for fold in job["folds"]]))
             sides = [[of_job(job) for job in side] for side in (first, second)]
             rows.append(_fewer_row(better, worse, f"{queries:,}", documents, weights, *sides))
         if better in found and worse in found and jobs:
-            documents = float(np.mean([_documents(meta, fold["train"]) for fold in meta["folds"]]))
+            documents = float(np.mean([_documents(stored, fold["train"]) for fold in stored.folds]))
             rows.append(_fewer_row(better, worse, ALL, documents, weights, found[better], found[worse]))
     columns = (
         Column("better", "better, as published"),
@@ -203,8 +202,8 @@ def _weights(inputs: Inputs, dataset: str, features: int, pair: Sequence[str]) -
     return inputs.params(dataset, NETS[1])["hidden"] * (features + 2)
 
 
-def _documents(meta: Mapping[str, Any], parts: Sequence[int]) -> int:
-    return sum(meta["parts"][str(part)]["rows"] for part in parts)
+def _documents(stored: StoredCollection, parts: Sequence[int]) -> int:
+    return sum(stored.part(part)["rows"] for part in parts)
 
 
 def _fewer_row(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe, part_file
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.studies.common.study import Inputs
@@ -46,21 +46,21 @@ class Training:
 
 def train_again(told: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
     """What a job finds: what it was told, and fold by fold `kept` and each split's values; seed: the run's."""
-    cls, folder = get_model(told["model"]), data / told["dataset"]
+    cls, stored = get_model(told["model"]), StoredCollection.open(data / told["dataset"])
     params = cls.Params(**told["params"])
     named = f"{told['dataset']}/seed{told['seed']}"
     folds = []
-    for number, parts in enumerate(describe(folder)["folds"], start=1):
+    for number, parts in enumerate(stored.folds, start=1):
         drawn = job_seed(seed, f"{named}/queries", str(told["queries"]), number)
         own = job_seed(seed, named, cls.name, number)
-        folds.append(_train_fold(cls, params, folder, parts, own, told["queries"], drawn))
+        folds.append(_train_fold(cls, params, stored, parts, own, told["queries"], drawn))
     return {key: told[key] for key in ("dataset", "method", "seed", "queries")} | {"folds": folds}
 
 
 def _train_fold(
     cls: type[Model],
     params: ModelParams,
-    folder: Path,
+    stored: StoredCollection,
     parts: Mapping[str, Sequence[int]],
     seed: int,
     queries: int | None,
@@ -71,12 +71,12 @@ def _train_fold(
     def told_of(step: int, **values: float) -> None:
         history.append(values)
 
-    with guard_test_part([part_file(folder, part) for part in parts["test"]], cls.name):
-        read = {split: Collection.read(folder, parts[split]) for split in ("train", "vali")}
+    with guard_test_part([stored.part_file(part) for part in parts["test"]], cls.name):
+        read = {split: stored.read(parts[split]) for split in ("train", "vali")}
         if queries is not None:
             read["train"] = some_queries(read["train"], queries, drawn)
         fitted = cls.fit(read["train"], read["vali"], params, seed, told_of)
-    read["test"] = Collection.read(folder, parts["test"])
+    read["test"] = stored.read(parts["test"])
     found: dict[str, Any] = {"kept": kept_step(history, params.select_by), "documents": read["train"].rows}
     for split, part in read.items():
         scores = fitted.score(part.features, part.offsets)
@@ -89,9 +89,7 @@ def some_queries(part: Collection, count: int, seed: int) -> Collection:
     """`count` of the part's queries, drawn at random, in the part's order; all where there are no more."""
     chosen = np.zeros(part.queries, bool)
     chosen[np.random.default_rng(seed).permutation(part.queries)[:count]] = True
-    rows = chosen[part.query_of_row]
-    offsets = np.r_[0, np.cumsum(np.diff(part.offsets)[chosen])]
-    return Collection(part.features[rows], part.labels[rows], offsets, part.qids[chosen])
+    return part.select_queries(chosen)
 
 
 def kept_step(history: Sequence[Step], select_by: str) -> dict[str, float]:

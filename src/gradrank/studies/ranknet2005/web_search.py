@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.seeds import timings
@@ -60,13 +60,13 @@ def _seeds(own: Mapping[str, Sequence[Training]]) -> int:
 
 def _sizes(inputs: Inputs, dataset: str) -> Table:
     """Table 3: queries and documents of each part; of folds that differ the mean."""
-    meta = describe(inputs.data / dataset)
+    stored = StoredCollection.open(inputs.data / dataset)
     rows = []
     for split, part in PARTS.items():
         text, note = published()["Table 3", PRIVATE, "", 0, f"queries_{part.replace('training', 'train')}"]
         theirs = {"queries": int(text), "documents": int(note.split()[0])}
         for what, key in (("queries", "queries"), ("documents", "rows")):
-            ours = [sum(meta["parts"][str(each)][key] for each in fold[split]) for fold in meta["folds"]]
+            ours = [sum(stored.part(part)[key] for part in fold[split]) for fold in stored.folds]
             rows.append({"split": part, "what": what, "published": theirs[what], "ours": float(np.mean(ours))})
     return Table(
         f"table3_{dataset}",

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from gradrank.training.model import Model
+from gradrank.training.model import Model, P
 
 if TYPE_CHECKING:
     from gradrank.training.nets.net import Net
 
 
-class NetRanker(Model):
+class NetRanker(Model[P]):
     """A model that is one trained net."""
 
     def __init__(self, net: "Net") -> None:

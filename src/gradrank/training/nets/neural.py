@@ -4,11 +4,10 @@ A member is a few lines in gradrank/models: parameters with its paper's defaults
 are parameters themselves and combine freely: another loss than a member's own comes with its paper's settings.
 """
 
-from collections.abc import Mapping
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from gradrank.data.collection import Collection
 from gradrank.training.lookup import find_loss, loss_names
@@ -28,32 +27,35 @@ def own_loss(name: str) -> str:
 
 
 # What training may vary whatever the loss; a member adds its loss's own.
-TRAINING: Mapping[str, Dimension] = {
+TRAINING: dict[str, Dimension] = {
     "learning_rate": LogUniform(1e-4, 1e-2, "a decade about Adam's default on either side"),
     "weight_decay": LogUniform(1e-3, 10.0, "from below torch's default to what validation chose on MQ2007"),
     "dropout": Uniform(0.0, 0.5, "Srivastava et al. 2014, section A.4: up to one half"),
 }
-NET: Mapping[str, Dimension] = TRAINING | {
+NET: dict[str, Dimension] = TRAINING | {
     "hidden": Choice(((32,), (64,), (128,), (64, 32)), "around the 64 of the other nets here"),
     "norm": Choice(("none", "batch", "layer"), "all there are"),
     "activation": Choice(("relu", "tanh"), "today's, and the 2005 paper's"),
 }
 # Of Adam and AdamW (torch): for the members whose defaults were chosen on MQ2007.
-LIBRARY: Mapping[str, Any] = {"learning_rate": 1e-3, "weight_decay": 0.01}
-ATTENTION: Mapping[str, Dimension] = TRAINING | {
+LIBRARY: dict[str, Any] = {"learning_rate": 1e-3, "weight_decay": 0.01}
+ATTENTION: dict[str, Dimension] = TRAINING | {
     "width": Choice((32, 64), "allRank on MSLR-WEB30K, three times as many features as LETOR's: 144"),
     "heads": Choice((1, 2, 4), "allRank: 2 to 4"),
     "blocks": Choice((1, 2), "allRank: 2 to 4, on fifty times as many documents as MQ2007 has"),
 }
 
 
-class NeuralRanker(NetRanker):
+N = TypeVar("N", bound=NeuralParams)
+
+
+class NeuralRanker(NetRanker[N]):
     """A trained scorer. `Params.loss` by default is the member's own, whose settings are fields of `Params`."""
 
     Params = NeuralParams
 
     @classmethod
-    def fit(cls, train: Collection, vali: Collection, params: NeuralParams, seed: int, callback: Callback) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: N, seed: int, callback: Callback) -> Self:
         function, loss = find_loss(params.loss), cls.bound_loss(params)
         if function.on_pairs:
             train = with_pairs_to_order(train, cls.name)
@@ -64,7 +66,7 @@ class NeuralRanker(NetRanker):
         return cls(train_net(train, vali, loss, params, seed, callback, outputs))
 
     @classmethod
-    def bound_loss(cls, params: NeuralParams) -> Loss:
+    def bound_loss(cls, params: N) -> Loss:
         """The loss that `params` names, with its settings where it is the member's own."""
         function = find_loss(params.loss)
         if params.loss != cls.Params.model_fields["loss"].default:

@@ -5,7 +5,7 @@ LightGBM is imported inside the functions: every command that lists the models i
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ QUERY_LIMIT = 10_000  # documents; LightGBM's ranking objectives refuse a longer
 RECIPE = "15 leaves, rate .05, 50 documents a leaf, early stop: .4478 / .4675 on MQ2007 with LightGBM 4.7"
 
 
-TREES: Mapping[str, Dimension] = {
+TREES: dict[str, Dimension] = {
     "learning_rate": LogUniform(0.02, 0.3, "about LightGBM's .1, as far as 1,000 rounds reach"),
     "num_leaves": Choice((7, 15, 31, 63), "two halvings and one doubling of LightGBM's 31"),
     "min_data_in_leaf": Choice((10, 20, 50, 100, 200), "from half to ten times LightGBM's 20"),
@@ -31,7 +31,7 @@ TREES: Mapping[str, Dimension] = {
     "bagging_fraction": Uniform(0.5, 1.0, "LightGBM's 1 and below"),
 }
 # LightGBM's own; ours were chosen on MQ2007.
-LIGHTGBM: Mapping[str, Any] = {"learning_rate": 0.1, "num_leaves": 31, "min_data_in_leaf": 20, "bagging_fraction": 1.0}
+LIGHTGBM: dict[str, Any] = {"learning_rate": 0.1, "num_leaves": 31, "min_data_in_leaf": 20, "bagging_fraction": 1.0}
 
 
 class BoostingParams(ModelParams):
@@ -54,14 +54,17 @@ class BoostingParams(ModelParams):
     )
 
 
-class BoostedTrees(Model):
+B = TypeVar("B", bound=BoostingParams)
+
+
+class BoostedTrees(Model[B]):
     """Boosters of one tree (or one a class) a round, and how their outputs become a score."""
 
     Params = BoostingParams
     takes_missing = True
     ranks_queries: ClassVar[bool] = False  # True: the objective sees queries, which LightGBM limits
-    space = TREES
-    published = LIGHTGBM
+    space: ClassVar[Mapping[str, Dimension]] = TREES
+    published: ClassVar[Mapping[str, Any]] = LIGHTGBM
 
     def __init__(self, texts: Sequence[str]) -> None:
         import lightgbm
@@ -70,12 +73,12 @@ class BoostedTrees(Model):
         self.boosters = [lightgbm.Booster(model_str=text) for text in self.texts]
 
     @classmethod
-    def uses_seed(cls, params: BoostingParams) -> bool:
+    def uses_seed(cls, params: B) -> bool:
         """Whether trees are sampled. LightGBM's bins are of a sample beyond 200,000 documents; that does not count."""
         return params.feature_fraction < 1.0 or (params.bagging_freq > 0 and params.bagging_fraction < 1.0)
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: BoostingParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+    def objectives(cls, labels: np.ndarray, params: B) -> list[tuple[np.ndarray, dict[str, Any]]]:
         """A booster's (n,) targets and LightGBM settings, for each booster."""
         raise NotImplementedError
 
@@ -85,7 +88,7 @@ class BoostedTrees(Model):
         return outputs[0]
 
     @classmethod
-    def check(cls, train: Collection, params: BoostingParams) -> None:
+    def check(cls, train: Collection, params: B) -> None:
         """Raise GradrankError for a query or a sample that LightGBM would end the process for."""
         longest = int(np.diff(train.offsets).max())
         if cls.ranks_queries and longest > QUERY_LIMIT:
@@ -100,7 +103,7 @@ class BoostedTrees(Model):
             )
 
     @classmethod
-    def fit(cls, train: Collection, vali: Collection, params: BoostingParams, seed: int, callback: Callback) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: B, seed: int, callback: Callback) -> Self:
         cls.check(train, params)
         boosters = [
             booster_of(train, vali, target, settings_of(params, (seed + number) % 2**31) | own)

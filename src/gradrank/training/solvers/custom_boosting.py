@@ -10,7 +10,7 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.training.model import Callback
-from gradrank.training.solvers.boosting import BoostedTrees, BoostingParams, boost, booster_of, settings_of
+from gradrank.training.solvers.boosting import B, BoostedTrees, boost, booster_of, settings_of
 from gradrank.training.training_queries import with_grades_to_order
 
 if TYPE_CHECKING:
@@ -68,15 +68,15 @@ class BestModelBooster(WrappedBooster):
         return self.text
 
 
-class WrappedBoostedTrees(BoostedTrees):
+class WrappedBoostedTrees(BoostedTrees[B]):
     """A member says how its one booster is led."""
 
     @classmethod
-    def led(cls, booster: Any, train: Collection, params: BoostingParams, seed: int) -> WrappedBooster:
+    def led(cls, booster: Any, train: Collection, params: B, seed: int) -> WrappedBooster:
         raise NotImplementedError
 
     @classmethod
-    def fit(cls, train: Collection, vali: Collection, params: BoostingParams, seed: int, callback: Callback) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: B, seed: int, callback: Callback) -> Self:
         """Raises GradrankError as the other trees do."""
         train = with_grades_to_order(train, cls.name)
         cls.check(train, params)

@@ -6,14 +6,14 @@ the terms; scoring, files and the number of rounds kept are here.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
-from gradrank.training.model import Callback, Model
+from gradrank.training.model import Callback, Model, P
 
 
 class Term(NamedTuple):
@@ -30,7 +30,7 @@ class Term(NamedTuple):
         return self.weight * value.astype(np.float64)
 
 
-class TermRanker(Model):
+class TermRanker(Model[P]):
     """Base of the models that are a list of terms, added in the order in which they were learnt."""
 
     def __init__(self, terms: list[Term]) -> None:
@@ -47,7 +47,7 @@ class TermRanker(Model):
         write_json(folder / "terms.json", [term._asdict() for term in self.terms])
 
     @classmethod
-    def load(cls, folder: Path) -> "TermRanker":
+    def load(cls, folder: Path) -> Self:
         return cls([Term(**term) for term in read_json(folder / "terms.json")])
 
 

@@ -1,0 +1,14 @@
+"""Stumps 1[x_f > threshold] on single features, the weak learners of RankBoost and FRank."""
+
+import numpy as np
+
+PERFECT = 1.0 - 1e-6  # upper limit of |r|, because a stump that orders every pair correctly has infinite weight
+
+
+def stump_thresholds(column: np.ndarray, count: int) -> np.ndarray:
+    """Return at most `count` ascending values of `column` (n,), at equal steps of rank, without the largest value."""
+    ordered = np.sort(column)
+    values = np.unique(ordered)
+    if len(values) > count + 1:
+        values = np.unique(ordered[np.arange(1, count + 1) * len(ordered) // (count + 1)])
+    return values[values < ordered[-1]]
