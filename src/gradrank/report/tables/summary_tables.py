@@ -58,6 +58,8 @@ SETTINGS = (
     "(`gradrank models NAME` has each one's source). Settings chosen on each fold's own validation part: `snakemake "
     "contest`."
 )
+# provenance.json holds a digest of the written tables, titles and notes included: a changed title or note requires new
+# summaries and records of all data sets.
 MODEL_METRIC = (Column("convention"), Column("model"), Column("metric"))
 DEFINITIONS = {
     "main": Definition(
