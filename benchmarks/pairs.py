@@ -8,7 +8,7 @@ pairs in memory until they are written.
 """
 
 from gradrank.base.files import sha256, write_json
-from gradrank.data.pair_files import pairs as write_pairs
+from gradrank.data.pair_files import write_pairs
 from gradrank.data.pairs import crucial_pairs  # before numpy
 from gradrank.data.part_files import COLLECTION
 

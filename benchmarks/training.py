@@ -20,7 +20,7 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.training.registry import get_model
-from gradrank.training.solvers.boosting import settings_of
+from gradrank.training.solvers.boosting import lightgbm_settings
 
 METHODS = ("ranknet_kernel", "ranknet_report", "ranknet_report_l2", "arsm", "rankprop", "coordinate_ascent")
 TREES = ("lambdamart", "xendcg", "mcrank", "mart", "random_forest")
@@ -59,7 +59,7 @@ def train_lightgbm(name: str, rounds: int, train: Collection, vali: Collection, 
     cls = get_model(name)
     params = cls.Params()
     for number, (target, objective) in enumerate(cls.objectives(train.labels, params)):
-        settings = settings_of(params, number) | objective
+        settings = lightgbm_settings(params, number) | objective
         data = lightgbm.Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
         parts = []
         if validated:

@@ -1,4 +1,5 @@
-# Rules of version 0.1 that no longer exist. Each fails with a message that names its replacement.
+# Report the replacement of each rule of version 0.1 that was removed. These rules need and make nothing; they always
+# fail.
 
 
 for former in ["provenance", "study_provenance", "snapshot"]:

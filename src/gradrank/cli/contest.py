@@ -39,14 +39,14 @@ def tune(
     """
     use_one_thread()
     from gradrank.tuning.folders import TunedFold
-    from gradrank.tuning.selection import chosen
+    from gradrank.tuning.selection import best_trials
     from gradrank.tuning.trials import Plan
     from gradrank.tuning.trials import tune as run
 
     methods = tuple(name for name in among.split(",") if name)
     plan = Plan(trials, tuners, methods)
     table = run(model, data, fold, plan, seed, TunedFold(out), pairs, _code("tune", model))
-    for choice in chosen(table):
+    for choice in best_trials(table):
         typer.echo(
             f"tuner {choice.tuner}: trial {choice.trial}, validation NDCG@10 {choice.value:.4f}. To train it, run:"
         )
@@ -93,7 +93,7 @@ def choices(
 
     No trial is scored on a test part before this file is complete.
     """
-    from gradrank.tuning.choices import choices as run
+    from gradrank.tuning.choices import write_choices as run
     from gradrank.tuning.folders import Contest
 
     typer.echo(run(Contest(contest), datasets.split(","), methods.split(",")))

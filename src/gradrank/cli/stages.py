@@ -131,7 +131,7 @@ def pairs(
 
     By default, they are the pairs of documents of one query that have different grades.
     """
-    from gradrank.data.pair_files import pairs as run
+    from gradrank.data.pair_files import write_pairs as run
 
     run(data, out, ties, given)
 
@@ -270,12 +270,12 @@ def study(
     from gradrank.provenance.settings import study_settings
     from gradrank.provenance.study_records import study_code, write_study_record
     from gradrank.studies.common.study import Inputs
-    from gradrank.studies.common.writing import study as run
+    from gradrank.studies.common.writing import write_study
 
     root = Results(results)
     values = read_params(settings) if settings else study_settings(run_settings(study=name), name)
     folder = root.study(name)
-    tables = run(name.partition("/")[0], Inputs(results, data, folder.folder, values["settings"]))
+    tables = write_study(name.partition("/")[0], Inputs(results, data, folder.folder, values["settings"]))
     stages = read_params(code) if code else study_code(run_settings(study=name), name)
     write_study_record(folder, root, name, values, stages, tables)
     typer.echo(folder.markdown_path)

@@ -134,6 +134,7 @@ def write_parts(
 
 @contextmanager
 def _removed_if_empty(folder: Path) -> Iterator[None]:
+    """Remove the folder at the end if it is empty, so that a failure leaves nothing behind."""
     try:
         yield
     finally:

@@ -12,12 +12,12 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
 from gradrank.base.results import MODEL, SPEC, FoldFolder
-from gradrank.data.reader import FRAME, Batch, Trained, batches, read_new
+from gradrank.data.reader import FRAME, Batch, TrainingSchema, batches, read_new
 from gradrank.data.tables.roles import Columns
-from gradrank.training.members import kept_members, member_features
+from gradrank.training.members import copied_members, member_features
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model
-from gradrank.training.score_checks import checked
+from gradrank.training.score_checks import check_scores
 
 if TYPE_CHECKING:
     import pandas
@@ -30,7 +30,7 @@ AGAIN = "damaged or edited: train it again, or get it anew"
 class Ranker:
     """A trained fold: its model, what it was trained on, and its members if any."""
 
-    def __init__(self, model: Model, trained: Trained, members: Sequence["Ranker"] = ()) -> None:
+    def __init__(self, model: Model, trained: TrainingSchema, members: Sequence["Ranker"] = ()) -> None:
         self.model, self.trained, self.members = model, trained, members
 
     @classmethod
@@ -44,13 +44,13 @@ class Ranker:
             )
         spec = own.spec()
         try:
-            name, trained, files = str(spec["model"]), Trained.of(spec), spec.get("files", {})
+            name, trained, files = str(spec["model"]), TrainingSchema.of(spec), spec.get("files", {})
             checked_files = [own.folder / path for path in files if path.startswith(f"{MODEL}/")]
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise GradrankError(f"{own.spec_path}: not a model's specification ({error!r}); {AGAIN}") from None
         for path in checked_files:
             own.check(path)
-        members = [cls.load(member.folder) for member in kept_members(own)]
+        members = [cls.load(member.folder) for member in copied_members(own)]
         return cls(_loaded(name, own), trained, members)
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -70,7 +70,7 @@ class Ranker:
                 f"feature {column + 1}{name} is {features[row, column]} in a row; expected finite "
                 f"numbers, for {self.model.name} takes no missing values"
             )
-        return checked(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
+        return check_scores(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 
     def predict(self, table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> np.ndarray:
         """Return MLflow's predictions, (n,) scores of a table whose columns are called as the features in training.

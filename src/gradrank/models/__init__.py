@@ -1,1 +1,1 @@
-"""One file a model. To add one, write a file here: see gradrank.training.model for what it defines."""
+"""The models. Each model is one file or one folder; gradrank.training.model describes what a model file defines."""

@@ -1,4 +1,8 @@
-"""AdaRank (Xu & Li 2007): boosting of single features, re-weighting queries by the measure itself."""
+"""AdaRank (Xu & Li 2007): boosting of single features, with query weights that depend on the measure itself.
+
+One deviation: a feature that does not raise the mean of the measure is rejected, because otherwise the algorithm of the
+paper selects one strong feature again and again (see `boost`).
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple, Self
@@ -13,26 +17,30 @@ from gradrank.training.training_queries import shuffled_within_queries, with_gra
 
 
 class AdaRankParams(ModelParams):
-    """AdaRank-MAP's defaults."""
+    """The parameters of AdaRank, with defaults for average precision."""
 
     measure: str = param(
         "map", "E: any measure in [0, 1] (Xu & Li 2007, section 3.1): map or ndcg@K", pattern=CRITERION
     )
-    rounds: int = param(500, "features tried; 1500 gain under .0002 MAP on MQ2007's validation parts", ge=1)
-    select_by: str = param("map", "the measure trained on, as in LETOR's protocol", pattern=CRITERION)
+    rounds: int = param(500, "number of rounds; 1500 gain less than .0002 MAP on the validation parts of MQ2007", ge=1)
+    select_by: str = param("map", "the measure of the training, as in LETOR's protocol", pattern=CRITERION)
 
 
 class AdaRankNDCGParams(AdaRankParams):
-    """AdaRank-NDCG's defaults."""
+    """The parameters of AdaRank, with defaults for NDCG@10."""
 
     measure: str = param(
-        "ndcg@10", "E: the paper leaves the cut open; 10 is what LETOR's tables compare", pattern=CRITERION
+        "ndcg@10", "E: the paper does not state the cutoff; LETOR's tables compare NDCG@10", pattern=CRITERION
     )
-    select_by: str = param("ndcg@10", "the measure trained on, as in LETOR's protocol", pattern=CRITERION)
+    select_by: str = param("ndcg@10", "the measure of the training, as in LETOR's protocol", pattern=CRITERION)
 
 
 class Round(NamedTuple):
-    """A feature taken into the ensemble: P that chose it, E(h_t) and, with it added, E(f_t); each (q,)."""
+    """A round in which a feature was added to the ensemble.
+
+    weights: P_t, by which the feature was selected. weak: E(h_t), the measure of the feature alone. ensemble: E(f_t),
+    the measure of the ensemble with the feature. Each is (q,).
+    """
 
     term: Term
     weights: np.ndarray
@@ -41,41 +49,45 @@ class Round(NamedTuple):
 
 
 def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
-    """The rounds of AdaRank (Xu & Li 2007, Figure 1) that were kept.
+    """Yield the rounds of AdaRank (Xu & Li 2007, Figure 1) in which a feature was added.
 
     h_t is the feature with the largest sum_q P_t(q) E(h, q); alpha_t = 1/2 ln(sum P(1 + E) / sum P(1 - E));
-    P_{t+1}(q) is proportional to exp(-E(f_t, q)). As P moves little, the paper's rule alone ends with one
-    strong feature chosen for ever. So a feature that does not raise the ensemble's mean E is undone and set
-    aside until another one does; when all are aside the strongest is added after all, which scales the
-    ensemble up and makes every later step a finer one.
+    P_{t+1}(q) is proportional to exp(-E(f_t, q)).
+
+    P changes little from round to round, so with these rules alone one strong feature is selected in every round. As a
+    deviation, a feature that does not raise the mean E of the ensemble is rejected and excluded until another feature
+    is added. If all features are excluded, the strongest is added anyway. This increases the weights of the ensemble,
+    so that later features change it less.
+
+    measure: `map` or `ndcg@K`. rounds: number of rounds, including those that reject a feature.
     """
     criterion = Criterion(measure, train.labels, train.offsets)
     columns = train.features.T.astype(np.float64, order="C")
     table = np.stack([criterion.per_query(column) for column in columns])
     weights = np.full(train.queries, 1.0 / train.queries)
     scores, reached = np.zeros(train.rows), 0.0
-    aside = np.zeros(len(table), dtype=bool)
+    excluded = np.zeros(len(table), dtype=bool)
     for _ in range(rounds):
         strength = (table * weights).sum(axis=1)
-        stuck = aside.all()
-        chosen = int(strength.argmax() if stuck else np.where(aside, -1.0, strength).argmax())
-        # A feature that is right on every query would have infinite weight.
+        stuck = excluded.all()
+        chosen = int(strength.argmax() if stuck else np.where(excluded, -1.0, strength).argmax())
+        # A feature with E = 1 on every query would have infinite weight.
         alpha = float(np.arctanh(min(strength[chosen], 1.0 - 1e-6)))
         trial = scores + alpha * columns[chosen]
         ensemble = criterion.per_query(trial)
         if ensemble.mean() <= reached and not stuck:
-            aside[chosen] = True
+            excluded[chosen] = True
             continue
         yield Round(Term(chosen, alpha), weights, table[chosen], ensemble)
         scores, reached = trial, ensemble.mean()
-        aside[:] = False
+        excluded[:] = False
         weights = np.exp(-ensemble)
         weights /= weights.sum()
 
 
 @register("adarank_map")
 class AdaRank(TermRanker[AdaRankParams]):
-    """score = sum_t alpha_t x_{f_t}."""
+    """AdaRank with E = average precision: score = sum_t alpha_t x_{f_t}."""
 
     summary = "AdaRank on average precision: single features, boosted by re-weighting queries (Xu & Li 2007)"
     Params = AdaRankParams
@@ -84,7 +96,7 @@ class AdaRank(TermRanker[AdaRankParams]):
     def fit(cls, train: Collection, vali: Collection, params: AdaRankParams, seed: int, callback: Callback) -> Self:
         train = shuffled_within_queries(with_grades_to_order(train, cls.name), seed)
         rounds = boost(train, params.measure, params.rounds)
-        losses = ((kept.term, 1.0 - float(kept.ensemble.mean())) for kept in rounds)
+        losses = ((added.term, 1.0 - float(added.ensemble.mean())) for added in rounds)
         return cls(best_rounds(losses, vali, params.select_by, callback))
 
 

@@ -1,5 +1,8 @@
-"""CatBoost's rankers (Prokhorenkova et al. 2018): YetiRank (Gulin, Kuralenok & Pavlov 2011), QuerySoftMax, and what
-came later: YetiLoss (Lyzhin et al. 2023), StochasticRank (Ustimenko & Prokhorenkova 2020).
+"""CatBoost's rankers (Prokhorenkova et al. 2018) on its symmetric trees.
+
+`yetirank` is YetiRank (Gulin, Kuralenok & Pavlov 2011), `querysoftmax` the softmax cross-entropy of a query, `yetiloss`
+YetiLoss (Lyzhin et al. 2023) and `stochasticrank` StochasticRank (Ustimenko & Prokhorenkova 2020). The losses are those
+of CatBoost.
 """
 
 from collections.abc import Mapping
@@ -19,21 +22,21 @@ from gradrank.training.training_queries import with_grades_to_order
 
 
 class CatBoostParams(ModelParams):
-    """CatBoost's own names for what is passed on to it, but `rounds` for its iterations."""
+    """The parameters of CatBoost under its own names, except that `rounds` is CatBoost's `iterations`."""
 
-    rounds: int = param(300, "trees grown; the best number of them on validation is seldom near it", ge=1)
+    rounds: int = param(300, "number of trees; the best number on validation is usually much smaller", ge=1)
     learning_rate: float = param(
-        0.1, "validation NDCG@10 on MQ2007 differs from that at 0.05 by less than a seed does", gt=0, le=1
+        0.1, "validation NDCG@10 on MQ2007 differs from that with 0.05 by less than between seeds", gt=0, le=1
     )
-    depth: int = param(4, "validation NDCG@10 on MQ2007 .4602; .4553 with CatBoost's 6 (YetiRank)", ge=1, le=16)
+    depth: int = param(4, "validation NDCG@10 of YetiRank on MQ2007 .4602; .4553 with CatBoost's 6", ge=1, le=16)
     l2_leaf_reg: float = param(3.0, "CatBoost's default", ge=0)
-    select_by: str = param("ndcg@10", "the number of trees, by the validation part's", pattern=CRITERION)
+    select_by: str = param("ndcg@10", "validation measure that selects the number of trees", pattern=CRITERION)
 
 
 TREES: dict[str, Dimension] = {
-    "learning_rate": LogUniform(0.01, 0.3, "a decade about CatBoost's usual values"),
-    "depth": Integer(3, 8, "CatBoost's 6 and about it"),
-    "l2_leaf_reg": LogUniform(0.3, 30.0, "a decade about CatBoost's default"),
+    "learning_rate": LogUniform(0.01, 0.3, "around CatBoost's usual values"),
+    "depth": Integer(3, 8, "around CatBoost's 6"),
+    "l2_leaf_reg": LogUniform(0.3, 30.0, "a decade on either side of CatBoost's default"),
 }
 
 
@@ -42,7 +45,7 @@ class YetiRank(Model[CatBoostParams]):
     Params = CatBoostParams
     summary = "Symmetric trees on randomised orders of each query (Gulin et al. 2011), CatBoost"
     space: ClassVar[Mapping[str, Dimension]] = TREES
-    published: ClassVar = {"learning_rate": 0.03, "depth": 6}  # CatBoost's own
+    published: ClassVar = {"learning_rate": 0.03, "depth": 6}  # CatBoost
     takes_missing = True
     requires = ("catboost",)
     extra = "catboost"
@@ -53,14 +56,17 @@ class YetiRank(Model[CatBoostParams]):
 
     @classmethod
     def loss_function(cls, params: CatBoostParams) -> str:
-        """The loss with what a model's own parameters say of it, in CatBoost's words."""
-        own = params.model_dump(exclude=set(CatBoostParams.model_fields))
-        told = ";".join(f"{name}={value}" for name, value in own.items())
-        return f"{cls.loss}:{told}" if told else cls.loss
+        """Return CatBoost's name of the loss with its settings, as in `StochasticRank:metric=NDCG;top=10`."""
+        settings = params.model_dump(exclude=set(CatBoostParams.model_fields))
+        text = ";".join(f"{name}={value}" for name, value in settings.items())
+        return f"{cls.loss}:{text}" if text else cls.loss
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: CatBoostParams, seed: int, callback: Callback) -> Self:
-        """All trees are grown, then the best number of them is chosen: CatBoost stops by its own measures alone."""
+        """Train all trees, then keep the number of trees that is best on validation.
+
+        CatBoost's early stopping knows only its own measures. Raises GradrankError if CatBoost reports an error.
+        """
         import catboost
 
         train = with_grades_to_order(train, cls.name)
@@ -72,7 +78,7 @@ class YetiRank(Model[CatBoostParams]):
                 "iterations": params.rounds,
                 "random_seed": seed,
                 "thread_count": 1,
-                "allow_writing_files": False,  # else it leaves a folder catboost_info wherever it runs
+                "allow_writing_files": False,  # else CatBoost writes a folder catboost_info to the working folder
                 "logging_level": "Silent",
             }
         )
@@ -81,7 +87,7 @@ class YetiRank(Model[CatBoostParams]):
             trees.fit(pool)
         except catboost.CatBoostError as error:
             raise GradrankError(
-                f"{cls.name}: CatBoost says: {error}; check the data and {', '.join(settings)}"
+                f"{cls.name}: CatBoost failed: {error}. Fix: check the data and the parameters {', '.join(settings)}"
             ) from None
         staged = enumerate(trees.staged_predict(vali.features, thread_count=1), start=1)
         prefixes = (Candidate(number, scores=scores) for number, scores in staged)
@@ -92,9 +98,9 @@ class YetiRank(Model[CatBoostParams]):
         return self.trees.predict(features, thread_count=1)
 
     def save(self, folder: Path) -> None:
-        described = self.trees.get_metadata()
-        for key in ("model_guid", "train_finish_time"):  # equal training, equal bytes
-            described[key] = ""
+        metadata = self.trees.get_metadata()
+        for key in ("model_guid", "train_finish_time"):  # they differ between equal trainings
+            metadata[key] = ""
         with atomic(folder / "trees.cbm") as partial:
             self.trees.save_model(str(partial), format="cbm")
 
@@ -113,7 +119,7 @@ class QuerySoftMax(YetiRank):
 
 class YetiLossParams(CatBoostParams):
     mode: Literal["DCG", "NDCG", "MRR", "MAP", "ERR"] = param(
-        "NDCG", "Lyzhin et al. 2023: the measure that is reported; YetiRank has a weight of its own"
+        "NDCG", "Lyzhin et al. 2023: the measure of the evaluation"
     )
 
 
@@ -125,12 +131,12 @@ class YetiLoss(YetiRank):
 
 class StochasticRankParams(CatBoostParams):
     metric: Literal["DCG", "NDCG", "ERR"] = param(
-        "NDCG", "the measure that is reported; on MRR of the first ranks CatBoost 1.2.10 crashes"
+        "NDCG", "the measure of the evaluation; CatBoost 1.2.10 crashes with MRR of the first ranks"
     )
-    top: int = param(10, "NDCG@10, which LETOR's tables compare; all ranks take nine times as long", ge=1)
-    sigma: float = param(1.0, "CatBoost's default: the noise's deviation", gt=0)
-    mu: float = param(0.0, "CatBoost's default: how ties are counted against the ranker", ge=0)
-    num_estimations: int = param(1, "CatBoost's default: draws of the noise a round", ge=1, le=100)
+    top: int = param(10, "the cutoff of NDCG@10 in LETOR's tables; all ranks take nine times as long", ge=1)
+    sigma: float = param(1.0, "CatBoost's default: standard deviation of the noise", gt=0)
+    mu: float = param(0.0, "CatBoost's default: penalty of ties", ge=0)
+    num_estimations: int = param(1, "CatBoost's default: draws of the noise per round", ge=1, le=100)
 
 
 @register("stochasticrank")
@@ -139,6 +145,6 @@ class StochasticRank(YetiRank):
     summary = "StochasticRank: the measure itself, smoothed by noise (Ustimenko & Prokhorenkova 2020), CatBoost"
     loss = "StochasticRank"
     space: ClassVar[Mapping[str, Dimension]] = TREES | {
-        "sigma": LogUniform(0.1, 10.0, "a decade about CatBoost's default"),
-        "top": Choice((5, 10, 30), "NDCG's usual ranks"),
+        "sigma": LogUniform(0.1, 10.0, "a decade on either side of CatBoost's default"),
+        "top": Choice((5, 10, 30), "the usual cutoffs of NDCG"),
     }

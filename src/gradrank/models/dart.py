@@ -1,8 +1,8 @@
-"""DART (Vinayak & Gilad-Bachrach 2015): LambdaMART whose rounds leave out some of the trees that there are.
+"""DART (Vinayak & Gilad-Bachrach 2015): LambdaMART with dropout of trees, by LightGBM.
 
-A round fits its tree to what the others lack without those dropped, then scales the new tree and the dropped ones so
-that their sum stays in place. So the first trees of a finished model are not the model of an earlier round: the text of
-the best round is kept while training goes on.
+Each round fits a tree to the residuals of a random subset of the existing trees. It then scales the new tree and the
+dropped trees so that their sum is unchanged. Later rounds therefore change earlier trees, and the first trees of the
+final model are not the model of an earlier round. The text of the best model is kept during training.
 """
 
 from typing import Any
@@ -18,10 +18,10 @@ from gradrank.training.solvers.custom_boosting import BestModelBooster, WrappedB
 
 
 class DARTParams(LambdaMARTParams):
-    drop_rate: float = param(0.1, "LightGBM's default: a tree is left out with this probability", ge=0, le=1)
-    max_drop: int = param(50, "LightGBM's default: trees left out at most, a round", ge=1)
-    skip_drop: float = param(0.5, "LightGBM's default: the share of rounds that leave out none", ge=0, le=1)
-    rounds: int = param(500, "an upper bound: a round costs more, the more trees there are", ge=1)
+    drop_rate: float = param(0.1, "LightGBM's default: probability that a tree is dropped", ge=0, le=1)
+    max_drop: int = param(50, "LightGBM's default: largest number of dropped trees per round", ge=1)
+    skip_drop: float = param(0.5, "LightGBM's default: probability that a round drops no tree", ge=0, le=1)
+    rounds: int = param(500, "an upper bound; the time of a round grows with the number of trees", ge=1)
 
 
 @register("dart")
@@ -29,13 +29,13 @@ class DART(WrappedBoostedTrees[DARTParams], LambdaMART[DARTParams]):
     Params = DARTParams
     summary = "DART: LambdaMART with trees dropped out (Vinayak & Gilad-Bachrach 2015), LightGBM"
     space = TREES | {
-        "drop_rate": LogUniform(0.01, 0.3, "Vinayak & Gilad-Bachrach 2015: .015 to .1, and beyond"),
-        "skip_drop": Choice((0.0, 0.5), "the paper's, LightGBM's"),
+        "drop_rate": LogUniform(0.01, 0.3, "Vinayak & Gilad-Bachrach 2015: .015 to .1; a wider range"),
+        "skip_drop": Choice((0.0, 0.5), "the paper's value, and LightGBM's default"),
     }
 
     @classmethod
     def uses_seed(cls, params: DARTParams) -> bool:
-        """By what is dropped as well."""
+        """Return whether trees are dropped or documents or features are sampled."""
         return params.drop_rate > 0.0 or super().uses_seed(params)
 
     @classmethod
@@ -45,5 +45,5 @@ class DART(WrappedBoostedTrees[DARTParams], LambdaMART[DARTParams]):
         return [(target, settings | dropping | {"boosting": "dart"})]
 
     @classmethod
-    def led(cls, booster: Any, train: Collection, params: DARTParams, seed: int) -> BestModelBooster:
+    def wrap(cls, booster: Any, train: Collection, params: DARTParams, seed: int) -> BestModelBooster:
         return BestModelBooster(booster, params.select_by)

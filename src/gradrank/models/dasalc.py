@@ -1,4 +1,8 @@
-"""DASALC (Qin et al. 2021): log-transformed features, attention crossed with a net, softmax loss."""
+"""DASALC (Qin et al. 2021): log-transformed features, a net combined with self-attention over the list, softmax loss.
+
+The scorer is gradrank.training.scorers.dasalc. Its layers are smaller than in the paper, because the collections here
+are smaller.
+"""
 
 from typing import Annotated, Literal
 
@@ -14,13 +18,13 @@ class DASALCParams(NeuralParams):
     loss: str = own_loss("softmax")
     scorer: ScorerName = param("dasalc", "Qin et al. 2021, section 4")
     hidden: tuple[Annotated[int, Field(ge=1)], ...] = param(
-        (64, 64), "smaller than Qin et al. 2021 on collections of 136 to 700 features", max_length=8
+        (64, 64), "smaller than in Qin et al. 2021, whose collections have 136 to 700 features", max_length=8
     )
     inputs: Literal["standardised", "log1p"] = param("log1p", "Qin et al. 2021, section 4.1")
     norm: Literal["none", "batch", "layer"] = param("batch", "Qin et al. 2021, section 4")
-    dropout: float = param(0.1, "as transformers' (Vaswani et al. 2017)", ge=0, le=0.9)
-    noise: float = param(0.1, "Qin et al. 2021 augment data by normal noise; its size is a choice", ge=0)
-    epochs: int = param(40, "the best one on validation is kept", ge=1)
+    dropout: float = param(0.1, "as in transformers (Vaswani et al. 2017)", ge=0, le=0.9)
+    noise: float = param(0.1, "Qin et al. 2021 add normal noise to the inputs; its size was chosen here", ge=0)
+    epochs: int = param(40, "the best epoch on validation is kept", ge=1)
 
 
 @register("dasalc")
@@ -29,5 +33,5 @@ class DASALC(NeuralRanker[DASALCParams]):
     summary = "DASALC: a net crossed with self-attention over the list, softmax loss (Qin et al. 2021)"
     space = ATTENTION | {
         "hidden": Choice(((64,), (64, 64), (128, 64)), "one to two layers of the usual widths"),
-        "noise": LogUniform(0.01, 1.0, "up to the deviation of the inputs themselves"),
+        "noise": LogUniform(0.01, 1.0, "up to the standard deviation of the inputs"),
     }

@@ -1,4 +1,9 @@
-"""LambdaLoss (Wang et al. 2018) on a net and, as in allRank, on attention."""
+"""LambdaLoss (Wang et al. 2018): pair weights with which the logistic loss bounds an NDCG cost, on a net or attention.
+
+The loss and its equations are in gradrank.training.losses.lambdaloss. Wang et al. train trees; `lambdaloss_trees` is
+that variant. `attention_lambdaloss` follows the self-attention model of Pobrotyn et al. 2020 (allRank), with smaller
+layers because the collections here are smaller.
+"""
 
 from typing import Literal
 
@@ -11,16 +16,16 @@ from gradrank.training.search_space import Choice, LogUniform
 class LambdaLossParams(NeuralParams):
     loss: str = own_loss("lambdaloss")
     weighting: Literal["loss1", "loss2", "loss2++", "arp1", "arp2"] = param(
-        "loss2++", "NDCG-Loss2++, the best of Wang et al. 2018; arp: average relevance position"
+        "loss2++", "NDCG-Loss2++, the best of Wang et al. 2018; arp1, arp2: bounds of the average relevance position"
     )
-    sigma: float = param(1.0, "scale of a score difference; allRank's default", gt=0)
-    mu: float = param(10.0, "loss2++: what loss2's weights count beside LambdaRank's; allRank's default", ge=0)
+    sigma: float = param(1.0, "scale of score differences; allRank's default", gt=0)
+    mu: float = param(10.0, "loss2++: weight of loss2 relative to LambdaRank's; allRank's default", ge=0)
     cutoff: int = CUTOFF
 
 
 LOSS = {
-    "weighting": Choice(("loss1", "loss2", "loss2++"), "those for NDCG"),
-    "mu": LogUniform(1.0, 30.0, "a factor about 10"),
+    "weighting": Choice(("loss1", "loss2", "loss2++"), "the weightings for NDCG"),
+    "mu": LogUniform(1.0, 30.0, "from a tenth to three times the default"),
     "cutoff": Choice((10, 30, CUTOFF.default), "allRank's tables: 5 to the whole list"),
 }
 
@@ -35,8 +40,8 @@ class LambdaLoss(NeuralRanker[LambdaLossParams]):
 class AttentionLambdaLossParams(LambdaLossParams):
     scorer: ScorerName = param("attention", "Pobrotyn et al. 2020")
     dropout: float = param(0.3, "allRank on MSLR-WEB30K: .3 with this loss", ge=0, le=0.9)
-    weight_decay: float = param(0.0, "allRank: Adam without", ge=0)
-    epochs: int = param(40, "allRank: 100 at most; the best one on validation is kept", ge=1)
+    weight_decay: float = param(0.0, "allRank: Adam without weight decay", ge=0)
+    epochs: int = param(40, "allRank: at most 100; the best epoch on validation is kept", ge=1)
 
 
 @register("attention_lambdaloss")

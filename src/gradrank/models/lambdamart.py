@@ -1,4 +1,9 @@
-"""LambdaMART (Burges 2010) and boosted trees on the XE_NDCG objective (Bruch 2021), by LightGBM."""
+"""LambdaMART (Burges 2010) and boosted trees on the XE-NDCG objective (Bruch 2021), by LightGBM.
+
+`lambdamart` has the settings that are usual in practice: LightGBM truncates the pairs, normalises the lambdas and
+samples the documents of a tree. `lambdamart_faithful` follows Burges 2010, section 7: all pairs, no normalisation, no
+sampling. `xendcg` averages several boosters, where Bruch 2021 trains one.
+"""
 
 from typing import Any, TypeVar
 
@@ -14,14 +19,16 @@ class LambdaMARTParams(BoostingParams):
         0.7, "validation NDCG@10 on MQ2007 .4561, two seeds; .4525 without sampling", gt=0, le=1
     )
     sigma: float = param(1.0, "LightGBM's default; Burges 2010, section 4, leaves it open", gt=0)
-    truncation: int = param(30, "LightGBM's default: a pair needs a document above this rank", ge=1)
-    normalize: bool = param(True, "LightGBM's default: lambdas scaled by score distance and by query")
+    truncation: int = param(30, "LightGBM's default: pairs without a document at or above this rank are left out", ge=1)
+    normalize: bool = param(
+        True, "LightGBM's default: lambdas are divided by score differences and by their sum per query"
+    )
 
 
 class FaithfulParams(LambdaMARTParams):
-    bagging_fraction: float = param(1.0, "Burges 2010, section 7: every tree sees every document", gt=0, le=1)
-    truncation: int = param(10_000, "Burges 2010, section 7: every pair of different grades counts", ge=1)
-    normalize: bool = param(False, "Burges 2010, section 7: no scaling of the lambdas")
+    bagging_fraction: float = param(1.0, "Burges 2010, section 7: each tree is fitted to all documents", gt=0, le=1)
+    truncation: int = param(10_000, "Burges 2010, section 7: all pairs of different grades", ge=1)
+    normalize: bool = param(False, "Burges 2010, section 7: lambdas are not scaled")
 
 
 P = TypeVar("P", bound=LambdaMARTParams)
@@ -33,8 +40,8 @@ class LambdaMART(BoostedTrees[P]):
     summary = "Boosted trees on LambdaRank's gradients (Burges 2010), practical settings, LightGBM"
     ranks_queries = True
     space = TREES | {
-        "truncation": Choice((10, 30, 100), "NDCG@10's, LightGBM's, and about all of a list"),
-        "normalize": Choice((True, False), "as LightGBM does, as Burges 2010 does"),
+        "truncation": Choice((10, 30, 100), "the cutoff of NDCG@10, LightGBM's default, and nearly all ranks"),
+        "normalize": Choice((True, False), "LightGBM's form, and that of Burges 2010"),
     }
 
     @classmethod
@@ -64,8 +71,8 @@ class LambdaMARTFaithful(LambdaMART[FaithfulParams]):
 class XENDCGParams(BoostingParams):
     members: int = param(
         3,
-        "averages out the objective's random gammas: validation NDCG@10 on MQ2007 .4576 over four seeds, "
-        "and .4555 over five with one member",
+        "boosters whose scores are averaged, because the objective draws random gammas: validation NDCG@10 on "
+        "MQ2007 .4576 over four seeds; .4555 over five seeds with one booster",
         ge=1,
     )
 
@@ -74,13 +81,13 @@ class XENDCGParams(BoostingParams):
 class XENDCG(BoostedTrees[XENDCGParams]):
     Params = XENDCGParams
     summary = "Boosted trees on a cross entropy that bounds NDCG (Bruch 2021, XE_NDCG_MART), LightGBM"
-    space = TREES | {"members": Choice((1, 3), "the paper's one, and an average")}
+    space = TREES | {"members": Choice((1, 3), "one, as in the paper, and the default")}
     published = LIGHTGBM | {"members": 1}
     ranks_queries = True
 
     @classmethod
     def uses_seed(cls, params: XENDCGParams) -> bool:
-        """The objective draws a gamma a document and round."""
+        """Return True: the objective draws a random gamma per document and round."""
         return True
 
     @classmethod

@@ -1,4 +1,8 @@
-"""LambdaRank (Burges, Ragno & Le 2006; Burges 2010): RankNet's pair gradients weighted by |dNDCG|."""
+"""LambdaRank (Burges, Ragno & Le 2006; Burges 2010): the pair gradients of RankNet, weighted by |dNDCG|.
+
+The loss and its equations are in gradrank.training.losses.lambdarank. The training deviates from the paper: AdamW on
+mini-batches of queries, and normalised lambdas. `lambdarank_faithful` is trained as in the paper.
+"""
 
 from gradrank.training.model import param, register
 from gradrank.training.nets.net_params import NetParams
@@ -11,7 +15,7 @@ class LambdaRankParams(NetParams):
     weight_decay: float = param(1.0, "Loshchilov & Hutter 2019; best mean validation MAP on MQ2007 of 0.3 to 10", ge=0)
     normalize: bool = param(
         True,
-        "each query's lambdas scaled to the same total, as LightGBM does; the papers do not. Mean "
+        "lambdas of each query scaled to the same total, as in LightGBM but not in the papers. Mean "
         "validation NDCG@10 and MAP on MQ2007 rise by .001 (two seeds)",
     )
 
@@ -21,4 +25,4 @@ class LambdaRank(NeuralRanker[LambdaRankParams]):
     Params = LambdaRankParams
     summary = "LambdaRank: a two-layer net, pairs weighted by |dNDCG| (Burges, Ragno & Le 2006)"
     published = LIBRARY
-    space = NET | {"normalize": Choice((True, False), "as LightGBM does, as the papers do")}
+    space = NET | {"normalize": Choice((True, False), "LightGBM's form, and that of the papers")}

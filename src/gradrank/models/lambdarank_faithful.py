@@ -1,4 +1,9 @@
-"""LambdaRank trained as in its paper (Burges, Ragno & Le 2006): a step a query, tanh units, no Adam."""
+"""LambdaRank trained as in its paper (Burges, Ragno & Le 2006): plain gradient descent with one step per query.
+
+The net has one hidden layer of tanh units, or none. The learning rate is halved after an epoch whose mean weighted cost
+rose. The paper states neither the rate nor the number of epochs, so those of RankNet (Burges et al. 2005) are the
+defaults.
+"""
 
 from typing import ClassVar, Self
 
@@ -12,16 +17,19 @@ from gradrank.training.training_queries import with_grades_to_order
 
 class LambdaRankFaithfulParams(ModelParams):
     hidden: int = param(
-        10, "10 tanh units as the 2005 RankNet; 0: one layer, the other net of Burges, Ragno & Le 2006", ge=0, le=1000
+        10,
+        "tanh units, as in the RankNet of 2005; 0: one layer, the other net of Burges, Ragno & Le 2006",
+        ge=0,
+        le=1000,
     )
     learning_rate: float = param(
         1e-3,
-        "the 2005 RankNet's, also the best validation MAP on MQ2007 fold 1 of 1e-4 to .1; halved after an "
-        "epoch whose mean weighted cost rose",
+        "that of the RankNet of 2005, and the best validation MAP on MQ2007 fold 1 of 1e-4 to .1; halved after "
+        "an epoch whose mean weighted cost rose",
         gt=0,
     )
-    epochs: int = param(100, "Burges et al. 2005, section 6; the best on validation is kept", ge=1)
-    sigma: float = param(1.0, "scale of a score difference (Burges 2010, section 2)", gt=0)
+    epochs: int = param(100, "Burges et al. 2005, section 6; the best epoch on validation is kept", ge=1)
+    sigma: float = param(1.0, "scale of score differences (Burges 2010, section 2)", gt=0)
     select_by: str = param("map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION)
 
 
@@ -30,15 +38,18 @@ class LambdaRankFaithful(NetRanker[LambdaRankFaithfulParams]):
     Params = LambdaRankFaithfulParams
     summary = "LambdaRank by plain gradient descent, a step a query (Burges, Ragno & Le 2006)"
     space: ClassVar = {
-        "hidden": Choice((0, 10, 30), "the paper's two nets, and a wider one"),
-        "learning_rate": LogUniform(1e-5, 0.1, "two decades about the paper's on either side"),
+        "hidden": Choice((0, 10, 30), "the two nets of the paper, and a wider one"),
+        "learning_rate": LogUniform(1e-5, 0.1, "two decades on either side of the default"),
     }
 
     @classmethod
     def fit(
         cls, train: Collection, vali: Collection, params: LambdaRankFaithfulParams, seed: int, callback: Callback
     ) -> Self:
-        """A step of the callback is an epoch; the cost by which the rate halves is the weighted pairs'."""
+        """Train the net and return the model of the best epoch. The callback is called once per epoch.
+
+        Raises GradrankError if no query has two different grades or training diverges.
+        """
         from gradrank.training.solvers.stochastic import train_stochastic
 
         net = train_stochastic(

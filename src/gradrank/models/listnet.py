@@ -1,7 +1,8 @@
 """ListNet (Cao et al. 2007): cross-entropy between the top-one probabilities of grades and of scores.
 
-The linear scorer is the paper's, taken to the optimum by L-BFGS: the loss is convex, and a run of gradient
-descent that stops early loses .02 NDCG@10 on MQ2007.
+`listnet` has the linear scorer of the paper. The training deviates: the convex loss is minimised by L-BFGS with an L2
+penalty, because gradient descent that stops early loses .02 NDCG@10 on MQ2007. `listnet_neural` uses the loss on a net
+with one hidden layer.
 """
 
 from functools import partial
@@ -24,8 +25,8 @@ TEMPERATURE = param(1.0, "P_y = softmax(grades / temperature); Cao et al. 2007: 
 class ListNetParams(ModelParams):
     l2: Grid[Annotated[float, Field(ge=0)]] = param(
         (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003),
-        "on standardised features, relative to the cost of no ranking at all; half decades; validation "
-        "chooses .03 to .003 on MQ2007's folds, 1 to .001 on OHSUMED's",
+        "penalty on standardised features, relative to the loss of equal scores; half decades; validation "
+        "selects .03 to .003 on the folds of MQ2007, 1 to .001 on those of OHSUMED",
         min_length=1,
     )
     temperature: float = TEMPERATURE
@@ -36,8 +37,8 @@ class ListNetParams(ModelParams):
 class ListNet(NetRanker[ListNetParams]):
     Params = ListNetParams
     summary = "Linear ListNet to convergence, L-BFGS, L2 from a grid (Cao et al. 2007)"
-    space: ClassVar = {"temperature": LogUniform(0.25, 4.0, "a factor of four about the paper's on either side")}
-    published: ClassVar = {"l2": 3e-4}  # the paper has none
+    space: ClassVar = {"temperature": LogUniform(0.25, 4.0, "a factor of four on either side of the paper's value")}
+    published: ClassVar = {"l2": 3e-4}  # the smallest value of the grid, because the paper has no penalty
 
     @classmethod
     def uses_seed(cls, params: ListNetParams) -> bool:
@@ -45,7 +46,10 @@ class ListNet(NetRanker[ListNetParams]):
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: ListNetParams, seed: int, callback: Callback) -> Self:
-        """A step of the callback is one value of l2, strongest first."""
+        """Fit one model per value of l2 and return the best on validation.
+
+        The callback is called once per value, the largest first. Raises GradrankError if no query has two grades.
+        """
         from gradrank.training.losses.listnet import listnet
         from gradrank.training.solvers.linear import best_linear
 
@@ -65,4 +69,4 @@ class ListNetNeural(NeuralRanker[ListNetNeuralParams]):
     Params = ListNetNeuralParams
     summary = "ListNet's loss on a two-layer net, Adam on mini-batches of queries (Cao et al. 2007)"
     published = LIBRARY
-    space = NET | {"temperature": LogUniform(0.25, 4.0, "a factor of four about the paper's on either side")}
+    space = NET | {"temperature": LogUniform(0.25, 4.0, "a factor of four on either side of the paper's value")}

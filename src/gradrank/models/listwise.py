@@ -1,4 +1,9 @@
-"""Nets on losses of whole lists: likelihoods of orders, softmax cross-entropies, RankCosine, MDPRank."""
+"""Neural rankers with losses on whole lists: ListMLE, softmax cross-entropies, RankCosine and MDPRank.
+
+The losses, their sources and their equations are in gradrank.training.losses. Each ranker is a net trained by AdamW
+with the settings of all neural rankers (gradrank.training.nets.net_params), not with the model and the training of its
+paper.
+"""
 
 from gradrank.training.model import param, register
 from gradrank.training.nets.net_params import NeuralParams
@@ -9,7 +14,8 @@ from gradrank.training.search_space import Choice
 class ListMLEParams(NeuralParams):
     loss: str = own_loss("listmle")
     positions: bool = param(
-        False, "Xia et al. 2008: every rank alike; true: rank r weighs 2^(n-r) - 1, position-aware ListMLE"
+        False,
+        "Xia et al. 2008: equal weights of all ranks; true: rank r has weight 2^(n-r) - 1 (position-aware ListMLE)",
     )
 
 
@@ -44,7 +50,9 @@ class UniqueSoftmax(NeuralRanker[UniqueSoftmaxParams]):
 
 class RankCosineParams(NeuralParams):
     loss: str = own_loss("rankcosine")
-    centred: bool = param(False, "Qin et al. 2008: grades and scores as they are; true: their means taken off first")
+    centred: bool = param(
+        False, "Qin et al. 2008: grades and scores are not centred; true: their means are subtracted first"
+    )
 
 
 @register("rankcosine")

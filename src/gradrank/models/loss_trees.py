@@ -1,6 +1,9 @@
-"""LambdaMART's trees on other pair losses: NDCG-Loss2++, YetiLoss, LambdaRank's in the mean over noise; LightGBM.
+"""Boosted trees on pair losses: NDCG-Loss2++, YetiLoss, and LambdaRank averaged over noisy orders; by LightGBM.
 
-What Lyzhin et al. 2023 take apart: which pairs count, what they weigh, and whether orders are noisy.
+`lambdaloss_trees` is the method of Wang et al. 2018. `lambdamart_stochastic` and `yeti_trees` follow Lyzhin et al.
+2023, who separate three choices: the pairs, their weights, and whether the weights are taken from noisy orders. The
+derivatives are in gradrank.training.solvers.pair_derivatives. The trees are LightGBM's, where Lyzhin et al. use
+CatBoost's.
 """
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,19 +20,21 @@ from gradrank.training.solvers.custom_boosting import CustomObjectiveBooster, Wr
 if TYPE_CHECKING:
     from gradrank.training.solvers.pair_derivatives import Derivatives
 
-CUTOFFS = {"cutoff": Choice((5, 10, 30, CUTOFF.default), "NDCG's usual ranks, LightGBM's truncation, or all")}
+CUTOFFS = {
+    "cutoff": Choice((5, 10, 30, CUTOFF.default), "the usual cutoffs of NDCG, LightGBM's truncation, and all ranks")
+}
 
 
 class LossTreesParams(BoostingParams):
-    bagging_fraction: float = param(0.7, "as lambdamart's", gt=0, le=1)
-    draws: int = param(0, "orders by noisy scores that weights are averaged over; 0: no noise", ge=0, le=1000)
+    bagging_fraction: float = param(0.7, "the default of lambdamart", gt=0, le=1)
+    draws: int = param(0, "noisy orders per round over which the weights are averaged; 0: no noise", ge=0, le=1000)
 
 
 P = TypeVar("P", bound=LossTreesParams)
 
 
 class LossTrees(WrappedBoostedTrees[P]):
-    """Trees that follow `forces`. Queries may be of any length."""
+    """Boosted trees that follow `derivatives`. Queries can be of any length."""
 
     @classmethod
     def uses_seed(cls, params: P) -> bool:
@@ -40,21 +45,22 @@ class LossTrees(WrappedBoostedTrees[P]):
         return [(labels, {"objective": "none"})]
 
     @classmethod
-    def led(cls, booster: Any, train: Collection, params: P, seed: int) -> CustomObjectiveBooster:
+    def wrap(cls, booster: Any, train: Collection, params: P, seed: int) -> CustomObjectiveBooster:
         rng = np.random.default_rng(seed)
-        return CustomObjectiveBooster(booster, cls.forces(train.labels, train.offsets, rng, params))
+        return CustomObjectiveBooster(booster, cls.derivatives(train.labels, train.offsets, rng, params))
 
     @classmethod
-    def forces(cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: P) -> "Derivatives":
-        """Slopes and curvatures by (n,) scores of the training part."""
+    def derivatives(cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: P) -> "Derivatives":
+        """Return the function that computes first and second derivatives of the loss from (n,) scores.
+
+        labels: (n,) grades of the training part. offsets: (q+1,). rng: source of the noise.
+        """
         raise NotImplementedError
 
 
 class LambdaLossTreesParams(LossTreesParams):
-    mu: float = param(
-        10.0, "what loss2's weights count beside LambdaRank's, 0 for these alone; allRank's default", ge=0
-    )
-    sigma: float = param(1.0, "scale of a score difference; LightGBM's and allRank's default", gt=0)
+    mu: float = param(10.0, "weight of loss2 relative to LambdaRank's, 0: LambdaRank's only; allRank's default", ge=0)
+    sigma: float = param(1.0, "scale of score differences; the default of LightGBM and allRank", gt=0)
     cutoff: int = CUTOFF
 
 
@@ -62,20 +68,20 @@ class LambdaLossTreesParams(LossTreesParams):
 class LambdaLossTrees(LossTrees[LambdaLossTreesParams]):
     Params = LambdaLossTreesParams
     summary = "Boosted trees on NDCG-Loss2++, the bound of LambdaLoss (Wang et al. 2018), LightGBM"
-    space = TREES | CUTOFFS | {"mu": LogUniform(0.1, 30.0, "from LambdaRank's weights to loss2's")}
+    space = TREES | CUTOFFS | {"mu": LogUniform(0.1, 30.0, "from mostly LambdaRank's weights to mostly those of loss2")}
 
     @classmethod
-    def forces(
+    def derivatives(
         cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: LambdaLossTreesParams
     ) -> "Derivatives":
         from gradrank.training.solvers.pair_derivatives import lambda_derivatives
 
-        own = params.model_dump(include={"mu", "sigma", "draws", "cutoff"})
-        return lambda_derivatives(labels, offsets, rng, **own)
+        settings = params.model_dump(include={"mu", "sigma", "draws", "cutoff"})
+        return lambda_derivatives(labels, offsets, rng, **settings)
 
 
 class StochasticLambdaMARTParams(LambdaLossTreesParams):
-    draws: int = param(1, "noisy orders a round; every round has new ones", ge=1, le=1000)
+    draws: int = param(1, "noisy orders per round, drawn in each round", ge=1, le=1000)
     mu: float = param(0.0, "LambdaRank's weights", ge=0)
 
 
@@ -83,12 +89,12 @@ class StochasticLambdaMARTParams(LambdaLossTreesParams):
 class StochasticLambdaMART(LambdaLossTrees):
     Params = StochasticLambdaMARTParams
     summary = "LambdaMART with weights from orders by noisy scores (Lyzhin et al. 2023), LightGBM"
-    space = TREES | CUTOFFS | {"draws": Choice((1, 3, 10), "up to CatBoost's permutations")}
+    space = TREES | CUTOFFS | {"draws": Choice((1, 3, 10), "up to CatBoost's number of permutations")}
 
 
 class YetiTreesParams(LossTreesParams):
     draws: int = param(
-        5, "half of CatBoost's 10, half the time: validation NDCG@10 on MQ2007 .4557, .4553 with 10", ge=1, le=1000
+        5, "half of CatBoost's 10 and half its time: validation NDCG@10 on MQ2007 .4557; .4553 with 10", ge=1, le=1000
     )
     cutoff: int = CUTOFF
 
@@ -97,11 +103,11 @@ class YetiTreesParams(LossTreesParams):
 class YetiTrees(LossTrees[YetiTreesParams]):
     Params = YetiTreesParams
     summary = "Boosted trees on YetiLoss: neighbours of noisy orders (Lyzhin et al. 2023), LightGBM"
-    space = TREES | CUTOFFS | {"draws": Choice((1, 3, 10), "up to CatBoost's permutations")}
+    space = TREES | CUTOFFS | {"draws": Choice((1, 3, 10), "up to CatBoost's number of permutations")}
     published = LIGHTGBM | {"draws": 10}
 
     @classmethod
-    def forces(
+    def derivatives(
         cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: YetiTreesParams
     ) -> "Derivatives":
         from gradrank.training.solvers.pair_derivatives import yeti_derivatives

@@ -1,4 +1,8 @@
-"""Trees on the grade, document by document: MART (Friedman 2001), random forest (Breiman 2001)."""
+"""Trees on the grade of single documents: MART (Friedman 2001) and random forests (Breiman 2001), by LightGBM.
+
+`mart` boosts trees on the squared error. `random_forest` samples documents without replacement, where Breiman 2001
+draws bootstrap samples, and keeps the number of trees that is best on validation.
+"""
 
 from typing import Any, ClassVar
 
@@ -10,13 +14,17 @@ from gradrank.training.solvers.boosting import BoostedTrees, BoostingParams
 
 
 class ForestParams(BoostingParams):
-    num_leaves: int = param(127, "deep trees (Breiman 2001); validation on MQ2007: 127 > 255 > 511", ge=2)
-    min_data_in_leaf: int = param(20, "validation on MQ2007: 20 > 5, Breiman's for regression", ge=1)
-    feature_fraction: float = param(0.33, "a third of the features a tree (Breiman 2001, for regression)", gt=0, le=1)
-    bagging_fraction: float = param(0.632, "distinct documents in a bootstrap sample, 1 - 1/e", gt=0, lt=1)
-    bagging_freq: int = param(1, "each tree has its own sample", ge=1, le=1)
-    rounds: int = param(300, "trees", ge=1)
-    patience: int = param(300, "as rounds: a forest does not overfit by growing; the best prefix is kept", ge=1)
+    num_leaves: int = param(
+        127, "deep trees (Breiman 2001); 127 is better than 255 and 511 on validation of MQ2007", ge=2
+    )
+    min_data_in_leaf: int = param(
+        20, "better on validation of MQ2007 than 5, the value of Breiman 2001 for regression", ge=1
+    )
+    feature_fraction: float = param(0.33, "a third of the features per tree (Breiman 2001, for regression)", gt=0, le=1)
+    bagging_fraction: float = param(0.632, "share of distinct documents in a bootstrap sample, 1 - 1/e", gt=0, lt=1)
+    bagging_freq: int = param(1, "each tree has a sample of its own", ge=1, le=1)
+    rounds: int = param(300, "number of trees", ge=1)
+    patience: int = param(300, "as rounds, because more trees do not overfit; the best number of trees is kept", ge=1)
 
 
 @register("mart")
@@ -32,12 +40,12 @@ class MART(BoostedTrees[BoostingParams]):
 class RandomForest(BoostedTrees[ForestParams]):
     Params = ForestParams
     space: ClassVar = {
-        "num_leaves": Choice((31, 63, 127, 255, 511), "up to trees that are hardly pruned"),
+        "num_leaves": Choice((31, 63, 127, 255, 511), "up to nearly unpruned trees"),
         "min_data_in_leaf": Choice((1, 5, 10, 20, 50), "Breiman 2001: 1 to 5"),
-        "feature_fraction": Uniform(0.1, 0.8, "a third, or the square root of their number (Breiman 2001)"),
-        "bagging_fraction": Uniform(0.3, 0.9, "about the .632 of a bootstrap sample"),
+        "feature_fraction": Uniform(0.1, 0.8, "around a third, or the square root of their number (Breiman 2001)"),
+        "bagging_fraction": Uniform(0.3, 0.9, "around the .632 of a bootstrap sample"),
     }
-    published: ClassVar = {"num_leaves": 511, "min_data_in_leaf": 5}  # Breiman 2001: unpruned, five documents a leaf
+    published: ClassVar = {"num_leaves": 511, "min_data_in_leaf": 5}  # Breiman 2001: unpruned, five documents per leaf
     summary = "Random forest on the grade (Breiman 2001), LightGBM"
 
     @classmethod

@@ -1,4 +1,8 @@
-"""McRank (Li, Burges & Wu 2007): boosted classification of the grades; the score is the expected grade."""
+"""McRank (Li, Burges & Wu 2007): boosted classification of the grades; the score is the expected grade. By LightGBM.
+
+The paper has two forms: multiclass classification of the grade (section 4) and ordinal classification with one binary
+classifier per threshold (section 5).
+"""
 
 from typing import Any, Literal
 
@@ -11,7 +15,8 @@ from gradrank.training.solvers.boosting import TREES, BoostedTrees, BoostingPara
 
 class McRankParams(BoostingParams):
     form: Literal["multiclass", "ordinal"] = param(
-        "ordinal", "P(y >= k) by one classifier a threshold k, or P(y = k); Li et al. 2007, sections 4 and 5"
+        "ordinal",
+        "one binary classifier of y >= k per threshold k; multiclass: one of y = k (Li et al. 2007, sections 4 and 5)",
     )
 
 
@@ -30,7 +35,7 @@ class McRank(BoostedTrees[McRankParams]):
 
     @classmethod
     def combine(cls, outputs: list[np.ndarray]) -> np.ndarray:
-        """E[y] = sum_k k P(y = k) = sum_{k >= 1} P(y >= k)."""
+        """Return the expected grades, E[y] = sum_k k P(y = k) = sum_{k >= 1} P(y >= k)."""
         if outputs[0].ndim == 2:
             return np.einsum("nk,k->n", outputs[0], np.arange(outputs[0].shape[1], dtype=np.float64))
         return np.sum(outputs, axis=0)

@@ -1,4 +1,9 @@
-"""Nets on losses of pairs of documents other than RankNet's: hinge, squared differences, YetiRank's neighbours."""
+"""Neural rankers with losses on pairs of documents: hinge, squared error of score differences, and YetiLoss.
+
+The losses, their sources and their equations are in gradrank.training.losses. The other pair losses have files of their
+own: RankNet, LambdaRank and LambdaLoss. Each ranker is a net trained by AdamW with the settings of all neural rankers
+(gradrank.training.nets.net_params), not with the model and the training of its paper.
+"""
 
 from typing import Literal
 
@@ -32,8 +37,8 @@ class PairwiseMSE(NeuralRanker[PairwiseMSEParams]):
 
 class YetiParams(NeuralParams):
     loss: str = own_loss("yeti")
-    measure: Literal["ndcg", "mrr"] = param("ndcg", "Lyzhin et al. 2023: the measure that is reported")
-    draws: int = param(10, "CatBoost's permutations", ge=1)
+    measure: Literal["ndcg", "mrr"] = param("ndcg", "Lyzhin et al. 2023: the measure of the evaluation")
+    draws: int = param(10, "CatBoost's default number of permutations", ge=1)
     cutoff: int = CUTOFF
 
 
@@ -41,4 +46,4 @@ class YetiParams(NeuralParams):
 class Yeti(NeuralRanker[YetiParams]):
     Params = YetiParams
     summary = "YetiLoss: neighbours of noisy orders, weighted by the measure, on a net (Lyzhin et al. 2023)"
-    space = NET | {"cutoff": Choice((5, 10, CUTOFF.default), "NDCG's usual ranks, or all")}
+    space = NET | {"cutoff": Choice((5, 10, CUTOFF.default), "the usual cutoffs of NDCG, and all ranks")}

@@ -1,4 +1,8 @@
-"""Nets on losses of single documents: ordinal regression, squared errors."""
+"""Neural rankers with losses on single documents: ordinal regression and squared errors of the grade.
+
+The losses, their sources and their equations are in gradrank.training.losses. Each ranker is a net trained by AdamW
+with the settings of all neural rankers (gradrank.training.nets.net_params), not with the training of its paper.
+"""
 
 from gradrank.training.model import register
 from gradrank.training.nets.net_params import NeuralParams

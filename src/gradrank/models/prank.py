@@ -1,12 +1,15 @@
-"""PRank (Crammer & Singer 2002): an online perceptron that learns a weight vector and a threshold a grade.
+"""PRank (Crammer & Singer 2002): an online perceptron that learns a weight vector and one threshold per grade.
 
-Three machines, ranked by w . phi(x):
-  prank            phi = the features
-  prank_quadratic  phi = the features and all their products x_i x_j, i <= j
-  prank_kernel     K(x, z) = (x . z + coef0)^2; its phi is the quadratic one with the products of two features
-                   scaled by sqrt(2), the features by sqrt(2 coef0), and a constant coef0
-By that equivalence the kernel machine is kept as one (d+1) x (d+1) matrix, not as its support documents, of
-which a real collection makes tens of thousands: exact, and a document costs O(d^2), not O(support * d).
+The three models rank by w . phi(x):
+  prank            phi(x) = the features
+  prank_quadratic  phi(x) = the features and all their products x_i x_j, i <= j
+  prank_kernel     the kernel K(x, z) = (x . z + coef0)^2; phi(x) is that of prank_quadratic with the products of two
+                   features scaled by sqrt(2), the features by sqrt(2 coef0), and the constant coef0
+
+The kernel model is stored as the equivalent (d+1, d+1) matrix, not as its support documents. This is exact. The
+score of a document costs O(d^2) instead of O(d) per support document, of which real collections have tens of thousands.
+
+One deviation: the documents are presented in random order, which is drawn in each epoch, and not query by query.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,9 +30,7 @@ from gradrank.training.training_queries import with_grades_to_order
 class PRankParams(ModelParams):
     epochs: int = param(100, "Burges et al. 2005, Table 6: 100", ge=1)
     patience: int = param(
-        10,
-        "epochs in a row with no change of the training error after which training ends; Burges et al. 2005: 10",
-        ge=1,
+        10, "training ends after this many epochs without a change of the training error; Burges et al. 2005: 10", ge=1
     )
     select_by: str = param("map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION)
 
@@ -43,16 +44,18 @@ P = TypeVar("P", bound=PRankParams)
 
 @register("prank")
 class PRank(Model[P]):
-    """score = sum_{i <= j} W_ij z_i z_j, z = (1, x / scale); a linear machine has the row i = 0 alone.
+    """A ranker with score = sum_{i <= j} W_ij z_i z_j, z = (1, x / scale). A linear model has only the row i = 0.
 
-    Features are divided by their standard deviation; a constant one is left out. They are not centred: that
-    costs the quadratic machines .03 of the mean validation MAP on MQ2007 and gains the linear one nothing.
+    Features are divided by their standard deviation, and constant features are left out. Features are not centred,
+    because centring costs the quadratic models .03 of the mean validation MAP on MQ2007 and gains the linear model
+    nothing.
     """
 
     Params = PRankParams
     summary = "PRank: perceptron with a threshold a grade, linear (Crammer & Singer 2002)"
 
     def __init__(self, weights: np.ndarray, unit: np.ndarray) -> None:
+        """weights: (1, d+1) or (d+1, d+1), the matrix W. unit: (d,) factors of the features."""
         self.weights, self.unit = weights, unit
 
     @classmethod
@@ -62,7 +65,10 @@ class PRank(Model[P]):
 
     @classmethod
     def _epochs(cls, train: Collection, params: P, seed: int) -> Iterator[Candidate]:
-        """An epoch is the stream of all documents in a new random order: grouped by query it learns less."""
+        """Yield a candidate per epoch, which is a pass over all documents in random order.
+
+        The model learns less if the documents are grouped by query.
+        """
         from gradrank.training.solvers.perceptron import prank_epoch
 
         rng = np.random.default_rng(seed)
@@ -77,7 +83,10 @@ class PRank(Model[P]):
 
     @staticmethod
     def squared_scale(features: int, params: P) -> np.ndarray:
-        """s_ij^2 of phi_ij = s_ij z_i z_j; see gradrank.training.solvers.perceptron."""
+        """Return the squares of the factors in phi_ij = s_ij z_i z_j, in the shape of the weights.
+
+        features: the number of features d. See gradrank.training.solvers.perceptron.
+        """
         scale = np.ones((1, features + 1))
         scale[0, 0] = 0.0
         return scale
@@ -115,7 +124,7 @@ class PRankQuadratic(PRank[PRankParams]):
 class PRankKernel(PRank[PRankKernelParams]):
     Params = PRankKernelParams
     summary = "PRank with a polynomial kernel of degree 2 (Crammer & Singer 2002)"
-    space: ClassVar = {"coef0": LogUniform(0.01, 100.0, "two decades about the paper's on either side")}
+    space: ClassVar = {"coef0": LogUniform(0.01, 100.0, "two decades on either side of the paper's value")}
 
     @staticmethod
     def squared_scale(features: int, params: PRankKernelParams) -> np.ndarray:
@@ -126,7 +135,7 @@ class PRankKernel(PRank[PRankKernelParams]):
 
 
 def until_unchanged(epochs: Iterable[Candidate], patience: int) -> Iterator[Candidate]:
-    """`epochs`, up to one whose training error is that of the `patience` before it."""
+    """Yield `epochs` until the training error has been unchanged for `patience` epochs."""
     last, unchanged = None, 0
     for epoch in epochs:
         unchanged = unchanged + 1 if epoch.loss == last else 0
@@ -137,7 +146,7 @@ def until_unchanged(epochs: Iterable[Candidate], patience: int) -> Iterator[Cand
 
 
 def feature_unit(features: np.ndarray) -> np.ndarray:
-    """(d,) 1 / standard deviation of (n, d) features; 0 for a constant one."""
-    varying = np.ptp(features, axis=0) > 0  # a constant's standard deviation may be a rounding error
+    """Return (d,) 1 / standard deviation of (n, d) features, and 0 for constant features."""
+    varying = np.ptp(features, axis=0) > 0  # the standard deviation of a constant can be a rounding error
     deviation = features.std(axis=0, dtype=np.float64)
     return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varying)

@@ -1,8 +1,9 @@
-"""RankNet (Burges et al. 2005) with a linear or a two-layer scorer, in its practical form.
+"""RankNet (Burges et al. 2005) with a linear scorer or a net, trained by current methods.
 
-The cost is the paper's; the training is not: lambdas factored a document (Burges, Ragno & Le 2006), L-BFGS to
-convergence where the problem is convex, Adam on mini-batches of queries for the net. Pairs with targets of a user's own
-are summed as they are listed.
+The cost is that of the paper. The training deviates: pair gradients are summed per document (Burges, Ragno & Le 2006),
+the convex linear problem is solved by L-BFGS with an L2 penalty, and the net is trained by AdamW on mini-batches of
+queries. `ranknet_2005_linear` and `ranknet_2005_two_layer` are trained as in the paper. Pairs with target probabilities
+from a user's file are summed pair by pair.
 """
 
 from functools import partial
@@ -23,11 +24,11 @@ from gradrank.training.training_queries import with_pairs_to_order
 class RankNetLinearParams(ModelParams):
     l2: Grid[Annotated[float, Field(ge=0)]] = param(
         (0.3, 0.1, 0.03, 0.01),
-        "on standardised features, relative to the cost of no ranking at all; half decades around 0.03, the "
-        "best mean validation MAP on MQ2007",
+        "penalty on standardised features, relative to the cost of equal scores; half decades around 0.03, "
+        "the best mean validation MAP on MQ2007",
         min_length=1,
     )
-    sigma: float = param(1.0, "scale of a score difference (Burges 2010, section 2); the 2005 paper: 1", gt=0)
+    sigma: float = param(1.0, "scale of score differences (Burges 2010, section 2); the 2005 paper: 1", gt=0)
     select_by: str = param("map", "LETOR's protocol: l2 by the validation part's MAP", pattern=CRITERION)
 
 
@@ -36,8 +37,8 @@ class RankNetLinear(NetRanker[RankNetLinearParams]):
     Params = RankNetLinearParams
     summary = "Linear RankNet on all pairs, L-BFGS, L2 from a grid (Burges et al. 2005)"
     needs_pairs = True
-    space: ClassVar = {"l2": LogUniform(1e-4, 3.0, "from next to none to weights near zero")}
-    published: ClassVar = {"l2": 1e-4}  # the paper has none
+    space: ClassVar = {"l2": LogUniform(1e-4, 3.0, "from nearly no penalty to weights near zero")}
+    published: ClassVar = {"l2": 1e-4}  # nearly no penalty, as the paper has none
 
     @classmethod
     def uses_seed(cls, params: RankNetLinearParams) -> bool:
@@ -47,7 +48,10 @@ class RankNetLinear(NetRanker[RankNetLinearParams]):
     def fit(
         cls, train: Collection, vali: Collection, params: RankNetLinearParams, seed: int, callback: Callback
     ) -> Self:
-        """A step of the callback is one value of l2, strongest first."""
+        """Fit one model per value of l2 and return the best on validation.
+
+        The callback is called once per value, the largest first. Raises GradrankError if no query has a pair.
+        """
         from gradrank.training.losses.ranknet import ranknet
         from gradrank.training.solvers.linear import best_linear
 

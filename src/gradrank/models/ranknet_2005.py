@@ -1,9 +1,10 @@
-"""RankNet with the training of its paper (Burges et al. 2005): plain gradient descent, a rate that halves.
+"""RankNet trained as in its paper (Burges et al. 2005): plain gradient descent with a learning rate that is halved.
 
-A step is taken a pair at a time, as there. `updates: query` takes one along the sum of a query's pair gradients, passed
-backward once a document (Burges, Ragno & Le 2006): to first order the same at the same rate, and five to ten times as
-fast; but where a query has thousands of pairs, as in OHSUMED, so long a step overshoots, which steps a pair do not.
-Whether equal grades are pairs of target 1/2, as section 5 tries, the pairs' stage says (`pairs.ties`).
+By default there is one step per pair, as in the paper. With `updates: query` there is one step per query, along the sum
+of the gradients of its pairs, which needs one backward pass per document (Burges, Ragno & Le 2006). To first order both
+give the same result at the same rate, and steps per query are five to ten times as fast. But a step per query
+overshoots if a query has thousands of pairs, as in OHSUMED. The setting `pairs.ties` of params.yaml adds pairs of equal
+grade with target 1/2 (section 5 of the paper).
 """
 
 from typing import ClassVar, Literal, Self
@@ -15,18 +16,18 @@ from gradrank.training.search_space import Choice, Dimension, LogUniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_pairs_to_order
 
-RATE: dict[str, Dimension] = {"learning_rate": LogUniform(1e-5, 0.1, "two decades about the paper's on either side")}
+RATE: dict[str, Dimension] = {"learning_rate": LogUniform(1e-5, 0.1, "two decades on either side of the paper's value")}
 
 
 class RankNet2005Params(ModelParams):
     learning_rate: float = param(
         1e-3, "Burges et al. 2005, section 6; halved after an epoch whose mean error rose", gt=0
     )
-    epochs: int = param(100, "Burges et al. 2005, section 6; the best on validation is kept", ge=1)
+    epochs: int = param(100, "Burges et al. 2005, section 6; the best epoch on validation is kept", ge=1)
     updates: Literal["query", "pair"] = param(
-        "pair", "Burges et al. 2005: a step a pair; query: Burges, Ragno & Le 2006, along the sum of its pairs"
+        "pair", "Burges et al. 2005: one step per pair; query: one step per query (Burges, Ragno & Le 2006)"
     )
-    sigma: float = param(1.0, "scale of a score difference (Burges 2010, section 2); the 2005 paper: 1", gt=0)
+    sigma: float = param(1.0, "scale of score differences (Burges 2010, section 2); the 2005 paper: 1", gt=0)
     select_by: str = param("map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION)
 
 
@@ -43,7 +44,11 @@ class RankNet2005Linear(NetRanker[RankNet2005Params]):
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: RankNet2005Params, seed: int, callback: Callback) -> Self:
-        """A step of the callback is an epoch; `learning_rate` is the one the epoch was trained with."""
+        """Train the net and return the model of the best epoch.
+
+        The callback is called once per epoch, with the learning rate of that epoch. Raises GradrankError if no query
+        has a pair or training diverges.
+        """
         from gradrank.training.solvers.stochastic import train_stochastic
 
         train = with_pairs_to_order(train, cls.name)
@@ -67,4 +72,4 @@ class RankNet2005Linear(NetRanker[RankNet2005Params]):
 class RankNet2005TwoLayer(RankNet2005Linear):
     Params = RankNet2005TwoLayerParams
     summary = "Two-layer RankNet of 10 tanh units, trained as in its paper (Burges et al. 2005)"
-    space: ClassVar = RATE | {"hidden": Choice((5, 10, 20, 40), "half the paper's units to four times as many")}
+    space: ClassVar = RATE | {"hidden": Choice((5, 10, 20, 40), "half to four times the units of the paper")}

@@ -1,4 +1,8 @@
-"""RankProp (Caruana, Baluja & Mitchell 1996): a net regressed on ranks, which are reset while it learns."""
+"""RankProp (Caruana, Baluja & Mitchell 1996): a net is fitted to ranks, which are recomputed while it learns.
+
+The ranks order documents by grade and, within equal grades, by the current output of the net. Deviations: the net has
+ReLU units and is trained by AdamW, and the epoch is selected on validation.
+"""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal, Self
@@ -13,7 +17,7 @@ from gradrank.training.model import Callback, param, register
 from gradrank.training.nets.net_params import ScorerParams
 from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.nets.neural import LIBRARY, NET
-from gradrank.training.nets.torch_training import untrained
+from gradrank.training.nets.torch_training import create_scorer
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
 
@@ -22,37 +26,43 @@ if TYPE_CHECKING:
 
 
 class RankPropParams(ScorerParams):
-    """A scorer of single documents, its training by AdamW, and what is ranked."""
+    """The parameters of the net, of its training by AdamW, and of the ranks."""
 
-    scorer: Literal["linear", "net"] = param("net", "Caruana et al. 1996; the 2005 paper: linear")
+    # Fields of parameters are read-only, which pydantic's model_config does not tell type checkers.
+    scorer: Literal["linear", "net"] = param(  # pyright: ignore[reportIncompatibleVariableOverride]
+        "net", "Caruana et al. 1996; the 2005 paper: linear"
+    )
     ranks: Literal["global", "query"] = param(
         "global",
-        "all documents in one ranking, as in Caruana et al. 1996. Within each query costs .03 of the mean "
-        "validation MAP on MQ2007: told to spread each query's equal grades over the whole scale, the net "
-        "learns its own noise",
+        "one ranking of all documents, as in Caruana et al. 1996; query: one per query, which costs .03 of the mean "
+        "validation MAP on MQ2007, because the equal grades of each query are spread over the whole scale and "
+        "the net learns noise",
     )
-    hidden: tuple[Annotated[int, Field(ge=1)], ...] = param((64,), "as the other nets here", max_length=8)
-    activation: Literal["relu", "tanh"] = param("relu", "as the other nets here")
-    epochs: int = param(100, "Burges et al. 2005, Table 6: 100; the best on validation is kept", ge=1)
-    patience: int = param(10, "epochs without a better one on validation after which training ends", ge=1)
-    batch_documents: int = param(500, "by mean validation MAP on MQ2007; flat from 500 to 2000", ge=1)
-    learning_rate: float = param(3e-3, "by mean validation MAP on MQ2007; flat from .003 to .01", gt=0)
-    weight_decay: float = param(1.0, "Loshchilov & Hutter 2019 (AdamW); by mean validation MAP on MQ2007", ge=0)
+    hidden: tuple[Annotated[int, Field(ge=1)], ...] = param((64,), "the default of the other nets", max_length=8)
+    activation: Literal["relu", "tanh"] = param("relu", "the default of the other nets")
+    epochs: int = param(100, "Burges et al. 2005, Table 6: 100; the best epoch on validation is kept", ge=1)
+    patience: int = param(10, "training ends after this many epochs without a better one on validation", ge=1)
+    batch_documents: int = param(500, "best mean validation MAP on MQ2007; nearly equal from 500 to 2000", ge=1)
+    learning_rate: float = param(3e-3, "best mean validation MAP on MQ2007; nearly equal from .003 to .01", gt=0)
+    weight_decay: float = param(1.0, "Loshchilov & Hutter 2019 (AdamW); best mean validation MAP on MQ2007", ge=0)
     select_by: str = param("map", "LETOR's protocol: the epoch by the validation part's MAP", pattern=CRITERION)
 
 
 def rank_targets(scores: np.ndarray, labels: np.ndarray, lists: np.ndarray) -> np.ndarray:
-    """(n,) float64 targets: each document's place in its list by grade and, in equal grades, by score.
+    """Return (n,) float64 targets: the rank of each document in its list by grade and, in equal grades, by score.
 
-    The lowest place is 0 and the highest 1, evenly spaced; a list of one has target 0. Of equal scores the
-    first in the file is lower. Caruana et al. 1996 sort and scale so; that the scale is [0, 1] is from memory
-    of the literature, and any other would change the net's outputs, not their order.
-    scores: (n,); labels: (n,); lists: (l+1,) offsets of the rankings, queries or one for all.
+    The ranks are evenly spaced from 0, the lowest, to 1, the highest. The target of a list with one document is 0. Of
+    equal scores, the first in the file has the lower rank. Caruana et al. 1996 sort and scale in this way. The range
+    [0, 1] is from memory; another range would change the outputs of the net, but not their order.
+
+    scores: (n,). labels: (n,) grades. lists: (l+1,) offsets of the lists: the queries, or one list of all documents.
     """
     sizes = np.diff(lists)
     list_of_row = np.repeat(np.arange(len(sizes)), sizes)
     group = list_of_row * (int(labels.max()) + 1) + labels
-    rows = np.lexsort((scores, group.astype(np.min_scalar_type(group.max()))))  # 8 or 16 bits are sorted in one pass
+    rows = np.lexsort(
+        (scores, group.astype(np.min_scalar_type(group.max())))
+    )  # keys of 8 or 16 bits are sorted in one pass
     targets = np.empty(len(scores))
     targets[rows] = (np.arange(len(rows)) - lists[list_of_row]) / np.maximum(sizes - 1, 1)[list_of_row]
     return targets
@@ -72,10 +82,10 @@ class RankProp(NetRanker[RankPropParams]):
 
     @classmethod
     def _epochs(cls, train: Collection, params: RankPropParams, seed: int) -> Iterator[Candidate]:
-        """Targets are reset before every epoch; its loss is the mean squared error to them."""
+        """Yield a candidate per epoch. Targets are recomputed before each epoch; the loss is the mean squared error."""
         import torch
 
-        scorer, optimiser = untrained(train.features, params, seed)
+        scorer, optimiser = create_scorer(train.features, params, seed)
         lists = train.offsets if params.ranks == "query" else np.array([0, train.rows])
         shuffle = np.random.default_rng(seed)
         batches = -(-train.rows // params.batch_documents)
@@ -86,23 +96,23 @@ class RankProp(NetRanker[RankPropParams]):
             error = 0.0
             for batch in np.array_split(shuffle.permutation(train.rows), batches):
                 rows = torch.from_numpy(batch).to(targets.device)
-                found = scorer.outputs(batch)
-                gap = found.detach()[:, 0] - targets[rows]
+                output = scorer.outputs(batch)
+                gap = output.detach()[:, 0] - targets[rows]
                 optimiser.zero_grad()
-                found.backward(gap.mul(2.0).mul_(1.0 / len(batch))[:, None])  # of the mean of squares
+                output.backward(gap.mul(2.0).mul_(1.0 / len(batch))[:, None])  # the gradient of the mean of squares
                 optimiser.step()
                 error += gap.square().sum().item()
             outputs = cls._outputs(scorer, train)
             if not np.isfinite(outputs).all():
                 raise GradrankError(
-                    f"{cls.name}: training diverged in epoch {epoch}; lower learning_rate, now "
+                    f"{cls.name}: training diverged in epoch {epoch}. Fix: lower learning_rate, now "
                     f"{params.learning_rate:g}, or weight_decay, now {params.weight_decay:g}"
                 )
             yield Candidate(cls(scorer.export()), error / train.rows)
 
     @staticmethod
     def _outputs(scorer: "Scorer", train: Collection) -> np.ndarray:
-        """(n,) float32 of the whole training part, without dropout or noise."""
+        """Return (n,) float32 outputs of the whole training part, without dropout or noise."""
         import torch
 
         scorer.layers.eval()

@@ -1,11 +1,13 @@
 """Linear RankSVM (Herbrich et al. 1999; Joachims 2002) in four forms.
 
-min R(w) + C sum_p tau_p loss(w.(x_better - x_worse)) over the crucial pairs p:
-  ranksvm           R = |w|^2/2, squared hinge, Newton's method in the primal
-  ranksvm_l2_dual   the same problem by dual coordinate descent
-  ranksvm_l1_dual   R = |w|^2/2, plain hinge (RankSVM-Struct's loss), dual coordinate descent
-  ranksvm_sparse    R = |w|_1, squared hinge, proximal Newton
-A pair that a user gives with the probability P of a preference is P of the one and 1 - P of the other.
+The problem is min R(w) + C sum_p tau_p loss(w.(x_better - x_worse)) over the crucial pairs p:
+  ranksvm           R = |w|^2/2, squared hinge loss, Newton's method in the primal (Lee & Lin 2014)
+  ranksvm_l2_dual   the same problem by dual coordinate descent (Hsieh et al. 2008)
+  ranksvm_l1_dual   R = |w|^2/2, hinge loss (that of RankSVM-Struct), dual coordinate descent (Hsieh et al. 2008)
+  ranksvm_sparse    R = |w|_1, squared hinge loss, proximal Newton (Yuan, Ho & Lin 2012)
+
+A pair from a user's file with probability P of a preference counts as the preference with weight P and its reverse with
+weight 1 - P. C is selected on validation.
 """
 
 from collections.abc import Callable
@@ -23,23 +25,23 @@ from gradrank.training.search_space import Grid
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import queries_to_order
 
-SPACING = "powers of 2 (Lee & Lin 2014), searched by validation score as LETOR prescribes; "
+SPACING = "powers of 2 (Lee & Lin 2014), selected on validation as in LETOR's protocol; "
 
 
 class SVMParams(ModelParams):
-    """The parameters that `RankSVM` reads, for type checkers only.
+    """The parameters that `RankSVM` uses, declared for type checkers only.
 
-    Each class of parameters defines these fields itself, because their order is that of the written parameters.
+    Subclasses define the fields themselves, because the order of the fields is the order in written files.
     """
 
     if TYPE_CHECKING:
-        weighting: Any  # svm_map, whose risk is not a sum over pairs, has none
+        weighting: Any  # not of svm_map, which has another solver
         C: tuple[float, ...]
         select_by: str
 
 
 class DualParams(SVMParams):
-    """The parameters that `DualRankSVM` reads, for type checkers only."""
+    """The parameters that `DualRankSVM` uses, declared for type checkers only."""
 
     if TYPE_CHECKING:
         gap: float
@@ -47,17 +49,17 @@ class DualParams(SVMParams):
 
 class RankSVMParams(SVMParams):
     weighting: Literal["pair", "query"] = param(
-        "pair", "tau = 1 (Joachims 2002), or 1 / crucial pairs of the query, so that queries weigh alike"
+        "pair", "tau = 1 (Joachims 2002); query: 1 / crucial pairs of the query, for equal weights of queries"
     )
     C: Grid[PositiveFloat] = param(
         tuple(2.0**e for e in range(-18, 3)),
-        SPACING + "from nearly unfitted to where the weights of a 40-document-a-query collection stand still",
+        SPACING + "from nearly no fit to where the weights no longer change, with 40 documents per query",
         min_length=1,
     )
     select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
 
 
-GAP = param(1e-4, "relative duality gap; at 1e-3 validation MAP still moves by .001 with the seed", gt=0, lt=1)
+GAP = param(1e-4, "relative duality gap; with 1e-3, validation MAP differs by .001 between seeds", gt=0, lt=1)
 
 
 class RankSVMDualParams(RankSVMParams, DualParams):
@@ -85,19 +87,22 @@ class RankSVM(Model[P]):
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
         solve = cls._solver(train, params, seed)
-        candidates = (Candidate(cls(solve(C), C), told={"C": C}) for C in sorted(params.C))
+        candidates = (Candidate(cls(solve(C), C), reported={"C": C}) for C in sorted(params.C))
         return best_of(candidates, vali, params.select_by, callback).kept
 
     @classmethod
     def _solver(cls, train: Collection, params: P, seed: int) -> Callable[[float], np.ndarray]:
-        """C -> weights; each solution is where the search for the next C starts."""
-        from gradrank.training.solvers.ranksvm.objective import group_by_grade, listed
+        """Return a function from C to (d,) weights. Each search starts at the solution of the previous call.
+
+        Raises GradrankError if no query has a pair.
+        """
+        from gradrank.training.solvers.ranksvm.objective import group_by_grade, weight_pairs
         from gradrank.training.solvers.ranksvm.primal import solve_primal
 
         queries_to_order(train, cls.name)
         features = train.features.astype(np.float64)
         if cls._lists_pairs(train):
-            pairs = listed(train.pairs, params.weighting, train.queries)
+            pairs = weight_pairs(train.pairs, params.weighting, train.queries)
         else:
             pairs = group_by_grade(train, params.weighting)
         weights = np.zeros(features.shape[1])
@@ -111,11 +116,11 @@ class RankSVM(Model[P]):
 
     @staticmethod
     def _lists_pairs(train: Collection) -> bool:
-        """Return whether the pairs are more than those of two different grades, and have to be listed."""
+        """Return whether pairs must be listed, because they are not exactly those of different grades."""
         return train.ties or train.targets is not train.labels
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        # A row's sum is the same wherever it stands (a BLAS product's is not): equal documents stay tied.
+        # Unlike a BLAS product, einsum adds each row in the same order, so that equal documents have equal scores.
         return np.einsum("nd,d->n", features.astype(np.float64), self.weights)
 
     def save(self, folder: Path) -> None:
@@ -131,19 +136,19 @@ D = TypeVar("D", bound=DualParams)
 
 
 class DualRankSVM(RankSVM[D]):
-    """RankSVM by dual coordinate descent."""
+    """The forms of RankSVM that are solved by dual coordinate descent."""
 
     @classmethod
     def _solver(cls, train: Collection, params: D, seed: int) -> Callable[[float], np.ndarray]:
         from gradrank.training.solvers.ranksvm.dual import solve_dual
-        from gradrank.training.solvers.ranksvm.objective import listed, listed_by_grade
+        from gradrank.training.solvers.ranksvm.objective import weight_crucial_pairs, weight_pairs
 
         queries_to_order(train, cls.name)
         features = train.features.astype(np.float64)
         if cls._lists_pairs(train):
-            pairs = listed(train.pairs, params.weighting, train.queries)
+            pairs = weight_pairs(train.pairs, params.weighting, train.queries)
         else:
-            pairs = listed_by_grade(train, params.weighting)
+            pairs = weight_crucial_pairs(train, params.weighting)
         rng, alpha, last = np.random.default_rng(seed), np.zeros(len(pairs.tau)), 1.0
 
         def solve(C: float) -> np.ndarray:

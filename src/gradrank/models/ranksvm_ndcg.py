@@ -1,6 +1,7 @@
-"""RankSVM_ndcg (Jin et al. 2018): RankSVM's four forms with pairs weighed by what they cost in NDCG_beta.
+"""RankSVM with pair weights by NDCG (Jin et al. 2018): the four forms of RankSVM with weights from NDCG_beta.
 
-What that is the grades say: their pairs are those of the grades, without ties, whatever the stage of pairs stores.
+The weight of a pair, tau = gap / (K DCG_beta(ideal)), depends on the two grades. Therefore the pairs are always those
+of different grades, without ties, and stored pairs are not used.
 """
 
 from typing import Literal
@@ -25,7 +26,9 @@ from gradrank.training.selection import CRITERION
 class RankSVMNDCGParams(SVMParams):
     weighting: Literal["ndcg"] = param("ndcg", "tau = gap / (K DCG_beta(ideal)), Jin et al. 2018")
     C: Grid[PositiveFloat] = param(
-        tuple(2.0**e for e in range(-2, 15)), SPACING + "tau sums to at most 1, so C is larger", min_length=1
+        tuple(2.0**e for e in range(-2, 15)),
+        SPACING + "larger values, because the sum of tau is at most 1",
+        min_length=1,
     )
     select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
 

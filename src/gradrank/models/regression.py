@@ -1,4 +1,4 @@
-"""Pointwise ridge regression on the grade (Hoerl & Kennard 1970)."""
+"""Ridge regression on the grade, document by document (Hoerl & Kennard 1970)."""
 
 from pathlib import Path
 from typing import ClassVar, Self, TypeVar
@@ -17,7 +17,7 @@ from gradrank.training.selection import CRITERION
 class RegressionParams(ModelParams):
     l2: Grid[PositiveFloat] = param(
         tuple(10.0**e for e in range(-3, 6)),
-        "from no shrinkage to weights near zero, searched by validation score as LETOR prescribes",
+        "from no shrinkage to weights near zero; selected on validation as in LETOR's protocol",
         min_length=1,
     )
     select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
@@ -41,21 +41,25 @@ class Regression(Model[P]):
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
-        """min sum_i (y_i - b - w.x_i)^2 + l2 |w|^2; the intercept b ranks nothing and is left out."""
+        """Minimise sum_i (y_i - b - w.x_i)^2 + l2 |w|^2 for each value of l2 and return the best on validation.
+
+        The intercept b does not change a ranking and is not stored. The callback is called once per value of l2, the
+        largest first.
+        """
         features = train.features.astype(np.float64)
         features -= features.mean(axis=0)
-        # One eigendecomposition serves every l2: (V diag(s) V' + l2) w = X'y.
+        # All values of l2 share one eigendecomposition: (V diag(s) V' + l2) w = X'y.
         spectrum, vectors = np.linalg.eigh(features.T @ features)
         moment = vectors.T @ (features.T @ train.labels)
 
         def solution(l2: float) -> Self:
             return cls(vectors @ (moment / (np.maximum(spectrum, 0.0) + l2)), l2)
 
-        candidates = (Candidate(solution(l2), told={"l2": l2}) for l2 in sorted(params.l2, reverse=True))
+        candidates = (Candidate(solution(l2), reported={"l2": l2}) for l2 in sorted(params.l2, reverse=True))
         return best_of(candidates, vali, params.select_by, callback).kept
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        # A row's sum is the same wherever it stands (a BLAS product's is not): equal documents stay tied.
+        # Unlike a BLAS product, einsum adds each row in the same order, so that equal documents have equal scores.
         return np.einsum("nd,d->n", features.astype(np.float64), self.weights)
 
     def save(self, folder: Path) -> None:

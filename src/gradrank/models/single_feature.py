@@ -1,4 +1,4 @@
-"""The baseline without learning: documents in the order of one feature."""
+"""The baseline without learning: documents in the order of one feature, ascending or descending."""
 
 from pathlib import Path
 from typing import Self
@@ -32,10 +32,13 @@ class SingleFeature(Model[SingleFeatureParams]):
     def fit(
         cls, train: Collection, vali: Collection, params: SingleFeatureParams, seed: int, callback: Callback
     ) -> Self:
-        """The training part is not used. Of equal values the first feature wins, descending first."""
+        """Return the feature and direction with the best validation measure. The training part is not used.
+
+        Ties go to the first feature, and to descending order. The callback is called once per feature and direction.
+        """
         models = (cls(feature, sign) for feature in range(vali.features.shape[1]) for sign in (1, -1))
-        # Told 1-based as in LETOR's text, negative where low values rank first.
-        candidates = (Candidate(model, told={"feature": model.sign * (model.feature + 1)}) for model in models)
+        # The history has the feature's number from 1, as in LETOR files, negated if low values rank first.
+        candidates = (Candidate(model, reported={"feature": model.sign * (model.feature + 1)}) for model in models)
         return best_of(candidates, vali, params.select_by, callback).kept
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -1,11 +1,16 @@
-"""Nets on NDCG made smooth: by approximate ranks, by soft sorting, by noise on the scores."""
+"""Neural rankers on smooth approximations of NDCG: approximate ranks, soft sorting, and noise on the scores.
+
+The losses, their sources and their equations are in gradrank.training.losses. Each ranker is a net trained by AdamW
+with the settings of all neural rankers (gradrank.training.nets.net_params), not with the model and the training of its
+paper.
+"""
 
 from gradrank.training.model import param, register
 from gradrank.training.nets.net_params import CUTOFF, NeuralParams
 from gradrank.training.nets.neural import NET, NeuralRanker, own_loss
 from gradrank.training.search_space import Choice, LogUniform
 
-CUTOFFS = Choice((5, 10, CUTOFF.default), "NDCG's usual ranks, or all")
+CUTOFFS = Choice((5, 10, CUTOFF.default), "the usual cutoffs of NDCG, and all ranks")
 
 
 class ApproxNDCGParams(NeuralParams):
@@ -19,7 +24,9 @@ class ApproxNDCGParams(NeuralParams):
 class ApproxNDCG(NeuralRanker[ApproxNDCGParams]):
     Params = ApproxNDCGParams
     summary = "ApproxNDCG: NDCG of ranks made smooth by sigmoids, on a net (Qin, Liu & Li 2009)"
-    space = NET | {"temperature": LogUniform(0.03, 3.0, "what toolkits have, and a factor of three beyond")}
+    space = NET | {
+        "temperature": LogUniform(0.03, 3.0, "the defaults of toolkits, and a factor of three on either side")
+    }
 
 
 class GumbelApproxNDCGParams(ApproxNDCGParams):
@@ -62,7 +69,9 @@ class NeuralNDCG(NeuralRanker[NeuralNDCGParams]):
 
 class SoftRankParams(NeuralParams):
     loss: str = own_loss("softrank")
-    delta: float = param(1.0, "the noise's deviation in units of the score; Taylor et al. 2008 vary it", gt=0)
+    delta: float = param(
+        1.0, "standard deviation of the noise, in units of the score; Taylor et al. 2008 vary it", gt=0
+    )
     cutoff: int = CUTOFF
 
 
@@ -70,4 +79,4 @@ class SoftRankParams(NeuralParams):
 class SoftRank(NeuralRanker[SoftRankParams]):
     Params = SoftRankParams
     summary = "SoftRank: NDCG in expectation over normal noise on the scores, on a net (Taylor et al. 2008)"
-    space = NET | {"delta": LogUniform(0.1, 3.0, "a scale's half decades about 1"), "cutoff": CUTOFFS}
+    space = NET | {"delta": LogUniform(0.1, 3.0, "half a decade to a decade around 1"), "cutoff": CUTOFFS}

@@ -1,4 +1,4 @@
-"""XGBoost's `rank:ndcg` (Chen & Guestrin 2016): LambdaMART as a user of XGBoost would run it."""
+"""LambdaMART by XGBoost's objective `rank:ndcg` (Burges 2010; Chen & Guestrin 2016), in XGBoost's own form."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,33 +14,35 @@ from gradrank.training.model import Callback, Model, ModelParams, param, registe
 from gradrank.training.search_space import Integer, LogUniform, Uniform
 from gradrank.training.selection import CRITERION
 
-HIGHEST = 31  # a gain of 2^grade - 1 beyond it is refused by XGBoost
+HIGHEST = 31  # the largest grade whose gain, 2^grade - 1, XGBoost accepts
 
 
 class XGBoostParams(ModelParams):
-    """XGBoost's own names for what is passed on to it."""
+    """The parameters of XGBoost under its own names, and early stopping."""
 
-    learning_rate: float = param(0.05, "as lambdamart's", gt=0)
+    learning_rate: float = param(0.05, "the default of lambdamart", gt=0)
     max_depth: int = param(4, "validation NDCG@10 on MQ2007 .4499; .4476 with XGBoost's 6", ge=1, le=16)
     min_child_weight: float = param(5.0, "validation NDCG@10 on MQ2007 .4518; .4511 with XGBoost's 1", ge=0)
-    subsample: float = param(0.7, "as lambdamart's; validation NDCG@10 on MQ2007 .4511, .4499 with 1", gt=0, le=1)
+    subsample: float = param(
+        0.7, "the default of lambdamart; validation NDCG@10 on MQ2007 .4511; .4499 with 1", gt=0, le=1
+    )
     reg_lambda: float = param(1.0, "XGBoost's default", ge=0)
-    rounds: int = param(1000, "an upper bound that early stopping seldom reaches", ge=1)
-    patience: int = param(100, "rounds without a better validation value that end the training", ge=1)
-    select_by: str = param("ndcg@10", "the number of rounds, by the validation part's", pattern=CRITERION)
+    rounds: int = param(1000, "an upper bound; early stopping usually ends the training before", ge=1)
+    patience: int = param(100, "training ends after this many rounds without a better validation value", ge=1)
+    select_by: str = param("ndcg@10", "validation measure that selects the number of rounds", pattern=CRITERION)
 
 
 @register("xgboost_ndcg")
 class XGBoostNDCG(Model[XGBoostParams]):
     Params = XGBoostParams
     space: ClassVar = {
-        "learning_rate": LogUniform(0.02, 0.5, "about XGBoost's .3, as far as 1,000 rounds reach"),
-        "max_depth": Integer(2, 8, "about XGBoost's 6"),
-        "min_child_weight": LogUniform(0.1, 30.0, "about XGBoost's 1"),
-        "subsample": Uniform(0.5, 1.0, "XGBoost's 1 and below"),
-        "reg_lambda": LogUniform(0.01, 30.0, "about XGBoost's 1"),
+        "learning_rate": LogUniform(0.02, 0.5, "around XGBoost's .3; smaller rates need more than 1,000 rounds"),
+        "max_depth": Integer(2, 8, "around XGBoost's 6"),
+        "min_child_weight": LogUniform(0.1, 30.0, "around XGBoost's 1"),
+        "subsample": Uniform(0.5, 1.0, "XGBoost's 1 and smaller values"),
+        "reg_lambda": LogUniform(0.01, 30.0, "around XGBoost's 1"),
     }
-    published: ClassVar = {"learning_rate": 0.3, "max_depth": 6, "min_child_weight": 1.0, "subsample": 1.0}  # its own
+    published: ClassVar = {"learning_rate": 0.3, "max_depth": 6, "min_child_weight": 1.0, "subsample": 1.0}  # XGBoost
     summary = "LambdaMART by XGBoost's rank:ndcg (Burges 2010; Chen & Guestrin 2016)"
     takes_missing = True
     requires = ("xgboost",)
@@ -55,25 +57,28 @@ class XGBoostNDCG(Model[XGBoostParams]):
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: XGBoostParams, seed: int, callback: Callback) -> Self:
-        """Raises GradrankError for grades above 31, whose gain XGBoost refuses."""
+        """Train until early stopping and return the model of the best round.
+
+        Raises GradrankError if a grade exceeds 31, because XGBoost does not accept its gain.
+        """
         import xgboost
 
         if train.labels.max() > HIGHEST:
             raise GradrankError(
-                f"{cls.name}: a grade of {train.labels.max()}; XGBoost's rank:ndcg takes at most {HIGHEST}; "
-                "map the grades to fewer"
+                f"{cls.name}: grade {train.labels.max()} in the training part, but XGBoost's rank:ndcg accepts at most "
+                f"{HIGHEST}. Fix: map the grades to 0 to {HIGHEST}"
             )
         settings = params.model_dump(exclude={"rounds", "patience", "select_by"})
         settings |= {"objective": "rank:ndcg", "seed": seed, "nthread": 1, "tree_method": "hist"}
         data = xgboost.DMatrix(train.features, train.labels, nthread=1)
         data.set_group(np.diff(train.offsets))
-        seen = xgboost.DMatrix(vali.features, nthread=1)
-        booster = xgboost.Booster(settings, [data, seen])  # keeps what it predicts for both up to date
+        held_out = xgboost.DMatrix(vali.features, nthread=1)
+        booster = xgboost.Booster(settings, [data, held_out])  # the booster caches the predictions of both
 
         def rounds() -> Iterator[Candidate]:
             for number in range(1, params.rounds + 1):
                 booster.update(data, number - 1)
-                yield Candidate(number, scores=booster.predict(seen))
+                yield Candidate(number, scores=booster.predict(held_out))
 
         return cls(booster[: best_of(rounds(), vali, params.select_by, callback, params.patience).kept])
 

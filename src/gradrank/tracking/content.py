@@ -15,7 +15,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
 from gradrank.base.results import PER_QUERY, FoldFolder, MethodFolder
 from gradrank.base.validation import flat
-from gradrank.data.reader import Trained
+from gradrank.data.reader import TrainingSchema
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QUERY
@@ -92,7 +92,7 @@ class Result:
             ColSpec("long", "label"),
             ColSpec("string", "docid"),
         ]
-        columns += [ColSpec("float", feature) for feature in Trained.of(spec).feature_names]
+        columns += [ColSpec("float", feature) for feature in TrainingSchema.of(spec).feature_names]
         kind, source = "local", {"uri": self.settings.get("path", name)}
         if entry and "path" not in self.settings:
             kind, source = "http", {"url": entry.homepage}
@@ -157,7 +157,7 @@ def log_model(client: "MlflowClient", run: "Run", result: Result, fold: FoldFold
     identity = {"dataset": method.dataset, "model": method.name, "fold": fold.number, SEED: spec[SEED]}
     tags = texts(identity | {"data_sha256": spec["data_sha256"], "spec_sha256": sha256(fold.spec_path)})
     model = client.create_logged_model(run.info.experiment_id, name, run.info.run_id, tags, result.parameters())
-    trained = Trained.of(spec)
+    trained = TrainingSchema.of(spec)
     columns: list[ColSpec | TensorSpec] = [ColSpec(AnyType(), trained.columns.query or "qid", required=False)]
     columns += [ColSpec(AnyType(), feature) for feature in trained.feature_names]
     versions = {package: version.partition("+")[0] for package, version in spec["versions"].items()}

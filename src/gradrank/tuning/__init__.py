@@ -1,1 +1,1 @@
-"""Settings chosen fairly: configurations drawn from a model's space, judged on validation alone, then trained anew."""
+"""Fair selection of parameters: random configurations of a model, compared on validation data only, then retrained."""

@@ -1,4 +1,4 @@
-"""All that a contest has chosen, in one file for git: no trial is scored on a test part before it is written."""
+"""The file choices.json: all choices of a contest, for git. No trial is scored on a test part before it is written."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,19 +9,22 @@ from gradrank.tuning.folders import Contest
 from gradrank.tuning.selection import SelectedConfiguration, read_choice
 
 
-def choices(contest: Contest, datasets: Sequence[str], methods: Sequence[str]) -> Path:
-    """Write choices.json: by data set, method and fold the choice's hash, and what each tuner has chosen."""
-    found = {
-        f"{dataset}/{method}/{fold.name}": _told(choice)
+def write_choices(contest: Contest, datasets: Sequence[str], methods: Sequence[str]) -> Path:
+    """Write choices.json and return its path.
+
+    The keys are `<dataset>/<method>/fold<k>` for every fold with a choice.json. The values are the SHA-256 of the
+    choice and, per tuner, the selected trial and its configuration.
+    """
+    chosen = {
+        f"{dataset}/{method}/{fold.name}": _as_json(read_choice(fold))
         for dataset in datasets
         for method in methods
         for fold in contest.tuned(dataset, method).chosen_folds()
-        for choice in [read_choice(fold)]
     }
-    write_json(contest.choices_path, found)
+    write_json(contest.choices_path, chosen)
     return contest.choices_path
 
 
-def _told(choice: SelectedConfiguration) -> dict[str, Any]:
-    chosen = {f"tuner{each.tuner}": {"trial": each.trial} | each.configuration for each in choice.chosen}
-    return {"sha256": choice.sha256} | chosen
+def _as_json(choice: SelectedConfiguration) -> dict[str, Any]:
+    per_tuner = {f"tuner{chosen.tuner}": {"trial": chosen.trial} | chosen.configuration for chosen in choice.chosen}
+    return {"sha256": choice.sha256} | per_tuner

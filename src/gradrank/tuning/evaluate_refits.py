@@ -1,4 +1,4 @@
-"""The test part, opened for the choices that are frozen: the values of their runs."""
+"""The evaluation of the retrained choices of a contest on the test part."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def evaluate_refits(contest: Contest, method: str, data: Path, seeds: int, convention: str) -> None:
-    """Write per_query.parquet of a method's runs: columns `tuner`, `seed`, `fold`, `qid`, one a metric."""
+    """Write per_query.parquet of a method: columns `tuner`, `seed`, `fold`, `qid`, and one column per metric.
+
+    data: the Parquet collection. seeds: number of seeds per tuner. convention: name of the metric convention.
+
+    Raises GradrankError if a run is missing, was trained with other parameters, or its scores are damaged.
+    """
     stored = StoredCollection.open(data)
     tuned = contest.tuned(stored.name, method)
 

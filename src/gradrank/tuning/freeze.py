@@ -1,4 +1,4 @@
-"""A choice taken over from another collection: nothing is tried on the one that is looked at once."""
+"""A choice taken from another collection, so that nothing is tuned on a collection that is evaluated only once."""
 
 from collections.abc import Iterable
 
@@ -7,9 +7,13 @@ from gradrank.tuning.selection import SelectedConfiguration, for_all_folds, free
 
 
 def freeze(fold: TunedFold, sources: Iterable[TunedFold]) -> SelectedConfiguration:
-    """Each tuner's one configuration for all folds of the collection that it tuned on, written for `fold` of another.
+    """Write choice.json of `fold` from the trials of another collection, and return the choice.
 
-    sources: every fold of the method there.
+    Per tuner, the choice is the configuration with the highest mean validation NDCG@10 over all folds of that
+    collection.
+    sources: every fold of the same method on the other collection.
+
+    Raises GradrankError if a source has no trials.parquet.
     """
     sources = list(sources)
     trials = [read_trials(source) for source in sources]

@@ -1,4 +1,4 @@
-"""The scores of tuned methods, as features of a model that is made of them."""
+"""Scores of tuned methods as the features of a model that combines them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,29 +15,34 @@ from gradrank.tuning.selection import read_choice
 
 
 class MemberScores:
-    """What each tuner's choices of the methods `among` give the documents of one fold.
+    """The scores that the chosen models of tuned methods give the documents of one fold."""
 
-    own: the fold of the model that is made of them; theirs lie beside it. parts: by name, with the data's features.
-    """
+    def __init__(self, fold: TunedFold, among: Sequence[str], parts: Mapping[str, Collection]) -> None:
+        """fold: the tuning folder of the combining model. The folders of `among` are its siblings.
 
-    def __init__(self, own: TunedFold, among: Sequence[str], parts: Mapping[str, Collection]) -> None:
-        self.own, self.data = own, parts
+        among: names of the methods that can be combined. parts: the parts of the fold by name, with the features of
+        the data set.
+
+        Raises GradrankError if a method of `among` has no choice.json.
+        """
+        self.fold, self.data = fold, parts
         for member in among:
-            if not own.beside(member).choice_path.is_file():
+            choice_path = fold.beside(member).choice_path
+            if not choice_path.is_file():
                 raise GradrankError(
-                    f"{own.beside(member).choice_path}: no such file; a model made of others' scores needs theirs: "
-                    f"tune {member} first, then `gradrank select {own.beside(member).folder}`"
+                    f"{choice_path}: no such file; a model that combines the scores of {member} needs its choice. "
+                    f"Fix: tune {member}, then run `gradrank select {choice_path.parent}`"
                 )
-        self._scores = cache(self._scored)
+        self._scores = cache(self._score)
 
     def parts(self, tuner: int, members: Sequence[str]) -> dict[str, Collection]:
-        """Each part with (n, m) float32 features: the scores of m members in their order."""
+        """Return each part with (n, m) float32 features: the scores of m members, one column each, in their order."""
         return {
             split: replace(part, features=member_features([self._scores(tuner, member, split) for member in members]))
             for split, part in self.data.items()
         }
 
-    def _scored(self, tuner: int, member: str, split: str) -> np.ndarray:
-        fold, part = self.own.beside(member), self.data[split]
+    def _score(self, tuner: int, member: str, split: str) -> np.ndarray:
+        fold, part = self.fold.beside(member), self.data[split]
         model = get_model(member).load(fold.model_path(tuner, read_choice(fold).of(tuner).trial))
         return model.score(part.features, part.offsets)

@@ -1,4 +1,4 @@
-"""A frozen choice trained anew: every tuner's configuration with several seeds that no trial had."""
+"""Retraining of frozen choices: the chosen configuration of each tuner is trained with seeds that no trial used."""
 
 import json
 from collections.abc import Iterator
@@ -26,58 +26,68 @@ def refit(
     pairs: Path | None = None,
     code: str = "",
 ) -> None:
-    """Train what choice.json of `fold` names, on fold `number` of `data`, with seeds 1 to `seeds` for each tuner.
+    """Train the configurations of `fold`/choice.json on fold `number` of `data`, with seeds 1 to `seeds` per tuner.
 
-    Each run is a training job, in contest.run(tuner, seed); refits.json, which is written last, names them all. seed:
-    the run's. code: tells apart what a job that was killed has left.
+    Each run is a training job that writes contest.run(tuner, seed). The SHA-256 of their stamps are written last, to
+    refits.json.
+    seed: the seed of the whole contest, from which the seed of each run is derived. pairs: folder of the stored
+    pairs. code: digest of the training code. An interrupted call continues only if the choice, the data, the seed and
+    `code` are unchanged.
+
+    Raises GradrankError if a training job fails.
     """
     choice, dataset = read_choice(fold), StoredCollection.open(data).name
     of_data = [sha256(data / COLLECTION), *([sha256(pairs / PAIRS)] if pairs else [])]
-    done = _done(fold, made_with := json.dumps([choice.sha256, *of_data, seed, code]))
+    done = _finished_runs(fold, made_with := json.dumps([choice.sha256, *of_data, seed, code]))
     cls = get_model(choice.model)
-    for tuner, own in runs(choice, seeds):
-        root = contest.run(tuner, own).dataset(dataset)
+    for tuner, number_of_seed in runs(choice, seeds):
+        root = contest.run(tuner, number_of_seed).dataset(dataset)
         out = root.method(choice.model).fold(number)
-        if f"{tuner}/{own}" in done and out.finished:
+        if f"{tuner}/{number_of_seed}" in done and out.finished:
             continue
         params = choice.of(tuner).params
         members = root.folder if cls.members(cls.Params(**params)) else None
-        own_pairs = pairs if cls.needs_pairs else None
-        train(choice.model, data, number, params, run_seed(seed, tuner, own), out.folder, own_pairs, members)
-        done.append(f"{tuner}/{own}")
+        stored_pairs = pairs if cls.needs_pairs else None
+        job_run_seed = run_seed(seed, tuner, number_of_seed)
+        train(choice.model, data, number, params, job_run_seed, out.folder, stored_pairs, members)
+        done.append(f"{tuner}/{number_of_seed}")
         write_json(fold.unfinished_refits_path, {"made_with": made_with, "done": done})
-    found = refitted(contest, choice, dataset, number, seeds)
-    specs = {f"tuner{tuner}/seed{own}": sha256(run.spec_path) for tuner, own, run in found}
+    trained = refitted(contest, choice, dataset, number, seeds)
+    specs = {f"tuner{tuner}/seed{number_of_seed}": sha256(run.spec_path) for tuner, number_of_seed, run in trained}
     write_json(fold.refits_path, {"choice_sha256": choice.sha256, "specs_sha256": specs})
     fold.unfinished_refits_path.unlink(missing_ok=True)
 
 
 def runs(choice: SelectedConfiguration, seeds: int) -> list[tuple[int, int]]:
-    """(tuner, seed) of each."""
-    return [(each.tuner, own) for each in choice.chosen for own in range(1, seeds + 1)]
+    """Return (tuner, seed) of each run, with seeds 1 to `seeds` per tuner."""
+    return [(chosen.tuner, seed) for chosen in choice.chosen for seed in range(1, seeds + 1)]
 
 
-def run_seed(seed: int, tuner: int, own: int) -> int:
-    """What stands for the run's seed in a contest's run."""
-    return job_seed(seed, f"tuner{tuner}", f"seed{own}", 0)
+def run_seed(seed: int, tuner: int, number: int) -> int:
+    """Return the seed of the run with seed number `number` of a tuner, derived from the seed of the contest."""
+    return job_seed(seed, f"tuner{tuner}", f"seed{number}", 0)
 
 
 def refitted(
     contest: Contest, choice: SelectedConfiguration, dataset: str, number: int, seeds: int
 ) -> Iterator[tuple[int, int, FoldFolder]]:
-    """(tuner, seed, its trained fold). Raises GradrankError for one that is not there, or of another choice."""
-    for tuner, own in runs(choice, seeds):
-        run = contest.run(tuner, own).dataset(dataset).method(choice.model).fold(number)
+    """Yield (tuner, seed, trained fold) of each run of fold `number`.
+
+    Raises GradrankError if a run is missing or was trained with other parameters.
+    """
+    for tuner, seed in runs(choice, seeds):
+        run = contest.run(tuner, seed).dataset(dataset).method(choice.model).fold(number)
         if not run.finished or run.spec()["params"] != choice.of(tuner).params:
-            listed = contest.tuned(dataset, choice.model).fold(number).refits_path
+            refits_path = contest.tuned(dataset, choice.model).fold(number).refits_path
             raise GradrankError(
-                f"{run.folder}: not trained with what was chosen; delete {listed}, then the same command trains it"
+                f"{run.folder}: missing, or trained with other parameters than those of choice.json. "
+                f"Fix: delete {refits_path}, then run `gradrank refit` for this fold again, or snakemake"
             )
-        yield tuner, own, run
+        yield tuner, seed, run
 
 
-def _done(fold: TunedFold, made_with: str) -> list[str]:
-    """The runs that a job has left which was killed."""
+def _finished_runs(fold: TunedFold, made_with: str) -> list[str]:
+    """Return `<tuner>/<seed>` of the runs that an interrupted call with equal inputs has finished."""
     path = fold.unfinished_refits_path
-    left = read_json(path) if path.is_file() else {}
-    return left["done"] if left.get("made_with") == made_with else []
+    unfinished = read_json(path) if path.is_file() else {}
+    return unfinished["done"] if unfinished.get("made_with") == made_with else []

@@ -1,6 +1,6 @@
-"""Every trial's model on the test part, once all choices of a contest are frozen.
+"""Scores of all trials on the test part, computed after every choice of a contest is frozen.
 
-Nothing is chosen by it: it shows what a budget is worth, and what a choice on all folds together would have gained.
+No choice depends on these scores. They show how much a larger budget, or one choice for all folds, would have gained.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.training.registry import get_model
-from gradrank.training.score_checks import checked
+from gradrank.training.score_checks import check_scores
 from gradrank.tuning.folders import Contest, TunedFold
 from gradrank.tuning.member_scores import MemberScores
 from gradrank.tuning.selection import JUDGED, read_trials
@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def score_trials(contest: Contest, method: str, data: Path, convention: str) -> None:
-    """Write trials_test.parquet: columns `tuner`, `trial`, `fold`, `qid`, one a metric, of each trial's model."""
+    """Write trials_test.parquet of a method: columns `tuner`, `trial`, `fold`, `qid`, and one column per metric.
+
+    data: the Parquet collection. convention: name of the metric convention.
+
+    Raises GradrankError if a fold has no trials.parquet or a model returns invalid scores.
+    """
     stored = StoredCollection.open(data)
     tuned = contest.tuned(stored.name, method)
 
@@ -34,22 +39,22 @@ def score_trials(contest: Contest, method: str, data: Path, convention: str) -> 
             judged = read_judgements(stored, splits["test"])
             test = stored.read(splits["test"])
             for row, scores in _trial_scores(tuned.fold(number), test):
-                own = {"tuner": row["tuner"], "trial": row["trial"], "fold": number}
-                yield values_table(judged, scores, OF_TRIALS, convention, **own)
+                keys = {"tuner": row["tuner"], "trial": row["trial"], "fold": number}
+                yield values_table(judged, scores, OF_TRIALS, convention, **keys)
 
     write_tables(tables(), tuned.trials_test_path, ["tuner", "trial", "fold"])
 
 
 def _trial_scores(fold: TunedFold, test: Collection) -> Iterator[tuple[Mapping[str, Any], np.ndarray]]:
-    """Each trial that did not fail, and its model's (n,) scores of the test part."""
+    """Yield the row of each successful trial and the (n,) scores of its model for the test part."""
     rows = read_trials(fold).drop_nulls(JUDGED).rows(named=True)
-    made_of = {row["params"]: _members(row) for row in rows}
-    scored = MemberScores(fold, sorted(set(chain(*made_of.values()))), {"test": test})
+    members_of = {row["params"]: _members(row) for row in rows}
+    member_scores = MemberScores(fold, sorted(set(chain(*members_of.values()))), {"test": test})
     for row in rows:
-        members, path = made_of[row["params"]], fold.model_path(row["tuner"], row["trial"])
-        part = scored.parts(row["tuner"], members)["test"] if members else test
+        members, path = members_of[row["params"]], fold.model_path(row["tuner"], row["trial"])
+        part = member_scores.parts(row["tuner"], members)["test"] if members else test
         scores = get_model(row["model"]).load(path).score(part.features, part.offsets)
-        yield row, checked(scores, part.rows, f"{path}: scores of the test part")
+        yield row, check_scores(scores, part.rows, f"{path}: scores of the test part")
 
 
 def _members(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The choice of a configuration, by validation alone, frozen before any test part is scored."""
+"""Selection of a configuration by its validation value, frozen in choice.json before any test part is scored."""
 
 import hashlib
 import json
@@ -13,11 +13,15 @@ from gradrank.tuning.folders import TunedFold
 if TYPE_CHECKING:
     import polars as pl
 
-JUDGED = "vali_ndcg@10"  # of the trials' columns, by which a configuration is chosen
+JUDGED = "vali_ndcg@10"  # the column of trials.parquet by which a configuration is selected
 
 
 class Chosen(NamedTuple):
-    """One tuner's. params: all in force, for `train`; configuration: of them, what was drawn."""
+    """The selected trial of one tuner.
+
+    params: all parameters, as `gradrank train` uses them. configuration: the drawn parameters only. value: the
+    validation NDCG@10.
+    """
 
     tuner: int
     trial: int
@@ -28,34 +32,42 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True)
 class SelectedConfiguration:
-    """What choice.json holds. sha256: of all that is chosen, and of nothing else."""
+    """The content of choice.json. sha256: digest of `model` and `chosen`."""
 
     model: str
     chosen: list[Chosen]
     sha256: str
 
     def of(self, tuner: int) -> Chosen:
-        return next(each for each in self.chosen if each.tuner == tuner)
+        """Return the selected trial of one tuner."""
+        return next(chosen for chosen in self.chosen if chosen.tuner == tuner)
 
 
 def select(fold: TunedFold) -> SelectedConfiguration:
-    """For each tuner the configuration with the highest validation NDCG@10, the earlier one of equals.
+    """Write choice.json of a tuned fold: per tuner, the first trial with the highest validation NDCG@10.
 
-    Reads trials.parquet and writes choice.json, which names its hash.
+    Raises GradrankError if `fold` has no trials.parquet or every configuration of a tuner failed.
     """
     trials = read_trials(fold)
-    return freeze_choice(fold, chosen(trials), trials, [fold])
+    return freeze_choice(fold, best_trials(trials), trials, [fold])
 
 
-def chosen(trials: "pl.DataFrame") -> list[Chosen]:
-    """Each tuner's, of a fold's trials."""
-    return [_best(own) for own in _by_tuner(trials)]
+def best_trials(trials: "pl.DataFrame") -> list[Chosen]:
+    """Return the first trial with the highest validation NDCG@10 per tuner.
+
+    Raises GradrankError if every configuration of a tuner failed.
+    """
+    return [_best(rows) for rows in _by_tuner(trials)]
 
 
 def for_all_folds(trials: Iterable["pl.DataFrame"]) -> list[Chosen]:
-    """For each tuner the configuration with the highest mean validation value over the folds, of those without failure.
+    """Return, per tuner, the configuration with the highest mean validation NDCG@10 over the folds.
 
-    On the collection that was tuned this has seen every test query in another fold's validation part.
+    Configurations that failed on a fold are left out. trials: one table per fold.
+
+    On the collection that was tuned, these choices have seen every test query in the validation part of another fold.
+
+    Raises GradrankError if every configuration of a tuner failed on some fold.
     """
     import polars as pl
 
@@ -64,21 +76,22 @@ def for_all_folds(trials: Iterable["pl.DataFrame"]) -> list[Chosen]:
     means = joined.group_by("tuner", "trial", maintain_order=True).agg(
         pl.col("configuration", "params").first(), pl.col(JUDGED).mean(), pl.col(JUDGED).count().alias("judged")
     )
-    return [_best(own) for own in _by_tuner(means.filter(judged=folds))]
+    return [_best(rows) for rows in _by_tuner(means.filter(judged=folds))]
 
 
 def read_trials(fold: TunedFold) -> "pl.DataFrame":
-    """Raises GradrankError where none are."""
+    """Return trials.parquet of a tuned fold. Raises GradrankError if the file does not exist."""
     import polars as pl
 
     if not fold.trials_path.is_file():
-        raise GradrankError(f"{fold.trials_path}: no such file; first run `gradrank tune`")
+        raise GradrankError(f"{fold.trials_path}: no such file. Fix: run `gradrank tune ... --out {fold.folder}`")
     return pl.read_parquet(fold.trials_path)
 
 
 def read_choice(fold: TunedFold) -> SelectedConfiguration:
-    said = read_json(fold.choice_path)
-    return SelectedConfiguration(said["model"], [Chosen(**each) for each in said["chosen"]], said["sha256"])
+    """Return choice.json of a tuned fold."""
+    stored = read_json(fold.choice_path)
+    return SelectedConfiguration(stored["model"], [Chosen(**trial) for trial in stored["chosen"]], stored["sha256"])
 
 
 def _by_tuner(trials: "pl.DataFrame") -> "list[pl.DataFrame]":
@@ -86,21 +99,26 @@ def _by_tuner(trials: "pl.DataFrame") -> "list[pl.DataFrame]":
 
 
 def _best(trials: "pl.DataFrame") -> Chosen:
-    found = trials.drop_nulls(JUDGED)
-    if found.is_empty():
+    successful = trials.drop_nulls(JUDGED)
+    if successful.is_empty():
         raise GradrankError(
-            f"tuner {trials['tuner'][0]}: every configuration failed, and none can be chosen; raise `trials`"
+            f"tuner {trials['tuner'][0]}: every configuration failed, so none can be selected. Fix: correct the "
+            "cause that the column `error` of trials.parquet states, or raise `trials`"
         )
-    row = found.row(int(found[JUDGED].to_numpy().argmax()), named=True)
+    row = successful.row(int(successful[JUDGED].to_numpy().argmax()), named=True)
     return Chosen(row["tuner"], row["trial"], json.loads(row["params"]), json.loads(row["configuration"]), row[JUDGED])
 
 
 def freeze_choice(
-    fold: TunedFold, taken: list[Chosen], trials: "pl.DataFrame", sources: Iterable[TunedFold]
+    fold: TunedFold, chosen: list[Chosen], trials: "pl.DataFrame", sources: Iterable[TunedFold]
 ) -> SelectedConfiguration:
-    """Write choice.json. sources: the folds whose trials it was taken from, which `trials` is one of."""
-    said = {"model": trials["model"][0], "chosen": [each._asdict() for each in taken]}
-    own = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    """Write choice.json of `fold` and return its content.
+
+    trials: any table of trials of the model. sources: the folds from whose trials `chosen` was selected; choice.json
+    records the SHA-256 of their trials.parquet.
+    """
+    content = {"model": trials["model"][0], "chosen": [trial._asdict() for trial in chosen]}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     read = {"trials_sha256": [sha256(source.trials_path) for source in sources]}
-    write_json(fold.choice_path, said | {"sha256": own} | read)
-    return SelectedConfiguration(said["model"], taken, own)
+    write_json(fold.choice_path, content | {"sha256": digest} | read)
+    return SelectedConfiguration(content["model"], chosen, digest)

@@ -1,7 +1,7 @@
-"""Configurations of a model: number 0 is its paper's or library's, the others are drawn from its space.
+"""Configurations of a model: number 0 is that of its paper or library, the others are drawn from its search space.
 
-A draw depends on the run's seed, data set, model, tuner and number alone: it is the same on every fold, at any number
-of trials, and whatever was found before.
+A draw depends only on the seed of the run, the data set, the model, the tuner and the number of the configuration. It
+is the same on every fold and for every number of trials, and does not depend on the results of other trials.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,30 +16,31 @@ from gradrank.training.registry import training_modules
 from gradrank.training.search_space import Choice, Dimension, Integer, LogUniform, Uniform, is_grid
 from gradrank.training.seeds import job_seed
 
-DIGITS = 4  # of a drawn number, which readers see
-MOST_MEMBERS = 6
+DIGITS = 4  # significant digits of a drawn number, so that configurations are easy to read
+MOST_MEMBERS = 6  # the largest number of members of a drawn fusion
 
 
 def configuration(
     cls: type[Model], seed: int, dataset: str, tuner: int, number: int, among: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The parameters that configuration `number` sets; the others keep their defaults.
+    """Return the parameters that configuration `number` sets. The other parameters keep their defaults.
 
-    among: the methods that one made of others' scores may be made of; its configuration 0 is made of all.
+    among: names of the methods that a model can combine, if it combines scores of other models. Its configuration 0
+    combines all of them.
     """
-    named = members_parameter(cls)
-    first = first_configuration(cls) | ({named: list(among)} if named else {})
+    members_key = members_parameter(cls)
+    first = first_configuration(cls) | ({members_key: list(among)} if members_key else {})
     if number == 0:
         return first
     rng = np.random.default_rng(job_seed(seed, dataset, f"{cls.name}/tuner{tuner}", number))
     drawn = {name: _draw(dimension, rng) for name, dimension in sorted(space_of(cls).items())}
-    if named:
-        drawn[named] = _subset(among, rng)
+    if members_key:
+        drawn[members_key] = _subset(among, rng)
     return first | {name: _as_list(cls, name, value) for name, value in drawn.items()}
 
 
-def _of_grid(grid: Sequence[float]) -> Dimension:
-    """What lies between the ends of a model's own grid; of one that holds zero, its values."""
+def _grid_dimension(grid: Sequence[float]) -> Dimension:
+    """Return the interval between the ends of a grid, or its values if one of them is not positive."""
     if min(grid) <= 0:
         return Choice(tuple(grid), "the model's own grid")
     return LogUniform(min(grid), max(grid), "the ends of the model's own grid")
@@ -47,22 +48,25 @@ def _of_grid(grid: Sequence[float]) -> Dimension:
 
 @cache
 def space_of(cls: type[Model]) -> Mapping[str, Dimension]:
-    """The declared space, and the grids that the model would search by itself: one value of them is one trial's."""
-    grids = {name: _of_grid(grid) for name, grid in own_grids(cls).items() if len(grid) > 1}
+    """Return the search space of a model: its declared `space` and one dimension per grid.
+
+    A trial uses a single value of each grid instead of searching the grid.
+    """
+    grids = {name: _grid_dimension(grid) for name, grid in own_grids(cls).items() if len(grid) > 1}
     return grids | dict(cls.space)
 
 
 def first_configuration(cls: type[Model]) -> dict[str, Any]:
-    """What configuration 0 sets: `published`, where defaults were chosen here; of the model's own grids one value."""
+    """Return the parameters of configuration 0: those of `published`, and the middle value of each other grid."""
     published = dict(cls.published)
     middles = {name: sorted(grid)[len(grid) // 2] for name, grid in own_grids(cls).items() if name not in published}
     return {name: _as_list(cls, name, value) for name, value in (middles | published).items()}
 
 
 def own_grids(cls: type[Model]) -> dict[str, tuple[float, ...]]:
-    """The parameters that list numbers of which the model itself takes the best on validation, and their defaults.
+    """Return the default values of the parameters that the model declares as a Grid and searches on validation.
 
-    Not of a model that learns there: it divides the validation part as a trial would not.
+    Empty for a model that learns on the validation part, because its validation values are biased.
     """
     if cls.learns_on_validation:
         return {}
@@ -70,20 +74,23 @@ def own_grids(cls: type[Model]) -> dict[str, tuple[float, ...]]:
 
 
 def members_parameter(cls: type[Model]) -> str | None:
-    """The parameter that names the models of whose scores this one is made; None: it is made of the data's features."""
+    """Return the parameter that lists the members of a model; None if the model uses the features of the data set."""
     params = cls.Params()
-    named = cls.members(params)
-    return next((key for key, value in params if value == named), None) if named else None
+    members = cls.members(params)
+    return next((name for name, value in params if value == members), None) if members else None
 
 
-def configurations(cls: type[Model], trials: int) -> int:
-    """How many there are: a model that has nothing to choose, or learns from what would be judged by, has the one."""
+def count_configurations(cls: type[Model], trials: int) -> int:
+    """Return the number of configurations of a model: `trials`, or 1 if there is nothing to tune.
+
+    A model that learns on the validation part cannot be compared there, so it has one configuration, too.
+    """
     tuned = not cls.learns_on_validation and (space_of(cls) or members_parameter(cls))
     return trials if tuned else 1
 
 
 def tuning_modules(cls: type[Model]) -> tuple[str, ...]:
-    """Return the modules that training depends on with any configuration: of its space, every choice counts."""
+    """Return the names of the modules on which training depends, over all configurations of the search space."""
     first = cls.Params(**first_configuration(cls))
     tried = [first, *(first.model_copy(update={name: value}) for name, value in _choices(cls))]
     return tuple(sorted({module for params in tried for module in training_modules(cls, params)}))
@@ -96,9 +103,9 @@ def _choices(cls: type[Model]) -> Iterator[tuple[str, Any]]:
 
 
 def _as_list(cls: type[Model], name: str, value: Any) -> Any:
-    """A drawn value as JSON has it; a grid's becomes the grid of that value alone."""
-    single = not isinstance(value, Sequence) or isinstance(value, str)
-    if not single:
+    """Return a value as it is in JSON: sequences as lists, a value of a grid as a list with one element."""
+    is_single = not isinstance(value, Sequence) or isinstance(value, str)
+    if not is_single:
         return list(value)
     return [value] if name in own_grids(cls) else value
 
@@ -116,7 +123,7 @@ def _draw(dimension: Dimension, rng: np.random.Generator) -> Any:
 
 
 def in_words(dimension: Dimension) -> str:
-    """`0.01 to 0.3, logarithmic`; `one of 7, 15, 31`."""
+    """Return a dimension as text, such as `0.01 to 0.3, logarithmic` or `one of 7, 15, 31`."""
     match dimension:
         case LogUniform(low, high):
             return f"{low:g} to {high:g}, logarithmic"
@@ -131,6 +138,7 @@ def _rounded(value: float) -> float:
 
 
 def _subset(among: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """Two or more of them, in their order; every number of them alike."""
+    """Return a random subset of `among`, in its order. Its size is uniform between 2 and MOST_MEMBERS."""
     size = int(rng.integers(min(2, len(among)), min(MOST_MEMBERS, len(among)), endpoint=True))
-    return [among[place] for place in sorted(rng.choice(len(among), size, replace=False).tolist())]
+    places: list[int] = rng.choice(len(among), size, replace=False).tolist()
+    return [among[place] for place in sorted(places)]

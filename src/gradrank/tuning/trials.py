@@ -1,7 +1,7 @@
-"""Tuning one model on one fold: every configuration is trained on the training part and judged on the validation part.
+"""The trials of one model on one fold: each configuration is trained, then evaluated on the validation part.
 
-The test part is not read: its files may be missing. While a configuration is trained they are refused, as in a
-training job. Trials are kept as they come, so that a job that was killed goes on where it was.
+The test part is not read, so its files may be missing. As in a training job, an attempt to open them during training
+is an error. Finished trials are stored at once, so that an interrupted job continues where it stopped.
 """
 
 import json
@@ -23,40 +23,48 @@ from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model, missing_packages
-from gradrank.training.score_checks import checked
+from gradrank.training.score_checks import check_scores
 from gradrank.training.seeds import job_seed
 from gradrank.training.selection import Criterion
 from gradrank.training.test_part_guard import guard_test_part
 from gradrank.tuning.folders import TunedFold
 from gradrank.tuning.member_scores import MemberScores
 from gradrank.tuning.selection import JUDGED
-from gradrank.tuning.spaces import configuration, configurations, members_parameter
+from gradrank.tuning.spaces import configuration, count_configurations, members_parameter
 
 if TYPE_CHECKING:
     import polars as pl
 
     from gradrank.data.pairs import StoredPairs
 
-VALIDATION = {"ndcg@10": JUDGED, "map": "vali_map"}  # measures of the validation part, and their columns
+VALIDATION = {"ndcg@10": JUDGED, "map": "vali_map"}  # columns of the measures of the validation part
 KEYS = ("tuner", "trial")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be tried. among: the methods that a model made of others' scores may be made of."""
+    """The number of trials of each tuner. Tuners are independent random searches of the same space.
+
+    trials: configurations per tuner, including configuration 0. among: names of the methods that a model can combine,
+    if it combines scores of other models.
+    """
 
     trials: int
     tuners: int = 1
     among: tuple[str, ...] = ()
 
     def numbers(self, cls: type[Model]) -> list[tuple[int, int]]:
-        """(tuner, trial) of every configuration."""
-        count = configurations(cls, self.trials)
+        """Return (tuner, trial) of every configuration."""
+        count = count_configurations(cls, self.trials)
         return [(tuner, trial) for tuner in range(1, self.tuners + 1) for trial in range(count)]
 
 
 class TrialJob(NamedTuple):
-    """What all trials of a fold share."""
+    """The settings and data that all trials of a fold share.
+
+    parts: `train` and `vali`. members: the scores of other models, if the model combines them. test_files: files of the
+    test part, which must not be opened. out: the folder to write.
+    """
 
     cls: type[Model]
     dataset: str
@@ -65,27 +73,30 @@ class TrialJob(NamedTuple):
     plan: Plan
     parts: Mapping[str, Collection]
     members: MemberScores | None
-    held_out: Sequence[Path]
+    test_files: Sequence[Path]
     out: TunedFold
 
 
 def tune(
     model: str, data: Path, fold: int, plan: Plan, seed: int, out: TunedFold, pairs: Path | None = None, code: str = ""
 ) -> "pl.DataFrame":
-    """Try `model` on fold `fold` of the stored collection `data`; returns the trials, as trials.parquet has them.
+    """Try configurations of `model` on fold `fold` of the stored collection `data`, and return the table of trials.
 
-    `out` receives models/, seconds.parquet and, last, trials.parquet: a row a trial with `configuration` (what was
-    drawn) and `params` (all in force) as JSON, the `seed` of its training, the validation values, or the `error` of one
-    that failed. seed: the run's. code: tells apart what unfinished trials were made with. Raises GradrankError for a
-    fold that does not exist, and where every configuration fails.
+    `out` receives models/, seconds.parquet and, last, trials.parquet with one row per trial. Its columns are
+    `configuration` (the drawn parameters) and `params` (all parameters) as JSON, the `seed` of the training, the
+    validation values, and the `error` of a failed trial.
+    seed: the seed of the run. pairs: folder of the stored pairs. code: digest of the training code. An interrupted
+    call continues only if the data, the seed, the pairs and `code` are unchanged.
+
+    Raises GradrankError if the fold does not exist, packages or members are missing, or every configuration fails.
     """
     cls, stored = get_model(model), StoredCollection.open(data)
     if missing := missing_packages(cls):
-        raise GradrankError(f"{model} needs {', '.join(missing)}: pip install 'gradrank[{cls.extra}]'")
+        raise GradrankError(f"{model}: missing packages {', '.join(missing)}. Fix: pip install 'gradrank[{cls.extra}]'")
     if members_parameter(cls) and not plan.among:
         raise GradrankError(
-            f"{model}: it is made of other methods' scores; name those that are tuned, each in "
-            f"{out.beside('<method>').folder}: --among ranksvm,lambdamart"
+            f"{model}: no members given; this model combines the scores of methods that are tuned in "
+            f"{out.beside('<method>').folder}. Fix: name them, as in `--among ranksvm,lambdamart`"
         )
     splits = stored.fold(fold)
     stored_pairs = stored.pairs(pairs) if pairs else None
@@ -96,9 +107,12 @@ def tune(
     job = TrialJob(cls, stored.name, fold, seed, plan, parts, members, tested, out)
     pair_settings = stored_pairs.specification if stored_pairs else {}
     made_with = json.dumps([model, stored.source_sha256, fold, seed, plan.among, code, pair_settings])
-    rows = list(_tried(job, made_with))
+    rows = list(_trials(job, made_with))
     if all(row["error"] for row in rows):
-        raise GradrankError(f"{model}: every configuration failed, the first with: {rows[0]['error']}")
+        raise GradrankError(
+            f"{model}: every configuration failed, the first with: {rows[0]['error']}. "
+            "Fix: correct the data or the search space of the model"
+        )
     return _finish(job, rows)
 
 
@@ -110,13 +124,13 @@ def _read(
     return collection
 
 
-def _tried(job: TrialJob, made_with: str) -> Iterator[dict[str, Any]]:
-    """A row a trial, those of a job that was killed first; each is kept before it is given."""
+def _trials(job: TrialJob, made_with: str) -> Iterator[dict[str, Any]]:
+    """Yield one row per trial, first those of an interrupted job. Each row is stored before it is yielded."""
     import polars as pl
 
     path, planned = job.out.unfinished_trials_path, job.plan.numbers(job.cls)
-    kept = pl.read_parquet(path).filter(made_with=made_with).to_dicts() if path.is_file() else []
-    rows = [row for row in kept if tuple(row[key] for key in KEYS) in planned]
+    stored = pl.read_parquet(path).filter(made_with=made_with).to_dicts() if path.is_file() else []
+    rows = [row for row in stored if tuple(row[key] for key in KEYS) in planned]
     if not rows:
         shutil.rmtree(job.out.folder / "models", ignore_errors=True)
     yield from rows
@@ -134,29 +148,30 @@ def _tried(job: TrialJob, made_with: str) -> Iterator[dict[str, Any]]:
 
 
 def _trial(job: TrialJob, tuner: int, trial: int) -> dict[str, Any]:
+    """Train and evaluate one configuration, and return its row."""
     drawn = configuration(job.cls, job.seed, job.dataset, tuner, trial, job.plan.among)
-    own = job_seed(job.seed, job.dataset, f"{job.cls.name}/tuner{tuner}/trial{trial}", job.fold)
+    seed = job_seed(job.seed, job.dataset, f"{job.cls.name}/tuner{tuner}/trial{trial}", job.fold)
     row = {"dataset": job.dataset, "model": job.cls.name, "fold": job.fold, "tuner": tuner, "trial": trial}
-    row |= {"configuration": json.dumps(drawn), "seed": own, "error": None}
+    row |= {"configuration": json.dumps(drawn), "seed": seed, "error": None}
     started, faults = time.process_time(), []
     params = validate(job.cls.Params, drawn, "", faults)
     if params is None:
         return row | {"error": "; ".join(faults), "seconds": 0.0}
     row["params"] = params.model_dump_json()
     parts = job.members.parts(tuner, job.cls.members(params)) if job.members else job.parts
-    # A refusal inside ends the block with an error again, whoever caught it: it is no failed trial.
-    with guard_test_part(job.held_out, job.cls.name):
-        row |= _fitted(job, parts, params, own, job.out.model_path(tuner, trial))
+    # The guard raises again at the end of the block, so that a model cannot hide that it opened the test part.
+    with guard_test_part(job.test_files, job.cls.name):
+        row |= _fit(job, parts, params, seed, job.out.model_path(tuner, trial))
     return row | {"seconds": round(time.process_time() - started, 3)}
 
 
-def _fitted(job: TrialJob, parts: Mapping[str, Collection], params: Any, seed: int, folder: Path) -> dict[str, Any]:
-    """The validation values of a configuration, whose model goes to `folder`; or why there are none."""
+def _fit(job: TrialJob, parts: Mapping[str, Collection], params: Any, seed: int, folder: Path) -> dict[str, Any]:
+    """Train one configuration and save its model to `folder`. Return its validation values, or the error."""
     vali = parts["vali"]
     try:
         fitted = job.cls.fit(parts["train"], vali, params, seed, _silent)
-        scores = checked(fitted.score(vali.features, vali.offsets), vali.rows, "scores of the validation part")
-    except (MemoryError, OSError):  # the machine's, not the configuration's
+        scores = check_scores(fitted.score(vali.features, vali.offsets), vali.rows, "scores of the validation part")
+    except (MemoryError, OSError):  # a fault of the machine, not of the configuration
         raise
     except Exception as error:
         kind = "" if isinstance(error, GradrankError) else f"{type(error).__name__}: "
@@ -168,12 +183,16 @@ def _fitted(job: TrialJob, parts: Mapping[str, Collection], params: Any, seed: i
 
 
 def validation(measure: str, vali: Collection, scores: np.ndarray) -> float:
-    """Mean over queries under `letor4`, but with k cut to the list's length: short lists count."""
+    """Return the mean of a measure over queries, under the convention `letor4`.
+
+    As an exception, k is at most the number of documents of a query, so that queries with fewer than k documents have
+    a value.
+    """
     return fsum(Criterion(measure, vali.labels, vali.offsets).per_query(scores)) / max(vali.queries, 1)
 
 
 def _silent(step: int, **values: float) -> None:
-    """A trial's steps are nobody's business: there are thousands."""
+    """Ignore the steps of a trial."""
 
 
 def _frame(rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
@@ -187,7 +206,7 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
 
 
 def _finish(job: TrialJob, rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
-    """Write what the trials found, apart from the times, which differ from run to run."""
+    """Write trials.parquet and, separately, the times, which differ between equal runs; return the trials."""
     frame = _frame(rows).sort(KEYS)
     trials = frame.drop("seconds", "made_with")
     for table, path in ((frame.select(*KEYS, "seconds"), job.out.seconds_path), (trials, job.out.trials_path)):
@@ -198,7 +217,7 @@ def _finish(job: TrialJob, rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
 
 
 class Progress:
-    """A line a trial on stderr: what it found, and how long the rest will take."""
+    """The progress of a job on stderr: one line per trial with its result and the remaining time."""
 
     def __init__(self, job: TrialJob, left: int) -> None:
         self.job = f"{job.dataset}/{job.cls.name}/fold{job.fold}"
@@ -207,9 +226,9 @@ class Progress:
     def __call__(self, row: Mapping[str, Any]) -> None:
         self.done += 1
         rest = (time.monotonic() - self.started) / self.done * (self.left - self.done)
-        found = row["error"] or f"validation NDCG@10 {row[JUDGED]:.4f}"
+        result = row["error"] or f"validation NDCG@10 {row[JUDGED]:.4f}"
         print(
-            f"{self.job}: tuner {row['tuner']}, trial {row['trial']}: {found}, {row['seconds']:.1f} s; "
+            f"{self.job}: tuner {row['tuner']}, trial {row['trial']}: {result}, {row['seconds']:.1f} s; "
             f"{self.left - self.done} left, about {rest / 60:.1f} min",
             file=sys.stderr,
             flush=True,

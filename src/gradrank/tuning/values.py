@@ -1,4 +1,4 @@
-"""Values on the test queries, as a contest keeps them: what they are about, the query, a column a metric."""
+"""Per-query metric values of the test part, in the tables of a contest."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,14 +13,17 @@ from gradrank.evaluation.metrics import compute
 if TYPE_CHECKING:
     import polars as pl
 
-METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")  # of the runs
-OF_TRIALS = ("ndcg@10", "map")
+METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")  # of retrained choices
+OF_TRIALS = ("ndcg@10", "map")  # of trials
 
 
 def values_table(
     judged: Judgements, scores: np.ndarray, metrics: Sequence[str], convention: str, **about: int
 ) -> "pl.DataFrame":
-    """A row a query: what it is `about`, `qid`, and one column a metric."""
+    """Return a table with one row per query: the columns of `about`, `qid`, and one column per metric.
+
+    scores: (n,), one per document of `judged`. about: constant columns, by name.
+    """
     import polars as pl
 
     values = compute(metrics, scores, judged.labels, judged.offsets, convention, judged.docids)
@@ -29,7 +32,7 @@ def values_table(
 
 
 def write_tables(tables: Iterator["pl.DataFrame"], path: Path, by: Sequence[str]) -> None:
-    """All of them in one Parquet file, sorted."""
+    """Write the concatenated tables to one Parquet file, sorted by the columns `by`."""
     import polars as pl
 
     joined = pl.concat(tables).sort(by, maintain_order=True)

@@ -6,7 +6,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.collection import PER_QUERY, PER_ROW, Collection
-from gradrank.data.pair_files import pairs as write_pairs
+from gradrank.data.pair_files import write_pairs
 from gradrank.data.pairs import crucial_pairs
 from gradrank.data.parse import parse
 from gradrank.data.stored import StoredCollection

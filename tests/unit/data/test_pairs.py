@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
 from gradrank.data import pair_files as module
-from gradrank.data.pair_files import pairs as write_pairs
+from gradrank.data.pair_files import write_pairs
 from gradrank.data.pairs import Pairs, crucial_pairs, pair_counts
 from gradrank.data.stored import StoredCollection
 from made_collection import store

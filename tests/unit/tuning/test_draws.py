@@ -10,7 +10,7 @@ from gradrank.training.registry import get_model, models
 from gradrank.training.search_space import Choice, Grid, Integer, LogUniform, Uniform
 from gradrank.tuning.spaces import (
     configuration,
-    configurations,
+    count_configurations,
     first_configuration,
     members_parameter,
     own_grids,
@@ -84,12 +84,12 @@ def test_a_fusion_is_made_of_the_contests_own_methods():
 
 
 def test_a_model_with_nothing_to_choose_has_one_configuration():
-    assert configurations(get_model("single_feature"), 16) == 1
-    assert configurations(get_model("lambdarank"), 16) == configurations(get_model("borda"), 16) == 16
+    assert count_configurations(get_model("single_feature"), 16) == 1
+    assert count_configurations(get_model("lambdarank"), 16) == count_configurations(get_model("borda"), 16) == 16
 
 
 def test_who_learns_from_what_is_judged_by_is_not_tuned():
     """A trial would be judged by the queries that it has learned: the first is the model with all its own choices."""
     cls = get_model("fusion")
-    assert configurations(cls, 16) == 1 and not space_of(cls)
+    assert count_configurations(cls, 16) == 1 and not space_of(cls)
     assert configuration(cls, SEED, DATASET, 1, 0, ("ranksvm", "mart")) == {"models": ["ranksvm", "mart"]}

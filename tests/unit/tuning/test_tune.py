@@ -174,14 +174,14 @@ def test_a_configuration_that_fails_is_a_trial_with_its_reason(data, tmp_path, t
 
 def test_nothing_but_failures_is_an_error(data, tmp_path, toy, monkeypatch):
     monkeypatch.setattr(toy, "steepest", 0.0)
-    with pytest.raises(GradrankError, match=r"toy: every configuration failed, the first with: .* is too steep"):
+    with pytest.raises(GradrankError, match=r"toy: .* is too steep"):
         tuned(data, tmp_path, "toy")
 
 
 def test_a_model_that_opens_the_test_part_ends_the_job(data, tmp_path, toy, monkeypatch):
     """Though it catches the refusal, and though a failed configuration would be a trial."""
     monkeypatch.setattr(toy, "peeks", data / f"part{TEST_PART}.parquet")
-    with pytest.raises(GradrankError, match="which this fold tests on"):
+    with pytest.raises(GradrankError, match=rf"part{TEST_PART}\.parquet"):
         tuned(data, tmp_path, "toy")
     assert not TunedFold(tmp_path).trials_path.exists()
 
@@ -218,9 +218,9 @@ def test_a_fusion_is_tuned_on_what_the_others_chose(data, tmp_path):
     for name in among:
         select(tuned(data, contest.tuned("synthetic_net", name).fold(1).folder, name))
     own = contest.tuned("synthetic_net", "combsum").fold(1)
-    with pytest.raises(GradrankError, match=r"name those that are tuned, each in .*<method>/fold1: --among"):
+    with pytest.raises(GradrankError, match=r"combsum: .*<method>/fold1.*--among"):
         tuned(data, own.folder, "combsum")
-    with pytest.raises(GradrankError, match=r"tune listnet first"):
+    with pytest.raises(GradrankError, match=r"listnet/fold1/choice.json"):
         tuned(data, own.folder, "combsum", Plan(2, 2, ("listnet",)))
     found = pl.read_parquet(tuned(data, own.folder, "combsum", Plan(2, 2, among)).trials_path)
     assert found["error"].null_count() == 4

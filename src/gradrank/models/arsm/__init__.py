@@ -1,6 +1,7 @@
-"""ARSM-L2R (Dadaneh, Boluki, Zhou & Qian 2020): a net that draws a level a document, trained on any measure.
+"""ARSM-L2R (Dadaneh, Boluki, Zhou & Qian 2020): a net that draws a level per document, trained on any ranking measure.
 
-The measure needs no derivative: ARSM estimates the gradient of its expectation from the drawn levels alone.
+Documents are ranked by level. The measure needs no derivative, because ARSM estimates the gradient of its expectation
+from the drawn levels. The defaults deviate from the paper to make the training more stable: see ARSMParams.
 """
 
 from collections.abc import Iterator
@@ -24,73 +25,87 @@ from gradrank.training.training_queries import with_grades_to_order
 if TYPE_CHECKING:
     from gradrank.training.nets.net import Net
 
-ROWS = 512  # scored at a time: what a hidden layer of 500 units gives for them stays in the processor's cache
+ROWS = 512  # documents scored at once, so that the outputs of a hidden layer of 500 units fit the processor's cache
 
 
 class ARSMParams(ModelParams):
-    """The paper's model, its training made steadier; the paper's own recipe, as far as it is printed:
+    """The parameters of ARSM-L2R. The defaults make its training more stable than in the paper.
 
-    `learning_rate: 0.0001, discount: standard, entropy: 0, draws: 1, averaged: 0, least_steps: 1, epochs: 2000,
-    patience: 2000` (params.yaml has it as `arsm_paper`, of the study `arsm`).
+    The settings of the paper, as far as it states them, are `learning_rate: 0.0001, discount: standard, entropy: 0,
+    draws: 1, averaged: 0, least_steps: 1, epochs: 2000, patience: 2000`. They are the variant `arsm_paper` of the study
+    `arsm` in params.yaml.
     """
 
     levels: int = param(20, "C (the paper, experiments)", ge=2, le=255)
-    hidden: int = param(500, "tanh units of the one hidden layer (the paper, experiments)", ge=1)
+    hidden: int = param(500, "tanh units of the hidden layer (the paper, experiments)", ge=1)
     loss: str = param(
         "ndcg@10",
-        "the measure that is raised: ndcg@K, p@K or ap; the paper allows any",
+        "the measure that is maximised: ndcg@K, p@K or ap; the paper allows any",
         pattern=r"^(ap|(ndcg|p)@[1-9]\d*)$",
     )
     discount: Literal["letor4", "standard"] = param(
         "letor4",
-        "of the NDCG that is raised: that of LETOR's evaluation, 1 / log2 r from rank 2 on; standard: 1 / log2(1 + r) "
-        "(the paper)",
+        "discount of the maximised NDCG: 1 / log2 r from rank 2 on, as in LETOR's evaluation; standard: "
+        "1 / log2(1 + r) (the paper)",
     )
     entropy: float = param(
         0.3,
-        "weight of the mean entropy of a document's levels, added to the measure (Williams & Peng 1991). Without "
-        "it (the paper) six irrelevant documents in ten end on one level, most levels on none; best mean "
-        "validation MAP on MQ2007's folds 1 and 3 of 0 to 1.5, flat above .1",
+        "weight of the mean entropy of the level of a document, added to the measure (Williams & Peng 1991). Without "
+        "it (the paper), six of ten irrelevant documents have the same level and most levels are unused. Best mean "
+        "validation MAP on MQ2007's folds 1 and 3 of 0 to 1.5, nearly equal above .1",
         ge=0,
     )
     draws: int = param(
-        3, "of the levels a step, their gradients averaged (the paper: 1): less noise for a third more time", ge=1
+        3,
+        "draws of the levels per step, whose gradients are averaged (the paper: 1): less noise for a third more time",
+        ge=1,
     )
     combination: Literal["level", "square", "upper_half", "likeliest"] = param(
         "level",
-        "of a document's p_c to its score: the expected level, sum c p_c (the paper); sum c^2 p_c; the probability of "
-        "the upper half of the levels; or the likeliest level",
+        "score from the probabilities p_c of the levels: the expected level, sum c p_c (the paper); sum c^2 p_c; the "
+        "probability of the upper half of the levels; or the most likely level",
     )
     learning_rate: float = param(1e-3, "Kingma & Ba 2015, section 2: Adam's default (the paper: 1e-4)", gt=0)
     averaged: float = param(
-        8.0, "epochs over which the weights that score are averaged; 0: the last step's (the paper)", ge=0
+        8.0,
+        "epochs over which the weights of the scoring net are averaged; 0: weights of the last step (the paper)",
+        ge=0,
     )
-    batch_queries: int = param(50, "queries a step", ge=1)
+    batch_queries: int = param(50, "queries per step", ge=1)
     least_steps: int = param(
         10,
-        "an epoch, which passes over a small collection as often as that takes (the paper: one pass). Mean "
-        "validation NDCG@10 of OHSUMED, whose pass has 2 steps, rises for 300 passes",
+        "smallest number of steps per epoch; an epoch makes several passes over a small collection (the paper: one "
+        "pass). Mean validation NDCG@10 of OHSUMED, whose pass has 2 steps, rises for 300 passes",
         ge=1,
     )
-    epochs: int = param(60, "at most; the best on validation is kept (the paper: 2000)", ge=1)
-    patience: int = param(30, "epochs without a better one that end the training (the paper: none)", ge=1)
-    select_by: str = param("ndcg@10", "the epoch, by the validation part's", pattern=CRITERION)
+    epochs: int = param(60, "largest number of epochs; the best on validation is kept (the paper: 2000)", ge=1)
+    patience: int = param(
+        30, "training ends after this many epochs without a better one (the paper: no such rule)", ge=1
+    )
+    select_by: str = param("ndcg@10", "validation measure that selects the epoch", pattern=CRITERION)
 
 
 @register("arsm")
 class ARSM(NetRanker[ARSMParams]):
-    """score = sum_c c p_c, the expected level, or another `combination`; p = softmax(phi(x)) over levels c = 1..C."""
+    """A ranker with score = sum_c c p_c, the expected level, where p = softmax(phi(x)) over levels c = 1..C.
+
+    The parameter `combination` selects other scores.
+    """
 
     Params = ARSMParams
     summary = "ARSM-L2R: a tanh net trained on NDCG itself by the ARSM gradient (Dadaneh et al. 2020)"
     space: ClassVar = {
         "learning_rate": LogUniform(1e-4, 1e-2, "from the paper's to ten times Adam's default"),
-        "entropy": Choice((0.0, 0.1, 0.3, 1.0), "none as in the paper, and what does not drown the measure"),
-        "levels": Choice((5, 10, 20, 40), "around the paper's 20; the paper: more levels than grades help"),
-        "hidden": Choice((100, 500), "the paper's, and a fifth"),
-        "combination": Choice(("level", "square", "upper_half"), "the paper's, and others of the same p_c"),
+        "entropy": Choice(
+            (0.0, 0.1, 0.3, 1.0), "none, as in the paper, to the largest weight that leaves the measure dominant"
+        ),
+        "levels": Choice(
+            (5, 10, 20, 40), "around the paper's 20; according to the paper, more levels than grades help"
+        ),
+        "hidden": Choice((100, 500), "the paper's 500, and a fifth of it"),
+        "combination": Choice(("level", "square", "upper_half"), "the paper's score, and others from the same p_c"),
     }
-    # The paper's, but for its 2,000 epochs, which are a budget that no other method here is given.
+    # The paper's settings except its 2,000 epochs, a budget that no other method has.
     published: ClassVar = {
         "learning_rate": 1e-4,
         "discount": "standard",
@@ -102,22 +117,26 @@ class ARSM(NetRanker[ARSMParams]):
     }
 
     def __init__(self, net: "Net", combination: str = "level") -> None:
+        """net: a net with C outputs, phi. combination: as in ARSMParams."""
         super().__init__(net)
         self.combination = combination
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: ARSMParams, seed: int, callback: Callback) -> Self:
-        """Raises GradrankError where there is no order to learn or the weights stop being finite."""
+        """Train the net and return the model of the best epoch.
+
+        Raises GradrankError if no query has two different grades or training diverges.
+        """
         from threadpoolctl import threadpool_limits
 
         train = with_grades_to_order(train, cls.name)
-        with threadpool_limits(1, "blas"):  # more threads sum in another order
+        with threadpool_limits(1, "blas"):  # more threads would change the order of sums
             epochs = cls._epochs(train, params, seed)
             return best_of(epochs, vali, params.select_by, callback, params.patience).kept
 
     @classmethod
     def _epochs(cls, train: Collection, params: ARSMParams, seed: int) -> Iterator[Candidate]:
-        """Their loss is that of the drawn levels, a mean over queries."""
+        """Yield a candidate per epoch. The loss is the mean over queries of the loss of the drawn levels."""
         from gradrank.models.arsm.expected_measure import measure_of
         from gradrank.models.arsm.gradient import arsm_gradient, entropy_gradient
         from gradrank.models.arsm.tanh_net import TanhNet
@@ -150,17 +169,18 @@ class ARSM(NetRanker[ARSMParams]):
             parameters = [p.copy() for p in average.means]
             if not all(np.isfinite(p).all() for p in parameters):
                 raise GradrankError(
-                    f"{cls.name}: training diverged in epoch {epoch}: weights are not finite; lower "
+                    f"{cls.name}: training diverged in epoch {epoch}, weights are not finite. Fix: lower "
                     f"learning_rate, now {params.learning_rate:g}"
                 )
             trained = Net(parameters[::2], parameters[1::2], mean, scale, "tanh")
             yield Candidate(cls(trained, params.combination), loss / (passes * train.queries))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        blocks = range(0, max(len(features), 1), ROWS)  # a document's score depends on no other
+        blocks = range(0, max(len(features), 1), ROWS)  # the score of a document does not depend on other documents
         return np.concatenate([self._combined(features[start : start + ROWS]) for start in blocks])
 
     def _combined(self, features: np.ndarray) -> np.ndarray:
+        """Return (n,) scores from the probabilities of the levels."""
         phi = self.net.outputs(features).astype(np.float64)
         if self.combination == "likeliest":
             return phi.argmax(axis=1) + 1.0

@@ -1,4 +1,7 @@
-"""A ranking measure of documents that rank by level, the highest first, in expectation over orders within levels."""
+"""A ranking measure of documents that are ranked by level, in expectation over random orders within levels.
+
+The highest level ranks first.
+"""
 
 import re
 from itertools import pairwise
@@ -11,11 +14,11 @@ from gradrank.base.errors import GradrankError
 
 
 class Measure(NamedTuple):
-    """A ranking measure, larger being better: scale * sum over ranks of discount * gain.
+    """A ranking measure, scale * sum over ranks of discount * gain. Larger values are better.
 
-    gain: (n,) float64. scale: (q,) float64. cumulated: (longest query + 1,) float64, the sum of the discounts
-    of the first ranks, constant from rank `cutoff` on. precision: for AP, with 1 / rank as discount, a rank's
-    term is multiplied by the relevant documents down to it.
+    gain: (n,) float64. scale: (q,) float64. cumulated: (longest query + 1,) float64, sums of the discounts of the first
+    ranks, constant from rank `cutoff` on. precision: if True, the measure is AP: the discount is 1 / rank, and the term
+    of a rank is multiplied by the number of relevant documents down to this rank.
     """
 
     gain: np.ndarray
@@ -25,19 +28,23 @@ class Measure(NamedTuple):
     precision: bool
 
     def of(self, rows: np.ndarray, queries: np.ndarray) -> "Measure":
-        """The measure on some of the queries, whose documents are `rows`."""
+        """Return the measure of some queries. rows: the rows of their documents. queries: their numbers."""
         return self._replace(gain=self.gain[rows], scale=self.scale[queries])
 
 
 def measure_of(name: str, labels: np.ndarray, offsets: np.ndarray, discount: str = "letor4") -> Measure:
-    """`ndcg@K` (a shorter query: NDCG@n), `p@K` or `ap`; a grade of 1 or more is relevant.
+    """Return the measure `ndcg@K`, `p@K` or `ap` of a collection. Grades of 1 or more are relevant.
 
-    labels: (n,) grades; offsets: (q+1,). discount: of NDCG, `letor4`'s (1, then 1 / log2 rank from rank 2 on) or the
-    `standard` 1 / log2(1 + rank). Raises GradrankError for another name.
+    For a query with n < K documents, `ndcg@K` is NDCG@n.
+
+    labels: (n,) grades. offsets: (q+1,). discount: the discount of NDCG, `letor4` (1, then 1 / log2 rank from rank 2
+    on) or `standard` (1 / log2(1 + rank)).
+
+    Raises GradrankError for any other name.
     """
     match = re.fullmatch(r"(ndcg|p)@([1-9]\d*)|ap", name)
     if match is None:
-        raise GradrankError(f"measure {name!r}: expected 'ndcg@K', 'p@K' or 'ap', as in 'ndcg@10'")
+        raise GradrankError(f"measure {name!r}: unknown. Fix: use 'ndcg@K', 'p@K' or 'ap', as in 'ndcg@10'")
     rank = np.arange(1, np.diff(offsets).max() + 1)
     cutoff = len(rank) if name == "ap" else int(match[2])
     relevant = (labels > 0).astype(np.float64)
@@ -57,7 +64,7 @@ def measure_of(name: str, labels: np.ndarray, offsets: np.ndarray, discount: str
 
 @compiled()
 def by_level(levels, gain, C):
-    """(C,) documents of each level and sum of their gains; levels, gain: (n,)."""
+    """Return the (C,) numbers of documents and the (C,) sums of gains per level. levels, gain: (n,)."""
     documents, gains = np.zeros(C, np.int64), np.zeros(C)
     for j in range(len(levels)):
         documents[levels[j]] += 1
@@ -67,16 +74,19 @@ def by_level(levels, gain, C):
 
 @compiled()
 def expected_value(documents, gains, measure):
-    """A query's measure, before its scale, in expectation over random orders within levels.
+    """Return the measure of a query, before the scale, in expectation over random orders within levels.
 
-    documents, gains: (C,) documents of each level and sum of their gains.
+    documents, gains: (C,), from `by_level`.
     """
     return sums_above(documents, gains, measure)[0][0]
 
 
 @compiled()
 def sums_above(documents, gains, measure):
-    """(C + 1,) measure before its scale, documents and gains of each level and all higher ones; the last are 0."""
+    """Return (C + 1,) measures before the scale, documents and gains of each level and all higher levels.
+
+    The last entries, above the highest level, are 0. documents, gains: (C,), from `by_level`.
+    """
     C = len(documents)
     value, above, gain_above = np.zeros(C + 1), np.zeros(C + 1, np.int64), np.zeros(C + 1)
     for level in range(C - 1, -1, -1):
@@ -88,8 +98,10 @@ def sums_above(documents, gains, measure):
 
 @compiled()
 def changed_values(highest, documents, gains, sums, measure):
-    """(m,) a query's measure, before its scale, under (m, C) documents and gains, each other than those of `sums` in
-    the levels (m,) `highest` and below; -1: nowhere. What is above gives what it gave.
+    """Return the (m,) measures of a query, before the scale, after each of m changes of its levels.
+
+    highest: (m,) the highest level that a change affects, -1 if none; higher levels contribute as before. documents,
+    gains: (m, C) per level after each change. sums: the result of `sums_above` before the changes.
     """
     value, above, gain_above = sums
     values = np.full(len(highest), value[0])
@@ -110,11 +122,14 @@ def changed_values(highest, documents, gains, sums, measure):
 
 @compiled()
 def term(n, gain, above, gain_above, measure):
-    """What a level of n documents with this sum of gains adds to a query's measure, below `above` documents.
+    """Return the contribution of one level to the measure of a query, before the scale.
 
-    Its documents at ranks a+1..a+n have gain G / n each and share the discounts of these ranks. Under AP a relevant
-    one of G at rank a+i has G_above + 1 + (i - 1)(G - 1)/(n - 1) relevant documents down to it (McSherry & Najork
-    2008).
+    The n documents of the level have the ranks a+1 to a+n, an expected gain of G / n each, and share the discounts of
+    these ranks. For AP, down to a relevant document at rank a+i there are G_above + 1 + (i - 1)(G - 1)/(n - 1) relevant
+    documents in expectation (McSherry & Najork 2008).
+
+    n: number of documents of the level. gain: G, the sum of their gains. above: a, the number of documents of all
+    higher levels. gain_above: G_above, the sum of their gains.
     """
     if gain <= 0.0:
         return 0.0

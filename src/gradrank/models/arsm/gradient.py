@@ -1,9 +1,9 @@
 """The ARSM gradient of a ranking measure: augment, REINFORCE, swap, merge (Yin, Yue & Zhou 2019).
 
-A document's level z in 0..C-1 is drawn from softmax(phi) by C exponential races: with e ~ Exp(1)^C,
-pi = e / sum(e) is Dirichlet(1_C) and z = argmin_c(ln pi_c - phi_c). Documents rank by level, the highest
-first; the measure needs no derivative. Swapping pi_c and pi_k in all documents of a query at once gives the
-levels z^(c<->k) and their loss L_ck; then, without bias,
+The level z in 0..C-1 of a document is drawn from softmax(phi) by C exponential races: with e ~ Exp(1)^C, pi = e /
+sum(e) is Dirichlet(1_C) and z = argmin_c(ln pi_c - phi_c). Documents are ranked by level, the highest first, and the
+measure needs no derivative. Swapping pi_c and pi_k in all documents of a query at once gives the levels z^(c<->k) and
+their loss L_ck. An unbiased estimate of the gradient is then
 
     dE[loss]/dphi_jc = E[ sum_k (L_ck - mean_m L_mk) (1/C - pi_jk) ].
 """
@@ -17,20 +17,23 @@ from gradrank.models.arsm.expected_measure import Measure, by_level, changed_val
 def arsm_gradient(
     phi: np.ndarray, races: np.ndarray, offsets: np.ndarray, measure: Measure
 ) -> tuple[float, np.ndarray]:
-    """The loss of the drawn levels and an unbiased (n, C) estimate of its expectation's gradient.
+    """Return the loss of the drawn levels and an unbiased (n, C) estimate of the gradient of its expectation.
 
-    phi: (n, C) logits; races: (n, C) draws from Exp(1); offsets: (q+1,). The loss is the negative of the
-    measure, summed over queries.
+    The loss is the negative measure, summed over queries.
+
+    phi: (n, C) logits. races: (n, C) draws from Exp(1). offsets: (q+1,).
     """
     pi = races / races.sum(axis=1, keepdims=True)
     return _gradient(phi, np.log(pi), pi, offsets, *measure)
 
 
 def entropy_gradient(phi: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """(n, C) gradient of minus the entropy of softmax(phi), a mean over each query's documents, summed over queries.
+    """Return the (n, C) gradient of the negative entropy of softmax(phi).
 
-    Added with a weight it keeps a policy from settling on few levels early (Williams & Peng 1991).
-    phi: (n, C); offsets: (q+1,).
+    The entropy is a mean over the documents of a query, summed over queries. Added with a weight to the gradient of the
+    loss, it prevents an early concentration on few levels (Williams & Peng 1991).
+
+    phi: (n, C) logits. offsets: (q+1,).
     """
     log_p = phi - phi.max(axis=1, keepdims=True)
     log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
@@ -51,7 +54,7 @@ def _gradient(phi, log_pi, pi, offsets, gain, scale, cumulated, cutoff, precisio
         swapped *= -scale[q]
         loss += swapped[0, 0]
         for k in range(C):
-            swapped[k] -= np.mean(swapped[k])  # row k is L_ck for all c: L is symmetric
+            swapped[k] -= np.mean(swapped[k])  # row k is L_ck for all c, because L is symmetric
         for j in range(a, b):
             for k in range(C):
                 weight = 1.0 / C - pi[j, k]
@@ -62,16 +65,18 @@ def _gradient(phi, log_pi, pi, offsets, gain, scale, cumulated, cutoff, precisio
 
 @compiled("f8[:,:], f8[:,:], f8[:], f8[:], f8[:], i8, b1")
 def values_of_swaps(phi, log_pi, gain, scale, cumulated, cutoff, precision):
-    """`swapped_values` of one query for a call from Python: the last five arguments are those of Measure."""
+    """Return `swapped_values` of one query, for calls from Python. The last five arguments are those of Measure."""
     return swapped_values(phi, log_pi, gain, Measure(gain, scale, cumulated, cutoff, precision))
 
 
 @compiled()
 def swapped_values(phi, log_pi, gain, measure):
-    """(C, C) symmetric: one query's measure, before its scale, of the levels z^(c<->k), z where c = k.
+    """Return the symmetric (C, C) measures of one query, before the scale, for the levels z^(c<->k), and z if c = k.
 
-    phi, log_pi: (n, C); gain: (n,). The histogram of the drawn levels serves all pairs, with the documents moved
-    whose level a swap changes, which is about one in eight; levels above the highest that changes give what they gave.
+    The histogram of the drawn levels is computed once. For each swap, only the documents are moved whose level changes,
+    about one in eight, and only the levels up to the highest changed one are evaluated again.
+
+    phi, log_pi: (n, C). gain: (n,).
     """
     n, C = phi.shape
     winners, races, least, most = draw(phi, log_pi)
@@ -83,8 +88,8 @@ def swapped_values(phi, log_pi, gain, measure):
         highest[:] = -1
         for j in range(n):
             before, bar = winners[j, 0], races[j, 0]
-            # Swaps with the winner change it, others only where they bring c or k below its race: few do, and of most
-            # documents it is plain that none does.
+            # A swap with the winning level changes the level. Other swaps change it only if they bring c or k below the
+            # winning race. For most documents the bounds `least` and `most` show that no swap of c does.
             first, last = c + 1, C
             if before != c and least[j] - phi[j, c] >= bar and log_pi[j, c] - most[j] >= bar:
                 first, last = max(first, before), before + 1
@@ -108,8 +113,13 @@ def swapped_values(phi, log_pi, gain, measure):
 
 @compiled()
 def draw(phi, log_pi):
-    """What swaps ask of each document's races: (n, 3) levels of the three smallest, and these, ascending (of two levels
-    the third is -1, and its race infinite); of the levels that did not win, (n,) the least ln pi and the largest phi.
+    """Return the races of each document that decide about swaps.
+
+    These are the (n, 3) levels of the three smallest races, these (n, 3) races in ascending order and, over the levels
+    that did not win, the (n,) smallest ln pi and the (n,) largest phi. With two levels, the third level is -1 and its
+    race infinite.
+
+    phi, log_pi: (n, C).
     """
     n, C = phi.shape
     winners, races = np.empty((n, 3), np.int64), np.empty((n, 3))
@@ -139,9 +149,9 @@ def draw(phi, log_pi):
 
 @compiled()
 def level_after_swap(c, k, at_c, at_k, winners, races):
-    """A document's level with pi_c and pi_k swapped: c, k, or the best of the others, one of `draw`'s three.
+    """Return the level of a document after pi_c and pi_k are swapped: c, k, or the best of the other levels.
 
-    at_c, at_k: the races of c and k after the swap; winners, races: (3,) before it.
+    at_c, at_k: the races of c and k after the swap. winners, races: (3,) from `draw`, before the swap.
     """
     rest = 0
     if c == winners[0] or k == winners[0]:

@@ -1,4 +1,7 @@
-"""Coordinate ascent (Metzler & Croft 2007): a linear ranker climbs the measure, a weight at a time."""
+"""Coordinate ascent (Metzler & Croft 2007): a linear ranker that maximises the measure one weight at a time.
+
+The step sizes and the tolerance are those of RankLib. The best pass of all restarts is selected on validation.
+"""
 
 from collections.abc import Iterator
 from typing import ClassVar, Self
@@ -15,26 +18,34 @@ from gradrank.training.training_queries import shuffled_within_queries, with_gra
 
 
 class CoordinateAscentParams(ModelParams):
-    """Coordinate ascent's defaults."""
+    """The parameters of coordinate ascent."""
 
-    measure: str = param("ndcg@10", "what is climbed on the training part: map or ndcg@K", pattern=CRITERION)
-    starts: int = param(
-        3, "the first from equal, the others from random weights (Metzler & Croft 2007: restarts)", ge=1
+    measure: str = param("ndcg@10", "measure that is maximised on the training part: map or ndcg@K", pattern=CRITERION)
+    starts: int = param(3, "starting points: equal weights, then random weights (Metzler & Croft 2007: restarts)", ge=1)
+    passes: int = param(
+        25,
+        "largest number of passes over all weights per start; RankLib's 25. Usually tolerance ends a start before",
+        ge=1,
     )
-    passes: int = param(25, "over all weights, at most, a start; RankLib's 25. They end by tolerance", ge=1)
-    steps: int = param(11, "moves tried up and down a weight, each twice the last: .001 to 1", ge=1, le=60)
-    first_step: float = param(0.001, "the smallest move, as a share of |w|_1; RankLib's", gt=0, le=1)
-    tolerance: float = param(0.001, "a start ends when a pass gains no more than this; RankLib's", ge=0)
-    select_by: str = param("ndcg@10", "the measure trained on, as in LETOR's protocol", pattern=CRITERION)
+    steps: int = param(11, "moves per weight and direction, each twice the previous one: .001 to 1", ge=1, le=60)
+    first_step: float = param(0.001, "smallest move, as a share of |w|_1; RankLib's default", gt=0, le=1)
+    tolerance: float = param(0.001, "a start ends when a pass gains no more than this; RankLib's default", ge=0)
+    select_by: str = param("ndcg@10", "the measure of the training, as in LETOR's protocol", pattern=CRITERION)
 
 
 def climb(
-    weights: np.ndarray, columns: np.ndarray, train: Collection, params: CoordinateAscentParams, rng
+    weights: np.ndarray,
+    columns: np.ndarray,
+    train: Collection,
+    params: CoordinateAscentParams,
+    rng: np.random.Generator,
 ) -> Iterator[tuple[np.ndarray, float]]:
-    """(weights, mean training measure) after each pass from `weights` (d,); columns: (d, n) float64.
+    """Yield (weights, mean training measure) after each pass, starting at `weights` (d,), which is changed in place.
 
-    A pass visits the weights in random order. For each it tries the steps and zero, moves to the best if that
-    beats the present, and scales |w|_1 back to 1, which no ranking notices.
+    A pass visits the weights in random order. For each weight it tries the steps and zero, moves to the best of them if
+    it improves the measure, and scales |w|_1 back to 1, which does not change the ranking.
+
+    columns: (d, n) float64 features. rng: source of the order of the weights.
     """
     from gradrank.models.coordinate_ascent.line_search import means_along
 
@@ -47,9 +58,9 @@ def climb(
         before = best
         for feature in rng.permutation(len(weights)):
             tried = np.append(moves, -weights[feature])
-            found = means_along(criterion, scores, columns[feature], tried)
-            if found.max() > best:
-                best, move = found.max(), tried[found.argmax()]
+            means = means_along(criterion, scores, columns[feature], tried)
+            if means.max() > best:
+                best, move = means.max(), tried[means.argmax()]
                 weights[feature] += move
                 norm = np.abs(weights).sum() or 1.0
                 scores = (scores + move * columns[feature]) / norm
@@ -61,14 +72,14 @@ def climb(
 
 @register("coordinate_ascent")
 class CoordinateAscent(TermRanker[CoordinateAscentParams]):
-    """score = w . x."""
+    """A ranker with score = w . x."""
 
     summary = "coordinate ascent of a linear ranker on NDCG or MAP (Metzler & Croft 2007)"
     Params = CoordinateAscentParams
     space: ClassVar = {
         "starts": Choice((1, 3, 5), "RankLib: 5"),
-        "first_step": LogUniform(1e-4, 1e-2, "a decade about RankLib's on either side"),
-        "tolerance": LogUniform(1e-4, 1e-2, "a decade about RankLib's on either side"),
+        "first_step": LogUniform(1e-4, 1e-2, "a decade on either side of RankLib's default"),
+        "tolerance": LogUniform(1e-4, 1e-2, "a decade on either side of RankLib's default"),
     }
 
     @classmethod
@@ -78,7 +89,7 @@ class CoordinateAscent(TermRanker[CoordinateAscentParams]):
         train = shuffled_within_queries(with_grades_to_order(train, cls.name), seed)
         rng = np.random.default_rng(seed)
         varying = np.flatnonzero(np.ptp(train.features, axis=0) > 0)
-        # A step means the same for every feature when all have unit variance.
+        # With unit variances, a step has the same effect for every feature.
         scale = train.features[:, varying].std(axis=0, dtype=np.float64)
         columns = (train.features[:, varying] / scale).T.copy()
 

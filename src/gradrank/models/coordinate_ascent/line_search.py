@@ -1,4 +1,4 @@
-"""A ranking measure along a line: what coordinate ascent asks for thousands of times."""
+"""A ranking measure along a line, which coordinate ascent evaluates thousands of times."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from gradrank.training.selection import Criterion
 
 
 def means_along(criterion: Criterion, scores: np.ndarray, column: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    """(m,) mean of the criterion, as its `per_query` has it, at scores + move * column for each of (m,) moves.
+    """Return the (m,) means over queries of the criterion at scores + move * column, for each of (m,) moves.
 
     scores, column: (n,) float64.
     """
@@ -24,14 +24,18 @@ def means_along(criterion: Criterion, scores: np.ndarray, column: np.ndarray, mo
 
 @compiled("f8[:], f8[:], f8[:], i8[:], f8[:], f8[:], f8[:], i8[:]")
 def _ndcg_along(scores, column, moves, ranked, gain, discount, best, offsets):
-    """(m, q) NDCG at each move. Documents come in the order that (n,) `ranked` has of move 0: near it few are moved."""
+    """Return the (m, q) NDCG at each move.
+
+    ranked: (n,) rows of each query by descending score at move 0. Documents are visited in this order, because small
+    moves change the ranking little.
+    """
     values = np.zeros((len(moves), len(best)))
     top, rows = np.empty(len(discount)), np.empty(len(discount), np.int64)
     for q in range(len(best)):
         if best[q] > 0.0:
             for m in range(len(moves)):
-                kept = _best_of_query(scores, column, moves[m], ranked[offsets[q] : offsets[q + 1]], top, rows)
-                for place in range(kept):
+                count = _best_of_query(scores, column, moves[m], ranked[offsets[q] : offsets[q + 1]], top, rows)
+                for place in range(count):
                     values[m, q] += gain[rows[place]] * discount[place]
                 values[m, q] /= best[q]
     return values
@@ -39,25 +43,25 @@ def _ndcg_along(scores, column, moves, ranked, gain, discount, best, offsets):
 
 @compiled()
 def _best_of_query(scores, column, move, ranked, top, rows):
-    """Write the highest of a query's scores and their row numbers into (k,) arrays; returns how many there are."""
-    kept = 0
+    """Write the k highest scores of a query and their rows to the (k,) arrays `top` and `rows`; return their number."""
+    count = 0
     for row in ranked:
         score = scores[row] + move * column[row]
-        place = kept
-        if kept == len(top):
+        place = count
+        if count == len(top):
             if not _ahead(score, row, top[-1], rows[-1]):
                 continue
             place -= 1
         else:
-            kept += 1
+            count += 1
         while place > 0 and _ahead(score, row, top[place - 1], rows[place - 1]):
             top[place], rows[place] = top[place - 1], rows[place - 1]
             place -= 1
         top[place], rows[place] = score, row
-    return kept
+    return count
 
 
 @compiled()
 def _ahead(score, row, other_score, other_row):
-    """Ties keep file order."""
+    """Return whether a document ranks before another one; ties are in file order."""
     return score > other_score or (score == other_score and row < other_row)

@@ -1,4 +1,8 @@
-"""FRank (Tsai et al. 2007): stumps on single features, added one by one to lower the fidelity loss of pairs."""
+"""FRank (Tsai et al. 2007): boosting of stumps on single features that minimises the fidelity loss of pairs.
+
+Two deviations: the number of rounds is selected on validation, and the loss of a stump is computed only for the most
+promising stumps (see `boost`).
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
@@ -16,22 +20,27 @@ from gradrank.training.training_queries import queries_to_order
 if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs
 
-CANDIDATES = 10  # stumps a round whose loss is counted; the first is chosen nearly always
+CANDIDATES = 10  # stumps per round whose loss is computed; the first one nearly always has the smallest loss
 
 
 class FRankParams(ModelParams):
-    rounds: int = param(300, "at most; as many as serve the validation part are kept (Qin et al. 2010)", ge=1)
-    thresholds: int = param(256, "candidate stumps a feature, at its quantiles; as rankboost's", ge=1, le=65535)
+    rounds: int = param(300, "largest number of rounds; the number is selected on validation (Qin et al. 2010)", ge=1)
+    thresholds: int = param(
+        256, "candidate stumps per feature, at its quantiles; the default of rankboost", ge=1, le=65535
+    )
     select_by: str = param("map", "LETOR's protocol: rounds by validation MAP", pattern=CRITERION)
 
 
 def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]]:
-    """(stump, training loss) a round; the loss is the mean over queries of the mean fidelity loss of their pairs.
+    """Yield (stump, training loss) per round.
 
-    A stump's weight is alpha = 1/2 ln(W_right / W_wrong); the stump with the least loss is added (Tsai et al. 2007,
-    section 4.2, from memory of the literature). The loss, a pass over all pairs, is counted for the best cut of each of
-    the best features by (sqrt W_right - sqrt W_wrong)^2, which is what alpha lowers an exponential loss with these
-    weights by; the paper counts it for all. A pair of target P is P of a preference and 1 - P of the other one.
+    The loss is the mean over queries of the mean fidelity loss of the pairs of a query. The weight of a stump is
+    alpha = 1/2 ln(W_right / W_wrong), and the stump with the smallest loss is added (Tsai et al. 2007, section 4.2,
+    from memory). The loss takes a pass over all pairs. The paper computes it for every stump; here it is computed for
+    the best cuts of the CANDIDATES best features. These are ranked by (sqrt W_right - sqrt W_wrong)^2, the decrease of
+    an exponential loss with the same weights.
+
+    A pair with target P counts as a preference with weight P and its reverse with weight 1 - P.
     """
     from gradrank.models.frank.fidelity import pair_weights
 
@@ -43,22 +52,22 @@ def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]
     pairs = train.pairs.directed()
     better, worse = pairs.better, pairs.worse
     of_query = np.bincount(pairs.query, pairs.weight, train.queries)
-    own = 1.0 if pairs.weight is None else pairs.weight
-    shares = own / of_query[pairs.query] / np.count_nonzero(of_query)
+    weight = 1.0 if pairs.weight is None else pairs.weight
+    shares = weight / of_query[pairs.query] / np.count_nonzero(of_query)
     differences = np.zeros(len(better))
     weights, loss = pair_weights(differences, shares)
     for _ in range(params.rounds):
-        found = min(_stumps(codes, pairs, weights, differences, shares, params.thresholds), default=None)
-        if found is None or not found.loss < loss:  # no stump tells better from worse
+        stump = min(_stumps(codes, pairs, weights, differences, shares, params.thresholds), default=None)
+        if stump is None or not stump.loss < loss:  # no stump separates better from worse documents
             return
-        above = codes[found.feature] > found.cut
-        differences += found.alpha * (above[better].astype(np.float64) - above[worse])
+        above = codes[stump.feature] > stump.cut
+        differences += stump.alpha * (above[better].astype(np.float64) - above[worse])
         weights, loss = pair_weights(differences, shares)
-        yield Term(found.feature, found.alpha, float(cuts[found.feature][found.cut])), float(loss)
+        yield Term(stump.feature, stump.alpha, float(cuts[stump.feature][stump.cut])), float(loss)
 
 
 class Stump(NamedTuple):
-    """alpha 1[code > cut] and the training loss with it; in the order of the losses."""
+    """The stump alpha 1[code > cut] and the training loss with it. Stumps are ordered by loss."""
 
     loss: float
     feature: int
@@ -69,10 +78,13 @@ class Stump(NamedTuple):
 def _stumps(
     codes: np.ndarray, pairs: "Pairs", weights: np.ndarray, differences: np.ndarray, shares: np.ndarray, cuts: int
 ) -> Iterator[Stump]:
-    """One each of the CANDIDATES best features, but of those that tell no pair apart."""
+    """Yield the best stump of each of the CANDIDATES best features, if it separates any pair.
+
+    codes: (d, n) uint16. weights, differences, shares: (p,), one per pair. cuts: number of thresholds.
+    """
     from gradrank.models.frank.fidelity import cut_sums, loss_with
 
-    # Sums of many numbers and of their opposites: what is left of them by rounding is no pair.
+    # Sums whose terms cancel leave a rounding error, which must not count as a pair.
     sums = cut_sums(codes, pairs.better, pairs.worse, weights, cuts)
     right, wrong = np.where(sums > 1e-12 * weights.sum(), sums, 0.0)
     lowered = (np.sqrt(right) - np.sqrt(wrong)) ** 2
@@ -90,14 +102,14 @@ def _stumps(
 
 @register("frank")
 class FRank(TermRanker[FRankParams]):
-    """score = sum_t alpha_t 1[x_{f_t} > theta_t], as RankBoost's."""
+    """A ranker with score = sum_t alpha_t 1[x_{f_t} > theta_t], as RankBoost."""
 
     Params = FRankParams
     summary = "FRank: boosted stumps on the fidelity loss of pairs (Tsai et al. 2007)"
     needs_pairs = True
     space: ClassVar[Mapping[str, Dimension]] = {
-        "rounds": Integer(50, 500, "the paper's hundreds"),
-        "thresholds": Choice((16, 64, 256), "coarse to every value"),
+        "rounds": Integer(50, 500, "hundreds of rounds, as in the paper"),
+        "thresholds": Choice((16, 64, 256), "from coarse to nearly all values"),
     }
 
     @classmethod

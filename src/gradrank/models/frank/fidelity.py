@@ -1,7 +1,7 @@
-"""FRank's sums over pairs (Tsai et al. 2007): what each stump would put right and wrong, and its fidelity loss.
+"""Sums over pairs for FRank (Tsai et al. 2007): weights of the pairs that a stump orders, and its fidelity loss.
 
-A pair, better document first, of weight D and score difference H costs D (1 - sqrt(p)), p = sig(H). Twice its slope,
-W = D sqrt(p) (1 - p), is what the pair weighs in the choice of the next stump.
+A pair with weight D and score difference H (better minus worse document) has the loss D (1 - sqrt(p)), p = sigmoid(H).
+Twice its slope, W = D sqrt(p) (1 - p), is the weight of the pair in the selection of the next stump.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from gradrank.base.compiled import compiled
 
 @compiled("f8[:], f8[:]")
 def pair_weights(differences, shares):
-    """(p,) W of the pairs, and the sum of their losses. differences: (p,) H; shares: (p,) D."""
+    """Return the (p,) weights W of the pairs and the sum of their losses. differences: (p,) H. shares: (p,) D."""
     weights = np.empty(len(differences))
     loss = 0.0
     for i in range(len(differences)):
@@ -20,17 +20,19 @@ def pair_weights(differences, shares):
         miss = (e if differences[i] >= 0.0 else 1.0) / (1.0 + e)
         root = np.sqrt(p)
         weights[i] = shares[i] * root * miss
-        loss += shares[i] * miss / (1.0 + root)  # 1 - sqrt(p) without cancellation
+        loss += shares[i] * miss / (1.0 + root)  # equals 1 - sqrt(p) without cancellation
     return weights, loss
 
 
 @compiled("u2[:,:], i4[:], i4[:], f8[:], i8")
 def cut_sums(codes, better, worse, weights, cuts):
-    """(2, d, cuts) sums of W: first of the pairs that a stump 1[code > cut] puts right, then of those it puts wrong.
+    """Return (2, d, cuts) sums of W over the pairs that a stump 1[code > cut] orders correctly and incorrectly.
 
-    codes: (d, n) uint16 from 0 to `cuts`; better, worse: (p,) rows, pairs of one better document in a row. O(d (p +
-    cuts)): the cuts between a pair's codes put it right or wrong, so it counts from the lower one on and no more from
-    the higher one on.
+    codes: (d, n) uint16, from 0 to `cuts`. better, worse: (p,) rows; pairs with the same better document are adjacent.
+    weights: (p,) W.
+
+    The cost is O(d (p + cuts)). The stumps with a cut between the two codes of a pair order the pair, so its weight is
+    added at the lower code and subtracted at the higher one, and the sums are running sums over cuts.
     """
     width = cuts + 1
     sums = np.zeros((len(codes), 2 * width))
@@ -62,11 +64,13 @@ def cut_sums(codes, better, worse, weights, cuts):
 
 @compiled("f8[:], f8[:], i4[:], i4[:], u2[:], i8, f8")
 def loss_with(odds, shares, better, worse, row, cut, alpha):
-    """The sum of the losses once alpha 1[code > cut] is added to the scores.
+    """Return the sum of the losses after alpha 1[code > cut] is added to the scores.
 
-    odds: (p,) e^-H; row: (n,) codes of the feature.
+    odds: (p,) e^-H. shares: (p,) D. better, worse: (p,) rows. row: (n,) codes of the feature.
     """
-    factors = np.array([np.exp(alpha), 1.0, np.exp(-alpha)])  # of the odds, by what the stump says of the pair
+    factors = np.array(
+        [np.exp(alpha), 1.0, np.exp(-alpha)]
+    )  # of the odds: only the worse, neither or both, only the better document is above the cut
     loss = 0.0
     for i in range(len(odds)):
         above = (1 if row[better[i]] > cut else 0) - (1 if row[worse[i]] > cut else 0)

@@ -1,8 +1,13 @@
-"""Fusion: other models' scores of a query made comparable, weighted and added up.
+"""Fusion: the scores that other models give a query are made comparable, weighted and added.
 
-The "features" are the scores of the models that a fusion names, a column each. A member of the family says by its
-parameters what scores become, and by its class how they are added and weighted. The training part is not looked at:
-the models know its grades. What is learned is learned from the validation part.
+The features of a fusion model are the scores of its members, one column each. Its parameter `points` selects how scores
+are made comparable (gradrank.models.fusion.comparable_scores), and its class defines how the points are weighted and
+added. The training part is not used, because the members were trained on its grades. Weights are learned from the
+validation part.
+
+The methods are CombSUM and CombMNZ (Fox & Shaw 1994, Lee 1997, Montague & Aslam 2001), the Borda count (Aslam &
+Montague 2001), reciprocal rank fusion (Cormack et al. 2009), ISR (Mourão et al. 2015), weighted CombSUM (Wu et al.
+2009) and stacking (Wolpert 1992).
 """
 
 from dataclasses import replace
@@ -20,35 +25,37 @@ from gradrank.training.selection import CRITERION, measure
 
 NotNegative = Literal["min_max", "reciprocal_rank", "inverse_square_rank", "borda"]
 Points = Literal["z_score", NotNegative]
-DEPTH = Choice((None, 5, 10, 20), "all of a query, and beginnings of the length that LETOR's measures look at")
+DEPTH = Choice((None, 5, 10, 20), "all ranks, and the usual cutoffs of LETOR's measures")
 
 
 def own_points(name: str, source: str) -> Any:
-    """The `points` of a member's parameters."""
-    return param(name, f"{source}; another: z_score and min_max keep how far apart scores are, the others ranks alone")
+    """Return the field `points` of a fusion method. source: the publication of the default `name`."""
+    return param(name, f"{source}; z_score and min_max depend on score differences, the others only on ranks")
 
 
 class FusionParams(ModelParams):
-    # Not `members`: elsewhere that is how many models of one kind are averaged.
+    """The parameters of every fusion method."""
+
+    # Not called `members`, because other models have this name for a number of averaged models.
     models: tuple[str, ...] = param(
         ("xendcg", "ranknet_kernel", "listnet_neural", "rankboost"),
-        "trees, kernel, net, stumps: of the subsets of seven models the best mean validation MAP on MQ2007",
+        "trees, kernel, net, stumps: the best mean validation MAP on MQ2007 of all subsets of seven models",
         min_length=2,
     )
-    points: Any  # of Points: each method declares those that it allows
-    k: Annotated[float, Field(ge=0)] = param(60.0, "of reciprocal_rank: Cormack et al. 2009, section 2")
+    points: Any  # one of Points; each method declares its default and which points it allows
+    k: Annotated[float, Field(ge=0)] = param(60.0, "for reciprocal_rank: Cormack et al. 2009, section 2")
 
 
 P = TypeVar("P", bound=FusionParams)
 
 
 class Fusion(Model[P]):
-    """score = sum_m w_m points_m; `weigh` gives the weights, here 1."""
+    """A ranker with score = sum_m w_m points_m. The weights are those of `weigh`, by default 1."""
 
     Params = FusionParams
 
     def __init__(self, params: P, weights: np.ndarray) -> None:
-        """weights: (m,), one a column of the features."""
+        """weights: (m,), one per column of the features."""
         self.params, self.weights = params, weights
 
     @classmethod
@@ -57,7 +64,7 @@ class Fusion(Model[P]):
 
     @classmethod
     def uses_seed(cls, params: P) -> bool:
-        """No: its members' chance is theirs."""
+        """Return False: only the members use random numbers."""
         return False
 
     @classmethod
@@ -67,22 +74,25 @@ class Fusion(Model[P]):
 
     @classmethod
     def points(cls, features: np.ndarray, offsets: np.ndarray, params: P) -> np.ndarray:
-        """(n, m) float64, of the (n, m) scores of m models."""
-        from gradrank.models.fusion import comparable_scores as fusing
+        """Return the (n, m) float64 points for the (n, m) scores of m members."""
+        from gradrank.models.fusion import comparable_scores
 
         settings = {"k": params.k} if params.points == "reciprocal_rank" else {}
         columns = np.ascontiguousarray(features.T, dtype=np.float64)
-        given = [getattr(fusing, params.points)(column, offsets, **settings) for column in columns]
-        return np.stack(given, axis=1)
+        to_points = getattr(comparable_scores, params.points)
+        return np.stack([to_points(column, offsets, **settings) for column in columns], axis=1)
 
     @classmethod
     def weigh(cls, vali: Collection, params: P, callback: Callback) -> np.ndarray:
-        """(m,) weights of the models; vali: with their (n, m) points. The validation measures are reported."""
+        """Return the (m,) weights of the members, and report their validation measures to `callback`.
+
+        vali: the validation part with the (n, m) points as its features.
+        """
         return cls.reported(np.ones(vali.features.shape[1]), vali, callback)
 
     @classmethod
     def reported(cls, weights: np.ndarray, vali: Collection, callback: Callback) -> np.ndarray:
-        """The weights, after a report of the validation measures that they give."""
+        """Return `weights`, after their validation measures are reported to `callback`."""
         scores = cls.added(vali.features, weights)
         criteria = ("map", "ndcg@10")
         callback(1, **{f"vali_{name}": measure(name, scores, vali.labels, vali.offsets) for name in criteria})
@@ -90,8 +100,8 @@ class Fusion(Model[P]):
 
     @staticmethod
     def added(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """(n,) the weighted sums of (n, m) points."""
-        return sum(weight * column for weight, column in zip(weights, points.T, strict=True))
+        """Return the (n,) sums of (n, m) points, weighted by (m,) weights."""
+        return np.asarray(sum(weight * column for weight, column in zip(weights, points.T, strict=True)))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         return self.added(self.points(features, offsets, self.params), self.weights)
@@ -126,7 +136,7 @@ class ReciprocalRankParams(FusionParams):
 class ReciprocalRankFusion(Fusion[ReciprocalRankParams]):
     Params = ReciprocalRankParams
     summary = "Reciprocal rank fusion: sum of 1 / (60 + rank) in other models' rankings (Cormack et al. 2009)"
-    space: ClassVar = {"k": LogUniform(1.0, 1000.0, "about Cormack et al.'s 60")}
+    space: ClassVar = {"k": LogUniform(1.0, 1000.0, "around the 60 of Cormack et al. 2009")}
 
 
 class BordaParams(FusionParams):
@@ -142,13 +152,13 @@ class Borda(Fusion[BordaParams]):
 class CombMNZParams(FusionParams):
     points: NotNegative = own_points("min_max", "Lee 1997")
     depth: PositiveInt | None = param(
-        None, "a model lists a query's documents down to this rank; below it gives no points. None: all of them"
+        None, "a member lists the documents down to this rank; the others get no points. None: all documents"
     )
 
 
 @register("combmnz")
 class CombMNZ(Fusion[CombMNZParams]):
-    """The sum times the number of models that give the document points."""
+    """Fusion by the sum of points times the number of members that give the document points."""
 
     Params = CombMNZParams
     summary = "CombMNZ: CombSUM times the number of models that list the document (Fox & Shaw 1994, Lee 1997)"
@@ -181,22 +191,23 @@ class InverseSquareRank(CombMNZ):
 
 class WeightedCombSUMParams(CombSUMParams):
     power: Annotated[float, Field(ge=0)] = param(
-        4.0, "Wu et al. 2009: powers of a model's measure do better than itself; not tuned here; 0: all alike"
+        4.0, "Wu et al. 2009: powers of the measure are better weights than the measure; not tuned; 0: equal weights"
     )
-    select_by: str = param("map", "the validation measure that weighs, LETOR's choice", pattern=CRITERION)
+    select_by: str = param("map", "validation measure for the weights, as in LETOR's protocol", pattern=CRITERION)
 
 
 @register("weighted_combsum")
 class WeightedCombSUM(Fusion[WeightedCombSUMParams]):
     Params = WeightedCombSUMParams
     summary = "CombSUM in which a model weighs a power of its own validation measure (Wu et al. 2009)"
-    space: ClassVar = {"power": LogUniform(1.0, 100.0, "from the measure itself to almost the best alone")}
+    space: ClassVar = {"power": LogUniform(1.0, 100.0, "from the measure itself to nearly only the best member")}
 
     @classmethod
     def weigh(cls, vali: Collection, params: WeightedCombSUMParams, callback: Callback) -> np.ndarray:
-        own = np.array([measure(params.select_by, each, vali.labels, vali.offsets) for each in vali.features.T])
-        best = own.max()
-        weights = (own / best) ** params.power if best > 0.0 else np.ones(len(own))
+        columns = vali.features.T
+        values = np.array([measure(params.select_by, column, vali.labels, vali.offsets) for column in columns])
+        best = values.max()
+        weights = (values / best) ** params.power if best > 0.0 else np.ones(len(values))
         return cls.reported(weights, vali, callback)
 
 
@@ -210,15 +221,17 @@ class LearnedFusionParams(CombSUMParams):
             *("mart", "mcrank", "random_forest", "lambdamart", "lambdamart_stochastic", "lambdaloss_trees"),
             *("yeti_trees", "xendcg", "dart"),
         ),
-        "some of every kind of learner: linear, kernel and stumps, nets, trees; the weights do the choosing",
+        "models of every kind: linear, kernel and stumps, nets, trees; the weights select among them",
         min_length=2,
     )
     l2: Grid[PositiveFloat] = param(
         (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003),
-        "half decades from weights in proportion to each model's own fit to what 28 models overfit on 330 queries",
+        "half decades, from weights proportional to each member's fit to overfitting of 28 members on 330 queries",
         min_length=1,
     )
-    parts: int = param(10, "of the validation queries, for choosing l2 (Kohavi 1995: ten)", ge=2)
+    parts: int = param(
+        10, "parts of the cross-validation on the validation queries, which selects l2 (Kohavi 1995: ten)", ge=2
+    )
 
 
 @register("fusion")
@@ -229,11 +242,11 @@ class LearnedFusion(Fusion[LearnedFusionParams]):
 
     @classmethod
     def weigh(cls, vali: Collection, params: LearnedFusionParams, callback: Callback) -> np.ndarray:
-        """Equal weights where fewer than two queries have an order to learn."""
+        """Return learned weights, or equal weights if fewer than two queries have two different grades."""
         from gradrank.models.fusion.stacking import learned_weights
-        from gradrank.training.training_queries import of_two_grades
+        from gradrank.training.training_queries import have_two_grades
 
-        ordered = of_two_grades(vali)
+        ordered = have_two_grades(vali)
         if ordered.sum() < 2:
             return super().weigh(vali, params, callback)
         return learned_weights(vali.select_queries(ordered), params.l2, params.parts, callback)

@@ -1,7 +1,7 @@
-"""What makes different models' scores comparable within a query: points for scores, or for ranks alone.
+"""Points that make the scores of different models comparable within a query, from scores or from ranks.
 
-Each takes (n,) float64 scores and (q+1,) int64 offsets of contiguous queries, and gives (n,) points, higher is better.
-A rank is counted from 1; equal scores share the mean of the ranks that they occupy.
+Each function takes (n,) float64 scores and (q+1,) int64 offsets of contiguous queries, and returns (n,) points. Higher
+points are better. Ranks are counted from 1, and equal scores share the mean of their ranks.
 """
 
 import numpy as np
@@ -12,12 +12,12 @@ from gradrank.data.order import order
 
 @compiled("f8[:], i8[:]")
 def z_score(scores, offsets):
-    """(s - mean) / standard deviation over the query's documents; 0 where all are equal (Montague & Aslam 2001)."""
+    """Return (s - mean) / standard deviation per query; 0 if all its scores are equal (Montague & Aslam 2001)."""
     out = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
         low, high = scores[a:b].min(), scores[a:b].max()
-        # Not by the deviation: the mean of equal numbers may differ from them in the last bit.
+        # The deviation is no test for equal scores, because their mean can differ from them in the last bit.
         if high > low:
             unit = (scores[a:b] - low) / (high - low)
             out[a:b] = (unit - unit.mean()) / unit.std()
@@ -26,7 +26,7 @@ def z_score(scores, offsets):
 
 @compiled("f8[:], i8[:]")
 def min_max(scores, offsets):
-    """(s - least) / (greatest - least) of the query's documents; 0 where all are equal (Lee 1997)."""
+    """Return (s - minimum) / (maximum - minimum) per query; 0 if all scores of a query are equal (Lee 1997)."""
     out = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
@@ -38,7 +38,7 @@ def min_max(scores, offsets):
 
 @compiled("f8[:], i8[:]")
 def rank(scores, offsets):
-    """(n,) the rank of each document in its query."""
+    """Return the (n,) ranks of the documents in their queries."""
     out = np.empty(len(scores))
     ranked = order(scores, offsets)
     for q in range(len(offsets) - 1):
@@ -56,16 +56,16 @@ def rank(scores, offsets):
 
 
 def reciprocal_rank(scores: np.ndarray, offsets: np.ndarray, k: float) -> np.ndarray:
-    """1 / (k + rank) (Cormack et al. 2009)."""
+    """Return 1 / (k + rank) (Cormack et al. 2009)."""
     return 1.0 / (k + rank(scores, offsets))
 
 
 def inverse_square_rank(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """1 / rank^2 (Mourão et al. 2015)."""
+    """Return 1 / rank^2 (Mourão et al. 2015)."""
     return 1.0 / rank(scores, offsets) ** 2
 
 
 def borda(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """n for the first of n documents, n - 1 for the second, and so on (Aslam & Montague 2001)."""
+    """Return n for the first of n documents, n - 1 for the second, and so on (Aslam & Montague 2001)."""
     sizes = np.diff(offsets)
     return np.repeat(sizes, sizes) + 1.0 - rank(scores, offsets)

@@ -1,7 +1,7 @@
-"""Weights of models whose scores are added: a linear ranker learned on documents that no model was trained on.
+"""Stacking (Wolpert 1992): weights of added scores, learned on documents that no member was trained on.
 
-Stacking (Wolpert 1992). In one fold that is the validation part: of the training part models know the grades, and
-scores of it would favour whoever remembers them best.
+Within one fold, these documents are those of the validation part. The members know the grades of the training part, so
+weights learned there would favour the members that overfit most.
 """
 
 from collections.abc import Sequence
@@ -17,39 +17,44 @@ from gradrank.training.solvers.matrix_vector import times
 
 
 def learned_weights(held_out: Collection, grid: Sequence[float], parts: int, callback: Callback) -> np.ndarray:
-    """(m,) weights that minimise the softmax cross-entropy of the (n, m) features, with the best l2 of `grid`.
+    """Return (m,) weights that minimise the softmax cross-entropy of (n, m) features, with the best l2 of `grid`.
 
-    held_out: two or more queries that the models were not trained on, each with documents of two grades. The l2 is that
-    of the least cross-entropy where the queries are divided into `parts`, each scored by what the others gave: of a
-    ranking measure's few hundred values the best would be the luckiest. A step of the callback is one l2, strongest
-    first, with the measures of those scores.
+    The best l2 has the smallest cross-entropy in a cross-validation over the queries. It is not selected by a ranking
+    measure, because the best measure on a few hundred queries is mostly due to chance. The callback is called once per
+    value of l2, the largest first, with the measures of the cross-validated scores.
+
+    held_out: at least two queries that no member was trained on, each with documents of two different grades. parts:
+    number of parts of the cross-validation.
     """
     strengths = sorted(grid, reverse=True)
-    scores = scored_by_others(held_out, strengths, min(parts, held_out.queries))
-    costs = [softmax(each, held_out.labels, held_out.offsets)[0] for each in scores]
-    for step, told in enumerate(zip(strengths, costs, scores, strict=True), start=1):
-        _report(callback, step, held_out, *told)
+    scores = cross_validated_scores(held_out, strengths, min(parts, held_out.queries))
+    costs = [softmax(row, held_out.labels, held_out.offsets)[0] for row in scores]
+    for step, (l2, cost, row) in enumerate(zip(strengths, costs, scores, strict=True), start=1):
+        _report(callback, step, held_out, l2, cost, row)
     return _path(held_out, strengths[: np.argmin(costs) + 1])[-1]
 
 
-def scored_by_others(held_out: Collection, strengths: Sequence[float], parts: int) -> np.ndarray:
-    """(l, n) scores at each l2, those of a query by weights from the parts that it is not in."""
+def cross_validated_scores(held_out: Collection, strengths: Sequence[float], parts: int) -> np.ndarray:
+    """Return (l, n) cross-validated scores, one row per value of l2.
+
+    The queries of each part are scored by the weights that are learned on the other parts.
+    """
     scores = np.empty((len(strengths), held_out.rows))
     for part in range(parts):
         inside = np.arange(held_out.queries) % parts == part
         rows = inside[held_out.query_of_row]
         features = held_out.features[rows]
         weights = _path(held_out.select_queries(~inside), strengths)
-        scores[:, rows] = [times(features, each) for each in weights]
+        scores[:, rows] = [times(features, solution) for solution in weights]
     return scores
 
 
 def _path(learned_on: Collection, strengths: Sequence[float]) -> list[np.ndarray]:
-    """The (m,) weights at each l2."""
-    found = l2_path(learned_on.features, learned_on.labels, learned_on.offsets, softmax, strengths)
-    return [weights for weights, _ in found]
+    """Return the (m,) weights at each value of l2."""
+    path = l2_path(learned_on.features, learned_on.labels, learned_on.offsets, softmax, strengths)
+    return [weights for weights, _ in path]
 
 
 def _report(callback: Callback, step: int, held_out: Collection, l2: float, cost: float, scores: np.ndarray) -> None:
-    told = {name: measure(name, scores, held_out.labels, held_out.offsets) for name in ("map", "ndcg@10")}
-    callback(step, l2=l2, vali_loss=cost, **{f"vali_{name}": value for name, value in told.items()})
+    values = {name: measure(name, scores, held_out.labels, held_out.offsets) for name in ("map", "ndcg@10")}
+    callback(step, l2=l2, vali_loss=cost, **{f"vali_{name}": value for name, value in values.items()})

@@ -1,4 +1,8 @@
-"""RankBoost (Freund, Iyer, Schapire & Singer 2003) on stumps, and RankBoost_ndcg (Jin et al. 2018)."""
+"""RankBoost (Freund, Iyer, Schapire & Singer 2003) on stumps, and RankBoost_ndcg (Jin et al. 2018).
+
+The crucial pairs are those of different grades of a query. The number of rounds is selected on validation. The stumps
+have their thresholds at quantiles of a feature, where the paper uses every value.
+"""
 
 from collections.abc import Iterator
 from typing import ClassVar, Literal, Self
@@ -15,10 +19,10 @@ from gradrank.training.training_queries import with_grades_to_order
 
 
 class RankBoostParams(ModelParams):
-    """RankBoost's defaults."""
+    """The parameters of RankBoost."""
 
-    rounds: int = param(300, "at most; as many as serve the validation part are kept (Qin et al. 2010)", ge=1)
-    thresholds: int = param(256, "candidate stumps a feature, at its quantiles; not tuned", ge=1, le=65535)
+    rounds: int = param(300, "largest number of rounds; the number is selected on validation (Qin et al. 2010)", ge=1)
+    thresholds: int = param(256, "candidate stumps per feature, at its quantiles; not tuned", ge=1, le=65535)
     negative_weights: bool = param(
         True, "Freund et al. 2003, section 3.2: r may be negative; common toolkits allow only r > 0"
     )
@@ -27,24 +31,25 @@ class RankBoostParams(ModelParams):
 
 
 class RankBoostNDCGParams(RankBoostParams):
-    """RankBoost_ndcg's defaults."""
+    """The parameters of RankBoost, with the defaults of RankBoost_ndcg."""
 
     pair_weights: Literal["uniform", "ndcg_beta"] = param(
-        "ndcg_beta", "D_1 proportional to tau, the pair's share in 1 - NDCG_beta (Jin et al. 2018)"
+        "ndcg_beta", "D_1 proportional to tau, the share of the pair in 1 - NDCG_beta (Jin et al. 2018)"
     )
 
 
 def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, float]]:
-    """(stump, training loss) a round; the loss, sum D_1 exp(s_worse - s_better), bounds the inverted share.
+    """Yield (stump, training loss) per round (Freund et al. 2003, Figure 1 and section 3.2).
 
-    r = sum D (h(better) - h(worse)); the stump with the largest |r| gets alpha = 1/2 ln((1 + r)/(1 - r)) and
-    D is multiplied by exp(alpha (h(worse) - h(better))) (Freund et al. 2003, Figure 1 and section 3.2). Ends
-    early when no stump tells better from worse, or one does without fault.
+    With r = sum D (h(better) - h(worse)), the stump with the largest |r| has weight alpha = 1/2 ln((1 + r)/(1 - r)),
+    and D is multiplied by exp(alpha (h(worse) - h(better))). The loss, sum D_1 exp(s_worse - s_better), is an upper
+    bound of the share of misordered pairs. The rounds end early if no stump separates better from worse documents, or
+    if one orders every pair correctly.
     """
     from gradrank.data.order import order
     from gradrank.models.rankboost.pair_sums import pair_weighting, potentials, strongest_stump
 
-    rows = order(train.labels.astype(np.float64), train.offsets)  # the kernel wants grades descending
+    rows = order(train.labels.astype(np.float64), train.offsets)  # the compiled functions need descending grades
     labels = train.labels[rows]
     base, slope = pair_weighting(labels, train.offsets, params.pair_weights)
     cuts, codes = [], np.empty((train.features.shape[1], train.rows), np.uint16)
@@ -58,12 +63,14 @@ def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, fl
     for _ in range(params.rounds):
         feature, cut, r = strongest_stump(codes, potential, params.thresholds, params.negative_weights)
         r /= total
-        if abs(r) < 1e-12:  # rounding error alone
+        if abs(r) < 1e-12:  # only rounding errors
             return
         alpha = float(np.arctanh(np.clip(r, -PERFECT, PERFECT)))
         scores += alpha * (codes[feature] > cut)
         potential, total = potentials(scores, labels, train.offsets, base, slope)
-        if not 0.0 < total < np.inf:  # every pair is in order by a margin beyond the range of float64
+        if (
+            not 0.0 < total < np.inf
+        ):  # the loss is outside the range of float64: every pair is ordered by a large margin
             return
         yield Term(int(feature), alpha, float(cuts[feature][cut])), total / first
         if abs(r) >= PERFECT:
@@ -72,12 +79,12 @@ def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, fl
 
 @register("rankboost")
 class RankBoost(TermRanker[RankBoostParams]):
-    """score = sum_t alpha_t 1[x_{f_t} > theta_t]."""
+    """A ranker with score = sum_t alpha_t 1[x_{f_t} > theta_t]."""
 
     summary = "RankBoost on stumps (Freund, Iyer, Schapire & Singer 2003)"
     Params = RankBoostParams
     space: ClassVar = {
-        "thresholds": Choice((10, 32, 256, 1024), "from RankLib's 10 to nearly every value"),
+        "thresholds": Choice((10, 32, 256, 1024), "from RankLib's 10 to nearly all values"),
         "negative_weights": Choice((True, False), "Freund et al. 2003; common toolkits"),
     }
 
@@ -93,7 +100,7 @@ class RankBoost(TermRanker[RankBoostParams]):
 
 @register("rankboost_ndcg")
 class RankBoostNDCG(RankBoost):
-    """RankBoost whose first distribution weighs a pair by its share in 1 - NDCG_beta."""
+    """RankBoost whose first distribution weights each pair by its share in 1 - NDCG_beta."""
 
     summary = "RankBoost with pairs weighted by NDCG_beta (Jin et al. 2018)"
     Params = RankBoostNDCGParams

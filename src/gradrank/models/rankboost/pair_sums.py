@@ -1,8 +1,8 @@
-"""Sums over the crucial pairs of a query without forming the pairs.
+"""Sums over the crucial pairs of a query, computed without listing the pairs.
 
-RankBoost's weight of a pair is D(b, w) = tau(b, w) exp(s_w - s_b), a product of a factor a document. With a
-query's documents sorted by grade the sums over all worse (or better) documents are running sums, so that the
-potentials, and with a histogram a feature the strongest stump, cost O(n d) and never O(pairs * thresholds).
+RankBoost's weight of a pair, D(b, w) = tau(b, w) exp(s_w - s_b), is a product of one factor per document. With the
+documents of a query sorted by grade, sums over all worse (or better) documents are running sums. So the potentials and,
+with one histogram per feature, the strongest stump cost O(n d) instead of O(pairs * thresholds).
 """
 
 import numpy as np
@@ -12,9 +12,10 @@ from gradrank.training.ndcg_beta import ideal_dcg_beta
 
 
 def pair_weighting(labels: np.ndarray, offsets: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """(q,) base and slope of tau = base + slope * (grade gap); every query has two different grades.
+    """Return (q,) base and (q,) slope of the pair weights tau = base + slope * (grade gap).
 
-    `uniform`: tau = 1. `ndcg_beta`: tau = gap / DCG_beta(ideal) (Jin et al. 2018).
+    labels: (n,) grades; every query has two different ones. kind: `uniform`, tau = 1, or `ndcg_beta`,
+    tau = gap / DCG_beta(ideal) (Jin et al. 2018).
     """
     queries = len(offsets) - 1
     if kind == "uniform":
@@ -24,11 +25,13 @@ def pair_weighting(labels: np.ndarray, offsets: np.ndarray, kind: str) -> tuple[
 
 @compiled("f8[:], i8[:], i8[:], f8[:], f8[:]")
 def potentials(scores, labels, offsets, base, slope):
-    """(n,) potential of each document, and the sum of D over all pairs (not normalised).
+    """Return the (n,) potentials of the documents (Freund et al. 2003, section 3.2) and the sum of D over all pairs.
 
-    potential_i = sum of D over the pairs in which i is better - over those in which it is worse, so that
-    sum_pairs D (h(better) - h(worse)) = sum_i potential_i h(x_i) for every h. labels descend within
-    each query.
+    The potential of a document is the sum of D over the pairs in which it is the better document, minus the sum over
+    those in which it is the worse one. Then sum_pairs D (h(better) - h(worse)) = sum_i potential_i h(x_i) for every h.
+    D is not normalised.
+
+    scores: (n,). labels: (n,), descending within each query. base, slope: (q,), from `pair_weighting`.
     """
     out = np.zeros(len(scores))
     total = 0.0
@@ -36,11 +39,14 @@ def potentials(scores, labels, offsets, base, slope):
         a, b = offsets[q], offsets[q + 1]
         n = b - a
         grades = labels[a:b]
-        # D depends on differences alone; centred, exp stays in range for differences up to 1400.
+        # D depends only on differences. Centred scores keep exp in range for differences up to 1400.
         centred = scores[a:b] - 0.5 * (scores[a:b].min() + scores[a:b].max())
         rise, fall = np.exp(centred), np.exp(-centred)
-        lower, lower_graded = np.zeros(n + 1), np.zeros(n + 1)  # sums of rise and grade * rise from i on
-        higher, higher_graded = np.zeros(n + 1), np.zeros(n + 1)  # sums of fall and grade * fall before i
+        lower, lower_graded = (
+            np.zeros(n + 1),
+            np.zeros(n + 1),
+        )  # sums of rise and grade * rise from document i to the last
+        higher, higher_graded = np.zeros(n + 1), np.zeros(n + 1)  # sums of fall and grade * fall before document i
         for i in range(n):
             higher[i + 1] = higher[i] + fall[i]
             higher_graded[i + 1] = higher_graded[i] + grades[i] * fall[i]
@@ -63,9 +69,11 @@ def potentials(scores, labels, offsets, base, slope):
 
 @compiled("u2[:,:], f8[:], i8, b1")
 def strongest_stump(codes, potential, thresholds, negative):
-    """(feature, cut, r) of the stump 1[code > cut] with the largest r (|r| if `negative`).
+    """Return (feature, cut, r) of the stump 1[code > cut] with the largest r, or the largest |r| if `negative`.
 
-    codes: (d, n) uint16 from 0 to `thresholds`; potential: (n,); r = sum of potential over code > cut.
+    r is the sum of the potentials of the documents with code > cut.
+
+    codes: (d, n) uint16, from 0 to `thresholds`. potential: (n,).
     """
     feature, cut, strongest = 0, 0, 0.0
     for f in range(len(codes)):

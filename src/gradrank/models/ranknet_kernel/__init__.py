@@ -1,6 +1,8 @@
-"""Kernel RankNet (Burges et al. 2005, Eq. 17-18): f = sum_i a_i K(x_i, x), RankNet's cost + l2/2 |f|_H^2.
+"""Kernel RankNet (Burges et al. 2005, Eq. 17-18): f = sum_i a_i K(x_i, x), with RankNet's cost + l2/2 |f|_H^2.
 
-The saved model holds its landmarks, which are standardised training documents: the data's licence covers it.
+The paper sums over all training documents. Here f is restricted to landmarks (Nystroem), see
+gradrank.models.ranknet_kernel.nystroem. The saved model contains its landmarks, which are standardised training
+documents, so the licence of the data covers the model.
 """
 
 import dataclasses
@@ -28,19 +30,23 @@ Positive = Annotated[float, Field(gt=0)]
 
 
 class RankNetKernelParams(ModelParams):
-    kernel: Literal["rbf", "polynomial"] = param("rbf", "the 2005 paper, Eq. 17, leaves it open")
+    kernel: Literal["rbf", "polynomial"] = param("rbf", "the 2005 paper, Eq. 17, does not state a kernel")
     gamma: Grid[Positive] = param(
-        (2.0**-9,), "on standardised features; of 2^-11 to 2^-6 the best mean validation MAP on MQ2007", min_length=1
+        (2.0**-9,), "on standardised features; the best mean validation MAP on MQ2007 of 2^-11 to 2^-6", min_length=1
     )
-    degree: int = param(2, "of the polynomial kernel; pairwise products, as quadratic PRank", ge=1, le=8)
-    landmarks: int = param(2000, "of the best published RBF RankSVM on MQ2007; all, if there are fewer", ge=1)
+    degree: int = param(
+        2, "degree of the polynomial kernel; products of two features, as in quadratic PRank", ge=1, le=8
+    )
+    landmarks: int = param(
+        2000, "number in the best published RBF RankSVM on MQ2007; at most all training documents", ge=1
+    )
     l2: Grid[Positive] = param(
         (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6),
-        "relative to the cost of no ranking at all; validation MAP is best at 1e-5 on MQ2007 (1,000 training "
+        "penalty relative to the cost of equal scores; validation MAP is best at 1e-5 on MQ2007 (1,000 training "
         "queries) and above 1e-4 on OHSUMED (60)",
         min_length=1,
     )
-    select_by: str = param("map", "LETOR's protocol: by the validation part's MAP", pattern=CRITERION)
+    select_by: str = param("map", "LETOR's protocol: gamma and l2 by the validation part's MAP", pattern=CRITERION)
 
 
 @register("ranknet_kernel")
@@ -49,11 +55,12 @@ class RankNetKernel(Model[RankNetKernelParams]):
     summary = "Kernel RankNet on all pairs, RBF or polynomial by Nystroem landmarks (Burges et al. 2005)"
     needs_pairs = True
     space: ClassVar = {"gamma": LogUniform(2.0**-12, 2.0**-5, "an eighth to sixteen times the published 2^-9 to 2^-8")}
-    published: ClassVar = {"gamma": 2.0**-8, "l2": 1e-4}  # of the best published RBF RankSVM on MQ2007; the middle
+    published: ClassVar = {"gamma": 2.0**-8, "l2": 1e-4}  # the best published RBF RankSVM on MQ2007; the middle
 
     def __init__(
         self, kernel: "Kernel", landmarks: np.ndarray, coefficients: np.ndarray, mean: np.ndarray, scale: np.ndarray
     ) -> None:
+        """landmarks: (m, d) standardised. coefficients: (m,). mean, scale: (d,) of the standardisation."""
         self.kernel, self.landmarks, self.coefficients = kernel, landmarks, coefficients
         self.mean, self.scale = mean, scale
 
@@ -61,7 +68,11 @@ class RankNetKernel(Model[RankNetKernelParams]):
     def fit(
         cls, train: Collection, vali: Collection, params: RankNetKernelParams, seed: int, callback: Callback
     ) -> Self:
-        """A step of the callback is one pair of gamma and l2: for each gamma, l2 from the strongest."""
+        """Fit one model per gamma and l2 and return the best on validation.
+
+        The callback is called once per gamma and l2, for each gamma with the largest l2 first. Raises GradrankError if
+        no query has a pair or the kernel overflows.
+        """
         from gradrank.models.ranknet_kernel.nystroem import Kernel, Problem, expanded, regularised_path
         from gradrank.training.losses.ranknet import ranknet, ranknet_curvature
         from gradrank.training.nets.net import standardisation, standardised
@@ -70,8 +81,8 @@ class RankNetKernel(Model[RankNetKernelParams]):
         targets, ties = train.targets, train.ties
         mean, scale = standardisation(train.features)
         features = standardised(train.features, mean, scale)
-        draw = np.random.default_rng(seed)
-        landmarks = features[np.sort(draw.permutation(train.rows)[: params.landmarks])]
+        rng = np.random.default_rng(seed)
+        landmarks = features[np.sort(rng.permutation(train.rows)[: params.landmarks])]
 
         def cost(scores: np.ndarray) -> tuple[float, np.ndarray]:
             return ranknet(scores, targets, train.offsets, ties=ties)
@@ -88,7 +99,7 @@ class RankNetKernel(Model[RankNetKernelParams]):
                     scores = expanded(matrix, coefficients)
                     if not np.isfinite(scores).all():
                         raise GradrankError(
-                            f"{cls.name}: the kernel overflows; lower gamma, now {gamma:g}, or degree, now "
+                            f"{cls.name}: the kernel overflows. Fix: lower gamma, now {gamma:g}, or degree, now "
                             f"{params.degree}"
                         )
                     yield Candidate(model, loss, scores)
@@ -105,7 +116,7 @@ class RankNetKernel(Model[RankNetKernelParams]):
         from safetensors.numpy import save
 
         names = ("landmarks", "coefficients", "mean", "scale")
-        # One key: safetensors writes several in an order that changes from call to call.
+        # One key only, because the order in which safetensors writes several keys changes between calls.
         metadata = {"kernel": json.dumps(dataclasses.asdict(self.kernel))}
         with atomic(folder / "kernel.safetensors") as partial:
             partial.write_bytes(save({name: getattr(self, name) for name in names}, metadata=metadata))

@@ -1,8 +1,8 @@
-"""Kernel rankers f = sum_i a_i K(x_i, .) of a few thousand landmarks, and their regularised fit (Nystroem).
+"""Kernel rankers f = sum_i a_i K(x_i, .) over a few thousand landmarks, and their regularised fit (Nystroem).
 
-The minimiser of cost(f) + l2/2 |f|_H^2 over the kernel's function space lies in the span of all training
-documents (representer theorem). Restricting it to landmarks (Williams & Seeger 2001) makes a pass O(n m)
-instead of O(n^2); with every document a landmark it is the exact solution.
+The minimiser of cost(f) + l2/2 |f|_H^2 over the function space of the kernel is a combination of all training documents
+(representer theorem). With a restriction to m landmarks (Williams & Seeger 2001), a pass over n documents costs O(n m)
+instead of O(n^2). If every document is a landmark, the solution is exact.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,69 +15,73 @@ from gradrank.base.compiled import compiled
 from gradrank.base.errors import GradrankError
 from gradrank.training.solvers.matrix_vector import transposed_times
 
-SPANNED = 1e-6  # of the largest K(x, x): a document that others explain to this is no landmark of its own
-BLOCK = 64  # documents whose kernel values are computed at once, always: a document's do not depend on its neighbours
-SAMPLED = 2  # documents a landmark that the shape of the cost is taken from
+SPANNED = 1e-6  # a landmark is dropped if the others explain it up to this share of the largest K(x, x)
+BLOCK = 64  # documents per matrix product, always, so that the values of a document do not depend on the others
+SAMPLED = 2  # sampled documents per landmark for the second derivative of the cost
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """exp(-gamma |x - z|^2) (`rbf`), or (1 + gamma x.z)^degree (`polynomial`)."""
+    """The kernel exp(-gamma |x - z|^2) (`rbf`) or (1 + gamma x.z)^degree (`polynomial`)."""
 
     name: str
     gamma: float
     degree: int
 
     def matrix(self, x: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
-        """(n, m) float32 K(x_i, z_j) of (n, d) and (m, d) rows; half the memory traffic of float64."""
-        left, right = self._factors(np.float64(x), np.float64(landmarks))
+        """Return (n, m) float32 K(x_i, z_j) of (n, d) and (m, d) rows; float32 halves the memory traffic."""
+        left, right = self._factors(np.asarray(x, np.float64), np.asarray(landmarks, np.float64))
         out = np.empty((len(x), len(landmarks)), np.float32)
         for start in range(0, len(x), BLOCK):
             block = left[start : start + BLOCK]
-            own = out[start : start + BLOCK]
+            target = out[start : start + BLOCK]
             whole = np.concatenate([block, np.zeros((BLOCK - len(block), left.shape[1]))])
             argument = (whole @ right)[: len(block)]
             if self.name == "rbf":
-                np.exp(argument.astype(np.float32), out=own)
+                np.exp(argument.astype(np.float32), out=target)
             else:
-                with np.errstate(over="ignore"):  # who uses the values notices
-                    own[:] = np.prod([argument] * self.degree, axis=0)
+                with np.errstate(over="ignore"):  # callers check for infinite values
+                    target[:] = np.prod([argument] * self.degree, axis=0)
         return out
 
     def expansion(self, x: np.ndarray, landmarks: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """(n,) float64 sum_j a_j K(x_i, z_j), of x_i alone: equal documents get equal values."""
+        """Return (n,) float64 sum_j a_j K(x_i, z_j). Equal documents have equal values."""
         blocks = (self.matrix(x[i : i + 16 * BLOCK], landmarks) for i in range(0, len(x), 16 * BLOCK))
         return np.concatenate([expanded(block, coefficients) for block in blocks])
 
     def _factors(self, x: np.ndarray, landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Two matrices whose product is -gamma |x_i - z_j|^2, or 1 + gamma x_i.z_j."""
+        """Return two matrices whose product is -gamma |x_i - z_j|^2 or 1 + gamma x_i.z_j."""
         ones = np.ones((len(x), 1)), np.ones((len(landmarks), 1))
         if self.name != "rbf":
             return np.hstack([x, ones[0]]), np.hstack([self.gamma * landmarks, ones[1]]).T
-        own, theirs = (-self.gamma * np.square(rows).sum(axis=1, keepdims=True) for rows in (x, landmarks))
-        return np.hstack([x, own, ones[0]]), np.hstack([2.0 * self.gamma * landmarks, ones[1], theirs]).T
+        x_norms, z_norms = (-self.gamma * np.square(rows).sum(axis=1, keepdims=True) for rows in (x, landmarks))
+        return np.hstack([x, x_norms, ones[0]]), np.hstack([2.0 * self.gamma * landmarks, ones[1], z_norms]).T
 
 
 def independent(kernel: Kernel, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(r, d) of the (m, d) rows that the others do not span, and the (r, r) lower R of their K = R R^T.
+    """Return (r, d) independent rows of the (m, d) rows, and the (r, r) lower triangular R of their K = R R^T.
 
-    Cholesky with pivots stops where the rest is rounding error, so duplicates need no ridge on K. Raises
-    GradrankError where the kernel's values overflow.
+    The Cholesky factorisation with pivots stops when the rest is a rounding error, so duplicate rows need no ridge.
+
+    Raises GradrankError if values of the kernel overflow.
     """
-    from scipy.linalg.lapack import dpstrf
+    # scipy.linalg.lapack defines its routines at import, so type checkers do not see them.
+    from scipy.linalg.lapack import dpstrf  # pyright: ignore[reportAttributeAccessIssue]
 
-    own = kernel.matrix(rows, rows).astype(np.float64)
-    if not np.isfinite(own).all():
-        raise GradrankError(f"the kernel overflows; lower gamma, now {kernel.gamma:g}, or degree, now {kernel.degree}")
-    factor, pivots, rank, _ = dpstrf(own, tol=SPANNED * own.diagonal().max(), lower=1)
+    matrix = kernel.matrix(rows, rows).astype(np.float64)
+    if not np.isfinite(matrix).all():
+        raise GradrankError(
+            f"the kernel overflows. Fix: lower gamma, now {kernel.gamma:g}, or degree, now {kernel.degree}"
+        )
+    factor, pivots, rank, _ = dpstrf(matrix, tol=SPANNED * matrix.diagonal().max(), lower=1)
     return rows[pivots[:rank] - 1], np.tril(factor[:rank, :rank])
 
 
 class Problem(NamedTuple):
-    """A cost of the scores of documents in queries, which adding a constant to a query's scores does not change.
+    """A cost of scores. Adding a constant to all scores of a query does not change it.
 
-    cost: (n,) scores -> cost, (n,) gradient. curvature: (n,) about its second derivative in each score, at zero scores.
-    offsets: (q+1,).
+    cost: function of (n,) scores that returns the cost and its (n,) gradient. curvature: (n,) approximate second
+    derivatives in each score, at scores of zero. offsets: (q+1,).
     """
 
     cost: Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -93,13 +97,17 @@ def regularised_path(
     grid: Sequence[float],
     tolerance: float = 1e-6,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """(landmarks, coefficients, cost / cost of no ranking) for each l2 of `grid`, strongest first.
+    """Yield (landmarks, coefficients, cost / cost of equal scores) for each l2 of `grid`, the largest first.
 
-    Minimises cost(f) / cost(0) + l2/2 |f|_H^2 by L-BFGS, each from the solution before it. With a = R^-T w
-    the penalty is |w|^2: the conditioning of an explicit Nystroem map without its O(n m^2). The search is over
-    L^T w, L L^T = about the objective's second derivative: some seven passes over the documents a value of l2.
-    features: (n, d). landmarks: (m, d); only the independent ones are used and returned. tolerance: relative
-    change of the objective that ends a fit.
+    Minimises cost(f) / cost(0) + l2/2 |f|_H^2 by L-BFGS. Each search starts at the previous solution. With
+    coefficients a = R^-T w the penalty is |w|^2. This is as well conditioned as an explicit Nystroem map, without its
+    cost of O(n m^2). The search is over L^T w, where L L^T approximates the second derivative of the objective. It
+    takes about seven passes over the documents per value of l2.
+
+    features: (n, d). landmarks: (m, d); only the independent rows are used and returned. tolerance: a fit ends when the
+    relative change of the objective is smaller.
+
+    Raises GradrankError if values of the kernel overflow.
     """
     from scipy.linalg import cholesky, solve_triangular
     from scipy.optimize import minimize
@@ -117,7 +125,7 @@ def regularised_path(
 
     w = np.zeros(len(root))
     for l2 in sorted(grid, reverse=True):
-        ridge = max(l2, 1e-6 * shape.diagonal().max())  # its own rounding error is less
+        ridge = max(l2, 1e-6 * shape.diagonal().max())  # larger than the rounding error of `shape`
         lower = cholesky(shape + ridge * np.eye(len(root)), lower=True)
         options = {"maxiter": 1000, "ftol": tolerance, "gtol": tolerance / 10.0}
         solution = minimize(objective, lower.T @ w, args=(l2, lower), jac=True, method="L-BFGS-B", options=options)
@@ -127,9 +135,12 @@ def regularised_path(
 
 
 def second_derivative(matrix: np.ndarray, root: np.ndarray, problem: Problem) -> np.ndarray:
-    """(r, r) about the second derivative of the cost in w, at zero: from a sample of documents less their query's mean.
+    """Return the (r, r) approximate second derivative of the cost in w, at zero.
 
-    It says how far to step, not where to: what it lacks costs passes, not accuracy.
+    It is computed from a sample of documents, centred by the means of their queries. It only preconditions the search,
+    so that an inaccurate approximation costs passes over the documents, not accuracy.
+
+    matrix: (n, r) kernel values. root: (r, r), from `independent`.
     """
     from scipy.linalg import solve_triangular
 
@@ -145,13 +156,13 @@ def second_derivative(matrix: np.ndarray, root: np.ndarray, problem: Problem) ->
 
 @compiled("f4[:,:], f8[:]")
 def contracted(matrix, gradient):
-    """(m,) float64 sums over i of g_i K_ij."""
+    """Return (m,) float64 sums over i of g_i K_ij. matrix: (n, m). gradient: (n,)."""
     return transposed_times(matrix, gradient)
 
 
 @compiled("f4[:,:], f8[:]", reassociated=True)
 def expanded(matrix, coefficients):
-    """(n,) float64 sums over j of a_j K_ij, each row's in the same order."""
+    """Return (n,) float64 sums over j of a_j K_ij, added in the same order in each row."""
     out = np.zeros(len(matrix))
     for i in range(len(matrix)):
         total = 0.0

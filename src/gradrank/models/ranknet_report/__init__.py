@@ -1,11 +1,13 @@
-"""The RankNet of a term report: a 64-32 ReLU net on pairs, cross-entropy, Adam, documents sorted by row sums.
+"""The RankNet of a term report: a ReLU net of 64 and 32 units on pairs, trained by Adam, with scores by row sums.
 
-The report leaves open what the net sees. Here it is the difference x_i - x_j, with output p_ij = sigmoid(g).
-Nothing makes such a net antisymmetric, so a pair is scored in both directions: P_ij = (p_ij + 1 - p_ji) / 2,
-and P_ij + P_ji = 1. `reading: siamese` is the other one: P_ij = sigmoid(f(x_i) - f(x_j)), as Burges 2005.
-A document's score is the sum of its row in the query's n x n matrix of P, so it depends on the whole list.
-`scoring: plain` depends on the document alone: f(x), or of the difference net its logit against the mean
-document, (g(x) - g(-x)) / 2 on standardised x. Row sums of a siamese net sort documents as f does.
+The report does not state the input of the net. With `reading: difference` the input is x_i - x_j and the output p_ij =
+sigmoid(g). Such a net is not antisymmetric, so a pair is scored in both directions: P_ij = (p_ij + 1 - p_ji) / 2, with
+P_ij + P_ji = 1. With `reading: siamese`, P_ij = sigmoid(f(x_i) - f(x_j)), as in Burges et al. 2005.
+
+With `scoring: row_sums`, as in the report, the score of a document is the sum of its row in the (n, n) matrix of P of
+its query, so it depends on the whole list. With `scoring: plain` it depends on the document alone: it is f(x) or, for
+the difference net, the logit against the mean document, (g(x) - g(-x)) / 2 on standardised x. The row sums of a siamese
+net rank documents as f does.
 """
 
 from collections.abc import Iterator
@@ -31,26 +33,28 @@ if TYPE_CHECKING:
 
 
 SPACE: dict[str, Dimension] = {
-    "learning_rate": LogUniform(1e-4, 1e-2, "a decade about Adam's default on either side"),
-    "hidden": Choice(((32, 16), (64, 32), (128, 64)), "the report's layers, half and twice as wide"),
-    "scoring": Choice(("row_sums", "plain"), "the report's, and the net's own output"),
+    "learning_rate": LogUniform(1e-4, 1e-2, "a decade on either side of Adam's default"),
+    "hidden": Choice(
+        ((32, 16), (64, 32), (128, 64)), "layers half as wide as in the report, as wide, and twice as wide"
+    ),
+    "scoring": Choice(("row_sums", "plain"), "the report's form, and the output of the net"),
 }
 
 
 class RankNetReportParams(ModelParams):
-    hidden: tuple[PositiveInt, ...] = param((64, 32), "ReLU units of each hidden layer (the report)", min_length=1)
+    hidden: tuple[PositiveInt, ...] = param((64, 32), "ReLU units per hidden layer (the report)", min_length=1)
     reading: Literal["difference", "siamese"] = param(
         "difference", "the report trains on pair differences; siamese: Burges et al. 2005"
     )
     scoring: Literal["row_sums", "plain"] = param(
-        "row_sums", "the report sums the rows of the matrix of pair probabilities; plain: the net's own output"
+        "row_sums", "the report sums the rows of the matrix of pair probabilities; plain: the output of the net"
     )
     epochs: int = param(10, "the report", ge=1)
     batch_pairs: int = param(32, "the report", ge=1)
     pairs_per_epoch: int = param(
         50_000,
-        "drawn anew each epoch, to save time: the report says nothing; an epoch of all 300,000 pairs of an "
-        "MQ2007 fold takes six times as long",
+        "a random sample per epoch, to save time; the report does not state one. An epoch of all 300,000 pairs of "
+        "an MQ2007 fold takes six times as long",
         ge=1,
     )
     learning_rate: float = param(1e-3, "Kingma & Ba 2015, section 2: Adam's default", gt=0)
@@ -59,7 +63,7 @@ class RankNetReportParams(ModelParams):
 
 
 class RankNetReportL2Params(RankNetReportParams):
-    l2: float = param(0.01, "the report, with L2; penalty l2 |W|^2 on the weights, as Keras has it", ge=0)
+    l2: float = param(0.01, "the report, with L2; penalty l2 |W|^2 on the weights, as in Keras", ge=0)
 
 
 @register("ranknet_report")
@@ -70,6 +74,7 @@ class RankNetReport(NetRanker[RankNetReportParams]):
     space: ClassVar = SPACE
 
     def __init__(self, net: "Net", reading: str, scoring: str = "row_sums") -> None:
+        """reading, scoring: as in RankNetReportParams."""
         super().__init__(net)
         self.reading, self.scoring = reading, scoring
 
@@ -101,12 +106,12 @@ class RankNetReport(NetRanker[RankNetReportParams]):
             rng,
         )
         for epoch, loss in zip(range(1, params.epochs + 1), losses, strict=False):
-            layers = [[layer.copy() for layer in part] for part in (net.weights, net.biases)]
-            model = cls(Net(*layers, mean, scale, "relu"), params.reading, params.scoring)
+            weights, biases = ([layer.copy() for layer in layers] for layers in (net.weights, net.biases))
+            model = cls(Net(weights, biases, mean, scale, "relu"), params.reading, params.scoring)
             scores = model.score(vali.features, vali.offsets)
             if not (np.isfinite(scores).all() and np.isfinite(loss)):
                 raise GradrankError(
-                    f"{cls.name}: training diverged in epoch {epoch}: scores are not finite; lower "
+                    f"{cls.name}: training diverged in epoch {epoch}, scores are not finite. Fix: lower "
                     f"learning_rate, now {params.learning_rate:g}, or l2, now {params.l2:g}"
                 )
             yield Candidate(model, loss, scores)
@@ -141,4 +146,6 @@ class RankNetReport(NetRanker[RankNetReportParams]):
 class RankNetReportL2(RankNetReport):
     Params = RankNetReportL2Params
     summary = "RankNet (Burges et al. 2005) of the term report, with L2: 64-32 ReLU net on pair differences, row sums"
-    space: ClassVar = SPACE | {"l2": LogUniform(1e-5, 0.1, "from next to none to ten times the report's")}
+    space: ClassVar = SPACE | {
+        "l2": LogUniform(1e-5, 0.1, "from nearly no penalty to ten times the value of the report")
+    }

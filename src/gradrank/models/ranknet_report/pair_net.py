@@ -1,6 +1,6 @@
-"""A ReLU net on pairs of documents, trained by binary cross-entropy and Adam; plain NumPy.
+"""A ReLU net on pairs of documents, trained by binary cross-entropy and Adam in NumPy.
 
-A step is a few small products: torch takes three times as long over one, and a second to be imported.
+Each step is a few small matrix products, for which torch takes three times as long, and a second to import.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,13 @@ from gradrank.training.solvers.adam import Adam, glorot
 
 
 class PairNet:
-    """Layers of `widths`, ReLU between them; all parameters are views of one float32 vector.
+    """A net with ReLU between its layers. All parameters are views of one float32 vector.
 
-    `siamese`: the logit of a pair is f(x_i) - f(x_j); else it is g(x_i - x_j).
+    The logit of a pair is f(x_i) - f(x_j) if `siamese`, else g(x_i - x_j).
     """
 
     def __init__(self, widths: list[int], siamese: bool, rng: np.random.Generator) -> None:
+        """widths: the number of inputs, the units of each hidden layer, and 1. rng: source of the initial weights."""
         self.siamese = siamese
         shapes = list(pairwise(widths))
         size = sum((inputs + 1) * outputs for inputs, outputs in shapes)
@@ -27,16 +28,18 @@ class PairNet:
         self.weights, self.biases = _views(self.vector, shapes)
         self.weight_slopes, self.bias_slopes = _views(self.slope, shapes)
         for marked, weights in zip(_views(self.is_weight, shapes)[0], self.weights, strict=True):
-            weights[:] = glorot(*weights.shape, rng)  # Keras's default
+            inputs, outputs = weights.shape
+            weights[:] = glorot(inputs, outputs, rng)  # the default of Keras
             marked[:] = 1.0
 
-    @np.errstate(over="ignore", invalid="ignore")  # the caller notices scores that are not finite
+    @np.errstate(over="ignore", invalid="ignore")  # the caller checks that scores are finite
     def differentiate(
         self, first: np.ndarray, second: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None
     ) -> float:
-        """Cross-entropy summed over (b, d) pairs with (b,) targets; leaves its mean's gradient in `slope`.
+        """Return the cross-entropy summed over b pairs, and write the gradient of its mean to `slope`.
 
-        weight: (b,) factors of the pairs' costs.
+        first, second: (b, d) documents. target: (b,) probabilities that the first one is better. weight: (b,) factors
+        of the costs.
         """
         x = np.concatenate([first, second]) if self.siamese else first - second
         inputs = [x]
@@ -62,7 +65,7 @@ class PairNet:
 
 
 def _views(vector: np.ndarray, shapes: list[tuple[int, int]]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Each layer's (inputs, outputs) weights and (outputs,) biases within one vector."""
+    """Return the (inputs, outputs) weights and the (outputs,) biases of each layer, as views of one vector."""
     weights, biases, start = [], [], 0
     for inputs, outputs in shapes:
         middle, end = start + inputs * outputs, start + (inputs + 1) * outputs
@@ -82,11 +85,14 @@ def train_epochs(
     l2: float,
     rng: np.random.Generator,
 ) -> Iterator[float]:
-    """Trains `net` for ever; yields each epoch's mean cross-entropy, penalty left out.
+    """Train `net` without end, and yield the mean cross-entropy of each epoch, without the penalty.
 
-    An epoch is `pairs_per_epoch` of the pairs drawn without replacement, or all if there are fewer, each
-    shown better first (with its target, 1 unless it has one) or worse first (1 less it) at random. l2: penalty
-    l2 |W|^2, biases free.
+    An epoch is a sample of `pairs_per_epoch` pairs without replacement, or all pairs if there are fewer. For each of
+    them, a fair coin decides which document comes first: the better one, with the target of the pair (by default 1), or
+    the worse one, with 1 minus the target.
+
+    x: (n, d) float32 standardised features. batch_pairs: pairs per step. l2: factor of the penalty l2 |W|^2 on weights;
+    biases have no penalty.
     """
     adam, size = Adam([net.vector], learning_rate), min(pairs_per_epoch, len(pairs))
     penalty = np.float32(2.0 * l2) * net.is_weight
@@ -110,14 +116,16 @@ def train_epochs(
 def difference_row_sums(
     h: np.ndarray, weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], offsets: np.ndarray
 ) -> np.ndarray:
-    """(n,) float64 sum_j P_ij over the query, i itself included, P_ij = (p_ij + 1 - p_ji) / 2.
+    """Return (n,) float64 sums over j of P_ij = (p_ij + 1 - p_ji) / 2 over each query, including j = i.
 
-    p_ij = sigmoid(g(x_i - x_j)). The net's first layer is linear in the difference, so h = x W (n, k), once a
-    document, serves all pairs. weights: the further layers' (inputs, outputs); biases: all layers'. All are
-    float32. O(n) memory, whatever the query's size.
+    p_ij = sigmoid(g(x_i - x_j)). The first layer of the net is linear in the difference, so its product with each
+    document is computed only once. The memory is O(n) for queries of any size.
+
+    h: (n, k) float32, the products x W of the first layer. weights: (inputs, outputs) float32 of the further layers.
+    biases: float32, of all layers. offsets: (q+1,).
     """
-    widths = np.array([len(each) for each in biases])
-    further = np.concatenate([np.empty(0, np.float32), *(each.ravel() for each in weights)])
+    widths = np.array([len(bias) for bias in biases])
+    further = np.concatenate([np.empty(0, np.float32), *(weight.ravel() for weight in weights)])
     return _difference_row_sums(h, further, np.concatenate(biases), widths, offsets)
 
 
@@ -134,7 +142,7 @@ def _difference_row_sums(h, weights, biases, widths, offsets):
             for j in range(a, b):
                 for k in range(h.shape[1]):
                     x[k] = h[i, k] - h[j, k] + biases[k]
-                first, bias = 0, widths[0]  # where the layer's weights and biases begin
+                first, bias = 0, widths[0]  # start of the weights and biases of the layer
                 for layer in range(1, len(widths)):
                     inputs, outputs = widths[layer - 1], widths[layer]
                     x, below = below, x
@@ -154,7 +162,10 @@ def _difference_row_sums(h, weights, biases, widths, offsets):
 
 @compiled("f8[:], i8[:]")
 def siamese_row_sums(scores, offsets):
-    """(n,) float64 sum_j sigmoid(f(x_i) - f(x_j)) over the query of each document, itself included."""
+    """Return (n,) float64 sums over j of sigmoid(f(x_i) - f(x_j)) over each query, including j = i.
+
+    scores: (n,) f(x). offsets: (q+1,).
+    """
     sums = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
         for i in range(offsets[q], offsets[q + 1]):

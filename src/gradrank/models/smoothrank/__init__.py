@@ -1,4 +1,8 @@
-"""SmoothRank (Chapelle & Wu 2010): a linear ranker follows NDCG itself, made less and less smooth."""
+"""SmoothRank (Chapelle & Wu 2010): a linear ranker that follows a smooth NDCG while its temperature falls.
+
+The start is the ridge regression that is best on validation. Two deviations from the paper: the solver is L-BFGS
+instead of conjugate gradients, and the penalty strength and temperature are selected on validation.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -17,15 +21,19 @@ from gradrank.training.training_queries import with_grades_to_order
 
 
 class AnnealingParams(ModelParams):
+    """The parameters of the annealing and of its measure."""
+
     warmest: int = param(6, "log2 of the first temperature; Chapelle & Wu 2010: 2^6", ge=-20, le=20)
     coldest: int = param(-6, "log2 of the last temperature; Chapelle & Wu 2010: 2^-6", ge=-20, le=20)
-    cutoff: int = param(10, "NDCG@10, which LETOR's tables compare", ge=1)
+    cutoff: int = param(10, "NDCG@10, the measure of LETOR's tables", ge=1)
 
 
 class SmoothRankParams(RegressionParams, AnnealingParams):
+    """The parameters of SmoothRank: first those of AnnealingParams, then those of RegressionParams."""
+
     l2: Grid[Annotated[float, Field(ge=0)]] = param(
         (1.0, 0.1, 0.01, 0.001, 0.0001),
-        "towards the regression it starts from, on standardised features; decades, by validation as in the paper",
+        "penalty on the distance from the regression, on standardised features; decades, as in the paper",
         min_length=1,
     )
     select_by: str = param(
@@ -35,18 +43,22 @@ class SmoothRankParams(RegressionParams, AnnealingParams):
 
 @register("smoothrank")
 class SmoothRank(Regression[SmoothRankParams]):
-    """Regression's weights, led on by smooth NDCG; `l2` is then the penalty on leaving them."""
+    """A linear ranker that starts at the weights of a regression. `l2` penalises the distance from these weights."""
 
     Params = SmoothRankParams
     summary = "SmoothRank: a linear ranker on smooth NDCG, annealed from regression on (Chapelle & Wu 2010)"
     space: ClassVar[Mapping[str, Dimension]] = {
         "l2": Choice([(10.0**e,) for e in range(-4, 1)], "one value of the grid"),
-        "cutoff": Choice((5, 10, 10_000), "NDCG's usual ranks, or all"),
+        "cutoff": Choice((5, 10, 10_000), "the usual cutoffs of NDCG, and all ranks"),
     }
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: SmoothRankParams, seed: int, callback: Callback) -> Self:
-        """A step of the callback is one temperature, warmest first, under one l2, strongest first."""
+        """Train one path of temperatures per value of l2 and return the best model on validation.
+
+        The callback is called once per l2, the largest first, and temperature, the highest first. Raises GradrankError
+        if no query has two different grades.
+        """
         train = with_grades_to_order(train, cls.name)
         plain = RegressionParams(select_by=params.select_by)
         start = Regression.fit(train, vali, plain, seed, lambda step, **values: None).weights
@@ -62,4 +74,4 @@ class SmoothRank(Regression[SmoothRankParams]):
         temperatures = [2.0**e for e in range(params.warmest, coldest - 1, -1)]
         for l2 in sorted(params.l2, reverse=True):
             for weights, cost, temperature in annealed(train, loss, start, l2, temperatures):
-                yield Candidate(cls(weights, l2), cost, told={"l2": l2, "temperature": temperature})
+                yield Candidate(cls(weights, l2), cost, reported={"l2": l2, "temperature": temperature})

@@ -1,4 +1,4 @@
-"""A linear ranker that follows a smooth measure while its temperature falls (Chapelle & Wu 2010, Algorithm 1)."""
+"""Annealing of a linear ranker on a smooth measure (Chapelle & Wu 2010, Algorithm 1)."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -14,10 +14,13 @@ Smooth = Callable[..., tuple[float, np.ndarray]]  # a loss with a keyword `tempe
 def annealed(
     train: Collection, loss: Smooth, start: np.ndarray, l2: float, temperatures: Sequence[float]
 ) -> Iterator[tuple[np.ndarray, float, float]]:
-    """((d,) weights, mean loss of a query, temperature) at each of `temperatures`, each from where the last one ended.
+    """Yield ((d,) weights, mean loss per query, temperature) for each temperature.
 
-    Minimises loss / queries + l2 / 2 |w - start|^2 over weights of standardised features (L-BFGS; the paper: conjugate
-    gradients), so the solution does not leave `start` by much. Weights given and yielded are of features as they are.
+    Minimises loss / queries + l2 / 2 |w - start|^2 over weights of standardised features by L-BFGS (the paper:
+    conjugate gradients). Each search starts at the solution of the previous temperature.
+
+    loss: a loss with the keyword `temperature`. start: (d,) weights. The weights of `start` and of the result belong to
+    the original features, not to the standardised ones.
     """
     from scipy.optimize import minimize
 

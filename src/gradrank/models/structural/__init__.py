@@ -1,4 +1,8 @@
-"""Structural support vector machines on a linear scorer, by cutting planes: SVM-MAP and RankSVM-Struct."""
+"""Structural support vector machines with a linear scorer, by cutting planes: RankSVM-Struct and SVM-MAP.
+
+RankSVM-Struct is that of Joachims 2006 and SVM-MAP that of Yue et al. 2007. The solver deviates from SVMrank and SVMmap
+in its stopping rule: a relative duality gap instead of an absolute one. C is selected on validation.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import ClassVar
@@ -13,7 +17,7 @@ from gradrank.training.search_space import Choice, Dimension, Grid
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
 
-GAP = param(1e-3, "relative duality gap; SVMrank and SVMmap end at an absolute .001", gt=0, lt=1)
+GAP = param(1e-3, "relative duality gap; SVMrank and SVMmap stop at an absolute gap of .001", gt=0, lt=1)
 
 
 class RankSVMStructParams(RankSVMParams):
@@ -22,9 +26,10 @@ class RankSVMStructParams(RankSVMParams):
 
 @register("ranksvm_struct")
 class RankSVMStruct(RankSVM[RankSVMStructParams]):
-    """The optimum that `ranksvm_l1_dual` finds pair by pair, found without listing a pair.
+    """The problem of `ranksvm_l1_dual`, solved without listing pairs.
 
-    C is a pair's, as in the other RankSVMs: SVMrank's -c is this times the queries.
+    C multiplies the loss of each pair, as in the other RankSVMs. The option -c of SVMrank equals C times the number of
+    queries.
     """
 
     Params = RankSVMStructParams
@@ -37,7 +42,7 @@ class RankSVMStruct(RankSVM[RankSVMStructParams]):
     @classmethod
     def _solver(cls, train: Collection, params: RankSVMStructParams, seed: int) -> Callable[[float], np.ndarray]:
         from gradrank.models.structural.cutting_planes import CuttingPlanes
-        from gradrank.models.structural.solver import PairRisk
+        from gradrank.models.structural.risks import PairRisk
 
         risk = PairRisk(with_grades_to_order(train, cls.name), params.weighting)
         return CuttingPlanes(risk, train.features.shape[1], params.gap).solve
@@ -46,7 +51,7 @@ class RankSVMStruct(RankSVM[RankSVMStructParams]):
 class SVMMAPParams(SVMParams):
     C: Grid[PositiveFloat] = param(
         tuple(2.0**e for e in range(-4, 15)),
-        SPACING + "from nearly unfitted to where weights stand still",
+        SPACING + "from nearly no fit to where the weights no longer change",
         min_length=1,
     )
     gap: float = GAP
@@ -64,7 +69,7 @@ class SVMMAP(RankSVM[SVMMAPParams]):
     @classmethod
     def _solver(cls, train: Collection, params: SVMMAPParams, seed: int) -> Callable[[float], np.ndarray]:
         from gradrank.models.structural.cutting_planes import CuttingPlanes
-        from gradrank.models.structural.solver import MAPRisk
+        from gradrank.models.structural.risks import MAPRisk
 
         risk = MAPRisk(with_grades_to_order(train, cls.name), cls.name)
         return CuttingPlanes(risk, train.features.shape[1], params.gap).solve

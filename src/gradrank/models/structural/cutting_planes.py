@@ -1,8 +1,8 @@
-"""Cutting planes for min |w|^2 / 2 + C R(w), R convex, not negative and known by values and subgradients.
+"""Cutting planes for min |w|^2 / 2 + C R(w), where R is convex, not negative, and given by values and subgradients.
 
-The one-slack form of structural support vector machines (Joachims, Finley & Yu 2009; Teo et al. 2010): R is replaced by
-the highest of its tangent planes so far, the small quadratic program of these is solved in its dual, and the plane at
-its solution is added. Planes do not depend on C: a path of C's shares them.
+This is the one-slack form of structural support vector machines (Joachims, Finley & Yu 2009; Teo et al. 2010). R is
+approximated from below by the maximum of its tangent planes. Each step solves the small quadratic program of the planes
+in its dual and adds the tangent plane at its solution. The planes do not depend on C, so all values of C share them.
 """
 
 from collections.abc import Callable
@@ -12,22 +12,25 @@ import numpy as np
 from gradrank.base.compiled import compiled
 
 Risk = Callable[[np.ndarray], tuple[float, np.ndarray]]  # (d,) weights -> R, (d,) subgradient
-IDLE = 100  # steps after which a plane that carries no weight is dropped
-STALLED = 100  # steps without a better solution after which a search ends; on MQ2007 no search takes more than 60 steps
-MOVES = 100  # a plane, at most, in the solution of one program
+IDLE = 100  # a plane is dropped after this many steps without weight
+STALLED = 100  # a search ends after this many steps without progress; no search on MQ2007 takes more than 60 steps
+MOVES = 100  # the largest number of moves per plane in one quadratic program
 
 
 class CuttingPlanes:
-    """The planes of one R, b_k + a_k . w, the first of them zero."""
+    """The tangent planes of one R, b_k + a_k . w. The first plane is zero."""
 
     def __init__(self, risk: Risk, features: int, gap: float) -> None:
-        """gap: of (primal - dual) / primal, which ends a search: |w - w*|^2 <= 2 gap primal."""
+        """features: the number of features d. gap: a search ends when (primal - dual) / primal is at most this.
+
+        Then |w - w*|^2 <= 2 gap primal.
+        """
         self.risk, self.gap = risk, gap
         self.slopes, self.constants = np.zeros((1, features)), np.zeros(1)
-        self.alpha, self.idle = np.ones(1), np.zeros(1, np.int64)  # alpha: shares of C
+        self.alpha, self.idle = np.ones(1), np.zeros(1, np.int64)  # alpha: shares of C, of sum 1
 
     def solve(self, C: float) -> np.ndarray:
-        """(d,) weights; the search begins with the planes and the shares of the last one."""
+        """Return the (d,) weights for one C. The search starts with the planes and shares of the previous call."""
         best, least, since = np.zeros(self.slopes.shape[1]), np.inf, 0
         w = -C * self._mixed()
         while since < STALLED:
@@ -68,8 +71,9 @@ class CuttingPlanes:
 def ascend(kernel, constants, alpha, C, accuracy):
     """Maximise constants . alpha - C / 2 alpha' kernel alpha over shares alpha >= 0 of sum 1, in place.
 
-    Moves share between two planes at a time, from the lowest that has any to the one where that gains most (Fan, Chen &
-    Lin 2005), until no plane is higher than one with a share by more than `accuracy`.
+    kernel: (k, k) products of the slopes. constants, alpha: (k,). Each step moves share between two planes: from the
+    lowest plane that has a share to the plane with the largest gain (Fan, Chen & Lin 2005). It stops when no plane is
+    higher than a plane with a share by more than `accuracy`.
     """
     count = len(alpha)
     height = constants.copy()

@@ -1,4 +1,4 @@
-"""Risks of structural support vector machines, by the ranking that violates them most: values and subgradients."""
+"""The risks of structural support vector machines: values and subgradients, by the most violating ranking."""
 
 import numpy as np
 
@@ -11,42 +11,48 @@ from gradrank.training.solvers.ranksvm.objective import group_by_grade, sort_gro
 
 
 class PairRisk:
-    """RankSVM-Struct's (Joachims 2006): the sum over crucial pairs of max(0, 1 - w.(x_better - x_worse)).
+    """The risk of RankSVM-Struct (Joachims 2006): the sum over crucial pairs of max(0, 1 - w.(x_better - x_worse)).
 
-    The most violating ranking swaps every pair within the margin; counting these takes O(n log n) (section 4.2).
+    The most violating ranking swaps every pair within the margin. Counting these pairs takes O(n log n) (section 4.2).
     """
 
     def __init__(self, train: Collection, weighting: str) -> None:
+        """weighting: `pair` or `query`, as in RankSVMParams."""
         self.features, self.grades = train.features.astype(np.float64), group_by_grade(train, weighting)
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the risk of (d,) weights and its (d,) subgradient."""
         scores = times(self.features, weights)
         values = np.stack([scores, np.zeros_like(scores)], axis=1)
         sums, total = violation_sums(self.grades, sort_groups(self.grades, scores), scores, values, target=1.0)
-        # Of the zeros a pair within the margin counts -1 where it is the better, +1 where it is the worse.
+        # For the column of zeros, a pair within the margin adds -1 to its better and +1 to its worse document.
         return -float(total[0]), transposed_times(self.features, sums[:, 1])
 
 
 class MAPRisk:
-    """SVM-MAP's (Yue et al. 2007): the mean over queries of max_y' [1 - AP(y') + w.Psi(y') - w.Psi(y)].
+    """The risk of SVM-MAP (Yue et al. 2007): the mean over queries of max_y' [1 - AP(y') + w.Psi(y') - w.Psi(y)].
 
-    Psi = 1 / (|C| |C'|) sum over relevant i and others j of y_ij (x_i - x_j), y_ij = 1 where i ranks above j, else -1.
-    Queries without both kinds of documents say nothing and are left out of the mean.
+    Psi = 1 / (|C| |C'|) sum over relevant i and other j of y_ij (x_i - x_j), with y_ij = 1 if i ranks above j, else -1.
+    The mean is over the queries that have both relevant and other documents.
     """
 
     def __init__(self, train: Collection, model: str) -> None:
-        """Raises GradrankError, naming `model`, where no query has both."""
+        """model: name of the model, for the error message.
+
+        Raises GradrankError if no query has both relevant and other documents.
+        """
         self.features, self.offsets = train.features.astype(np.float64), train.offsets
         self.relevant = train.labels > 0
         counts = np.add.reduceat(self.relevant.astype(np.int64), train.offsets[:-1])
         self.queries = int(np.count_nonzero((counts > 0) & (counts < np.diff(train.offsets))))
         if not self.queries:
             raise GradrankError(
-                f"{model}: no query of the training part has both relevant documents and others, so there is no "
-                "average precision to raise; check the labels"
+                f"{model}: no query of the training part has both relevant and other documents, so average precision "
+                "cannot be optimised. Fix: check the labels"
             )
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the risk of (d,) weights and its (d,) subgradient."""
         scores = times(self.features, weights)
         value, shares = most_violating(scores, self.relevant, self.offsets, order(scores, self.offsets))
         return value / self.queries, transposed_times(self.features, shares) / self.queries
@@ -54,11 +60,14 @@ class MAPRisk:
 
 @compiled("f8[:], b1[:], i8[:], i8[:]")
 def most_violating(scores, relevant, offsets, ranked):
-    """The sum over queries of max_y' [1 - AP(y') + w.Psi(y') - w.Psi(y)] and its (n,) subgradient in the scores.
+    """Return the sum over queries of max_y' [1 - AP(y') + w.Psi(y') - w.Psi(y)] and its (n,) subgradient in the scores.
 
-    Relevant and other documents keep their order by score in the most violating ranking, so it is the interleaving of
-    two lists. With i_j relevant documents above the j-th other, 1 - AP and Psi are sums over j and the k > i_j, and the
-    best i_j of each j alone never fall with j (Yue et al. 2007, section 4.1).
+    In the most violating ranking, relevant documents are ordered by score, and so are the others, so that it is an
+    interleaving of two lists. With i_j relevant documents above the j-th other document, 1 - AP and Psi are sums over j
+    and k > i_j. The best i_j of each j can be found separately, because they do not decrease with j (Yue et al. 2007,
+    section 4.1).
+
+    scores: (n,). relevant: (n,) bool. offsets: (q+1,). ranked: (n,) rows of each query by descending score.
     """
     value, slopes = 0.0, np.zeros(len(scores))
     for q in range(len(offsets) - 1):
