@@ -23,7 +23,7 @@ from gradrank.diff.state import MethodResults, State
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import LEVEL, holm, paired_test, win_tie_loss
-from gradrank.report.tables.measured import PAIRED_METRICS
+from gradrank.report.tables.dataset_values import PAIRED_METRICS
 
 Verdict = Literal["better", "worse", "within seeds", "no evidence", "unchanged", "untested"]
 MOST_MOVED = 10

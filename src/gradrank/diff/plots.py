@@ -9,7 +9,7 @@ from gradrank.diff.compare import MeanDifference, MovedQueries
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.plots import svg
 from gradrank.report.plots.frame import Frame
-from gradrank.report.plots.strips import axis, bar, strip, upright
+from gradrank.report.plots.strips import axis, bar, strip, vertical_line
 from gradrank.report.tables.numbers import number
 
 WIDTH = 300
@@ -36,13 +36,13 @@ def differences(rows: Sequence[MeanDifference]) -> tuple[list[DifferenceStrip], 
 
 
 def _strip(scale: svg.Scale, row: MeanDifference) -> Markup:
-    parts = [upright(scale, 0.0, "zero")]
+    parts = [vertical_line(scale, 0.0, "zero")]
     label = f"{row.model}: {number(row.difference, '+.4f')}, {row.verdict}"
     if row.low == row.low:
         parts.append(bar(scale, row.low, row.high))
         label += f", 95% interval {number(row.low, '+.4f')} to {number(row.high, '+.4f')}"
     if row.difference == row.difference:
-        parts.append(upright(scale, row.difference, "mean", 3))
+        parts.append(vertical_line(scale, row.difference, "mean", 3))
     return strip(scale, parts, label, f"strip {row.verdict.replace(' ', '-')}")
 
 
@@ -51,7 +51,7 @@ def queries(moved: MovedQueries) -> Markup:
     count = len(moved.gaps)
     across = svg.Scale(0, max(count - 1, 1), FRAME.left, FRAME.right)
     up = svg.padded([0.0, *moved.gaps], FRAME.bottom, FRAME.top)
-    parts = [*FRAME.levels(up, up.ticks(4)), FRAME.level(up, 0.0, "zero")]
+    parts = [*FRAME.y_axis(up, up.ticks(4)), FRAME.horizontal_line(up, 0.0, "zero")]
     points = svg.thin(count, MOST_POINTS)
     parts.append(svg.line([across(i) for i in points], [up(moved.gaps[i]) for i in points], "mean"))
     gained, lost = int((moved.gaps > 0).sum()), int((moved.gaps < 0).sum())

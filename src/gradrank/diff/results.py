@@ -13,7 +13,7 @@ from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import KEYS, QueryValues, query_values
 from gradrank.evaluation.primary import DEFAULT
 from gradrank.provenance.settings import short_digest
-from gradrank.report.tables.measured import RECALL_LEVELS
+from gradrank.report.tables.dataset_values import RECALL_LEVELS
 from gradrank.training.registry import models
 
 if TYPE_CHECKING:

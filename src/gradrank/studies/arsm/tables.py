@@ -7,7 +7,7 @@ from gradrank.evaluation.literature.verdict import judge_values
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.report.tables.verdicts import counted
+from gradrank.report.tables.verdicts import count_verdicts
 from gradrank.studies.common.comparison import difference_columns, difference_row, verdict_columns, verdict_row
 from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.studies.common.study import PageSection
@@ -53,7 +53,7 @@ def paper(measured: Measured) -> PageSection:
         [
             "Every number of the paper's two tables beside ours: five-fold means on the test parts, under the "
             "conventions of the collections' own evaluation programs (`letor4` for MQ2007, `letor3` for OHSUMED).",
-            counted([row for table in tables for row in table.rows]),
+            count_verdicts([row for table in tables for row in table.rows]),
             "Is ARSM-L2R better than the others? Query by query, ours against ours, "
             + describe_significant(tests.rows, "dataset", "other"),
         ],
@@ -86,7 +86,7 @@ def official(measured: Measured) -> PageSection:
         [
             "The numbers that Microsoft Research published with the collections: MQ2007's fold by fold, OHSUMED's "
             "(LETOR 3.0) as means. MQ2007's means are judged by the five differences of folds.",
-            counted([row for table in means for row in table.rows]),
+            count_verdicts([row for table in means for row in table.rows]),
         ],
         [*means, *content],
     )

@@ -13,7 +13,7 @@ from gradrank.base.results import StudyFolder
 from gradrank.base.stamps import write_sealed
 from gradrank.config.studies import get_study
 from gradrank.report.tables.table import Table, markdown
-from gradrank.report.tables.writing import write_table
+from gradrank.report.tables.table_files import write_table
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 
 DIGITS = 6  # decimals in numbers.json
@@ -57,8 +57,8 @@ def _section(section: PageSection) -> dict[str, Any]:
 
 def _item(item: Table | Figure) -> dict[str, Any]:
     if isinstance(item, Table):
-        return item.plain() | {"kind": "table"}
-    return vars(item) | {"table": item.table.plain(), "kind": "figure"}
+        return item.to_dict() | {"kind": "table"}
+    return vars(item) | {"table": item.table.to_dict(), "kind": "figure"}
 
 
 def _numbers(sections: Sequence[PageSection]) -> dict[str, list[dict[str, Any]]]:

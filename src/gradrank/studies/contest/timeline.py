@@ -7,7 +7,7 @@ from itertools import accumulate
 from gradrank.evaluation.literature.model_families import year
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.plots import svg
-from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, stacked, strip, upright
+from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, stacked, strip, vertical_line
 from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.study import Figure, PageSection
@@ -74,7 +74,7 @@ def _draw(methods: Sequence[DatedMethod]) -> str:
     for method in methods:
         parts = [
             bar(scale, method.mean - method.half_width, method.mean + method.half_width),
-            upright(scale, method.best, "mean"),
+            vertical_line(scale, method.best, "mean"),
             svg.element("circle", cx=percent(scale, method.mean), cy=MIDDLE, r=3.5, class_="dot f1"),
         ]
         label = f"{method.year}: {method.mean:.4f} ± {method.half_width:.4f}, best so far {method.best:.4f}"

@@ -7,7 +7,7 @@ import numpy as np
 from gradrank.evaluation.statistics import prediction_interval
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.report.tables.verdicts import counted
+from gradrank.report.tables.verdicts import count_verdicts
 from gradrank.studies.common.comparison import verdict_columns
 from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.ranknet2005.artificial import LINEAR_SHARES
@@ -33,7 +33,7 @@ def training_sizes(runs: list[Run]) -> PageSection:
         "and 100 to test; gradient descent from a first layer of zeros, rate .001, halved when the mean cost rose, "
         "100 epochs.",
         "A cell of the paper is one draw of a target that is not published: it can be consistent with further draws of "
-        f"ours, and reproduced by chance alone. {counted(compared)}{_farthest(farthest)}",
+        f"ours, and reproduced by chance alone. {count_verdicts(compared)}{_farthest(farthest)}",
         "The two-layer net of Table 1 has five hidden units here, half of the target's ten. With ten (a table "
         "below) it is of the target's own shape, and 12,500 vectors are enough to recover the target almost wholly, "
         "which the paper's 97.67 does not.",
@@ -41,7 +41,7 @@ def training_sizes(runs: list[Run]) -> PageSection:
         "paper's: its linear term is a third of its variance, which a linear net learns.",
         *_share_in_words(shares),
         "Terms divided by their variance instead of their standard deviation leave the linear term about a fifth. "
-        f"{counted(scaled)} We keep the text's target and judge ours by it.",
+        f"{count_verdicts(scaled)} We keep the text's target and judge ours by it.",
     ]
     tables = [
         Table("table1", "Table 1", (*WHERE, *OVER_DRAWS), main, NOTE),

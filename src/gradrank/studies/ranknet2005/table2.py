@@ -4,7 +4,7 @@ import numpy as np
 
 from gradrank.evaluation.statistics import mean_interval
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.report.tables.verdicts import counted
+from gradrank.report.tables.verdicts import count_verdicts
 from gradrank.studies.common.study import PageSection
 from gradrank.studies.ranknet2005.artificial import ZERO_SIZE
 from gradrank.studies.ranknet2005.draws import NOTE, OVER_DRAWS, PERCENT_ROUNDING, SHARE_ROUNDING, Run, over_draws
@@ -37,8 +37,8 @@ def ties(runs: list[Run]) -> PageSection:
             "The polynomial target and a net of ten hidden units; a pair of equal grades has target probability "
             "1/2. What the table asks is whether ties help, and the paired differences over draws answer it; the level "
             "is the target's (see Table 1).",
-            f"{counted(rows)} That is the text's target; the other tables have its terms divided by their variance, as "
-            f"in Table 1's experiment. {counted(scaled)}",
+            f"{count_verdicts(rows)} That is the text's target; the other tables have its terms divided by their "
+            f"variance, as in Table 1's experiment. {count_verdicts(scaled)}",
         ],
         [
             Table("table2", "Table 2", COLUMNS, rows, NOTE),

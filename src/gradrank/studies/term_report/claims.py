@@ -17,7 +17,7 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.report.tables.verdicts import counted
+from gradrank.report.tables.verdicts import count_verdicts
 from gradrank.studies.common.comparison import verdict_columns, verdict_row
 from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests
 from gradrank.studies.common.study import Inputs, PageSection
@@ -174,7 +174,7 @@ def _judged(rows: list[Row]) -> str:
             f"{claimed:.4f} is consistent with {_listed(_places(filter(_fits, value_rows)))}; the nearest of ours is "
             f"{nearest['ours']:.4f} ({nearest['method']}, {_listed(_places([nearest]))})."
         )
-    return f"{' '.join(sentences)} {_together(rows)} {counted(rows)}"
+    return f"{' '.join(sentences)} {_together(rows)} {count_verdicts(rows)}"
 
 
 def _places(rows: Iterable[Row]) -> list[str]:
