@@ -37,7 +37,7 @@ def changes(a: State, b: State) -> Changes:
 
 
 def _collect(a: Fields, b: Fields, differences: Callable[[Any, Any], Iterator[Difference]]) -> list[Change] | None:
-    """Return the changes of all data sets, with one Change for equal differences; None if none has both records."""
+    """Return the changes of all data sets, with one Change for equal differences; None if no data set has both."""
     both = [dataset for dataset in a if a[dataset] and b.get(dataset)]
     if not both:
         return None

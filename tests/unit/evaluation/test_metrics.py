@@ -31,15 +31,26 @@ def rankings(draw, queries=4, documents=12, grades=4):
 
 def naive(name, scores, labels, c, highest):
     """Return the metric of one query by its textbook definition, in loops."""
-    n = len(labels)
     scores = np.float32(scores) if c.ties == "docid" else scores
-    tie = [-i if c.ties == "docid" else i for i in range(n)]  # without ids the row number is the id
-    order = sorted(range(n), key=lambda i: (-scores[i], tie[i]))
+    tie = [-i if c.ties == "docid" else i for i in range(len(labels))]  # without ids the row number is the id
+    order = sorted(range(len(labels)), key=lambda i: (-scores[i], tie[i]))
     grades = [int(labels[i]) for i in order]
-    relevant = sum(g > 0 for g in grades)
-    kind, _, number = name.partition("@")
-    hits = [sum(g > 0 for g in grades[: i + 1]) for i in range(n)]
-    precision = [hits[i] / (i + 1) for i in range(n)]
+    if name.startswith("pairwise"):
+        return naive_pairs(name, scores, labels)
+    if "ndcg" in name:
+        return naive_ndcg(name, grades, c)
+    return naive_cascade(name, grades, c, highest) if name.startswith("err") else naive_hits(name, grades, c)
+
+
+def naive_pairs(name, scores, labels):
+    pairs = [(i, j) for i in range(len(labels)) for j in range(len(labels)) if labels[i] > labels[j]]
+    right = sum(1.0 if scores[i] > scores[j] else 0.5 if scores[i] == scores[j] else 0.0 for i, j in pairs)
+    accuracy = right / len(pairs) if pairs else math.nan
+    return {"pairwise_accuracy": accuracy, "pairwise_error": 1 - accuracy}[name]
+
+
+def naive_ndcg(name, grades, c):
+    n, best = len(grades), sorted(grades, reverse=True)
 
     def dcg(ranked, k):
         total = 0.0
@@ -50,26 +61,43 @@ def naive(name, scores, labels, c, highest):
         return total
 
     def ndcg(k):
-        ideal = dcg(sorted(grades, reverse=True), k)
+        ideal = dcg(best, k)
         return dcg(grades, k) / ideal if ideal > 0 else c.empty
+
+    if name == "mean_ndcg":
+        return sum(ndcg(i) for i in range(1, n + 1)) / n
+    if name == "ndcg_beta":
+        gain, ideal = (sum(g * (n - i) for i, g in enumerate(ranked, 1)) for ranked in (grades, best))
+        return gain / ideal if ideal else math.nan
+    kind, _, number = name.partition("@")
+    assert kind == "ndcg"
+    k = int(number or n)
+    return 0.0 if k > n and c.short == "zero" else ndcg(k)
+
+
+def naive_cascade(name, grades, c, highest):
+    total, going = 0.0, 1.0
+    for rank, grade in enumerate(grades[: int(name.removeprefix("err@"))], start=1):
+        stop = (2**grade - 1) / 2 ** max(highest, c.max_grade or 0)
+        total += going * stop / rank
+        going *= 1 - stop
+    return total
+
+
+def naive_hits(name, grades, c):
+    n, relevant = len(grades), sum(g > 0 for g in grades)
+    kind, _, number = name.partition("@")
+    hits = [sum(g > 0 for g in grades[: i + 1]) for i in range(n)]
+    precision = [hits[i] / (i + 1) for i in range(n)]
 
     def interpolated(level):
         reached = [precision[i] for i in range(n) if hits[i] >= int(level * relevant + 0.9)]
         return max(reached) if relevant else c.empty
 
-    if kind == "ndcg":
-        k = int(number or n)
-        return 0.0 if k > n and c.short == "zero" else ndcg(k)
-    if kind == "mean_ndcg":
-        return sum(ndcg(i) for i in range(1, n + 1)) / n
-    if kind == "ndcg_beta":
-        gain = [sum(g * (n - i) for i, g in enumerate(r, 1)) for r in (grades, sorted(grades, reverse=True))]
-        return gain[0] / gain[1] if gain[1] else math.nan
     if kind == "p":
         k = int(number)
-        if k > n and c.short_precision == "zero":
-            return 0.0
-        return sum(g > 0 for g in grades[:k]) / (min(k, n) if c.short_precision == "truncate" else k)
+        length = min(k, n) if c.short_precision == "truncate" else k
+        return 0.0 if k > n and c.short_precision == "zero" else sum(g > 0 for g in grades[:k]) / length
     if kind == "recall":
         return sum(g > 0 for g in grades[: int(number)]) / relevant if relevant else c.empty
     if kind[0] == "f":
@@ -89,22 +117,10 @@ def naive(name, scores, labels, c, highest):
         return sum(interpolated(level / 10) for level in range(11)) / 11
     if kind == "mrr":
         return next((1 / (i + 1) for i in range(n) if grades[i] > 0), 0.0)
-    if kind == "err":
-        total, going = 0.0, 1.0
-        for rank, grade in enumerate(grades[: int(number)], start=1):
-            stop = (2**grade - 1) / 2 ** max(highest, c.max_grade or 0)
-            total += going * stop / rank
-            going *= 1 - stop
-        return total
     if kind == "rbp":
         p = float(number)
         return (1 - p) * sum(p**i for i in range(n) if grades[i] > 0)
-    if kind not in ("pairwise_accuracy", "pairwise_error"):
-        raise NotImplementedError(f"{name}: this function has no definition to compare with. Fix: add it here")
-    pairs = [(i, j) for i in range(n) for j in range(n) if labels[i] > labels[j]]
-    right = sum(1.0 if scores[i] > scores[j] else 0.5 if scores[i] == scores[j] else 0.0 for i, j in pairs)
-    accuracy = right / len(pairs) if pairs else math.nan
-    return accuracy if kind == "pairwise_accuracy" else 1 - accuracy
+    raise NotImplementedError(f"{name}: there is no naive definition to compare with. Fix: add one to this file")
 
 
 @pytest.mark.parametrize("preset", PROGRAMS)
