@@ -16,7 +16,7 @@ WHOLE = r"^(?:0|[1-9][0-9]{0,17})$"
 MISSING = ("", "nan", "na", "n/a", "<na>", "null", "none", "nat")  # in lower case: how programs write a missing value
 
 
-def fault(name: str) -> str | None:
+def query_id_error(name: str) -> str | None:
     """Return what is wrong with the text of a query id, or None if it is valid."""
     if name.strip().lower() in MISSING:
         return "has no query id" + (f", found {name!r}" if name else "")

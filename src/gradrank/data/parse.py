@@ -38,7 +38,7 @@ from gradrank.data.part_files import COLLECTION, write_parts
 from gradrank.data.reader import Reading, feature_matrix, read_collection
 from gradrank.data.tables.roles import Columns
 from gradrank.data.tables.table import DataTable
-from gradrank.data.text.letor import CHUNK_BYTES, ahead, chunks, lazy, schema
+from gradrank.data.text.letor import CHUNK_BYTES, chunks, lazy_frame, map_ahead, schema
 from gradrank.data.text.rows import Missing
 from gradrank.data.text.text_file import TextFile
 
@@ -230,7 +230,7 @@ def _write(part: Part, reading: Reading, contents: dict[int, Contents], number: 
         return frame, chunk_ranges, chunk_digests
 
     def frames(_: int | None) -> Iterator[pl.DataFrame]:
-        for frame, chunk_ranges, chunk_digests in ahead(read, chunks(source, queries, reading.width)):
+        for frame, chunk_ranges, chunk_digests in map_ahead(read, chunks(source, queries, reading.width)):
             grades.update(dict(frame["label"].value_counts().iter_rows()))
             ranges.append(chunk_ranges)
             digests.append(chunk_digests)
@@ -238,7 +238,7 @@ def _write(part: Part, reading: Reading, contents: dict[int, Contents], number: 
 
     # The file is opened here and not by Polars, whose threads may create it again after an error has removed it.
     with path.open("wb") as file:
-        lazy(schema(reading.width, source.names is not None), frames).sink_parquet(
+        lazy_frame(schema(reading.width, source.names is not None), frames).sink_parquet(
             file,
             compression="lz4",  # compared with zstd: 25% more bytes, 25% less time to write, 50% less to read
             statistics=False,

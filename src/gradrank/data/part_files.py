@@ -67,7 +67,9 @@ class PartFolder:
         """Return the description of one part. Raises GradrankError if there is no such part."""
         parts = self.description["parts"]
         if str(number) not in parts:
-            raise GradrankError(f"{self.path}: part {number} has no rows; its parts are {', '.join(parts)}")
+            raise GradrankError(
+                f"{self.path}: part {number} has no rows. Fix: give one of its parts, {', '.join(parts)}"
+            )
         return parts[str(number)]
 
     def part_file(self, number: int) -> Path:

@@ -21,7 +21,7 @@ from gradrank.data.layout import is_table
 from gradrank.data.memory import check_memory
 from gradrank.data.tables.roles import Columns, Required, check_exist
 from gradrank.data.tables.table import DataTable, raw_table, read_tables
-from gradrank.data.text.letor import ahead, chunks, text_frame
+from gradrank.data.text.letor import chunks, map_ahead, text_frame
 from gradrank.data.text.rows import Missing, fill, first_row, read_rows
 from gradrank.data.text.text_file import TextFile, find_queries_of_files
 
@@ -119,7 +119,7 @@ class Reading:
 
     def frames(self, source: TextFile | DataTable) -> Iterator[pl.DataFrame]:
         """Yield all rows of a file in order, in batches of whole queries."""
-        return ahead(partial(self.frame, source), chunks(source, np.arange(len(source.qids)), self.width))
+        return map_ahead(partial(self.frame, source), chunks(source, np.arange(len(source.qids)), self.width))
 
     def filled(self, features: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Return (n, d) features with missing values replaced.

@@ -55,7 +55,7 @@ class StoredCollection(PartFolder):
 
     @property
     def roles(self) -> list[dict[str, Any]]:
-        """The role of each column of the first source file, as `column_roles` describes them; empty if unknown."""
+        """The role of each column of the first source file, as `describe_roles` returns it; empty if unknown."""
         return self.description.get("roles", [])
 
     @property
@@ -79,7 +79,9 @@ class StoredCollection(PartFolder):
         Raises GradrankError if there is no such fold.
         """
         if not 1 <= number <= len(self.folds):
-            raise GradrankError(f"{self.path}: fold {number} does not exist; it has folds 1 to {len(self.folds)}")
+            raise GradrankError(
+                f"{self.path}: fold {number} does not exist. Fix: give one of its folds, 1 to {len(self.folds)}"
+            )
         return self.folds[number - 1]
 
     def pairs(self, path: Path | str) -> "StoredPairs":

@@ -91,7 +91,7 @@ def test_columns_that_only_look_like_features_are_left_out(stored, tmp_path):
 
 
 def test_part_without_rows_is_named(stored):
-    with pytest.raises(GradrankError, match="part 6 has no rows; its parts are 1, 2, 3, 4, 5"):
+    with pytest.raises(GradrankError, match=r"part 6 .*1, 2, 3, 4, 5"):
         StoredCollection.open(stored).read([1, 6])
 
 

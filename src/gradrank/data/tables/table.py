@@ -14,7 +14,7 @@ import polars as pl
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import blocks, is_packed, plain_name
-from gradrank.data.ids import MISSING, fault, numbered, text_ids
+from gradrank.data.ids import MISSING, numbered, query_id_error, text_ids
 from gradrank.data.row_ranges import row_ranges
 from gradrank.data.tables.parquet import index_columns, read_parquet
 from gradrank.data.tables.roles import Columns, Required, Roles, check_exist, find_roles
@@ -188,7 +188,7 @@ def _query_ids(raw: RawTable, roles: Roles) -> tuple[list[str], np.ndarray]:
     starts = np.flatnonzero(np.r_[True, (ids[1:] != ids[:-1]).to_numpy()])
     firsts = ids[starts]
     for name, row in zip(firsts, starts.tolist(), strict=True):
-        if reason := fault(name):
+        if reason := query_id_error(name):
             raise raw.bad_row(roles.query, row, reason)
     if firsts.is_duplicated().any():
         row = int(starts[(~firsts.is_first_distinct()).arg_true()[0]])

@@ -95,12 +95,12 @@ def scan_letor(
         for path in paths:
             file = find_queries(plain(path), numbers=False, known=known, most_rows=rows)
             read = partial(text_frame, file, width=width, sparse=sparse, missing=missing)
-            for frame in ahead(read, chunks(file, np.arange(len(file.qids)), width)):
+            for frame in map_ahead(read, chunks(file, np.arange(len(file.qids)), width)):
                 yield frame
                 if rows is not None and (rows := rows - len(frame)) <= 0:
                     return
 
-    return lazy(schema(width, named), frames)
+    return lazy_frame(schema(width, named), frames)
 
 
 def schema(width: int, named: bool) -> pl.Schema:
@@ -110,7 +110,7 @@ def schema(width: int, named: bool) -> pl.Schema:
     return pl.Schema(ids | numbers | {f"f{number}": pl.Float32 for number in range(1, width + 1)})
 
 
-def lazy(columns: pl.Schema, frames: Callable[[int | None], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
+def lazy_frame(columns: pl.Schema, frames: Callable[[int | None], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
     """Return a Polars IO source.
 
     frames: yields the frames, and is given the number of rows that are needed at most (None: all).
@@ -151,7 +151,7 @@ def chunks(source: HasCost, queries: np.ndarray, width: int) -> Iterator[np.ndar
     yield from np.split(queries, np.flatnonzero(np.diff(chunk)) + 1)
 
 
-def ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def map_ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Yield function(item) in order, computed in threads, at most THREADS results ahead."""
     pending: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(THREADS)

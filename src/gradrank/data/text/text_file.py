@@ -9,7 +9,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import PlainFile
-from gradrank.data.ids import fault
+from gradrank.data.ids import query_id_error
 from gradrank.data.text import scan, tokens
 
 BLOCK_BYTES = 4 << 20  # the length of the longest line
@@ -182,7 +182,7 @@ def _heads(
     if known is not None:
         names = [_decoded(text, offset, buffer, *span) for span in zip(firsts.tolist(), ends.tolist(), strict=True)]
         for name, start in zip(names, starts.tolist(), strict=True):
-            if reason := fault(name):
+            if reason := query_id_error(name):
                 raise line_error(text, offset + start, reason)
         qids = np.array([known.setdefault(name, len(known) + 1) for name in names], np.int64)
     else:
