@@ -128,8 +128,8 @@ def term(n, gain, above, gain_above, measure):
     these ranks. For AP, down to a relevant document at rank a+i there are G_above + 1 + (i - 1)(G - 1)/(n - 1) relevant
     documents in expectation (McSherry & Najork 2008).
 
-    n: number of documents of the level. gain: G, the sum of their gains. above: a, the number of documents of all higher
-    levels. gain_above: G_above, the sum of their gains.
+    n: number of documents of the level. gain: G, the sum of their gains. above: a, the number of documents of all
+    higher levels. gain_above: G_above, the sum of their gains.
     """
     if gain <= 0.0:
         return 0.0
