@@ -1,13 +1,13 @@
-# Every target builds the environment first if it is missing.
+# If the environment .venv is missing, every target except `lock` builds it first.
 PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 READY := .venv/.ready
 
 .PHONY: reproduce run test test-system lint format bench readme lock versions
-# DVC's cache takes what has the bytes that dvc.lock names; without --force nothing else.
+# Without --force, `dvc commit` adds only files to DVC's cache that match dvc.lock.
 reproduce: run
 	@.venv/bin/dvc commit --quiet dvc.yaml </dev/null 2>/dev/null || \
-		echo "Not all of it is what dvc.lock names: .venv/bin/dvc status dvc.yaml says what is not."
+		echo "Some outputs differ from dvc.lock. To list them: .venv/bin/dvc status dvc.yaml"
 	@echo "The report: $(CURDIR)/results/report.html"
 
 run: $(READY)
@@ -16,8 +16,8 @@ run: $(READY)
 test: $(READY)
 	.venv/bin/pytest -n auto --dist loadfile
 
-# Slurm, emulated processors, a browser, DVC, MLflow's server, and campaigns of random faults; what is not installed is
-# skipped with the reason.
+# Tests with Slurm, emulated processors, a browser, DVC, an MLflow server and random faults. A test is skipped, with the
+# reason, if its program is not installed.
 test-system: $(READY)
 	.venv/bin/pytest -n auto --dist loadfile tests/system
 
@@ -29,25 +29,29 @@ lint: $(READY)
 	.venv/bin/lint-imports
 	.venv/bin/deptry .
 	.venv/bin/python tools/foreign_internals.py
+	.venv/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	.venv/bin/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	.venv/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	.venv/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
 format: $(READY)
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
 	PATH="$(CURDIR)/.venv/bin:$$PATH" snakefmt Snakefile workflow
 
-# The benchmarks measure on MQ2007: GRADRANK_MIRROR says where its archive is.
+# The benchmarks use MQ2007. GRADRANK_MIRROR is the folder with its archive.
 bench: $(READY)
 	.venv/bin/snakemake --cores $(CORES) mq2007
 	for script in benchmarks/*.py; do .venv/bin/python "$$script" || exit 1; done
 
-# dvc.lock of the code as it is: after every change of code or parameters, committed with what changed in results/.
+# Update dvc.lock. Run this after every change of code or parameters, and commit dvc.lock with the changes in results/.
 versions: run
 	.venv/bin/dvc commit --force dvc.yaml
 
 readme: $(READY)
 	.venv/bin/python -m gradrank.report.tables.readme
 
-# requirements.lock from pyproject.toml alone: a fresh environment holds what it names, each file with its hash.
+# Make requirements.lock from pyproject.toml in a fresh environment: exact versions, with the hash of each file.
 lock:
 	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock
 	.venv/lock/bin/pip install --quiet --editable '.[dvc,slurm,test]' uv
@@ -59,14 +63,14 @@ lock:
 		sed "/^torch==/a\    $$(.venv/lock/bin/pip hash .venv/lock/torch/*.whl | tail -n 1) \\\\" .venv/lock/hashed) > requirements.tmp
 	mv requirements.tmp requirements.lock && rm -rf .venv/lock
 
-# Arguments of `pip install`, for uv, which takes a quarter of the time. It reads none of pip's settings (mirrors,
-# certificates): where it finds no way, pip does. Its cache goes with the installation, whose files it links.
+# `pip install` with uv, which takes a quarter of the time. uv does not read pip's settings (mirrors, certificates), so
+# pip is the fallback. uv links files from its cache, so the cache is inside .venv and is deleted after the installation.
 INSTALL := sh -c '.venv/bin/uv pip install --quiet --python .venv --cache-dir .venv/uv "$$@" || \
 	.venv/bin/pip install --quiet --no-compile "$$@"' --
 
-# torch by itself: with hashes to check both prefer files whose index names them, and a folder that holds the small
-# CPU build (--find-links) names none; its hash is compared with the lock's here. Bytecode by all processors afterwards,
-# but of tests; templates in some packages are no Python, and do not compile.
+# torch is downloaded separately: in hash-checking mode, pip and uv prefer files whose index lists hashes, and a folder
+# with the small CPU build (--find-links) lists none. The recipe compares its hash with requirements.lock instead.
+# compileall compiles with all processors and skips tests; it fails on templates that are not Python, hence `|| true`.
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("gradrank needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
@@ -74,7 +78,7 @@ $(READY): requirements.lock pyproject.toml
 	.venv/bin/pip install --quiet --require-hashes --no-deps --requirement .venv/uv.txt
 	.venv/bin/pip download --quiet --no-deps --dest .venv/torch "$$(grep -o '^torch==[0-9.]*' requirements.lock)"
 	grep -qF -e "$$(.venv/bin/pip hash .venv/torch/*.whl | tail -n 1)" requirements.lock || \
-		{ echo ".venv/torch: none of the files of torch that requirements.lock names"; exit 1; }
+		{ echo ".venv/torch: requirements.lock does not list this file of torch. Fix: check the index of pip"; exit 1; }
 	$(INSTALL) --no-deps .venv/torch/*.whl
 	$(INSTALL) --require-hashes --no-deps --requirement requirements.lock
 	$(INSTALL) --editable .

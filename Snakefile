@@ -1,5 +1,5 @@
-# What plain `snakemake` makes: everything that `run` of params.yaml names. The rules lie in workflow/, in a checkout as in
-# the installed package.
+# Plain `snakemake` makes everything that the section `run` of params.yaml names. The rules are in workflow/ of the
+# checkout, or of the installed package.
 from gradrank.config.code_digest import WORKFLOW
 
 
@@ -12,8 +12,9 @@ configfile: "params.yaml"
 include: WORKFLOW / "Snakefile"
 
 
-# Snakemake takes no default target from an included file.
+# Snakemake ignores a default target in an included file.
 rule all:
+    "Make everything that the section `run` of params.yaml names."
     default_target: True
     input:
         rules.run.input,

@@ -1,9 +1,9 @@
-"""Seconds of an epoch of ARSM-L2R on one fold: the estimator, the net, a plain version; and how they grow.
+"""CPU seconds per epoch of ARSM-L2R on one fold (gradient estimator, net, plain NumPy version), and their growth.
 
 python benchmarks/arsm.py [--data data/parquet/mq2007] [--fold 1]
 
-CPU seconds of one thread, which a busy machine does not lengthen; compilation is not included. An epoch is every
-query once, in batches of 50. The plain version draws every swap's levels anew for all documents, in NumPy.
+Times are CPU seconds of one thread, without compilation; the load of the machine hardly affects them. An epoch visits
+every query once, in batches of 50. The plain version recomputes the levels of all documents for every swap, in NumPy.
 """
 
 from fold import TIMES, head, line, more_rows, read_fold, seconds  # before numpy
@@ -25,23 +25,23 @@ from gradrank.training.solvers.adam import Adam
 from gradrank.training.training_queries import with_grades_to_order
 
 MEASURES = ("ndcg@10", "ap", "p@10")
-BAR = 0.15  # seconds an epoch of the estimator on MQ2007's first fold
+LIMIT = 0.15  # seconds per epoch of the estimator on MQ2007's first fold
 WHY = """
-rows: linear, as every part is one pass over documents. A query's cost a pair of levels is its documents, plus
-at most C levels until the cutoff; no sort.
-levels: C (C - 1) / 2 swaps, each a comparison or two a document and a move for one in eight; the net's first
-layer does not depend on C."""
+rows: linear, because every part is one pass over the documents. Per query and pair of levels, the cost is
+proportional to the documents plus at most C levels until the cutoff; nothing is sorted.
+levels: C (C - 1) / 2 swaps. Each compares every document once or twice and moves one document in eight. The net's
+first layer does not depend on C."""
 
 
 def batches(train: Collection) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """(queries, rows, offsets) of the mini-batches of an epoch."""
+    """Yield (queries, rows, offsets) of the mini-batches of an epoch."""
     rng = np.random.default_rng(0)
     for queries in np.array_split(rng.permutation(train.queries), -(-train.queries // ARSMParams().batch_queries)):
         yield queries, *rows_of(queries, train.offsets)
 
 
 def estimator_seconds(train: Collection, name: str, levels: int) -> float:
-    """Races, swaps, losses and gradient of all batches."""
+    """Return the CPU seconds of the gradient estimator on all batches."""
     rng = np.random.default_rng(0)
     measure = measure_of(name, train.labels, train.offsets)
     phi = rng.normal(size=(train.rows, levels)).astype(np.float32)
@@ -55,7 +55,7 @@ def estimator_seconds(train: Collection, name: str, levels: int) -> float:
 
 
 def net_seconds(train: Collection, levels: int) -> float:
-    """Forward, backward and Adam of all batches."""
+    """Return the CPU seconds of forward pass, backward pass and Adam step on all batches."""
     rng = np.random.default_rng(0)
     features = standardised(train.features, *standardisation(train.features))
     net = TanhNet(features.shape[1], ARSMParams().hidden, levels, rng)
@@ -74,7 +74,10 @@ def net_seconds(train: Collection, levels: int) -> float:
 
 
 def plain_gradient(phi: np.ndarray, races: np.ndarray, offsets: np.ndarray, measure: Measure) -> np.ndarray:
-    """`arsm_gradient` for NDCG and P@K by its formula: each swap's levels and losses for all documents anew."""
+    """Return the gradient of `arsm_gradient` for NDCG and P@K, computed by its formula.
+
+    The levels and losses of all documents are recomputed for every swap.
+    """
     C, queries = phi.shape[1], len(offsets) - 1
     query = np.repeat(np.arange(queries), np.diff(offsets))
     pi = races / races.sum(axis=1, keepdims=True)
@@ -95,7 +98,7 @@ def plain_gradient(phi: np.ndarray, races: np.ndarray, offsets: np.ndarray, meas
 
 
 def plain_seconds(train: Collection, levels: int) -> float:
-    """The plain version on all batches; it must agree with ours."""
+    """Return the CPU seconds of `plain_gradient` on all batches, after a check that the gradients agree."""
     rng = np.random.default_rng(0)
     measure = measure_of("ndcg@10", train.labels, train.offsets)
     phi = rng.normal(size=(train.rows, levels))
@@ -117,10 +120,10 @@ def main() -> None:
 
     print(
         f"{train.rows} rows in the {train.queries} queries with two grades, {levels} levels; "
-        "seconds an epoch of one draw"
+        "CPU seconds per epoch of one draw"
     )
     for name in MEASURES:
-        print(f"  estimator, {name:8} {estimator_seconds(train, name, levels):7.3f}  (at most {BAR})")
+        print(f"  estimator, {name:8} {estimator_seconds(train, name, levels):7.3f}  (at most {LIMIT})")
     ours, net, plain = (
         estimator_seconds(train, "ndcg@10", levels),
         net_seconds(train, levels),
@@ -131,7 +134,7 @@ def main() -> None:
     took, epochs = seconds("arsm", {}, whole, vali)
     print(
         f"  training, {ARSMParams().draws} draws   {took / epochs:7.3f}  "
-        f"({took:.0f} s a fold: {epochs} epochs, validated)"
+        f"({took:.0f} s per fold: {epochs} epochs with validation)"
     )
 
     grown = {times: more_rows(train, times) for times in TIMES}

@@ -1,11 +1,11 @@
-"""Seconds of RankBoost, AdaRank and coordinate ascent on one fold, and how they grow, measured in this run.
+"""CPU seconds of RankBoost, AdaRank and coordinate ascent on one fold, and their growth with the data.
 
 python benchmarks/boosting.py [--data data/parquet/mq2007] [--fold 1]
 
-CPU seconds of one thread, which a busy machine does not lengthen. Validation after every round is included,
-compilation is not. "definition" is RankBoost's round as printed, over explicit pairs and all thresholds, in
-NumPy. For scale, RankLib (Java) on MQ2007 fold 1 and a similar core took 40 s for RankBoost, 10 s for AdaRank
-and 108 s for coordinate ascent.
+Times are CPU seconds of one thread, with validation after every round and without compilation; the load of the machine
+hardly affects them. "By definition" is a round of RankBoost as published, over explicit pairs and all thresholds, in
+NumPy. For comparison, RankLib (Java) on MQ2007 fold 1 and a similar core took 40 s for RankBoost, 10 s for AdaRank and
+108 s for coordinate ascent.
 """
 
 from fold import first_queries, growth, read_fold, seconds  # before numpy
@@ -32,15 +32,15 @@ GROWN = [
     ("coordinate_ascent", {"starts": 1, "passes": 1}),
 ]
 WHY = """
-rows: linear, as a round is one pass over documents (and, for RankBoost, over their bins).
-pairs (the same rows in queries 2 and 4 times as long): none is formed. RankBoost sums over grades; the others
-sort, n log n in a query's length. Fewer queries are without a pair and left out.
-features: RankBoost fills a histogram each, coordinate ascent searches a line each; AdaRank sorts once by
-each, after which a round costs one product of the feature x query table."""
+rows: linear, because a round is one pass over the documents (and, for RankBoost, over their bins).
+pairs (the same rows in queries 2 and 4 times as long): no pairs are formed. RankBoost sums over grades; the others
+sort, n log n in the length of a query. Fewer queries have no pair and are left out.
+features: RankBoost fills one histogram per feature, coordinate ascent does one line search per feature, and AdaRank
+sorts once per feature, after which a round costs one product with the feature x query table."""
 
 
 def definition_seconds(train: Collection) -> tuple[float, int]:
-    """(CPU seconds of one round of RankBoost by its definition, pairs)."""
+    """Return the CPU seconds of one round of RankBoost by its definition, and the number of pairs."""
     pairs = crucial_pairs(train.labels, train.offsets)
     d = np.full(len(pairs), 1 / len(pairs))
     started = time.process_time()
@@ -52,10 +52,11 @@ def definition_seconds(train: Collection) -> tuple[float, int]:
 
 
 def fold_seconds(train: Collection, vali: Collection) -> None:
-    for name, params, bar in RUNS:
+    """Print the CPU seconds of each model on the fold, and of RankBoost by its definition."""
+    for name, params, limit in RUNS:
         took, calls = seconds(name, params, train, vali)
-        limit = f"  (at most {bar:.0f} s)" if bar else ""
-        print(f"  {name:18} {took:6.2f} s{limit}  {params or ''}, {calls} validated")
+        bound = f"  (at most {limit:.0f} s)" if limit else ""
+        print(f"  {name:18} {took:6.2f} s{bound}  {params or ''}, {calls} steps validated")
     plain, pairs = definition_seconds(train)
     ours = seconds("rankboost", {"rounds": 100}, train, vali)[0] / 100
     print(

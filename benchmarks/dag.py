@@ -1,9 +1,9 @@
-"""Seconds to plan a run of 10,000 training jobs: 40 systems, 50 variants of each, five folds.
+"""Seconds to plan a run of 10,000 training jobs: 40 systems, 50 variants per system, five folds.
 
     python benchmarks/dag.py [--variants 50] [--systems 40] [--profile FILE]
 
-A copy of the workflow gets a params.yaml in which every system is swept over its selection measure, and is
-dry-run there: nothing is trained. FILE receives the profile of the planning process, for `python -m pstats`.
+The benchmark copies the workflow, writes a params.yaml that sweeps the selection measure of every system, and starts a
+dry run, so that nothing is trained. FILE receives the profile of the planning process, for `python -m pstats`.
 """
 
 import argparse
@@ -22,11 +22,11 @@ import yaml
 from gradrank.training.registry import models
 
 ROOT = Path(__file__).resolve().parents[1]
-LIMIT = 60  # seconds, as docs/scale.md promises
+LIMIT = 60  # seconds, the limit that docs/scale.md states
 
 
 def copy_workflow(folder: Path) -> None:
-    """The checkout's workflow in `folder`, without any result."""
+    """Copy the workflow into `folder`, without results."""
     for name in ("workflow", "profiles"):
         shutil.copytree(ROOT / name, folder / name)
     for name in ("Snakefile", "params.yaml"):
@@ -35,7 +35,7 @@ def copy_workflow(folder: Path) -> None:
 
 
 def sweep(folder: Path, systems: int, variants: int) -> None:
-    """A params.yaml of so many sweeps of so many variants."""
+    """Write a params.yaml with `systems` sweeps of `variants` variants each."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     measures = ["map", *(f"ndcg@{k}" for k in range(1, variants))]
     swept = [name for name, cls in models().items() if "select_by" in cls.Params.model_fields][:systems]
@@ -71,7 +71,7 @@ def main() -> None:
     print(f"{jobs['train']:,} training jobs, {jobs['total']:,} jobs")
     print(f"planned in {seconds:.1f} s, {usage.ru_utime + usage.ru_stime:.1f} CPU s, {usage.ru_maxrss / 1e6:.2f} GB")
     if seconds > LIMIT:
-        sys.exit(f"more than {LIMIT} s")
+        sys.exit(f"planning took more than {LIMIT} s")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""What the benchmarks of training share: one fold of a collection, CPU seconds, and how they grow.
+"""Helpers of the training benchmarks: one fold of a collection, CPU seconds of a fit, and their growth.
 
-Import it before numpy: it sets the instruction set and one thread, as in a job of the study.
+Import this module before numpy. It sets the instruction set and one thread, as in a job of the workflow.
 """
 
 from gradrank.data.collection import Collection  # before numpy
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 
 # isort: split
 import argparse
@@ -21,19 +21,19 @@ TIMES = (1, 2, 4)
 
 
 def read_fold(description: str) -> tuple[Collection, Collection]:
-    """The training and validation part that the command line names; prints which."""
+    """Return the training and validation part of the fold chosen on the command line, and print their size."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007"))
     parser.add_argument("--fold", type=int, default=1)
-    given = parser.parse_args()
-    fold = describe(given.data)["folds"][given.fold - 1]
-    train, vali = (Collection.read(given.data, fold[split]) for split in ("train", "vali"))
-    print(f"{given.data.name} fold {given.fold}: {train.rows} rows, {train.features.shape[1]} features")
+    options = parser.parse_args()
+    stored = StoredCollection.open(options.data)
+    train, vali = (stored.read(stored.fold(options.fold)[split]) for split in ("train", "vali"))
+    print(f"{options.data.name} fold {options.fold}: {train.rows} rows, {train.features.shape[1]} features")
     return train, vali
 
 
 def seconds(name: str, params: Mapping, train: Collection, vali: Collection) -> tuple[float, int]:
-    """(CPU seconds of a model's fit, calls of the callback)."""
+    """Return the CPU seconds of a model's fit and the number of calls of its callback."""
     cls, calls = get_model(name), []
     started = time.process_time()
     cls.fit(train, vali, cls.Params(**params), 0, lambda step, **values: calls.append(step))
@@ -41,7 +41,7 @@ def seconds(name: str, params: Mapping, train: Collection, vali: Collection) -> 
 
 
 def more_rows(data: Collection, times: int) -> Collection:
-    """Every query `times` times."""
+    """Return a collection with every query repeated `times` times."""
     sizes = np.tile(np.diff(data.offsets), times)
     return Collection(
         np.tile(data.features, (times, 1)),
@@ -52,24 +52,23 @@ def more_rows(data: Collection, times: int) -> Collection:
 
 
 def more_pairs(data: Collection, times: int) -> Collection:
-    """The same rows in queries `times` as long."""
+    """Return the same rows, with every `times` consecutive queries merged into one."""
     offsets = np.unique(np.r_[data.offsets[::times], data.offsets[-1]])
     return dataclasses.replace(data, offsets=offsets, qids=np.arange(len(offsets) - 1))
 
 
 def more_features(data: Collection, times: int) -> Collection:
-    """Every feature `times` times."""
+    """Return the collection with its features repeated `times` times."""
     return dataclasses.replace(data, features=np.tile(data.features, (1, times)))
 
 
 def first_queries(data: Collection, queries: int) -> Collection:
-    """As a validation part, so small that what grows is training."""
-    end = data.offsets[queries]
-    return Collection(data.features[:end], data.labels[:end], data.offsets[: queries + 1], data.qids[:queries])
+    """Return the first queries; as a validation part, they are few enough that only the training time grows."""
+    return data.select_queries(np.arange(data.queries) < queries)
 
 
 def growth(kinds: Iterable[str], runs: Iterable[tuple[str, Mapping]], train: Collection, vali: Collection) -> None:
-    """A line a kind (rows, pairs or features) and model: seconds at 1, 2 and 4 times as many."""
+    """Print a line per kind (rows, pairs or features) and model: CPU seconds at 1, 2 and 4 times the size."""
     few = first_queries(vali, 1)
     head()
     for kind in kinds:
@@ -80,11 +79,12 @@ def growth(kinds: Iterable[str], runs: Iterable[tuple[str, Mapping]], train: Col
 
 
 def head() -> None:
+    """Print the heading for the lines that `line` prints."""
     print(f"\n{'seconds at':30} {'1x':>7} {'2x':>7} {'4x':>7}   2x/1x  4x/1x")
 
 
 def line(title: str, run: Callable[[int], float]) -> None:
-    """`run(n)` gives the seconds at n times as much."""
-    took = [run(times) for times in TIMES]
-    shown = " ".join(f"{value:7.2f}" for value in took)
-    print(f"{title:30} {shown}   {took[1] / took[0]:5.2f}  {took[2] / took[0]:5.2f}")
+    """Print the seconds at each of TIMES and their ratios. run: returns the seconds at n times the size."""
+    durations = [run(times) for times in TIMES]
+    columns = " ".join(f"{duration:7.2f}" for duration in durations)
+    print(f"{title:30} {columns}   {durations[1] / durations[0]:5.2f}  {durations[2] / durations[0]:5.2f}")

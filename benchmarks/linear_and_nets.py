@@ -1,12 +1,12 @@
-"""Seconds of the linear rankers, the nets and the boosted trees on one fold, and how they grow, in this run.
+"""CPU seconds of the linear rankers, the nets and the boosted trees on one fold, and their growth with the data.
 
 python benchmarks/linear_and_nets.py [--data data/parquet/mq2007] [--fold 1]
 
-Then every loss: milliseconds of its value and gradient over the whole training part, and of an epoch of a net on it;
-an epoch of each attention scorer. CPU time of one thread, which a busy machine does not lengthen. Validation is
-included, compilation is not. For scale, on MQ2007 fold 1 and a similar core RankLib (Java) took 52 s for RankNet
-(100 epochs), 56 s for ListNet, 84 s for LambdaRank and 11 s for LambdaMART; allRank's net an epoch 0.3 s with
-ListNet, 1.7 s with RankNet.
+Also measured: milliseconds of every loss (value and gradient over the whole training part, and an epoch of a net that
+is trained with it), and of an epoch of each attention scorer. Times are CPU times of one thread, with validation and
+without compilation; the load of the machine hardly affects them. For comparison, on MQ2007 fold 1 and a similar core,
+RankLib (Java) took 52 s for RankNet (100 epochs), 56 s for ListNet, 84 s for LambdaRank and 11 s for LambdaMART, and
+an epoch of allRank's net took 0.3 s with ListNet and 1.7 s with RankNet.
 """
 
 from fold import first_queries, growth, read_fold, seconds  # before numpy
@@ -47,15 +47,15 @@ GROWN = [
 PAIRS = {"approx_ndcg", "frank", "gumbel_approx_ndcg", "lambdaloss", "lambdarank", "pirank", "ranknet", "smoothrank"}
 CUBIC = {"neural_ndcg": "50 steps of n^2", "softrank": "n^2 times the cutoff"}
 WHY = """
-rows: linear a pass; the convex ones stop after as many passes as their tolerance takes.
-pairs (the same rows in queries 2 and 4 times as long): none is formed by RankSVM, which sorts scores, n log n in
-a query's length; ListNet does not see them. RankNet's and LambdaRank's gradients go over the pairs of a query,
-as LightGBM's do, beside products and histograms that do not grow.
-features: a product of rows x features (x hidden) a pass; of a net the pair sums do not grow."""
+rows: a pass is linear; the number of passes of convex models depends on their tolerance.
+pairs (the same rows in queries 2 and 4 times as long): RankSVM forms no pairs but sorts scores, n log n in the length
+of a query; ListNet does not depend on pairs. The gradients of RankNet, LambdaRank and LightGBM go over the pairs of a
+query, in addition to products and histograms that do not grow.
+features: one product of rows x features (x hidden) per pass; the sums over pairs of a net do not grow."""
 
 
 def losses(train: Collection, vali: Collection) -> None:
-    """A line a loss: its own milliseconds, and those of a net's epoch, validation included."""
+    """Print a line per loss: its own milliseconds, and those of an epoch of a net with validation."""
     print(f"\n{'ms':22} {'loss':>7} {'epoch':>7}")
     few = first_queries(vali, 1)
     seconds("softmax", {"epochs": 1}, few, few)
@@ -68,8 +68,8 @@ def losses(train: Collection, vali: Collection) -> None:
         function(scores, train.labels, train.offsets, rng=rng)
         took = time.process_time() - started
         epoch = seconds("softmax", {"loss": name, "epochs": 3}, train, vali)[0] / 3
-        bar = CUBIC.get(name) or f"at most {120 if name in PAIRS else 70} ms"
-        print(f"  {name:20} {1e3 * took:7.1f} {1e3 * epoch:7.1f}  ({bar})")
+        limit = CUBIC.get(name) or f"at most {120 if name in PAIRS else 70} ms"
+        print(f"  {name:20} {1e3 * took:7.1f} {1e3 * epoch:7.1f}  ({limit})")
     for name in ("attention_lambdaloss", "dasalc"):
         seconds(name, {"epochs": 1}, few, few)
         epoch = seconds(name, {"epochs": 3}, train, vali)[0] / 3
@@ -78,11 +78,11 @@ def losses(train: Collection, vali: Collection) -> None:
 
 def main() -> None:
     train, vali = read_fold(__doc__)
-    for name, params, bar in RUNS:
+    for name, params, limit in RUNS:
         seconds(name, params, vali, first_queries(vali, 1))  # compilation
         took, calls = seconds(name, params, train, vali)
-        limit = f"  (at most {bar:.0f} s)" if bar else ""
-        print(f"  {name:20} {took:6.2f} s{limit}  {params or 'as shipped'}, {calls} validated")
+        bound = f"  (at most {limit:.0f} s)" if limit else ""
+        print(f"  {name:20} {took:6.2f} s{bound}  {params or 'defaults'}, {calls} steps validated")
     losses(train, vali)
     growth(("rows", "pairs", "features"), GROWN, train, vali)
     print(WHY)

@@ -1,12 +1,12 @@
-"""Time and peak memory of evaluation beside what a user would pick instead, all measured in this run.
+"""Time and peak memory of evaluation, compared with other packages in the same run.
 
 python benchmarks/metrics.py [--data data/parquet/mq2007] [--large]
 
-Each tool gets its own process, one warm-up on a few queries (imports, compilation), its input in its own form
-("prepare"), and then computes NDCG@1..10, P@1..10 and MAP, query by query, under trec_eval's convention
-("evaluate"). "gradrank, all metrics" computes everything that gradrank has; "from files" also reads judgements
-and scores as Parquet, checks them, and writes the values. The large run is to take at most 10 s and 2 GB. Tools
-that are not installed are left out: pip install pytrec-eval-terrier ir-measures ranx.
+Each tool runs in its own process. After a warm-up on a few queries (imports, compilation), it converts the input to its
+own form ("prepare") and computes NDCG@1..10, P@1..10 and MAP per query under trec_eval's convention ("evaluate").
+"gradrank, all metrics" computes every metric of gradrank; "gradrank, from files" also reads and checks judgements and
+scores in Parquet and writes the values. The limit of the large run is 10 s and 2 GB. Tools that are not installed are
+skipped; to install them: pip install pytrec-eval-terrier ir-measures ranx.
 """
 
 from gradrank.base import processor  # before numpy
@@ -41,7 +41,7 @@ LIMIT_SECONDS = 120
 
 
 def generated(rows: int, queries: int):
-    """(scores, labels, offsets) of queries of at least two documents with grades 0 to 4."""
+    """Return random (scores, labels, offsets) of queries with at least two documents and grades 0 to 4."""
     rng = np.random.default_rng(0)
     sizes = 2 + rng.multinomial(rows - 2 * queries, np.full(queries, 1 / queries))
     labels = rng.choice(5, rows, p=[0.6, 0.2, 0.1, 0.06, 0.04])
@@ -49,7 +49,7 @@ def generated(rows: int, queries: int):
 
 
 def load(source: str):
-    """A stored collection with random scores, or `rows,queries` to generate."""
+    """Return (scores, labels, offsets) of a stored collection with random scores, or generated from `rows,queries`."""
     if not Path(source).exists():
         return generated(*map(int, source.split(",")))
     from gradrank.evaluation.judgements import read_judgements
@@ -60,12 +60,14 @@ def load(source: str):
 
 
 def gradrank(names, scores, labels, offsets):
+    """Return an evaluation of arrays by gradrank."""
     from gradrank.evaluation.metrics import compute
 
     return lambda: compute(names, scores, labels, offsets, "trec")["ndcg@10"].mean()
 
 
 def gradrank_from_files(scores, labels, offsets):
+    """Return an evaluation of Parquet files by gradrank."""
     import polars as pl
 
     from gradrank.evaluation.evaluate import evaluate_file
@@ -91,7 +93,7 @@ def gradrank_from_files(scores, labels, offsets):
 
 
 def plain_numpy(scores, labels, offsets):
-    """What one writes first: two sorts of all documents, then a sum over each query's first k."""
+    """Return an evaluation in plain NumPy: two sorts of all documents, then sums over the first k of each query."""
 
     def run():
         query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -104,13 +106,13 @@ def plain_numpy(scores, labels, offsets):
 
         gain, best = sums(ranked / np.log2(rank + 1)), sums(ideal / np.log2(rank + 1))
         hits = sums(ranked > 0)
-        found = np.cumsum(ranked > 0)
+        total_hits = np.cumsum(ranked > 0)
         relevant = hits(len(labels))
-        so_far = found - (found[offsets[:-1]] - (ranked[offsets[:-1]] > 0))[query]
+        so_far = total_hits - (total_hits[offsets[:-1]] - (ranked[offsets[:-1]] > 0))[query]
         values = {"map": sums(np.where(ranked > 0, so_far / rank, 0.0))(len(labels)) / np.maximum(relevant, 1)}
         for k in CUTS:
-            bar = best(k)
-            values[f"ndcg@{k}"] = np.divide(gain(k), bar, out=np.zeros(len(bar)), where=bar > 0)
+            ideal_gain = best(k)
+            values[f"ndcg@{k}"] = np.divide(gain(k), ideal_gain, out=np.zeros(len(ideal_gain)), where=ideal_gain > 0)
             values[f"p@{k}"] = hits(k) / k
         return values["ndcg@10"].mean()
 
@@ -118,7 +120,7 @@ def plain_numpy(scores, labels, offsets):
 
 
 def _dicts(scores, labels, offsets):
-    """The nested dictionaries that pytrec_eval and ranx take."""
+    """Return the nested dictionaries that pytrec_eval and ranx expect."""
     qrels, run = {}, {}
     for q, (a, b) in enumerate(pairwise(offsets)):
         ids = [f"d{i}" for i in range(b - a)]
@@ -182,7 +184,7 @@ TOOLS = {
 
 
 def measure(tool: str, source: str) -> None:
-    """Run one tool and print its figures as JSON."""
+    """Run one tool and print its measurements as JSON."""
     prepare = TOOLS[tool][1]
     prepare(*generated(60, 8))()
     data = load(source)
@@ -200,7 +202,7 @@ def measure(tool: str, source: str) -> None:
 
 
 def table(title: str, source: str, tools: Iterable[str] = TOOLS) -> None:
-    """A line a tool; "times" is its processor time over that of gradrank with the same metrics."""
+    """Print a line per tool. "times": its CPU time divided by that of gradrank with the same metrics."""
     print(f"instruction set: {processor.form()}")
     print(
         f"\n{title}\n{'':24}{'prepare s':>10}{'evaluate s':>11}{'cpu s':>8}{'times':>8}{'peak MB':>9}  NDCG@10",
@@ -217,11 +219,11 @@ def table(title: str, source: str, tools: Iterable[str] = TOOLS) -> None:
         except subprocess.TimeoutExpired:
             print(f"{tool:24}stopped after {LIMIT_SECONDS} s", flush=True)
             continue
-        seen = json.loads(done.stdout.splitlines()[-1])
-        base = base or seen["cpu"]
+        figures = json.loads(done.stdout.splitlines()[-1])
+        base = base or figures["cpu"]
         print(
-            f"{tool:24}{seen['prepare']:10.3f}{seen['evaluate']:11.3f}{seen['cpu']:8.3f}{seen['cpu'] / base:8.1f}"
-            f"{seen['peak_mb']:9}  {seen['ndcg@10']:.6f}",
+            f"{tool:24}{figures['prepare']:10.3f}{figures['evaluate']:11.3f}{figures['cpu']:8.3f}"
+            f"{figures['cpu'] / base:8.1f}{figures['peak_mb']:9}  {figures['ndcg@10']:.6f}",
             flush=True,
         )
 
@@ -229,7 +231,7 @@ def table(title: str, source: str, tools: Iterable[str] = TOOLS) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default="data/parquet/mq2007", help="stored collection")
-    parser.add_argument("--large", action="store_true", help="also 84,600 generated queries, 3.5 million rows")
+    parser.add_argument("--large", action="store_true", help="also run on 84,600 generated queries, 3.5 million rows")
     parser.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
     parser.add_argument("--source", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -240,7 +242,7 @@ def main() -> None:
     else:
         table("69,623 generated rows, 1,692 queries (the size of MQ2007)", "69623,1692")
     if chosen.large:
-        tools = [tool for tool in TOOLS if not tool.startswith("scikit-learn")]  # it would take ten minutes
+        tools = [tool for tool in TOOLS if not tool.startswith("scikit-learn")]  # takes ten minutes
         table(f"{LARGE[0]:,} generated rows, {LARGE[1]:,} queries", ",".join(map(str, LARGE)), tools)
 
 

@@ -1,16 +1,16 @@
-"""Crucial pairs: time and peak memory on generated labels of MQ2007's size and 100 times that.
+"""Time and peak memory of crucial pairs, on generated labels of MQ2007's size and of 100 times that size.
 
     python benchmarks/pairs.py
 
-Everything runs in a process of its own, so that a peak of memory is one's own; compilation and imports are
-left out of the time. The plain version is what one writes first: a comparison of all documents with all in
-NumPy, a query at a time, and everything kept until it is written.
+Each version runs in its own process, so that its peak memory can be measured. The time includes neither compilation nor
+imports. The plain version compares all documents of a query with each other in NumPy, query by query, and keeps all
+pairs in memory until they are written.
 """
 
 from gradrank.base.files import sha256, write_json
-from gradrank.data.pair_files import pairs as write_pairs
+from gradrank.data.pair_files import write_pairs
 from gradrank.data.pairs import crucial_pairs  # before numpy
-from gradrank.data.stored import COLLECTION
+from gradrank.data.part_files import COLLECTION
 
 # isort: split
 import json
@@ -28,7 +28,7 @@ QUERIES, DOCUMENTS, GRADES = 1692, 41, (0.742, 0.203, 0.055)  # MQ2007: 69,623 r
 
 
 def collection(path: Path, times: int) -> None:
-    """Labels of `times` MQ2007s, drawn with its share of each grade."""
+    """Write labels of `times` times MQ2007's size, drawn with its share of each grade."""
     queries = QUERIES * times
     labels = np.random.default_rng(0).choice(3, queries * DOCUMENTS, p=GRADES).astype(np.int16)
     qid = np.repeat(np.arange(queries), DOCUMENTS)
@@ -38,25 +38,26 @@ def collection(path: Path, times: int) -> None:
 
 
 def plain(collection: Path, out: Path) -> None:
+    """Write the pairs of a collection, computed in plain NumPy."""
     labels = pl.read_parquet(collection / "part1.parquet")["label"].to_numpy().astype(np.int64)
     columns = []
     for query, start in enumerate(range(0, len(labels), DOCUMENTS)):
         y = labels[start : start + DOCUMENTS]
         better, worse = np.nonzero(y[:, None] > y[None, :])
-        where = (better + start).astype(np.int32), (worse + start).astype(np.int32)
-        columns.append((np.full(len(better), query, np.int32), *where))
+        rows = (better + start).astype(np.int32), (worse + start).astype(np.int32)
+        columns.append((np.full(len(better), query, np.int32), *rows))
     names = ("query", "better", "worse")
     out.mkdir(exist_ok=True)
-    found = pl.DataFrame(dict(zip(names, map(np.concatenate, zip(*columns, strict=True)), strict=True)))
-    found.with_columns(target=pl.lit(1.0), weight=pl.lit(1.0)).write_parquet(out / "part1.parquet")
+    frame = pl.DataFrame(dict(zip(names, map(np.concatenate, zip(*columns, strict=True)), strict=True)))
+    frame.with_columns(target=pl.lit(1.0), weight=pl.lit(1.0)).write_parquet(out / "part1.parquet")
 
 
 VERSIONS = {"gradrank": write_pairs, "plain NumPy": plain}
 
 
 def measure(version: str, collection: Path, out: Path) -> None:
-    """In a process of its own: time of one run, and how far it raised the peak above that of the imports."""
-    crucial_pairs(np.array([0, 1]), np.array([0, 2]))  # compiles, or loads what was compiled
+    """Run one version and print its seconds, and the peak memory in MB before and after it, as JSON."""
+    crucial_pairs(np.array([0, 1]), np.array([0, 2]))  # compiles, or loads the compiled code
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
     VERSIONS[version](collection, out)
     seconds = time.perf_counter() - start
@@ -65,7 +66,7 @@ def measure(version: str, collection: Path, out: Path) -> None:
 
 
 def run(*arguments: object) -> str:
-    """This script in a new process; what it prints."""
+    """Run this script in a new process and return its output."""
     command = [sys.executable, __file__, *map(str, arguments)]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 

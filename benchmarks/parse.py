@@ -1,17 +1,17 @@
-"""MB/s and peak memory of text -> checked Parquet beside the readers that a user would pick instead.
+"""MB/s and peak memory of converting LETOR text to checked Parquet, compared with other readers.
 
     python benchmarks/parse.py [LETOR file] [--times 1 10] [--repeats 3]
 
-By default the file is MQ2007's Fold1/train.txt from the archive in GRADRANK_MIRROR, or generated data of its
-shape; `--times` repeats it with new query ids. Each reader runs in a process of its own that first reads a
-small file; the best of the repeats counts, and a reader that takes longer than a minute is stopped. MB/s are
-of the wall clock; on a busy machine the MB a CPU second say more.
+By default, the file is MQ2007's Fold1/train.txt from the archive in GRADRANK_MIRROR, or generated data of the same
+shape. `--times` repeats it with new query ids. Each reader runs in its own process, which first reads a small file. The
+best repeat counts, and a reader that takes longer than a minute is stopped. MB/s refer to wall-clock time; on a busy
+machine, MB per CPU second are more meaningful.
 
-This package has three rows: `scan_letor` into memory, as the peers read; `scan_letor` to a Parquet file, as Polars
-does here; and the workflow's stage, which also divides the queries into five files and hashes the text and these. It
-alone checks every token. `ours is` compares with that of the first two that does what the peer does. LightGBM reads
-neither qid nor comments and CatBoost no comments: they get files without, their MB/s are of those, and LightGBM's
-include its binning.
+gradrank has three rows: `scan_letor` into memory, like most peers; `scan_letor` to a Parquet file, like the Polars row;
+and the parse stage of the workflow, which also divides the queries into five files and computes checksums of the text
+and of these files. Only gradrank checks every token. The column "gradrank is" compares a peer with the row of gradrank
+that does the same work. LightGBM reads neither qid nor comments, and CatBoost reads no comments: they get files without
+them, to which their MB/s refer. LightGBM's time includes its binning.
 """
 
 from gradrank.base import processor  # before numpy
@@ -96,15 +96,17 @@ def catboost(file: Path) -> None:
     Pool(f"libsvm://{file}")
 
 
-OURS = [scan_letor, scan_and_sink, parse]
-READERS = [*OURS, scikit_learn, pandas, polars, lightgbm, xgboost, catboost]
-PACKAGES = {"scikit_learn": "sklearn"} | {reader.__name__: "gradrank" for reader in OURS}
-LIKE = {"polars": "scan_and_sink", "parse": "parse", "scan_and_sink": "scan_and_sink"}  # else scan_letor
+GRADRANK = [scan_letor, scan_and_sink, parse]
+READERS = [*GRADRANK, scikit_learn, pandas, polars, lightgbm, xgboost, catboost]
+PACKAGES = {"scikit_learn": "sklearn"} | {reader.__name__: "gradrank" for reader in GRADRANK}
+# The row of gradrank that a reader is compared with; by default scan_letor.
+LIKE = {"polars": "scan_and_sink", "parse": "parse", "scan_and_sink": "scan_and_sink"}
 REFUSED = {"lightgbm": rb" qid:\d+| *#.*", "catboost": rb" *#.*"}
-LIMIT = 60  # seconds a reader and file
+LIMIT = 60  # seconds per reader and file
 
 
 def source_file(folder: Path) -> Path:
+    """Write MQ2007's Fold1/train.txt, or generated data of its shape, into `folder` and return the path."""
     file, mirror = folder / "train.txt", os.environ.get("GRADRANK_MIRROR")
     archive = Path(mirror, "MQ2007.tar.xz") if mirror else None
     if archive and archive.is_file():
@@ -120,7 +122,7 @@ def source_file(folder: Path) -> Path:
 
 
 def repeated(file: Path, times: int, folder: Path) -> Path:
-    """The rows `times` over, with query ids of their own."""
+    """Write the rows `times` times, with different query ids, and return the path."""
     text, out = file.read_bytes(), folder / f"times{times}.txt"
     with out.open("wb") as stream:
         for k in range(times):
@@ -129,7 +131,7 @@ def repeated(file: Path, times: int, folder: Path) -> Path:
 
 
 def measure(name: str, small: Path, file: Path) -> None:
-    """In a process of its own: seconds and CPU seconds for the file and peak memory in MB, as JSON."""
+    """Read the file and print seconds, CPU seconds and peak memory in MB, as JSON."""
     read = globals()[name]
     read(small)
     start, cpu = time.perf_counter(), time.process_time()
@@ -154,9 +156,10 @@ def main() -> None:
 
 
 def compare(file: Path, small: Path, repeats: int) -> None:
+    """Print a line per reader. small: the file of the warm-up."""
     print(f"\n{file.stat().st_size / 1e6:.1f} MB of text; instruction set: {processor.form()}")
-    print(f"{'reader':14}{'MB/s':>8}{'ours is':>14}{'MB/CPU s':>11}{'ours is':>14}{'peak MB':>10}")
-    own = {}
+    print(f"{'reader':14}{'MB/s':>8}{'gradrank is':>14}{'MB/CPU s':>11}{'gradrank is':>14}{'peak MB':>10}")
+    speeds_of = {}
     for name in (reader.__name__ for reader in READERS):
         if importlib.util.find_spec(PACKAGES.get(name, name)) is None:
             print(f"{name:14}  not installed: skipped")
@@ -170,18 +173,18 @@ def compare(file: Path, small: Path, repeats: int) -> None:
             continue
         seconds, cpu, peak = zip(*(json.loads(output.stdout.splitlines()[-1]) for output in outputs), strict=True)
         speeds = [files[1].stat().st_size / 1e6 / min(times) for times in (seconds, cpu)]
-        own[name] = speeds
+        speeds_of[name] = speeds
         columns = "".join(
-            f"{speed:{w}.0f}{mine / speed:13.1f}x"
-            for mine, speed, w in zip(
-                own.get(LIKE.get(name, "scan_letor"), (np.nan, np.nan)), speeds, (8, 11), strict=True
+            f"{speed:{width}.0f}{reference / speed:13.1f}x"
+            for reference, speed, width in zip(
+                speeds_of.get(LIKE.get(name, "scan_letor"), (np.nan, np.nan)), speeds, (8, 11), strict=True
             )
         )
         print(f"{name:14}{columns}{max(peak):10.0f}", flush=True)
 
 
 def stripped(file: Path, reader: str) -> Path:
-    """A copy without what this reader refuses."""
+    """Return a copy without the tokens that this reader rejects, or the file itself if it accepts all."""
     if reader not in REFUSED:
         return file
     out = file.with_suffix(f".{reader}")

@@ -1,10 +1,10 @@
-"""Seconds of PRank, OAP-BPM and RankProp on one fold, and how they grow, measured in this run.
+"""CPU seconds of PRank, OAP-BPM and RankProp on one fold, and their growth with the data.
 
 python benchmarks/prank.py [--data data/parquet/mq2007] [--fold 1]
 
-CPU seconds of one thread, which a busy machine does not lengthen. Validation after every epoch is included,
-compilation is not. "support documents" is kernel PRank in its dual form, by NumPy: a document is scored against
-all documents that an error was made on before.
+Times are CPU seconds of one thread, with validation after every epoch and without compilation; the load of the machine
+hardly affects them. "As support documents" is kernel PRank in its dual form, in NumPy: the score of a document is a sum
+over all documents on which an error was made before.
 """
 
 from fold import first_queries, growth, read_fold, seconds  # before numpy
@@ -34,15 +34,15 @@ RUNS = [
 TEN = {"epochs": 10, "patience": 10}
 GROWN = [("prank", TEN), ("prank_quadratic", TEN), ("oap_bpm", TEN | {"tau": [0.3]}), ("rankprop", TEN)]
 WHY = """
-rows: linear, a document at a time, whatever came before. Linear PRank is so quick that more time goes into
-fetching rows, which come in random order, once they no longer fit the processor's cache.
-pairs: none is formed; a query's length does not enter.
-features: PRank and OAP-BPM d a document, and some that does not grow: drawing the order, tossing N coins.
-The quadratic machines d^2/2. RankProp d x hidden, beside sorting all outputs once an epoch (n log n)."""
+rows: linear, because every document has the same cost. Linear PRank is so fast that reading the rows, in random
+order, dominates once they no longer fit the processor's cache.
+pairs: none is formed; the length of a query does not matter.
+features: PRank and OAP-BPM cost d per document, plus a part that does not grow (drawing the order, tossing N coins).
+The quadratic models cost d^2/2. RankProp costs d x hidden, plus sorting all outputs once per epoch (n log n)."""
 
 
 def dual_epoch(x: np.ndarray, grades: np.ndarray, coef0: float) -> int:
-    """One epoch of kernel PRank over (n, d) documents in file order; how many it keeps."""
+    """Run one epoch of kernel PRank over (n, d) documents in file order, and return the number of support documents."""
     kept, moves, thresholds = np.empty_like(x), np.empty(len(x)), np.zeros(grades.max())
     support = 0
     for document, grade in zip(x, grades, strict=True):
@@ -55,7 +55,7 @@ def dual_epoch(x: np.ndarray, grades: np.ndarray, coef0: float) -> int:
 
 
 def kernel_seconds(train: Collection) -> None:
-    """Both forms of kernel PRank over the first n documents, in file order, for growing n."""
+    """Print the CPU seconds of both forms of kernel PRank over the first n documents, in file order, for growing n."""
     unit = feature_unit(train.features)
     squared_scale = PRankKernel.squared_scale(len(unit), PRankKernel.Params())
     print("\nkernel PRank, one epoch     as a matrix   as support documents")
@@ -66,17 +66,17 @@ def kernel_seconds(train: Collection) -> None:
         matrix = time.process_time()
         support = dual_epoch(train.features[:n] * unit, train.labels[:n], 1.0)
         dual = time.process_time() - matrix
-        print(f"  {n:6} documents       {matrix - started:9.3f} s {dual:12.3f} s   {support} kept")
+        print(f"  {n:6} documents       {matrix - started:9.3f} s {dual:12.3f} s   {support} support documents")
 
 
 def main() -> None:
     train, vali = read_fold(__doc__)
     for name, params in GROWN:  # compilation
         seconds(name, params, first_queries(train, 1), first_queries(vali, 1))
-    for name, params, bar in RUNS:
+    for name, params, limit in RUNS:
         took, epochs = seconds(name, params, train, vali)
-        limit = f"  (at most {bar:.0f} s)" if bar else ""
-        print(f"  {name:16} {took:6.2f} s{limit}  {params or 'as shipped'}, {epochs} epochs")
+        bound = f"  (at most {limit:.0f} s)" if limit else ""
+        print(f"  {name:16} {took:6.2f} s{bound}  {params or 'defaults'}, {epochs} epochs")
     kernel_seconds(train)
     growth(("rows", "features"), GROWN, train, vali)
     print(WHY)

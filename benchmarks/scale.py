@@ -2,15 +2,14 @@
 
     python benchmarks/scale.py [--shares 16] [--rounds 20]
 
-`--shares 16 4 1` measures 1/16, 1/4 and all of it. The text comes in the official five-fold layout, every row
-in three training files, one validation and one test file: 20 GB at full size, and 40 GB while fetch copies
-it. Everything lies in a temporary folder (TMPDIR), which is named and, at the end, removed. Each stage is the
-command that a user or the workflow would run, in a process of its own; its peak memory is what the operating
-system saw. Wall-clock seconds go to standard error, processor seconds to the table: almost every stage is one
-thread, and those depend less on what else the machine does. Training is cut short (the table says how far):
-memory does not depend on rounds or epochs.
+`--shares 16 4 1` measures 1/16, 1/4 and all of it. The text has the official five-fold layout, with every row in three
+training files, one validation and one test file: 20 GB at full size, and 40 GB while fetch copies it. All files are in
+a temporary folder (in TMPDIR), which is printed at the start and removed at the end. Each stage is a command of the
+workflow in its own process; its peak memory is the one that the operating system reports. Wall-clock seconds go to
+standard error, CPU seconds to the table: almost every stage uses one thread, and CPU seconds depend less on the load of
+the machine. Training is shortened to the rounds or epochs in the table, because its memory does not depend on them.
 
-Ends with status 1 if a stage took more than 8 GB.
+Exits with status 1 if a stage took more than 8 GB.
 """
 
 import argparse
@@ -25,13 +24,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-LIMIT = 8e9  # bytes a stage may take
+LIMIT = 8e9  # bytes per stage
 QUERIES, FEATURES = 31_531, 136  # MSLR-WEB30K: 3,771,125 rows
 FOLDS = range(1, 6)
 
 
 class Cost(NamedTuple):
-    """Wall-clock and processor seconds of a stage, and its peak resident memory in bytes."""
+    """Wall-clock and CPU seconds of a stage, and its peak resident memory in bytes."""
 
     seconds: float
     processor: float
@@ -39,19 +38,19 @@ class Cost(NamedTuple):
 
 
 def run(*command: object) -> Cost:
-    """Run a command to its end, in a process of its own. Ends this program where it fails."""
+    """Run a command in its own process and return its cost. Exits this program if the command fails."""
     started = time.perf_counter()
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        sys.exit(f"status {process.returncode} of {process.args}")
+        sys.exit(f"exit status {process.returncode}: {process.args}")
     unit = 1 if sys.platform == "darwin" else 1024
     return Cost(time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
 
 
 def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
-    """Name and cost of each stage on 1/share of the collection; text that is done with is removed."""
+    """Yield the name and cost of each stage on 1/share of the collection. Text is removed once it is parsed."""
     mirror, raw, data = folder / "mirror", folder / "raw", folder / "scale"
     results = folder / "results" / "scale"
     gradrank = Path(sys.executable).with_name("gradrank")
@@ -68,7 +67,7 @@ def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
         return run(gradrank, "train", "--model", model, "--data", data, *settings, "--out", out)
 
     folds = [train("single_feature", fold) for fold in FOLDS]
-    yield "train single_feature, the costliest of five folds", Cost(*map(max, zip(*folds, strict=True)))
+    yield "train single_feature, the most expensive of five folds", Cost(*map(max, zip(*folds, strict=True)))
     yield "train ranknet_linear, one l2", train("ranknet_linear", 1, l2=[0.1])
     yield "train ranknet_two_layer, one epoch", train("ranknet_two_layer", 1, epochs=1)
     yield f"train lambdamart, {rounds} rounds", train("lambdamart", 1, rounds=rounds)
@@ -76,22 +75,31 @@ def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
     settings += ["--metrics", "ndcg@10,mean_ndcg,map,p@10", "--conventions", "letor4,standard"]
     model = results / "single_feature"
     yield ("evaluate five folds, two conventions", run(gradrank, "evaluate-folds", model, "--data", data, *settings))
-    yield "summary", run(gradrank, "summary", results, "--models", "single_feature")
+    values = json.dumps(summary_settings(json.loads((model / "fold1/spec.json").read_text(encoding="utf-8"))))
+    yield "summary", run(gradrank, "summary", results, "--data", data, "--settings", values)
+
+
+def summary_settings(spec: dict) -> dict:
+    """Return the settings for `gradrank summary` of one model. spec: the stamp of one of its folds."""
+    from gradrank.provenance.settings import short_digest
+
+    variant = {"model": spec["model"], "params": {}, "digest": short_digest(spec["params"])}
+    return {"seed": spec["seed"], "models": {spec["model"]: variant}, "evaluation": {"convention": "letor4"}}
 
 
 def generate(folder: Path, queries: int) -> None:
-    """Write Fold1 to Fold5 of a collection that looks like MSLR-WEB30K: its grades, its kinds of value."""
+    """Write Fold1 to Fold5 of a collection with the grades and the kinds of values of MSLR-WEB30K."""
     import numpy as np
 
     query_text = compiled()
     rng = np.random.default_rng(30)
     sizes = np.clip(rng.lognormal(4.54, 0.7, queries), 1, 1251).astype(np.int64)  # 120 documents on average
     buffer = np.empty(sizes.max() * FEATURES * 20, np.uint8)
-    for part, own in enumerate(np.array_split(np.arange(queries), 5), start=1):
+    for part, members in enumerate(np.array_split(np.arange(queries), 5), start=1):
         test = folder / f"Fold{part % 5 + 1}" / "test.txt"
         test.parent.mkdir(parents=True)
         with test.open("wb") as stream:
-            for query in own.tolist():
+            for query in members.tolist():
                 stream.write(buffer[: query_text(buffer, query, sizes[query], FEATURES)])
     parts = {part: folder / f"Fold{part % 5 + 1}" / "test.txt" for part in FOLDS}
     for fold in FOLDS:
@@ -104,13 +112,13 @@ def generate(folder: Path, queries: int) -> None:
 
 
 def compiled():
-    """The function that writes the rows of a query as text and returns how many bytes they are."""
+    """Return a compiled function that writes the rows of a query as text and returns their number of bytes."""
     import numba
     import numpy as np
 
     @numba.njit
     def digits(buffer, at, value, least):
-        """Write a whole number >= 0 with at least that many digits; returns where it ends."""
+        """Write an integer >= 0 with at least `least` digits at position `at`; return the position after it."""
         count, rest = 1, value // 10
         while rest > 0 or count < least:
             count, rest = count + 1, rest // 10
@@ -126,8 +134,8 @@ def compiled():
         for _ in range(documents):
             relevance = np.random.normal()
             grade = 0
-            for bar in (0.037, 0.99, 1.94, 2.41):  # 51.5, 32.5, 13.4, 1.8 and .8 percent, as in MSLR-WEB30K
-                grade += relevance > bar
+            for threshold in (0.037, 0.99, 1.94, 2.41):  # 51.5%, 32.5%, 13.4%, 1.8% and .8%, as in MSLR-WEB30K
+                grade += relevance > threshold
             at = digits(buffer, at, grade, 1)
             for letter in b" qid:":
                 buffer[at] = letter
@@ -138,7 +146,7 @@ def compiled():
                 at = digits(buffer, at + 1, feature + 1, 1)
                 buffer[at] = 58
                 at += 1
-                # Feature 1 says nothing, the last one most; by turns counts, flags and six decimals.
+                # Feature 1 is independent of relevance, the last one most correlated. Kinds: counts, flags, decimals.
                 value = relevance * feature / features / 8 + np.random.normal()
                 kind = feature % 5
                 if kind < 2:
@@ -160,7 +168,7 @@ def compiled():
 
 
 def table(columns: dict[int, dict[str, Cost]]) -> str:
-    """Markdown: a row a stage, the processor time and memory of each share."""
+    """Return a Markdown table with a row per stage, and the CPU time and peak memory of each share."""
     shares = [f"1/{share}" if share > 1 else "full" for share in columns]
     titles = [f"{share}: {what}" for share in shares for what in ("CPU seconds", "peak GB")]
     lines = [f"| stage | {' | '.join(titles)} |", f"| :-- |{' --: |' * len(titles)}"]

@@ -1,11 +1,12 @@
-"""Seconds of the costliest trainings on one fold beside their peers in this run, and how they grow.
+"""CPU seconds of the most expensive models on one fold, compared with other packages in the same run.
 
 python benchmarks/training.py [--data data/parquet/mq2007] [--fold 1]
 
-CPU seconds of one thread, which a busy machine does not lengthen. Validation is included, compilation is not. The tree
-models are measured against LightGBM's own training call: the same settings, rounds and data, with and without its own
-NDCG@10 on the validation part each round. XGBoost, CatBoost and fastrank are measured where they are installed: their
-LambdaMART and coordinate ascent, with their defaults, as many rounds as ours took; fastrank's one start.
+Times are CPU seconds of one thread, with validation and without compilation; the load of the machine hardly affects
+them. The tree models are compared with LightGBM's own training call with the same settings, rounds and data, with and
+without its own NDCG@10 on the validation part in every round. XGBoost, CatBoost and fastrank are measured if they are
+installed: XGBoost and CatBoost with default settings and as many rounds as `lambdamart` took here, fastrank's
+coordinate ascent with one start. Finally, the growth with the data is measured.
 """
 
 from fold import first_queries, growth, read_fold, seconds  # before numpy
@@ -19,13 +20,13 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.training.registry import get_model
-from gradrank.training.solvers.boosting import lightgbm, settings_of
+from gradrank.training.solvers.boosting import lightgbm_settings
 
 METHODS = ("ranknet_kernel", "ranknet_report", "ranknet_report_l2", "arsm", "rankprop", "coordinate_ascent")
 TREES = ("lambdamart", "xendcg", "mcrank", "mart", "random_forest")
-FOLLOWING = ("lambdaloss_trees", "lambdamart_stochastic", "yeti_trees")  # derivatives of our own
+FOLLOWING = ("lambdaloss_trees", "lambdamart_stochastic", "yeti_trees")  # trees on derivatives computed by gradrank
 SAME = {"rounds": 200, "patience": 200}
-LIMIT = 1.15  # of LightGBM's own training call, validation included
+LIMIT = 1.15  # largest ratio to LightGBM's own training call, with validation
 GROWN = [
     ("ranknet_kernel", {"landmarks": 500}),
     ("ranknet_report_l2", {"epochs": 1, "pairs_per_epoch": 10**9}),
@@ -35,57 +36,62 @@ GROWN = [
     *((name, {"rounds": 20}) for name in TREES),
 ]
 WHY = """
-1x: a quarter of the fold's training part.
-rows: linear, as each is passes over documents: products, histograms, sums of a query. RankNet of the report passes over
-pairs, which grow as the rows do where queries keep their length.
-pairs (the same rows in queries 2 and 4 times as long): RankNet of the report takes its steps over pairs, and a pass of
-kernel RankNet sums over them beside its products. The others see none; LightGBM's lambdas stop at a rank.
-features: a product, a histogram or a line search a feature; a kernel's matrix alone depends on them, once."""
+1x is a quarter of the fold's training part.
+rows: linear, because each model makes passes over the documents: products, histograms, sums over queries. RankNet of
+the report passes over pairs, whose number is proportional to the rows if the length of queries does not change.
+pairs (the same rows in queries 2 and 4 times as long): RankNet of the report makes its steps over pairs, and a pass of
+kernel RankNet sums over pairs in addition to its products. The other models do not use pairs; LightGBM's lambdas stop
+at a rank.
+features: one product, histogram or line search per feature; for a kernel, only its matrix depends on them."""
 
 
 def timed(call: Callable[[], object]) -> float:
+    """Return the CPU seconds of a call."""
     started = time.process_time()
     call()
     return time.process_time() - started
 
 
-def lightgbms_own(name: str, rounds: int, train: Collection, vali: Collection, validated: bool) -> None:
-    """`lightgbm.train` as often as the model has boosters, with the settings that ours passes on."""
+def train_lightgbm(name: str, rounds: int, train: Collection, vali: Collection, validated: bool) -> None:
+    """Call `lightgbm.train` once per booster of the model, with the settings that the model passes on."""
+    import lightgbm
+
     cls = get_model(name)
-    params, package = cls.Params(), lightgbm()
-    for number, (target, own) in enumerate(cls.objectives(train.labels, params)):
-        told = settings_of(params, number) | own
-        data = package.Dataset(train.features, target, group=np.diff(train.offsets), params=told)
+    params = cls.Params()
+    for number, (target, objective) in enumerate(cls.objectives(train.labels, params)):
+        settings = lightgbm_settings(params, number) | objective
+        data = lightgbm.Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
         parts = []
         if validated:
-            told |= {"metric": "ndcg", "eval_at": [10]}
-            parts = [data.create_valid(vali.features, vali.labels, group=np.diff(vali.offsets), params=told)]
-        package.train(told, data, rounds, valid_sets=parts)
+            settings |= {"metric": "ndcg", "eval_at": [10]}
+            parts = [data.create_valid(vali.features, vali.labels, group=np.diff(vali.offsets), params=settings)]
+        lightgbm.train(settings, data, rounds, valid_sets=parts)
 
 
 def tree_seconds(train: Collection, vali: Collection) -> None:
+    """Print the CPU seconds of the tree models and of LightGBM's own training call."""
     for name in TREES:
         ours, rounds = seconds(name, {}, train, vali)
         alone, whole = (
-            timed(lambda v=v: lightgbms_own(name, rounds, train, vali, v))  # noqa: B023
+            timed(lambda v=v: train_lightgbm(name, rounds, train, vali, v))  # noqa: B023
             for v in (False, True)
         )
         print(
-            f"  {name:18} {ours:6.2f} s, {rounds} rounds; LightGBM's own {whole:.2f} s (ours {ours / whole:.2f} times; "
+            f"  {name:18} {ours:6.2f} s, {rounds} rounds; LightGBM's own call {whole:.2f} s (ratio {ours / whole:.2f}; "
             f"at most {LIMIT}), {alone:.2f} s without validation"
         )
 
 
 def following_seconds(train: Collection, vali: Collection) -> None:
-    """Trees on derivatives of our own, as many rounds as LightGBM's own objective is given."""
-    own, _ = seconds("lambdamart", SAME, train, vali)
+    """Print the CPU seconds of trees on derivatives computed by gradrank, for as many rounds as `lambdamart`."""
+    reference, _ = seconds("lambdamart", SAME, train, vali)
     for name in FOLLOWING:
         took, rounds = seconds(name, SAME, train, vali)
-        print(f"  {name:22} {took:6.2f} s, {rounds} rounds: {took / own:.2f} times lambdamart (at most 1.5)")
+        print(f"  {name:22} {took:6.2f} s, {rounds} rounds: {took / reference:.2f} times lambdamart (at most 1.5)")
 
 
 def peers(rounds: int) -> Iterator[tuple[str, Callable[[Collection], None]]]:
-    """What is installed besides LightGBM, and a training of `rounds` rounds."""
+    """Yield the name of each installed peer, and a function that trains it, with `rounds` rounds if it has rounds."""
     if find_spec("xgboost"):
         yield "XGBoost, rank:ndcg", lambda train: _xgboost(train, rounds)
     if find_spec("catboost"):
@@ -126,7 +132,7 @@ def main() -> None:
         seconds(name, {}, first_queries(train, 30), first_queries(vali, 5))
     for name in METHODS:
         took, calls = seconds(name, {}, train, vali)
-        print(f"  {name:18} {took:6.2f} s, {calls} validated", flush=True)
+        print(f"  {name:18} {took:6.2f} s, {calls} steps validated", flush=True)
     took, _ = seconds("coordinate_ascent", {"starts": 1}, train, vali)
     print(f"  coordinate_ascent  {took:6.2f} s, one start")
     tree_seconds(train, vali)

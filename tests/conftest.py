@@ -121,25 +121,24 @@ def on_test_part(shared) -> Callable[[str, Path, int], dict[str, float]]:
     With its defaults and seed 2005, once for all tests.
     """
     from gradrank.base.files import read_json, write_json
-    from gradrank.data.collection import Collection
-    from gradrank.data.stored import describe
+    from gradrank.data.stored import StoredCollection
     from gradrank.training.registry import get_model
     from gradrank.training.seeds import job_seed
     from gradrank.training.selection import measure
 
     def measured(model: str, stored: Path, fold: int) -> dict[str, float]:
-        meta, cls = describe(stored), get_model(model)
+        collection, cls = StoredCollection.open(stored), get_model(model)
 
         def make(folder: Path) -> None:
-            parts = meta["folds"][fold - 1]
-            train, vali, test = (Collection.read(stored, parts[split]) for split in ("train", "vali", "test"))
-            seed = job_seed(2005, meta["dataset"], model, fold)
+            parts = collection.fold(fold)
+            train, vali, test = (collection.read(parts[split]) for split in ("train", "vali", "test"))
+            seed = job_seed(2005, collection.name, model, fold)
             fitted = cls.fit(train, vali, cls.Params(), seed, lambda step, **values: None)
             scores = fitted.score(test.features, test.offsets)
             found = {name: measure(name, scores, test.labels, test.offsets) for name in ("ndcg@10", "map")}
             write_json(folder / "found.json", found)
 
-        return read_json(shared(f"{meta['dataset']} {model} fold{fold}", make) / "found.json")
+        return read_json(shared(f"{collection.name} {model} fold{fold}", make) / "found.json")
 
     return measured
 

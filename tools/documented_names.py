@@ -1,11 +1,11 @@
-"""List the names of other programs that may be used although a rule would refuse them, each with its page."""
+"""The names of other programs that are documented, each with its page, although the checks would reject them."""
 
 import re
 
 RULES = "https://snakemake.readthedocs.io/en/stable/snakefiles/rules.html"
 MLFLOW = "https://mlflow.org/docs/latest/api_reference/python_api"
 
-# The exceptions, each with the page that lists it; `*` stands for one name. A module includes its content.
+# Each exception with the page that lists it. `*` matches one name. A module includes all names in it.
 DOCUMENTED = {
     "workflow.cores": f"{RULES}#threads",
     "workflow.source_path": RULES,

@@ -1,7 +1,7 @@
-"""Find code that steers other programs from the inside: `python tools/foreign_internals.py [PATH ...]`.
+"""Find uses of undocumented parts of other programs: `python tools/foreign_internals.py [PATH ...]`.
 
-Reads Python files, Snakemake files and shell scripts, prints one line per finding, and exits with 1 if there are any.
-Only names that a tool's documentation lists may be used.
+Read Python files, Snakemake files and shell scripts, print one line per finding, and exit with 1 if there are any. Code
+may use only names that the documentation of a program lists.
 """
 
 import ast
@@ -16,7 +16,7 @@ from documented_names import is_documented, is_private
 from rule_files import to_python
 
 ONLY_DOCUMENTED_IMPORTS = {"snakemake", "snakemake_executor_plugin_slurm", "dvc", "dvc_data", "mlflow"}
-ONLY_DOCUMENTED_READS = {"workflow": 2, "shell": 2, "rules": 3}  # parts of the name that the page lists
+ONLY_DOCUMENTED_READS = {"workflow": 2, "shell": 2, "rules": 3}  # number of parts of a documented name
 IMPORT_STATE = r"(sys\.(modules|meta_path|path_hooks|executable)|builtins\.__import__)\b"
 CHANGING_METHODS = {"append", "clear", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
 CHANGING_CALLS = {"setattr", "delattr", "setitem", "delitem", "__setattr__", "__delattr__", "__setitem__"}
@@ -25,7 +25,7 @@ NAMES_AS_TEXT |= CHANGING_CALLS | IMPORTERS
 RECORDS = re.compile(r"\.snakemake/[\w*]+|\.dvc/(tmp|cache)\b[\w/]*|refs/exps\b|mlruns/\d|mlartifacts/|\.nb[ic]\b")
 RULE_FILE = re.compile(r"^\s*(rule|checkpoint|include|module|onstart|onsuccess|onerror)\b.*:", re.MULTILINE)
 FOLDERS = ["Snakefile", "workflow", "src", "tests", "benchmarks", "tools"]
-EXAMPLES = {"tools/foreign_internals.py", "tests/unit/test_foreign_internals.py"}  # violations, spelled out
+EXAMPLES = {"tools/foreign_internals.py", "tests/unit/test_foreign_internals.py"}  # they contain violations as examples
 
 
 class Reader(ast.NodeVisitor):
@@ -34,12 +34,12 @@ class Reader(ast.NodeVisitor):
     def __init__(self, tree: ast.AST, is_rule_file: bool):
         self.is_rule_file = is_rule_file
         self.bound = BoundNames(tree, is_rule_file)
-        self.prose = {n.value for n in ast.walk(tree) if isinstance(n, ast.Expr)}  # docstrings among them
-        self.found: set[tuple[int, str]] = set()
+        self.prose = {n.value for n in ast.walk(tree) if isinstance(n, ast.Expr)}  # including docstrings
+        self.findings: set[tuple[int, str]] = set()
         self.visit(tree)
 
     def note(self, node: ast.AST, what: str) -> None:
-        self.found.add((node.lineno, what))
+        self.findings.add((node.lineno, what))
 
     def check_change(self, node: ast.AST, owner: str | None, name: str) -> None:
         if re.match(IMPORT_STATE, f"{owner}.{name}"):
@@ -50,8 +50,8 @@ class Reader(ast.NodeVisitor):
     def check_target(self, node: ast.AST, target: ast.AST) -> None:
         match target:
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
-                for each in elements:
-                    self.check_target(node, each)
+                for element in elements:
+                    self.check_target(node, element)
             case ast.Attribute(value=value, attr=attr):
                 self.check_change(node, self.bound.origin(value, through_calls=True), attr)
             case ast.Subscript(value=value):
@@ -77,8 +77,8 @@ class Reader(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         prefix = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-        for each in node.names if not getattr(node, "level", 0) else ():
-            self.check_import(node, prefix + each.name)
+        for alias in node.names if not getattr(node, "level", 0) else ():
+            self.check_import(node, prefix + alias.name)
 
     visit_ImportFrom = visit_Import
 
@@ -95,7 +95,7 @@ class Reader(ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> None:
         if self.is_rule_file and node.id == "workflow":
-            self.note(node, "hands on the object `workflow`")
+            self.note(node, "passes on the object `workflow`")
 
     def visit_Call(self, node: ast.Call) -> None:
         name, args = called(node.func), node.args
@@ -126,44 +126,44 @@ class Reader(ast.NodeVisitor):
     def check_record(self, node: ast.AST, text: str) -> None:
         for match in RECORDS.finditer(text):
             if not is_documented(match.group()):
-                self.note(node, f"another program's own file: {match.group()}")
+                self.note(node, f"internal file of another program: {match.group()}")
 
     def visit_Constant(self, node: ast.Constant | ast.JoinedStr) -> None:
         text = text_of(node)
         if text is None or node in self.prose:
             return
         self.check_record(node, text)
-        if re.search(r"\bimport |\bworkflow\.", text):  # code that a test runs in another process
-            self.found |= {(node.lineno + line - 1, what) for line, what in findings_in_text(text)}
+        if re.search(r"\bimport |\bworkflow\.", text):  # a test runs this code in another process
+            self.findings |= {(node.lineno + line - 1, what) for line, what in findings_in_text(text)}
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         self.visit_Constant(node)
-        for each in node.values:
-            if isinstance(each, ast.FormattedValue):
-                self.visit(each.value)
+        for value in node.values:
+            if isinstance(value, ast.FormattedValue):
+                self.visit(value.value)
 
 
 def findings(source: str, is_rule_file: bool) -> list[tuple[int, str]]:
-    """Return (line, description) per finding; line 0 if the text cannot be parsed."""
+    """Return (line, description) per finding. If the text cannot be parsed, return one finding with line 0."""
     try:
         tree = ast.parse(to_python(source) if is_rule_file else source)
     except (SyntaxError, tokenize.TokenError) as error:
         return [(0, f"cannot be parsed: {error}")]
-    return sorted(Reader(tree, is_rule_file).found)
+    return sorted(Reader(tree, is_rule_file).findings)
 
 
 def findings_in_text(text: str) -> list[tuple[int, str]]:
-    """Return the findings of a string that holds code, perhaps with placeholders of `str.format`; else none."""
+    """Return the findings of a string of code, which may have placeholders of `str.format`; empty for other text."""
     for source in map(textwrap.dedent, (text, re.sub(r"\{\w[^{}]*\}", "x", text))):
-        found = findings(source, is_rule_file=bool(RULE_FILE.search(source)))
-        if not any(line == 0 for line, _ in found):
-            return found
+        results = findings(source, is_rule_file=bool(RULE_FILE.search(source)))
+        if not any(line == 0 for line, _ in results):
+            return results
     return []
 
 
 def main() -> int:
-    given = [Path(each) for each in sys.argv[1:]] or [ROOT / each for each in FOLDERS]
-    files = [f.resolve() for each in given for f in (sorted(each.rglob("*")) if each.is_dir() else [each])]
+    paths = [Path(argument) for argument in sys.argv[1:]] or [ROOT / folder for folder in FOLDERS]
+    files = [file.resolve() for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
     count = 0
     for path in files:
         is_rule_file = path.suffix == ".smk" or path.name == "Snakefile"

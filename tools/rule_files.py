@@ -1,4 +1,4 @@
-"""Turn a Snakemake file into Python text with the same line numbers, so that `ast` can read it."""
+"""Conversion of a Snakemake file to Python text with the same line numbers, so that `ast` can read it."""
 
 import io
 import tokenize
@@ -33,11 +33,11 @@ SPACING = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT}
 def to_python(source: str) -> str:
     """Return `source` with its Snakemake blocks as Python: a rule becomes `if True:`, a directive becomes a call.
 
-    Python text comes back unchanged. Raises SyntaxError (or tokenize.TokenError) if the text has no tokens.
+    Plain Python text is returned unchanged. Raises SyntaxError or tokenize.TokenError if the text cannot be tokenized.
     """
     tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     edits = []  # (start, end, replacement), positions as (row, column)
-    depth, blocks = 0, []  # of rules and modules: the depth of their directives
+    depth, blocks = 0, []  # blocks: the depths of the directives of the open rules and modules
     for at, token in enumerate(tokens):
         depth += (token.type == tokenize.INDENT) - (token.type == tokenize.DEDENT)
         if token.type != tokenize.NAME or not _opens_statement(tokens, at):
@@ -68,7 +68,10 @@ def _opens_statement(tokens, at) -> bool:
 
 
 def _header_end(tokens, at, inside_rule):
-    """Return the index of the colon that ends a Snakemake header (of the line's end after `use rule`), else None."""
+    """Return the index of the colon that ends a Snakemake header; None if there is no header.
+
+    A header `use rule` may end at the end of its line instead.
+    """
     word, after = tokens[at].string, tokens[at + 1]
     if word == "use" and after.string == "rule":
         while tokens[at].string != ":" and tokens[at].type not in (tokenize.NEWLINE, tokenize.COMMENT):
@@ -81,7 +84,7 @@ def _header_end(tokens, at, inside_rule):
 
 
 def _last_of_block(tokens, at):
-    """Return where the last argument after a directive's colon ends: its own line or the lines indented below it."""
+    """Return the end of the arguments after a directive's colon, on the same line or indented below it."""
     depth, end = 0, tokens[at].end
     for index, token in enumerate(tokens[at + 1 :], at + 1):
         depth += (token.type == tokenize.INDENT) - (token.type == tokenize.DEDENT)

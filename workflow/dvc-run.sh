@@ -1,6 +1,7 @@
 #!/bin/sh
-# How a stage of dvc.yaml runs Snakemake: with this folder's code, because a queued experiment runs in a copy of the project,
-# and from scratch where no fold was trained, because such a copy has files without Snakemake's records of them.
+# The command of the stages in dvc.yaml. It runs Snakemake with the code of this folder, because a queued DVC experiment
+# runs in a copy of the project. It adds --forceall if no fold is trained here, because such a copy has output files
+# without Snakemake's records of them.
 set -e
 if ! command -v snakemake >/dev/null; then
     echo "snakemake: not found. Fix: activate the environment, as in: . .venv/bin/activate" >&2

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from gradrank.data.text.letor import scan_letor
 
 __all__ = ["__version__", "scan_letor"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 pin()  # before anything numeric is imported, here or in the program that imports this package
 

@@ -1,7 +1,8 @@
 """Console output of a run (`logger: gradrank` in a profile): one line per finished job, failures last.
 
-Snakemake finds the plugin by the name of this package. It uses the log events that snakemake-interface-logger-plugins
-documents and nothing of gradrank, because every Snakemake of this environment imports it.
+Snakemake finds the plugin by the name of this package. The plugin uses the log events that
+snakemake-interface-logger-plugins documents. It does not import gradrank, because every Snakemake process of this
+environment imports the plugin.
 """
 
 import sys
@@ -12,12 +13,12 @@ from pathlib import Path
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-LOG_LINES, LOGS = 20, 10  # shown of a failed job's log, and of how many failures
+LOG_LINES, LOGS = 20, 10  # lines per log, and number of logs, that are printed of failed jobs
 
 
 @dataclass
 class RunningJob:
-    """A job that was started."""
+    """A job that was started. log: paths of its log files. started: time in seconds."""
 
     name: str
     log: list[str]
@@ -35,7 +36,10 @@ class Failure:
 
 
 class LogHandler(LogHandlerBase):
-    """Print finished jobs at once and failures at the end; with --dry-run and --verbose print Snakemake's own text."""
+    """Print finished jobs immediately and failures at the end.
+
+    With --dry-run, --verbose and --debug-dag, print Snakemake's own text instead.
+    """
 
     def __post_init__(self) -> None:
         settings = self.common_settings
@@ -44,11 +48,12 @@ class LogHandler(LogHandlerBase):
         self._jobs: dict[int, RunningJob] = {}
         self._finished: list[RunningJob] = []  # not printed yet
         self._failures: list[Failure] = []
-        self._report = ""  # the log of the last report that was rendered: it lists the best methods
-        self._grouped: set[int] = set()  # jobs of failed groups: an error of each follows that of the group
+        self._report = ""  # log of the last report job, which lists the best methods
+        self._grouped: set[int] = set()  # jobs of failed groups; the error of the group is followed by one per job
         self._messages: set[str] = set()
 
     def emit(self, record: LogRecord) -> None:
+        """Handle one log event of Snakemake."""
         try:
             if self._prints_all:
                 self._print(self.format(record))
@@ -58,14 +63,15 @@ class LogHandler(LogHandlerBase):
             self.handleError(record)
 
     def close(self) -> None:
+        """Print the summary of the report and the failed jobs, with the end of their logs."""
         if self._report:
             self._print("", _text_of(self._report).rstrip())
             self._report = ""  # Snakemake closes a handler more than once
         if self._failures:
-            self._print("", f"{len(self._failures)} failed, with the end of each log:")
+            self._print("", f"{len(self._failures)} failed. The end of each log:")
             for failure in self._failures[:LOGS]:
                 self._print("", failure.name, failure.logs)
-            self._print(*(f"{failure.name}: failed, too" for failure in self._failures[LOGS:]))
+            self._print(*(f"{failure.name}: also failed" for failure in self._failures[LOGS:]))
             self._print("", "Fix: remove the cause, then run the same command again. Finished jobs are kept.")
             self._failures = []
         super().close()
@@ -79,7 +85,7 @@ class LogHandler(LogHandlerBase):
                     job.name += f" ({_duration(record.created - job.started)})"
                     self._finished.append(job)
                     self._report = job.log[0] if job.is_report else self._report
-                self._failures = [each for each in self._failures if record.job_id not in each.jobs]
+                self._failures = [failure for failure in self._failures if record.job_id not in failure.jobs]
             case LogEvent.PROGRESS:
                 self._print(*(f"[{record.done}/{record.total}] {job.name}" for job in self._finished))
                 self._finished.clear()
@@ -95,14 +101,14 @@ class LogHandler(LogHandlerBase):
             case LogEvent.ERROR if getattr(record, "exception", None) == "RuleException" and self._jobs:
                 pass  # the job's own error event follows
             case None | LogEvent.ERROR | LogEvent.RUN_INFO | LogEvent.SHELLCMD:
-                if (text := self.format(record)) not in self._messages:  # Snakemake repeats many of them
+                if (text := self.format(record)) not in self._messages:  # Snakemake repeats many messages
                     self._messages.add(text)
                     self._print(text)
 
     def _fail(self, name: str, jobs: set[int], logs: list[str]) -> None:
-        self._failures = [each for each in self._failures if each.jobs != jobs]
+        self._failures = [failure for failure in self._failures if failure.jobs != jobs]
         self._failures.append(Failure(name, jobs, "\n".join(map(_end_of, logs))))
-        self._print(f"FAILED {name}: log at the end")
+        self._print(f"FAILED {name}: see the log at the end")
 
     def _print(self, *lines: str) -> None:
         self._stream.writelines(f"{line}\n" for line in lines)

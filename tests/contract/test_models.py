@@ -36,7 +36,7 @@ from pydantic import ValidationError
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
-from gradrank.data.pair_files import pairs
+from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.training.job import train
@@ -234,7 +234,7 @@ def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     generate("net", 20, 10, 1, folder / "raw")
     parse(folder / "raw", folder / "data/parquet/synthetic_net", seed=1, dataset="synthetic_net")
-    pairs(folder / "data/parquet/synthetic_net", folder / "data/pairs/synthetic_net")
+    write_pairs(folder / "data/parquet/synthetic_net", folder / "data/pairs/synthetic_net")
     return folder
 
 

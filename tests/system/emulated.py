@@ -18,7 +18,7 @@ import numpy as np
 
 from gradrank.base.compiled_cache import use_cache_folder
 from gradrank.base.files import read_json, write_json
-from gradrank.data.pair_files import pairs as write_pairs
+from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.evaluation.evaluate import evaluate_folds

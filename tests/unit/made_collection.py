@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from gradrank.base.files import write_json
-from gradrank.data.stored import COLLECTION, write_parts
+from gradrank.data.part_files import COLLECTION, write_parts
 
 
 def store(folder: Path, parts: Mapping[int, pl.DataFrame], **meta: Any) -> Path:

@@ -9,7 +9,7 @@ import yaml
 from gradrank.base.results import Results, write_job
 from gradrank.config.code_digest import code_digest
 from gradrank.config.params import RunSettings, load
-from gradrank.data.pair_files import pairs
+from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.evaluation.evaluate import evaluate_folds
@@ -20,7 +20,7 @@ from gradrank.provenance.settings import dataset_settings, study_settings
 from gradrank.provenance.study_records import study_code, write_study_record
 from gradrank.report.tables.summary import summary
 from gradrank.studies.common.study import Inputs
-from gradrank.studies.common.writing import study as write_study
+from gradrank.studies.common.writing import write_study
 from gradrank.studies.pair_targets.experiments import run_job
 from gradrank.training.job import train
 
@@ -54,7 +54,7 @@ def make_project(root: Path) -> RunSettings:
         generate("net", 10, 6, params.seed, Path("data/raw") / DATASET)
         stored, paired = Path("data/parquet") / DATASET, Path("data/pairs") / DATASET
         parse(Path("data/raw") / DATASET, stored, params.seed, DATASET)
-        pairs(stored, paired)
+        write_pairs(stored, paired)
         for name in params.model_names(DATASET):
             _make_method(params, name, stored)
         own, settings = results.dataset(DATASET), dataset_settings(params, DATASET)

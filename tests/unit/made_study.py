@@ -11,7 +11,7 @@ from gradrank.base.results import Results
 from gradrank.config.params import load
 from gradrank.config.studies import get_study
 from gradrank.studies.common.study import Inputs, PageSection
-from gradrank.studies.common.writing import study as write_study
+from gradrank.studies.common.writing import write_study
 from made_collection import store
 from made_results import write_spec
 

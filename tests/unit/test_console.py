@@ -1,4 +1,4 @@
-"""The console output of a run, from the log events that Snakemake sends to a logger plugin."""
+"""The console output of a run for the log events that Snakemake sends to a logger plugin."""
 
 import io
 import logging
@@ -12,7 +12,7 @@ from snakemake_logger_plugin_gradrank import LOG_LINES, LogHandler
 
 @pytest.fixture
 def run(monkeypatch):
-    """A function that starts a handler with these settings; the handler and its output."""
+    """A function that returns a handler with the given settings, and its output stream."""
 
     def start(**changes):
         stream = io.StringIO()
@@ -24,10 +24,10 @@ def run(monkeypatch):
 
 
 def record(event=None, msg="", created=0.0, **fields):
-    made = logging.LogRecord("snakemake", logging.INFO, "", 0, msg, None, None)
-    made.created = created
-    vars(made).update(fields | ({"event": event} if event else {}))
-    return made
+    log_record = logging.LogRecord("snakemake", logging.INFO, "", 0, msg, None, None)
+    log_record.created = created
+    vars(log_record).update(fields | ({"event": event} if event else {}))
+    return log_record
 
 
 def started(jobid, created=0.0, rule="train", log=(), **wildcards):
@@ -89,7 +89,7 @@ def test_failures_come_last_with_the_end_of_their_logs(run, tmp_path):
     assert lines[second - 2].strip() == "the cause" and str(tmp_path / "absent.log") in lines[second + 1]
 
 
-def test_a_job_that_succeeds_on_retry_is_no_failure(run, tmp_path):
+def test_a_job_that_succeeds_on_retry_is_not_reported_as_failed(run, tmp_path):
     lines = output(*run(), started(1), failed(1), started(1), *finished(1, created=1.0, done=1))
     assert lines[-1] == "[1/4] train (1 s)"
 
@@ -116,6 +116,6 @@ def test_a_dry_run_prints_what_snakemake_prints(run, option):
     assert output(handler, stream, started(1)) == ["Snakemake's text of job_info"]
 
 
-def test_a_record_without_the_expected_fields_stops_nothing(run, monkeypatch):
+def test_a_record_without_the_expected_fields_is_ignored(run, monkeypatch):
     monkeypatch.setattr(logging, "raiseExceptions", False)
     assert output(*run(), record(LogEvent.JOB_INFO), record(msg="seen")) == ["seen"]

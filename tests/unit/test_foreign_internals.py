@@ -66,7 +66,7 @@ PYTHON = {
         "module that DVC does not document": "import dvc.repo",
         "module that MLflow does not document": "from mlflow.store.artifact import local_artifact_repo",
     },
-    "another program's own file": {
+    "internal file of another program": {
         "records of Snakemake": "open('.snakemake/metadata/x')",
         "unfinished outputs of Snakemake": "from pathlib import Path\nPath('a') / '.snakemake' / 'incomplete'",
         "locks of Snakemake": "from pathlib import Path\nPath('.snakemake', 'locks')",
@@ -93,9 +93,9 @@ RULES = {
         "internals of a rule": "print(rules.report.rule.name)",
         "undocumented module": "from snakemake.logging import logger",
     },
-    "hands on the object": {"object handed on": "from gradrank.x import fork\nfork(workflow)"},
+    "passes on the object": {"object passed on": "from gradrank.x import fork\nfork(workflow)"},
     "private name": {"private attribute of an unknown object": "job = find()\njob._format()"},
-    "another program's own file": {
+    "internal file of another program": {
         "records in a shell command": "rule a:\n    shell:\n        '''\n        rm .snakemake/incomplete\n        '''"
     },
 }

@@ -17,7 +17,7 @@ FOLD = f"{NET}/lambdamart/fold2"
 
 
 def commands(plan: Plan) -> dict[str, list[str]]:
-    variant = plan.params.models["lambdamart"]
+    variant = plan.settings.models["lambdamart"]
     own = ["--model", variant.model, "--params", as_json(variant.params), "--data", DATA, "--metrics", "map"]
     mine = ["--data", "data/parquet/mine", "--pairs", "data/pairs/mine", "--fold", "1"]
     return {

@@ -1,5 +1,5 @@
-# Configuration values: the checked parameters, and the patterns of the wildcards. `plan` and `contest`
-# (gradrank.workflow_support) compute the inputs of each rule and the options of its command.
+# Check params.yaml, and define the names that all rules use. `settings` are the checked values of params.yaml. `plan` and
+# `contest` (gradrank.workflow_support) compute the inputs of rules and the options of commands.
 import os
 import shlex
 import sys
@@ -16,30 +16,30 @@ from gradrank.provenance.code import report_code
 from gradrank.workflow_support.contest import ContestPlan, with_frozen_datasets
 from gradrank.workflow_support.plan import FOLD, METHOD, Plan
 
-# The commands of the environment that runs Snakemake, whether or not it is activated.
+# Jobs use the commands of the environment that runs Snakemake, even if it is not activated.
 shell.prefix(f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
 
-# An environment that Snakemake deploys (workflow/envs/) installs this release.
+# The release to install in an environment that Snakemake deploys (workflow/envs/).
 os.environ.update(GRADRANK_RELEASE=__version__)
 
 try:
     plan = Plan(check(with_frozen_datasets(config)))
-    for dataset in plan.params.run.datasets:
-        plan.folds(dataset)  # own data that cannot be read are named here, not below a traceback
+    for dataset in plan.settings.run.datasets:
+        plan.folds(dataset)  # reads the layout of own data, so that its errors appear without a traceback
 except GradrankError as error:
     raise WorkflowError(str(error)) from None
 
-params = plan.params
+settings = plan.settings
 contest = ContestPlan(plan)
 
 GENERATED = [name for name, entry in catalogue().items() if entry.generator]
 FETCHED = [name for name, entry in catalogue().items() if not entry.generator]
-IMPORTED = "|".join(plan.imported) or "(?!)"  # methods whose scores come from elsewhere; (?!) matches nothing
+IMPORTED = "|".join(plan.imported) or "(?!)"  # methods with imported scores; (?!) matches nothing
 
 
 wildcard_constraints:
     dataset="|".join(plan.datasets),
-    study="|".join(params.studies) or "(?!)",  # a reduced form's name is <study>/reduced
+    study="|".join(settings.studies) or "(?!)",  # a reduced form is called <study>/reduced
     contest="|".join(contest.forms) or "(?!)",
     model=METHOD,
     method=METHOD,

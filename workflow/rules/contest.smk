@@ -1,31 +1,36 @@
-# Needs: data/parquet/<dataset>/ of the collections that `studies.contest` names, and pairs where a method needs them.
-# Makes: results/studies/contest/tuning/<dataset>/<method>/: the trials of every fold, the frozen choices and their values on
-# the test part; and results/studies/contest/runs/tuner<t>/seed<s>/, the choices trained again with several seeds. The reduced
-# form has the same below results/studies/contest/reduced/. trials.parquet and refits.json stand for the models next to them,
-# which are no outputs: Snakemake would remove what a killed job resumes from.
+# Compare methods under one tuning budget: try configurations, choose one per tuner and fold on the validation part,
+# train the choices with several seeds, and evaluate them.
+#
+# Needs: data/parquet/<dataset>/ of the data sets that `studies.contest` of params.yaml names, and data/pairs/<dataset>/
+# for some methods.
+# Makes: results/studies/contest/tuning/<dataset>/<method>/ with the trials and the choice of every fold and the values
+# per query, and results/studies/contest/runs/tuner<t>/seed<s>/ with the trained choices. The reduced form of the
+# contest has the same folders in results/studies/contest/reduced/. The trained models are not outputs, because
+# Snakemake removes the outputs of a killed job, and these jobs resume from the models that are finished.
 
 TUNING = "results/studies/{contest}/tuning/{dataset}/{method}"
 
 
 rule tune:
+    "Train the configurations of every tuner on one fold, and evaluate them on its validation part."
     input:
-        lambda wc: contest.pairs(wc.dataset, wc.method),
+        lambda wc: contest.pair_stamps(wc.dataset, wc.method),
         lambda wc: contest.member_files(wc.contest, wc.dataset, wc.method, wc.fold, "choice.json"),
-        data="data/parquet/{dataset}/collection.json",  # the test part is not read
+        data="data/parquet/{dataset}/collection.json",  # the job does not read the test part
     output:
         f"{TUNING}/fold{{fold}}/trials.parquet",
     log:
         "logs/tune/{contest}/{dataset}/{method}/fold{fold}.log",
-    # On a cluster one job: the trials, the choice and the runs of a method's fold.
+    # One cluster job per method and fold runs the trials, the choice and the training of the choice.
     group:
         "contest.{dataset}.{method}.{fold}"
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=lambda wc: contest.code("tune", wc.method),
+        code=lambda wc: contest.stage_code("tune", wc.method),
         plan=lambda wc: contest.tune_options(wc.contest, wc.method),
         pairs=lambda wc: contest.pairs_option(wc.dataset, wc.method),
-        seed=params.seed,
+        seed=settings.seed,
         data=subpath(input.data, parent=True),
         out=subpath(output[0], parent=True),
     shell:
@@ -43,6 +48,7 @@ rule tune:
 
 
 rule select:
+    "Choose the best configuration of each tuner by its validation value."
     input:
         f"{TUNING}/fold{{fold}}/trials.parquet",
     output:
@@ -66,6 +72,7 @@ rule select:
 
 
 rule freeze:
+    "Choose configurations for a fold of a frozen data set by the trials of the first data set."
     input:
         lambda wc: contest.source_trials(wc.contest, wc.method),
     output:
@@ -89,6 +96,7 @@ rule freeze:
 
 
 rule choices:
+    "List the choices of all data sets, methods and folds, before any test part is scored."
     input:
         lambda wc: contest.choices(wc.contest),
     output:
@@ -100,8 +108,8 @@ rule choices:
         "../envs/gradrank.yaml"
     params:
         code=code_digest("choices"),
-        datasets=lambda wc: ",".join(params.studies[wc.contest].datasets),
-        methods=lambda wc: ",".join(params.studies[wc.contest].methods),
+        datasets=lambda wc: ",".join(settings.studies[wc.contest].datasets),
+        methods=lambda wc: ",".join(settings.studies[wc.contest].methods),
     shell:
         """
         gradrank choices \
@@ -113,8 +121,9 @@ rule choices:
 
 
 rule refit:
+    "Train the choices of one fold with several seeds."
     input:
-        lambda wc: contest.pairs(wc.dataset, wc.method),
+        lambda wc: contest.pair_stamps(wc.dataset, wc.method),
         lambda wc: contest.member_files(wc.contest, wc.dataset, wc.method, wc.fold, "refits.json"),
         choice=f"{TUNING}/fold{{fold}}/choice.json",
         data="data/parquet/{dataset}/collection.json",
@@ -127,10 +136,10 @@ rule refit:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=lambda wc: contest.code("refit", wc.method),
-        seeds=lambda wc: params.studies[wc.contest].seeds,
+        code=lambda wc: contest.stage_code("refit", wc.method),
+        seeds=lambda wc: settings.studies[wc.contest].seeds,
         pairs=lambda wc: contest.pairs_option(wc.dataset, wc.method),
-        seed=params.seed,
+        seed=settings.seed,
         data=subpath(input.data, parent=True),
         out=subpath(output[0], parent=True),
     shell:
@@ -147,8 +156,9 @@ rule refit:
 
 
 rule evaluate_refits:
+    "Evaluate the trained choices of all folds on the test parts, per query."
     input:
-        lambda wc: contest.every_fold(wc.contest, wc.dataset, wc.method, "refits.json"),
+        lambda wc: contest.fold_files(wc.contest, wc.dataset, wc.method, "refits.json"),
         data="data/parquet/{dataset}/collection.json",
     output:
         f"{TUNING}/per_query.parquet",
@@ -160,8 +170,8 @@ rule evaluate_refits:
         "../envs/gradrank.yaml"
     params:
         code=code_digest("evaluate_refits"),
-        seeds=lambda wc: params.studies[wc.contest].seeds,
-        convention=lambda wc: params.convention(wc.dataset),
+        seeds=lambda wc: settings.studies[wc.contest].seeds,
+        convention=lambda wc: settings.convention(wc.dataset),
         data=subpath(input.data, parent=True),
     shell:
         """
@@ -175,8 +185,9 @@ rule evaluate_refits:
 
 
 rule score_trials:
+    "Evaluate all trials on the test parts, after every choice is made."
     input:
-        "results/studies/{contest}/choices.json",  # written once everything is chosen
+        "results/studies/{contest}/choices.json",  # written after every choice is made
         data="data/parquet/{dataset}/collection.json",
     output:
         f"{TUNING}/trials_test.parquet",
@@ -187,8 +198,8 @@ rule score_trials:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=lambda wc: contest.code("score_trials", wc.method),
-        convention=lambda wc: params.convention(wc.dataset),
+        code=lambda wc: contest.stage_code("score_trials", wc.method),
+        convention=lambda wc: settings.convention(wc.dataset),
         data=subpath(input.data, parent=True),
     shell:
         """
@@ -200,7 +211,7 @@ rule score_trials:
         """
 
 
-# The page is written as every study's is, from the files that the rules above make.
+# The rule `study` also writes the page of the contest, with the inputs of the contest.
 if contest.forms:
 
     use rule study as contest_study with:

@@ -1,15 +1,19 @@
-# Needs: a mirror (GRADRANK_MIRROR), the network, or the user's own files.
-# Makes: data/raw/<dataset>/ in the official layout, and data/parquet/<dataset>/, one Parquet file per part. The stamps
-# fetched.json and collection.json hold the checksum of each file and stand for them all.
+# Fetch or generate the text of a data set, and store it as Parquet.
+#
+# Needs: a mirror (GRADRANK_MIRROR) or the network, or the user's own files.
+# Makes: data/raw/<dataset>/ with the text in its official layout, and data/parquet/<dataset>/ with one file per part.
+# The outputs of the rules are the stamps fetched.json and collection.json, which have the checksum of each file.
 
 
 rule data:
+    "Store the data sets of the run."
     input:
-        lambda _: [file for dataset in params.run.datasets for file in plan.stored(dataset)],
+        lambda _: [file for dataset in settings.run.datasets for file in plan.stored_stamps(dataset)],
     localrule: True
 
 
 rule fetch:
+    "Fetch the text of a data set of the catalogue, and check its checksums."
     output:
         "data/raw/{dataset}/fetched.json",
     log:
@@ -31,6 +35,7 @@ rule fetch:
 
 
 rule generate:
+    "Generate the text of an artificial data set."
     output:
         "data/raw/{dataset}/fetched.json",
     log:
@@ -43,7 +48,7 @@ rule generate:
     params:
         code=code_digest("generate"),
         target=lambda wc: plan.generator_options(wc.dataset),
-        seed=params.seed,
+        seed=settings.seed,
         out=subpath(output[0], parent=True),
     shell:
         """
@@ -55,8 +60,9 @@ rule generate:
 
 
 rule parse:
+    "Check every line of the text, and store the collection as Parquet."
     input:
-        lambda wc: plan.text(wc.dataset),
+        lambda wc: plan.text_files(wc.dataset),
     output:
         "data/parquet/{dataset}/collection.json",
     log:
@@ -66,10 +72,10 @@ rule parse:
     threads: 2
     params:
         code=code_digest("parse"),
-        content=lambda wc: plan.content(plan.own_text(wc.dataset)),
+        content=lambda wc: plan.content_digest(plan.own_files(wc.dataset)),
         path=lambda wc: plan.own_path(wc.dataset) or f"data/raw/{wc.dataset}",
         options=lambda wc: plan.parse_options(wc.dataset),
-        seed=params.seed,
+        seed=settings.seed,
         out=subpath(output[0], parent=True),
     shell:
         """

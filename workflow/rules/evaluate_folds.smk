@@ -1,8 +1,11 @@
-# Needs: the scores of a model's folds.
-# Makes: results/<dataset>/<model>/per_query.parquet and its stamp evaluation.json, from scores alone.
+# Evaluate the scores of a method per query. A new metric or convention reruns only this stage, never the training.
+#
+# Needs: data/parquet/<dataset>/ and scores.parquet of every fold and seed.
+# Makes: results/<dataset>/<model>/per_query.parquet and its stamp evaluation.json.
 
 
 rule evaluate_folds:
+    "Evaluate the scores of a method per query."
     input:
         data="data/parquet/{dataset}/collection.json",
         scores=lambda wc: plan.fold_files(wc.dataset, wc.model, ["scores.parquet"]),
@@ -18,10 +21,10 @@ rule evaluate_folds:
     params:
         code=code_digest("evaluate_folds"),
         model=lambda wc: plan.model_options(wc.model),
-        seed=params.seeds[0],
-        further_seeds=lambda wc: plan.further_seeds(wc.model),
-        conventions=",".join(params.evaluation.conventions),
-        metrics=",".join(params.evaluation.metrics),
+        seed=settings.seeds[0],
+        further_seeds=lambda wc: plan.further_seeds_option(wc.model),
+        conventions=",".join(settings.evaluation.conventions),
+        metrics=",".join(settings.evaluation.metrics),
         data=subpath(input.data, parent=True),
         folder=subpath(output.stamp, parent=True),
     shell:

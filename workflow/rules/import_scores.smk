@@ -1,10 +1,13 @@
+# Import the scores of another program as one fold of a method.
+#
 # Needs: data/parquet/<dataset>/ and the score files that params.yaml names.
-# Makes: results/<dataset>/<method>/fold<k>/ as `train` does, for a method whose scores come from another program.
+# Makes: results/<dataset>/<method>/fold<k>/ with the same files as the rule `train`.
 
 
 rule import_scores:
+    "Import the scores of another program as one fold of a method."
     input:
-        lambda wc: plan.import_files(wc.dataset, wc.model, wc.fold),
+        lambda wc: plan.score_files(wc.dataset, wc.model, wc.fold),
         data="data/parquet/{dataset}/collection.json",
     output:
         spec="results/{dataset}/{model}/fold{fold}/spec.json",
@@ -21,9 +24,9 @@ rule import_scores:
         "../envs/gradrank.yaml"
     params:
         code=lambda wc: plan.training_code(wc.model),
-        content=lambda wc: plan.content(plan.import_files(wc.dataset, wc.model, wc.fold)),
-        scores=lambda wc: plan.import_pattern(wc.model),
-        seed=params.seeds[0],
+        content=lambda wc: plan.content_digest(plan.score_files(wc.dataset, wc.model, wc.fold)),
+        scores=lambda wc: plan.score_pattern(wc.model),
+        seed=settings.seeds[0],
         data=subpath(input.data, parent=True),
         out=subpath(output.spec, parent=True),
     shell:

@@ -1,8 +1,11 @@
-# Needs: data/parquet/<dataset>/, and the user's own pairs where params.yaml names a file of them.
-# Makes: data/pairs/<dataset>/, one Parquet file per part and the stamp pairs.json, once for all folds and models.
+# Form the document pairs that pairwise models train on, once for all folds and models.
+#
+# Needs: data/parquet/<dataset>/, and the file with the user's own pairs if params.yaml names one.
+# Makes: data/pairs/<dataset>/ with one Parquet file per part and the stamp pairs.json.
 
 
 rule pairs:
+    "Form the document pairs of a data set."
     input:
         lambda wc: plan.given_pairs(wc.dataset),
         data="data/parquet/{dataset}/collection.json",
@@ -14,7 +17,7 @@ rule pairs:
         "../envs/gradrank.yaml"
     params:
         code=code_digest("pairs"),
-        content=lambda wc: plan.content(plan.given_pairs(wc.dataset)),
+        content=lambda wc: plan.content_digest(plan.given_pairs(wc.dataset)),
         data=subpath(input.data, parent=True),
         options=lambda wc: plan.pairs_options(wc.dataset),
         out=subpath(output[0], parent=True),

@@ -1,4 +1,5 @@
-# Reads params.yaml before Snakemake does: its reader takes the last of two equal keys and names no line.
+# Check params.yaml before Snakemake reads it. Snakemake's reader silently uses the last of two equal keys, and its
+# errors name no line.
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError

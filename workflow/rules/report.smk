@@ -1,10 +1,13 @@
-# Needs: the records of data sets and studies.
-# Makes: results/report.html with its tables and figures in results/report/, about everything that has results here; and for
-# DVC results/per_query.parquet, metrics.json and methods.csv, the values of the run's data sets, with the stamp run.json. A
-# data set's or a study's own target makes report.html and report/ in its own folder.
+# Collect the values that DVC versions, and write the report.
+#
+# Needs: the records (provenance.json) of data sets and studies.
+# Makes: results/per_query.parquet, metrics.json and methods.csv with the values of the run's data sets, and their stamp
+# run.json; results/report.html about everything in results/, with its tables and figures in results/report/. The target
+# of one data set or study makes report.html and report/ in the folder of that data set or study.
 
 
 rule collect:
+    "Collect the values that DVC versions."
     input:
         lambda _: plan.run_records(),
     output:
@@ -19,7 +22,7 @@ rule collect:
         "../envs/gradrank.yaml"
     params:
         code=code_digest("collect"),
-        datasets=",".join(params.run.datasets),
+        datasets=",".join(settings.run.datasets),
     shell:
         """
         gradrank collect \
@@ -30,6 +33,7 @@ rule collect:
 
 
 rule report:
+    "Write the report."
     input:
         lambda _: plan.run_records(),
         described="params.yaml",
@@ -44,7 +48,7 @@ rule report:
     params:
         code=report_code(),
         about="",
-        convention=params.evaluation.convention,
+        convention=settings.evaluation.convention,
     shell:
         """
         gradrank report \
@@ -68,7 +72,7 @@ use rule report as dataset_report with:
     params:
         code=report_code(),
         about="--datasets {dataset}",
-        convention=lambda wc: params.convention(wc.dataset),
+        convention=lambda wc: settings.convention(wc.dataset),
 
 
 use rule report as study_report with:
@@ -83,4 +87,4 @@ use rule report as study_report with:
     params:
         code=report_code(),
         about="--studies {study}",
-        convention=params.evaluation.convention,
+        convention=settings.evaluation.convention,

@@ -1,9 +1,12 @@
-# Needs: the values per query of the methods that `studies.<name>` of params.yaml names, and the results of the study's own
-# jobs. Makes: results/studies/<name>/: page.json, page.md, numbers.json, tables/ and, last, the stamp provenance.json; for a
-# study with a reduced form the same in results/studies/<name>/reduced/.
+# Run the own jobs of a study, and write its page.
+#
+# Needs: the values per query of the methods that `studies.<name>` of params.yaml names. Some jobs read data/parquet/.
+# Makes: results/studies/<name>/ with jobs/, page.json, page.md, numbers.json, tables/ and the stamp provenance.json,
+# which is written last. The reduced form of a study has the same files in results/studies/<name>/reduced/.
 
 
 rule study_job:
+    "Run one of a study's own jobs."
     input:
         lambda wc: plan.job_inputs(wc.study, wc.job),
     output:
@@ -16,7 +19,7 @@ rule study_job:
         code=lambda wc: plan.job_code(wc.study, wc.job),
         name=lambda wc: wc.study.partition("/")[0],
         settings=lambda wc: plan.job_settings(wc.study, wc.job),
-        seed=params.seed,
+        seed=settings.seed,
     shell:
         """
         gradrank study-job {params.name} {wildcards.job} \
@@ -29,6 +32,7 @@ rule study_job:
 
 
 rule study:
+    "Write the page of a study."
     input:
         lambda wc: plan.study_evaluations(wc.study),
         jobs=lambda wc: plan.job_files(wc.study),

@@ -1,11 +1,15 @@
-# Needs: the values per query of every method of a data set, and the data set.
-# Makes: results/<dataset>/summary.json, summary.md, queries.parquet, tables/ and, last, the stamp provenance.json, which
-# records what the results were made of; all but tables/ are in git. `gradrank verify` compares them with the checkout.
+# Compare the methods of a data set, with paired tests.
+#
+# Needs: data/parquet/<dataset>/, data/pairs/<dataset>/ and the values per query of every method.
+# Makes: results/<dataset>/ with summary.json, summary.md, queries.parquet, tables/ and the stamp provenance.json, which
+# is written last and records the data, parameters, code and package versions of the results. All but tables/ are in
+# git.
 
 
 rule summary:
+    "Compare the methods of a data set."
     input:
-        lambda wc: plan.stored(wc.dataset),
+        lambda wc: plan.stored_stamps(wc.dataset),
         lambda wc: plan.evaluations(wc.dataset),
     output:
         json="results/{dataset}/summary.json",

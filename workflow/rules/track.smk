@@ -1,8 +1,12 @@
-# Needs: the records of data sets and studies, and the report's figures.
-# Makes: runs in MLflow (sqlite:///mlflow.db unless MLFLOW_TRACKING_URI is set) and tracked.json, which names them.
+# Log the results to MLflow: to MLFLOW_TRACKING_URI, or by default to sqlite:///mlflow.db.
+#
+# Needs: the records (provenance.json) of data sets and studies, and the report with its figures.
+# Makes: runs in MLflow, and results/tracked.json with their ids. The target of one data set or study makes tracked.json
+# in the folder of that data set or study.
 
 
 rule track:
+    "Log the results to MLflow."
     input:
         lambda _: plan.run_records(),
         report="results/report.html",
@@ -15,7 +19,7 @@ rule track:
         "../envs/gradrank.yaml"
     params:
         code=code_digest("track"),
-        datasets=lambda _: plan.tracked_datasets(params.run.datasets),
+        datasets=lambda _: plan.tracked_datasets(settings.run.datasets),
         studies=lambda _: plan.tracked_studies(plan.reduced_studies),
     shell:
         """

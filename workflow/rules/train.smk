@@ -1,9 +1,13 @@
-# Needs: data/parquet/<dataset>/, and the pairs or other models' scores where the model asks for them.
-# Makes: results/<dataset>/<model>/fold<k>/: the model, its scores, its history and, last, the stamp spec.json. A further
-# seed of `run.seeds` has a folder seed<s>/ inside. timing.json is no output, because no two runs write the same one.
+# Train one model on one fold with one seed.
+#
+# Needs: data/parquet/<dataset>/. Some models also need data/pairs/<dataset>/ or the scores of other models.
+# Makes: results/<dataset>/<model>/fold<k>/ with the model, its scores, its history and the stamp spec.json, which is
+# written last. Each further seed of `run.seeds` has a subfolder seed<s>/ with the same files. timing.json is not an
+# output, because it differs between two runs.
 
 
 rule train:
+    "Train one model on one fold with one seed."
     input:
         lambda wc: plan.training_inputs(wc.dataset, wc.model, wc.fold),
         data="data/parquet/{dataset}/collection.json",

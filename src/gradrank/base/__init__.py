@@ -1,1 +1,1 @@
-"""What every room uses: errors, files, the results layout, stamps, the processor, and compiled code."""
+"""Modules that every room uses: errors, files, the results layout, stamps, the processor, and compiled code."""

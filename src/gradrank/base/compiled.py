@@ -1,7 +1,7 @@
 """The decorator for functions that Numba compiles.
 
-Two processes that compile two signatures of one cached function at the same time replace each other's files in Numba's
-cache. So only functions that Python calls are cached, and each of them has exactly one signature.
+If two processes compile two signatures of one cached function at the same time, each replaces the other's files in
+Numba's cache. So only functions that Python calls are cached, and each has exactly one signature.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ def compiled(
 
     signature: the parameters' types if Python calls the function, as in "f8[:], i8[:], f8, f8[:,:] out": NumPy's type
     codes, and one `:` per dimension of an array. The function writes to arrays marked `out` and only reads the others.
-    Its machine code is cached on disk. Arguments of other types are converted if no digit is lost; else the function is
-    compiled for their types in this process only. A function without a signature is compiled into each function that
-    calls it.
+    Its machine code is cached on disk. Arguments of other types are converted if no digit is lost; otherwise the
+    function is compiled for their types in this process only. A function without a signature is compiled into each
+    function that calls it.
     nogil: other threads run during the call. reassociated: sums are taken in the order that fills the registers, which
     is the same for one instruction set.
 
@@ -73,6 +73,7 @@ class CompiledFunction:
 
     def __init__(self, function: Callable, parameters: list[Parameter] | None, options: dict) -> None:
         update_wrapper(self, function)
+        self.function = function
         self.parameters, self.options = parameters, options
 
     def __call__(self, *arguments: Any) -> Any:
@@ -85,13 +86,13 @@ class CompiledFunction:
     @cached_property
     def entry(self) -> Callable:
         """Numba's function for calls from Python. It has one signature, and is cached if the cache folder is set."""
-        types = tuple(parameter.numba_type() for parameter in self.parameters)
-        return numba().njit(types, cache=compiled_cache.is_set(), **self.options)(self.__wrapped__)
+        types = tuple(parameter.numba_type() for parameter in self.parameters or ())
+        return numba().njit(types, cache=compiled_cache.is_set(), **self.options)(self.function)
 
     @cached_property
     def inner(self) -> Callable:
         """Numba's function for calls from compiled functions, and with other types from Python; never cached."""
-        return numba().njit(**self.options)(self.__wrapped__)
+        return numba().njit(**self.options)(self.function)
 
 
 @cache

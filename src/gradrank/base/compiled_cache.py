@@ -21,9 +21,9 @@ from gradrank.base.files import OWN_MODELS
 
 PACKAGE = Path(__file__).parents[1]
 DECORATOR = PACKAGE / "base/compiled.py"
-MARK = b"\n@compiled"  # at the start of a line: a file of compiled functions
+MARK = b"\n@compiled"  # a file with this line start has compiled functions
 PACKAGES = ("numba", "llvmlite", "numpy")
-KEPT_SECONDS = 30 * 24 * 3600.0  # without use
+KEPT_SECONDS = 30 * 24 * 3600.0  # since the last use
 
 _set = False
 
@@ -31,10 +31,10 @@ _set = False
 def use_cache_folder() -> Path | None:
     """Set NUMBA_CACHE_DIR for this process, and return the folder. Call it before anything imports Numba.
 
-    The folder is in $NUMBA_CACHE_DIR if the user set it, else in $XDG_CACHE_HOME/gradrank or ~/.cache/gradrank, else,
-    without a writable home, in the temporary folder. Once Numba is imported it ignores the variable: then return None,
-    and functions are compiled without a cache. Raises GradrankError if the folder is a link or another user's: it holds
-    pickles, which whoever can write to the folder can make run their code.
+    The folder is in $NUMBA_CACHE_DIR if the user set it, otherwise in $XDG_CACHE_HOME/gradrank or ~/.cache/gradrank. If
+    the home is not writable, it is in the temporary folder. A Numba that is already imported ignores the variable: then
+    return None, and functions are compiled without a cache. Raises GradrankError if the folder is a link or belongs to
+    another user, because it contains pickles, and anyone who can write a pickle can run code.
     """
     global _set
     if not _set and "numba" in sys.modules:
@@ -46,7 +46,7 @@ def use_cache_folder() -> Path | None:
 
 
 def is_set() -> bool:
-    """Return whether Numba's folder in this process is that of `use_cache_folder`."""
+    """Return whether `use_cache_folder` set Numba's folder in this process."""
     return _set
 
 
@@ -58,14 +58,14 @@ def _folder() -> Path:
             base = base.parent
         try:
             base.mkdir(parents=True, exist_ok=True)
-            return _made(base, name)
+            return _marked_as_used(base, name)
         except OSError as error:
             raise GradrankError(f"NUMBA_CACHE_DIR: {error}. Fix: set it to a folder that you can write to") from None
-    with suppress(OSError, RuntimeError):  # no home, or one that cannot be written to
+    with suppress(OSError, RuntimeError):  # no home, or it is not writable
         cache_home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         cache_home.mkdir(exist_ok=True)
-        return _made(_private(cache_home / "gradrank"), name)
-    return _made(_private(Path(tempfile.gettempdir()) / f"gradrank-user-{os.getuid()}"), name)
+        return _marked_as_used(_private(cache_home / "gradrank"), name)
+    return _marked_as_used(_private(Path(tempfile.gettempdir()) / f"gradrank-user-{os.getuid()}"), name)
 
 
 def digest() -> str:
@@ -82,28 +82,28 @@ def digest() -> str:
     return hashed.hexdigest()[:20]
 
 
-def _made(base: Path, name: str) -> Path:
-    """Return base/name, marked as used now. If it is new, remove folders of other digests that are out of use."""
+def _marked_as_used(base: Path, name: str) -> Path:
+    """Return base/name, marked as used now. If it is new, remove folders of other digests that are no longer used."""
     is_new = not (base / name).exists()
-    made = _private(base / name)
-    os.utime(made)
+    folder = _private(base / name)
+    os.utime(folder)
     if is_new:
         for other in base.glob("gradrank-" + "[0-9a-f]" * 20):
             with suppress(OSError):
                 if time.time() - other.stat().st_mtime > KEPT_SECONDS:
                     shutil.rmtree(other, ignore_errors=True)
-    return made
+    return folder
 
 
 def _private(path: Path) -> Path:
-    """Return `path` as a folder that only this user can read and write; make it if need be."""
+    """Return `path` as a folder that only this user can read and write. Create it if it does not exist."""
     path.mkdir(mode=0o700, exist_ok=True)
-    found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise GradrankError(
             f"{path}: the cache of compiled code is a link or belongs to another user. Fix: set NUMBA_CACHE_DIR to a "
-            "folder of your own"
+            "folder that belongs to you"
         )
-    if stat.S_IMODE(found.st_mode) != 0o700:
+    if stat.S_IMODE(status.st_mode) != 0o700:
         path.chmod(0o700)
     return path

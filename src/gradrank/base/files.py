@@ -1,4 +1,4 @@
-"""Files that are either whole or absent, and where a user's own code lies."""
+"""Atomic writes, JSON files and checksums, and the folder of a user's own models."""
 
 import hashlib
 import json
@@ -10,14 +10,14 @@ from typing import Any
 
 from gradrank.base.errors import GradrankError
 
-OWN_MODELS = Path("models")  # of the working folder: its files join those of gradrank/models
+OWN_MODELS = Path("models")  # in the working folder; its files are added to those of gradrank/models
 
 
 @contextmanager
 def atomic(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; rename it there only if the block ends without an error.
+    """Yield a temporary path next to `path`, and rename it to `path` if the block ends without an error.
 
-    A process killed at any moment leaves `path` as it was: absent, or the older complete file.
+    If the process is killed, `path` stays as it was: absent, or the older complete file.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,20 +30,22 @@ def atomic(path: Path | str) -> Iterator[Path]:
 
 
 def write_json(path: Path | str, value: Any) -> None:
-    """Write `value` as indented JSON, atomically; keys keep their order."""
+    """Write `value` as indented JSON, atomically. Keys keep their order."""
     with atomic(path) as partial:
         partial.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path | str) -> Any:
-    """Raises GradrankError where the file holds something else, as after a crash of the machine."""
+    """Return the content of a JSON file. Raises GradrankError if the file is not valid JSON."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
-        raise GradrankError(f"{path}: not JSON ({error}); delete it and run again") from None
+        raise GradrankError(
+            f"{path}: not JSON ({error}). Fix: delete the file and run the same command again"
+        ) from None
 
 
 def sha256(path: Path | str) -> str:
-    """SHA-256 of a file, read in pieces."""
+    """Return the SHA-256 of a file. The file is read in blocks."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,27 +1,28 @@
-"""What git knows of a folder. Where git is not installed, or the folder in no repository, that is nothing."""
+"""Calls of git. They return None if git is not installed or the folder is not in a repository."""
 
 import subprocess
 from pathlib import Path
 
-MADE_OF = ("src", "workflow", "models", "params.yaml")  # of a project: what results are made of beside data
+INPUTS = ("src", "workflow", "models", "params.yaml")  # what results depend on besides data, in a project
 
 
 def git(*arguments: str, folder: Path | str = ".") -> bytes | None:
-    """What git prints when it runs in `folder`; None where it fails or is not there."""
+    """Return what git prints when it runs in `folder`; None if it fails or is not installed."""
     try:
-        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True)
+        process = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True)
     except OSError:
         return None
-    return done.stdout if done.returncode == 0 else None
+    return process.stdout if process.returncode == 0 else None
 
 
 def revision(project: Path) -> str | None:
-    """The commit that a project's code and parameters are of, 40 digits; None outside a repository.
+    """Return the commit of a project's code and parameters, 40 digits; None outside a repository.
 
-    With `-dirty` where they differ from it. Results do not count: a run writes those that are in git anew.
+    The suffix `-dirty` means that code or parameters differ from the commit. Changed results do not count, because
+    every run writes the committed results again.
     """
     commit = git("rev-parse", "HEAD", folder=project)
     if commit is None:
         return None
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", *MADE_OF, folder=project)
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", *INPUTS, folder=project)
     return commit.decode().strip() + ("-dirty" if changed else "")

@@ -1,8 +1,8 @@
-"""Digests of source files by what they mean: comments, docstrings and formatting do not count.
+"""Digests of source files that ignore comments, docstrings and formatting.
 
-A Python file is digested as its syntax tree, in a form of our own that is equal under every supported Python:
-`ast.dump` and `ast.unparse` differ between versions. YAML is digested by its parsed content, any other file by its
-bytes.
+The digest of a Python file covers its syntax tree in a canonical form, which is equal under every supported version of
+Python (`ast.dump` and `ast.unparse` differ between versions). The digest of a YAML file covers its parsed content. The
+digest of any other file covers its bytes.
 """
 
 import ast
@@ -17,11 +17,11 @@ import yaml
 
 from gradrank.base.errors import GradrankError
 
-# Fields that say how something is written, not what it does.
+# Fields that describe how code is written, not what it does.
 SKIPPED = {"ctx", "kind", "type_comment", "type_ignores"}
 STATEMENTS = {"body", "orelse", "finalbody"}
-# Names by which code reads docstrings or sources at run time, as they stand among the words of a tree.
-READING = {
+# Names by which code reads docstrings or sources at run time, as the canonical form writes them.
+DOCSTRING_READERS = {
     "'__doc__'",
     "'getdoc'",
     "'pydoc'",
@@ -43,10 +43,10 @@ class Import(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What a file means.
+    """The digests and imports of a source file.
 
-    digest: SHA-256 without docstrings. documented: SHA-256 with them. reads_docstrings: whether the code may read
-    docstrings at run time, its own or those of what it imports.
+    digest: SHA-256 without docstrings. documented: SHA-256 with docstrings. reads_docstrings: whether the code may read
+    docstrings at run time, its own or those of imported modules.
     """
 
     digest: str
@@ -85,13 +85,13 @@ def _python(name: str, content: bytes) -> Source:
     return Source(
         hashlib.sha256(text.encode()).hexdigest(),
         hashlib.sha256(f"{text}\n{form.docstrings}".encode()).hexdigest(),
-        not READING.isdisjoint(form.words),
+        not DOCSTRING_READERS.isdisjoint(form.words),
         tuple(form.imports),
     )
 
 
 def _yaml(name: str, content: bytes) -> bytes:
-    """Return the parsed content as text; the order of keys counts, as it does to those who read them."""
+    """Return the parsed content as text. The order of keys counts, because readers see it."""
     try:
         return repr(yaml.safe_load(content)).encode()
     except yaml.YAMLError as error:
@@ -101,11 +101,14 @@ def _yaml(name: str, content: bytes) -> bytes:
 
 
 class _Form:
-    """The words of a syntax tree, in one pass; what is empty is left out, since versions differ in it."""
+    """The canonical form of a syntax tree, as words.
+
+    Empty fields are left out, because Python versions differ in them.
+    """
 
     def __init__(self) -> None:
         self.words: list[str] = []
-        self.docstrings: list[tuple[int, int, str]] = []  # after how many words, place in its block, value
+        self.docstrings: list[tuple[int, int, str]] = []  # number of words before it, place in its block, value
         self.imports: list[Import] = []
 
     def write(self, node: ast.AST) -> None:
@@ -120,8 +123,8 @@ class _Form:
             value = getattr(node, field, None)
             if field in STATEMENTS and isinstance(value, list):
                 value = [*self._effective(value)]
-            elif kind is ast.JoinedStr:
-                value = [*_joined(value)]
+            elif isinstance(node, ast.JoinedStr):
+                value = [*_joined(node.values)]
             if value:
                 self.words.append(field)
                 self._write_value(value)
@@ -138,7 +141,7 @@ class _Form:
             self.words.append(_literal(value))
 
     def _effective(self, block: list[ast.stmt]) -> Iterator[ast.stmt]:
-        """Yield the statements that do something: not `pass`, not a lone constant such as a docstring."""
+        """Yield the statements with an effect: not `pass`, and not a constant alone, such as a docstring."""
         for place, statement in enumerate(block):
             if type(statement) is ast.Expr and type(statement.value) is ast.Constant:
                 self.docstrings.append((len(self.words), place, _literal(statement.value.value)))
@@ -152,12 +155,12 @@ def _fields(kind: type[ast.AST]) -> list[str]:
 
 
 def _literal(value: Any) -> str:
-    """Return a value as text. `repr` of a str depends on Python's Unicode tables; of a long int it is refused."""
+    """Return a value as text. `repr` of a str depends on Python's Unicode tables, and `repr` of a long int fails."""
     return hex(value) if type(value) is int else ascii(value)
 
 
 def _joined(values: list[ast.expr]) -> Iterator[ast.expr]:
-    """Yield the parts of an f-string, adjacent texts merged and empty ones left out: Python 3.12 divides them anew."""
+    """Yield the parts of an f-string, with adjacent texts merged: Python versions split them differently."""
     text = ""
     for value in values:
         if isinstance(value, ast.Constant):

@@ -1,9 +1,9 @@
-"""Stamps: a JSON file per folder, written last, that says what the folder was made of and what lies in it.
+"""Stamps: one JSON file per folder, written last, with the inputs of the folder and the checksums of its files.
 
 The stamps are fetched.json (raw data), collection.json and pairs.json (stored data), spec.json (a trained fold),
-evaluation.json (a measured method), provenance.json (a data set or a study) and run.json (results/ itself). `files` of
-a stamp holds the SHA-256 of every reproducible file by its path within the folder: no times and no logs. A folder among
-them, such as tables/, has one digest for all its files. `checksum` covers the stamp itself.
+evaluation.json (an evaluated method), provenance.json (a data set or a study) and run.json (results/ itself). The key
+`files` of a stamp has the SHA-256 of every reproducible file by its path within the folder. Timings and logs are left
+out. A subfolder such as tables/ has one digest for all its files. The key `checksum` covers the stamp itself.
 """
 
 import hashlib
@@ -16,8 +16,8 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256, write_json
 
 SCHEMA = 2  # of all stamps; stamps without one were written by gradrank 0.1
-OWN = "checksum"  # of the stamp's own content
-OTHER_VERSION = "written by another version of gradrank"  # a mismatch that is no damage
+CHECKSUM = "checksum"  # key of the checksum of the stamp's own content
+OTHER_VERSION = "written by another version of gradrank"  # a mismatch without damage
 REPAIR = "run `gradrank verify --repair`, then the same command again"
 
 
@@ -27,21 +27,21 @@ def write_stamp(path: Path, values: Mapping[str, Any], files: Iterable[Path]) ->
 
 
 def write_sealed(path: Path, values: Mapping[str, Any]) -> None:
-    """Write a mapping as JSON, atomically, with a checksum of its content in place of the one that it may hold."""
-    content = {key: value for key, value in values.items() if key != OWN}
-    write_json(path, {**content, OWN: _digest(content)})
+    """Write a mapping as JSON, atomically, with a checksum of its content. An older checksum is replaced."""
+    content = {key: value for key, value in values.items() if key != CHECKSUM}
+    write_json(path, {**content, CHECKSUM: _digest(content)})
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
     """Read what `write_sealed` wrote. Raises GradrankError if its content does not have its checksum."""
-    said = read_json(path)
-    if not isinstance(said, dict) or (OWN in said and said.pop(OWN) != _digest(said)):
+    content = read_json(path)
+    if not isinstance(content, dict) or (CHECKSUM in content and content.pop(CHECKSUM) != _digest(content)):
         raise GradrankError(f"{path}: damaged or edited. Fix: {REPAIR}")
-    return said
+    return content
 
 
 def _digest(values: Mapping[str, Any]) -> str:
-    plain = json.loads(json.dumps(values))  # as it is read back: keys are text
+    plain = json.loads(json.dumps(values))  # as it will be read: keys become text
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
@@ -51,63 +51,67 @@ def checksums(files: Iterable[Path], folder: Path) -> dict[str, str]:
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the names and checksums of all files in a folder, hidden ones left out."""
+    """Return the SHA-256 of a file, or of the names and checksums of all files in a folder except hidden ones."""
     if not path.is_dir():
         return sha256(path)
-    inside = sorted(each for each in path.rglob("*") if each.is_file() and not each.name.startswith("."))
-    lines = [f"{each.relative_to(path).as_posix()} {sha256(each)}" for each in inside]
+    files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+    lines = [f"{file.relative_to(path).as_posix()} {sha256(file)}" for file in files]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def read_stamp(path: Path) -> dict[str, Any]:
     """Read a stamp. Raises GradrankError if it is missing, damaged or of another schema."""
     if not path.is_file():
-        raise GradrankError(f"{path}: no such file, so nothing says what lies in {path.parent}. Fix: {REPAIR}")
+        raise GradrankError(
+            f"{path}: this stamp is missing, so the files in {path.parent} cannot be checked. Fix: {REPAIR}"
+        )
     stamp = read_json(path)
     if not isinstance(stamp, dict) or stamp.get("schema") != SCHEMA:
-        found = stamp.get("schema", 1) if isinstance(stamp, dict) else "none"
-        raise GradrankError(f"{path}: its schema is {found}, not {SCHEMA}: another version wrote it. Fix: {REPAIR}")
-    if OWN not in stamp:
-        raise GradrankError(f"{path}: damaged or edited: it has no {OWN}. Fix: {REPAIR}")
+        schema = stamp.get("schema", 1) if isinstance(stamp, dict) else "missing"
+        raise GradrankError(
+            f"{path}: the schema is {schema}, not {SCHEMA}, so another version of gradrank wrote it. Fix: {REPAIR}"
+        )
+    if CHECKSUM not in stamp:
+        raise GradrankError(f"{path}: damaged or edited: it has no {CHECKSUM}. Fix: {REPAIR}")
     return read_sealed(path)
 
 
 def check_file(stamp: Path, path: Path) -> None:
     """Raise GradrankError unless `path` has the checksum that the stamp of its folder names."""
-    known = read_stamp(stamp)["files"].get(path.relative_to(stamp.parent).as_posix())
-    if not path.exists() or known is None or checksum(path) != known:
+    expected = read_stamp(stamp)["files"].get(path.relative_to(stamp.parent).as_posix())
+    if not path.exists() or expected is None or checksum(path) != expected:
         state = "damaged or edited" if path.exists() else "missing"
-        raise GradrankError(f"{path}: {state}: it is not the file that {stamp} names. Fix: {REPAIR}")
+        raise GradrankError(f"{path}: {state}, according to {stamp}. Fix: {REPAIR}")
 
 
 def mismatches(stamp: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each file that a stamp names and that is missing or has another checksum, with that reason.
+    """Yield each file of a stamp that is missing or has another checksum, with the reason.
 
-    A stamp that cannot be read is a mismatch itself.
+    If the stamp itself cannot be read, yield the stamp.
     """
     try:
         files = read_stamp(stamp)["files"]
-        named = {stamp.parent / name: digest for name, digest in files.items()}
+        expected = {stamp.parent / name: digest for name, digest in files.items()}
     except (GradrankError, KeyError, AttributeError, OSError):
         yield stamp, OTHER_VERSION if _has_other_schema(stamp) else "damaged or edited"
         return
-    for path, digest in named.items():
+    for path, digest in expected.items():
         if not path.exists():
             yield path, "missing"
-        elif not _has(path, digest):
+        elif not _has_checksum(path, digest):
             yield path, "damaged or edited"
 
 
 def _has_other_schema(stamp: Path) -> bool:
     try:
-        said = read_json(stamp)
+        content = read_json(stamp)
     except (GradrankError, OSError):
         return False
-    return isinstance(said, dict) and said.get("schema", 1) in range(1, SCHEMA) and OWN not in said
+    return isinstance(content, dict) and content.get("schema", 1) in range(1, SCHEMA) and CHECKSUM not in content
 
 
-def _has(path: Path, digest: str) -> bool:
+def _has_checksum(path: Path, digest: str) -> bool:
     try:
         return checksum(path) == digest
-    except OSError:  # a disk that cannot read it
+    except OSError:  # the disk cannot read the file
         return False

@@ -1,29 +1,34 @@
-"""Parameters: as JSON on the command line, by dotted paths, and pydantic's verdicts in the words of this project."""
+"""Checks of parameters: JSON from the command line, dotted keys, and pydantic errors as plain messages."""
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from gradrank.base.errors import GradrankError, nearest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    SettingsT = TypeVar("SettingsT", bound=BaseModel)
+
 
 def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as dotted keys: {"grid": {"C": 1}} -> {"grid.C": 1}."""
-    found: dict[str, Any] = {}
+    """Return nested mappings with dotted keys: {"grid": {"C": 1}} becomes {"grid.C": 1}."""
+    flattened: dict[str, Any] = {}
     for key, inner in value.items():
-        found |= flat(inner, f"{prefix}{key}.") if isinstance(inner, Mapping) else {f"{prefix}{key}": inner}
-    return found
+        flattened |= flat(inner, f"{prefix}{key}.") if isinstance(inner, Mapping) else {f"{prefix}{key}": inner}
+    return flattened
 
 
-def validate(kind: "type[BaseModel]", values: Any, path: str, faults: list[str]) -> "BaseModel | None":
-    """`kind` from `values`, or None with the faults added, each as `path.to.key: reason`."""
+def validate(kind: "type[SettingsT]", values: Any, path: str, faults: list[str]) -> "SettingsT | None":
+    """Return an instance of `kind` from `values`.
+
+    If they are invalid, return None and append each fault as `path.to.key: reason`.
+    """
     from pydantic import ValidationError
 
-    if booleans := list(_booleans(kind, values)):  # pydantic takes them for 0 and 1
+    if booleans := list(_booleans(kind, values)):  # pydantic would convert them to 0 and 1
         faults += [
             f"{path}{where}: expected a number or text, not true or false (YAML reads yes, no, on and off as these)"
             for where in booleans
@@ -44,7 +49,7 @@ def validate(kind: "type[BaseModel]", values: Any, path: str, faults: list[str])
 
 
 def _booleans(kind: "type[BaseModel]", values: Any) -> Iterator[str]:
-    """The keys whose value is, or holds, true or false where the field takes none."""
+    """Yield the keys whose value is or contains a boolean although the field does not accept booleans."""
     from pydantic import BaseModel
 
     for key, field in kind.model_fields.items() if isinstance(values, Mapping) else ():
@@ -64,7 +69,7 @@ def _takes_bool(annotation: Any) -> bool:
 
 
 def _owner(kind: "type[BaseModel]", path: tuple[Any, ...]) -> "type[BaseModel]":
-    """The section that a nested key belongs to."""
+    """Return the class of the section to which a nested key belongs."""
     from pydantic import BaseModel
 
     for key in path:
@@ -75,12 +80,12 @@ def _owner(kind: "type[BaseModel]", path: tuple[Any, ...]) -> "type[BaseModel]":
 
 
 def read_params(text: str) -> dict:
-    """`--params`: a JSON object, or @FILE holding one."""
+    """Return the value of `--params`: a JSON object, or @FILE with one. Raises GradrankError for anything else."""
     source = Path(text[1:]).read_text(encoding="utf-8") if text.startswith("@") else text
     try:
         value = json.loads(source)
     except json.JSONDecodeError as error:
-        raise GradrankError(f"--params: not JSON: {error}") from None
+        raise GradrankError(f"--params: not JSON ({error}). Fix: quote the JSON object for the shell") from None
     if not isinstance(value, dict):
         raise GradrankError("--params: expected a JSON object such as '{\"learning_rate\": 0.05}'")
     return value

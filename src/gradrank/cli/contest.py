@@ -1,64 +1,67 @@
-"""The commands by which settings are chosen fairly: each stage of a contest, and `tune` by hand on any data."""
+"""Stages of a contest as commands, and `tune`, which also runs by hand on any data."""
 
 import json
-import os
 import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.cli.options import CONTEST, Convention, Data, Fold, Model, Pairs, Seed, example, use_one_thread
 
 commands = typer.Typer()
 
-CONTEST = Path("results/studies/contest")
-Model = Annotated[str, typer.Option(help="A name of `gradrank models`.")]
-Data = Annotated[Path, typer.Option(help="Stored collection, as in data/parquet/mq2007.")]
-Pairs = Annotated[Path | None, typer.Option(help="Folder of the pairs; enumerated if not given.")]
-Seed = Annotated[int, typer.Option(help="The run's seed; every draw and every training job has its own.")]
-Seeds = Annotated[int, typer.Option(min=1, help="How often each choice is trained anew.")]
-Fold = Annotated[int, typer.Option(min=1)]
-Root = Annotated[Path, typer.Option(help="The contest's folder, or that of its reduced form.")]
-Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CONVENTIONS)}.")]
+FOLDER = Path("results/studies/contest")
+Seeds = Annotated[int, typer.Option(min=1, help="Number of seeds that each selected configuration is trained with.")]
+ContestFolder = Annotated[Path, typer.Option(help="Folder of the contest, or of its reduced form.")]
 
 
-@commands.command()
+@commands.command(
+    rich_help_panel=CONTEST,
+    epilog=example(
+        "gradrank tune --model lambdamart --data data/parquet/mq2007 --fold 1 --seed 1 --trials 16 --out tuned"
+    ),
+)
 def tune(
     model: Model,
     data: Data,
-    out: Annotated[Path, typer.Option(help="Folder to write: the trials and their models.")],
+    out: Annotated[Path, typer.Option(help="Folder to write, with the trials and their models.")],
     seed: Seed,
     fold: Fold = 1,
-    trials: Annotated[int, typer.Option(min=1, help="Configurations a tuner, the default's included.")] = 16,
-    tuners: Annotated[int, typer.Option(min=1, help="Independent draws of so many.")] = 1,
-    among: Annotated[
-        str, typer.Option(help="Tuned methods that a fusion may be made of, as in 'ranksvm,xendcg'.")
-    ] = "",
+    trials: Annotated[int, typer.Option(min=1, help="Number of configurations per tuner, including the default.")] = 16,
+    tuners: Annotated[int, typer.Option(min=1, help="Number of tuners. Each draws its own configurations.")] = 1,
+    among: Annotated[str, typer.Option(help="Tuned methods that a fusion may combine, such as 'ranksvm,xendcg'.")] = "",
     pairs: Pairs = None,
 ) -> None:
-    """Try random configurations of a model on one fold, each judged on the fold's own validation part alone.
+    """Try random configurations of a model on one fold, and judge each on the fold's own validation part.
 
-    Killed at any time, the same command goes on with the trial that was running. The test part is not read.
+    If it is killed, the same command continues with the trial that was running. The test part is not read.
     """
-    one_thread()
+    use_one_thread()
     from gradrank.tuning.folders import TunedFold
     from gradrank.tuning.selection import best_trials
     from gradrank.tuning.trials import Plan
     from gradrank.tuning.trials import tune as run
 
-    own = tuple(name for name in among.split(",") if name)
-    plan = Plan(trials, tuners, own)
-    tried = run(model, data, fold, plan, seed, TunedFold(out), pairs, _code("tune", model))
-    for each in best_trials(tried):
-        typer.echo(f"tuner {each.tuner}: trial {each.trial}, validation NDCG@10 {each.value:.4f}; to train it:")
+    methods = tuple(name for name in among.split(",") if name)
+    plan = Plan(trials, tuners, methods)
+    table = run(model, data, fold, plan, seed, TunedFold(out), pairs, _code("tune", model))
+    for choice in best_trials(table):
+        typer.echo(
+            f"tuner {choice.tuner}: trial {choice.trial}, validation NDCG@10 {choice.value:.4f}. To train it, run:"
+        )
         job = f"--model {model} --data {data} --fold {fold} --seed {seed}"
-        typer.echo(f"  gradrank train {job} --params {shlex.quote(json.dumps(each.configuration))} --out FOLDER")
+        typer.echo(f"  gradrank train {job} --params {shlex.quote(json.dumps(choice.configuration))} --out FOLDER")
 
 
-@commands.command()
-def select(folders: Annotated[list[Path], typer.Argument(help="What `gradrank tune` has written for a fold.")]) -> None:
-    """Freeze each tuner's choice, the highest validation NDCG@10: FOLDER/choice.json with its hash."""
+@commands.command(rich_help_panel=CONTEST, epilog=example("gradrank select tuned/fold1 tuned/fold2"))
+def select(
+    folders: Annotated[list[Path], typer.Argument(help="Folders that `gradrank tune` wrote, one per fold.")],
+) -> None:
+    """Freeze the choice of each tuner, the configuration with the highest validation NDCG@10.
+
+    Writes FOLDER/choice.json with its hash.
+    """
     from gradrank.tuning.folders import TunedFold
     from gradrank.tuning.selection import select as run
 
@@ -66,75 +69,87 @@ def select(folders: Annotated[list[Path], typer.Argument(help="What `gradrank tu
         typer.echo(f"{folder}: {run(TunedFold(folder)).sha256}")
 
 
-@commands.command()
+@commands.command(rich_help_panel=CONTEST, epilog=example("gradrank freeze ohsumed/fold1 mq2007/fold1 mq2007/fold2"))
 def freeze(
-    folder: Annotated[Path, typer.Argument(help="A fold of a collection on which nothing was tried.")],
-    sources: Annotated[list[Path], typer.Argument(help="Every fold of the collection that was tuned.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of a fold on which no configuration was tried.")],
+    sources: Annotated[list[Path], typer.Argument(help="Folders of all tuned folds of another collection.")],
 ) -> None:
-    """Take over the one configuration that was best on all folds of another collection: FOLDER/choice.json."""
+    """Adopt the configuration that was best over all folds of another collection, and write FOLDER/choice.json."""
     from gradrank.tuning.folders import TunedFold
     from gradrank.tuning.freeze import freeze as run
 
     typer.echo(f"{folder}: {run(TunedFold(folder), map(TunedFold, sources)).sha256}")
 
 
-@commands.command()
+@commands.command(
+    rich_help_panel=CONTEST, epilog=example("gradrank choices --datasets mq2007,ohsumed --methods ranksvm,lambdamart")
+)
 def choices(
-    datasets: Annotated[str, typer.Option(help="As in 'mq2007,ohsumed'.")],
-    methods: Annotated[str, typer.Option(help="As in 'ranksvm,lambdamart'.")],
-    contest: Root = CONTEST,
+    datasets: Annotated[str, typer.Option(help="Data sets, such as 'mq2007,ohsumed'.")],
+    methods: Annotated[str, typer.Option(help="Methods, such as 'ranksvm,lambdamart'.")],
+    contest: ContestFolder = FOLDER,
 ) -> None:
-    """Gather all choices in CONTEST/choices.json, which is for git: before it no trial is scored on a test part."""
+    """Collect all choices in CONTEST/choices.json, which is committed to git.
+
+    No trial is scored on a test part before this file is complete.
+    """
     from gradrank.tuning.choices import write_choices as run
     from gradrank.tuning.folders import Contest
 
     typer.echo(run(Contest(contest), datasets.split(","), methods.split(",")))
 
 
-@commands.command()
+@commands.command(
+    rich_help_panel=CONTEST, epilog=example("gradrank refit tuned/fold1 --data data/parquet/mq2007 --seed 1")
+)
 def refit(
-    folder: Annotated[Path, typer.Argument(help="A fold whose choice is frozen.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of a fold whose choice is frozen.")],
     data: Data,
     seed: Seed,
     fold: Fold = 1,
     seeds: Seeds = 3,
     pairs: Pairs = None,
-    contest: Root = CONTEST,
+    contest: ContestFolder = FOLDER,
 ) -> None:
-    """Train each tuner's choice anew with several seeds: CONTEST/runs/tuner<t>/seed<s>/."""
-    one_thread()
+    """Train the choice of each tuner with several new seeds: CONTEST/runs/tuner<t>/seed<s>/."""
+    use_one_thread()
     from gradrank.tuning.folders import Contest, TunedFold
     from gradrank.tuning.refits import refit as run
     from gradrank.tuning.selection import read_choice
 
-    own = TunedFold(folder)
-    run(Contest(contest), own, fold, data, seeds, seed, pairs, _code("refit", read_choice(own).model))
+    tuned = TunedFold(folder)
+    run(Contest(contest), tuned, fold, data, seeds, seed, pairs, _code("refit", read_choice(tuned).model))
 
 
-@commands.command()
+@commands.command(
+    rich_help_panel=CONTEST, epilog=example("gradrank evaluate-refits ranksvm --data data/parquet/mq2007")
+)
 def evaluate_refits(
     method: Annotated[str, typer.Argument(help="A method of the contest.")],
     data: Data,
     seeds: Seeds = 3,
     convention: Convention = "letor4",
-    contest: Root = CONTEST,
+    contest: ContestFolder = FOLDER,
 ) -> None:
-    """Open the test part for a method's frozen choices: their runs' values a query."""
+    """Evaluate the refits of a method's frozen choices on the test part, per query."""
     from gradrank.tuning.evaluate_refits import evaluate_refits as run
     from gradrank.tuning.folders import Contest
 
     run(Contest(contest), method, data, seeds, convention)
 
 
-@commands.command()
+@commands.command(rich_help_panel=CONTEST, epilog=example("gradrank score-trials ranksvm --data data/parquet/mq2007"))
 def score_trials(
     method: Annotated[str, typer.Argument(help="A method of the contest.")],
     data: Data,
     convention: Convention = "letor4",
-    contest: Root = CONTEST,
+    contest: ContestFolder = FOLDER,
 ) -> None:
-    """Score every trial's model on the test part, once all choices are frozen: what a budget would have been worth."""
-    one_thread()
+    """Score the model of every trial on the test part, after all choices are frozen.
+
+    The values show what other budgets would have been worth.
+    """
+    use_one_thread()
     from gradrank.tuning.folders import Contest
     from gradrank.tuning.score_trials import score_trials as run
 
@@ -142,15 +157,10 @@ def score_trials(
 
 
 def _code(stage: str, model: str) -> str:
-    """What unfinished work must have been made with to be taken up again."""
+    """Return the code digest and instruction set that unfinished work must have to be continued."""
     from gradrank.base.processor import form
     from gradrank.config.code_digest import code_digest
     from gradrank.training.registry import get_model
     from gradrank.tuning.spaces import tuning_modules
 
     return f"{code_digest(stage, *tuning_modules(get_model(model)))} {form()}"
-
-
-def one_thread() -> None:
-    """Polars, too, has one thread in a job unless the environment says otherwise: `--cores` parallelises over jobs."""
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")

@@ -9,25 +9,25 @@ from pathlib import Path
 
 from gradrank.base.errors import GradrankError
 
-LEAST = 1_000_000  # bytes: with less, a job can write neither its results nor its log
-FULL = "free some space there, then run the same command again: finished results are kept"
-FAILS = "check that disk or network folder, or write to another one; then run the same command again"
-FIXES = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EIO: FAILS}
+MINIMUM_FREE_BYTES = 1_000_000  # with less, a job can write neither its results nor its log
+FREE_SPACE = "free some space there, then run the same command again; finished results are kept"
+CHECK_DISK = "check that disk or network folder, or write to another one; then run the same command again"
+FIXES = {errno.ENOSPC: FREE_SPACE, errno.EDQUOT: FREE_SPACE, errno.EIO: CHECK_DISK}
 
 
 def explanation(error: Exception, arguments: Sequence[str]) -> str | None:
     """Return the message for a command that a full or failing disk stopped; None for any other error.
 
-    Polars gives the operating system's text but no `errno`. SQLite and LightGBM give neither: there, too little free
-    space is taken as the reason.
+    Polars reports the operating system's text without `errno`. SQLite and LightGBM report neither, so little free space
+    counts as the reason.
     """
     out = next((value for option, value in pairwise(arguments) if option == "--out"), ".")
     place = Path(str(getattr(error, "filename", None) or out)).absolute()
-    free = shutil.disk_usage(next(each for each in (place, *place.parents) if each.exists())).free
+    free = shutil.disk_usage(next(path for path in (place, *place.parents) if path.exists())).free
     number = getattr(error, "errno", None)
     if number is None:
-        number = next((each for each in FIXES if os.strerror(each) in str(error)), None)
-    if number is None and free < LEAST and not isinstance(error, GradrankError):
+        number = next((code for code in FIXES if os.strerror(code) in str(error)), None)
+    if number is None and free < MINIMUM_FREE_BYTES and not isinstance(error, GradrankError):
         number = errno.ENOSPC
     if number in FIXES:
         return f"{place}: {os.strerror(number)} ({free / 1e6:.1f} MB are free). Fix: {FIXES[number]}."

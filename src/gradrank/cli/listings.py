@@ -1,4 +1,4 @@
-"""What there is: `gradrank models` and `gradrank datasets` as tables on the terminal; `gradrank cite` as BibTeX."""
+"""Listings for the terminal: models, data sets, and BibTeX entries."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from rich.table import Table
 from gradrank.base.errors import GradrankError, unknown
 from gradrank.config.params import load
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.evaluation.literature.lineage import by_family
+from gradrank.evaluation.literature.model_families import by_family
 from gradrank.evaluation.literature.references import missing, named, references
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model, missing_packages, models
@@ -18,7 +18,7 @@ from gradrank.tuning.spaces import first_configuration, in_words, space_of
 
 
 def list_models(name: str | None) -> None:
-    """A line a model, by family and year; with a name, that model's parameters with defaults, ranges and sources."""
+    """Print one line per model, by family and year; or one model's parameters with defaults, ranges and sources."""
     console = Console()
     if name is not None:
         _show_parameters(console, get_model(name))
@@ -27,12 +27,13 @@ def list_models(name: str | None) -> None:
     for family, members in by_family(models().values()).items():
         table.add_row(f"[bold]{family}[/bold]", end_section=False)
         for cls, year in members:
-            table.add_row(cls.name, year, cls.summary, escape(_needs(cls)))  # [extra] is no markup
+            table.add_row(cls.name, year, cls.summary, escape(_needs(cls)))  # rich would read [extra] as markup
     console.print(table)
     console.print("\n`gradrank models NAME` lists a model's parameters, their defaults and sources.")
 
 
 def _needs(cls: type[Model]) -> str:
+    """Return what a model needs besides the core installation and the collection."""
     needs = ["pairs"] if cls.needs_pairs else []
     if cls.extra:
         state = "" if missing_packages(cls) else ", installed"
@@ -51,7 +52,7 @@ def _show_parameters(console: Console, cls: type[Model]) -> None:
 
 
 def _show_space(console: Console, cls: type[Model]) -> None:
-    """What `gradrank tune` tries."""
+    """Print the search space of `gradrank tune`."""
     first, space = first_configuration(cls), space_of(cls)
     table = Table("tuned", "first", "drawn from", "source", box=None, pad_edge=False)
     for name in sorted({*first, *space}):
@@ -64,7 +65,7 @@ def _show_space(console: Console, cls: type[Model]) -> None:
 
 
 def _allowed(schema: dict) -> str:
-    """A parameter's type and range, read from its JSON schema."""
+    """Return a parameter's type and range, from its JSON schema."""
     if "enum" in schema:
         return " | ".join(map(str, schema["enum"]))
     if "anyOf" in schema:
@@ -78,7 +79,7 @@ def _allowed(schema: dict) -> str:
 
 
 def list_datasets() -> None:
-    """A block a data set: what it is, its counts, its licence, its download, and how to get it."""
+    """Print one block per data set: title, size, licence, download, how to get it, and citation."""
     console = Console(highlight=False)
     for name, entry in catalogue().items():
         console.print(f"[bold]{name}[/bold]: {entry.title}")
@@ -100,23 +101,24 @@ def list_datasets() -> None:
 
 
 def cite(names: Sequence[str], datasets: Sequence[str], params: Path) -> Iterator[str]:
-    """BibTeX of methods (registered models, variants of a params.yaml) and data sets: each entry once, with its users.
+    """Yield the BibTeX entries of methods and data sets, each entry once, with the names that cite it.
 
-    Without either: of this package and of all that `run` of params.yaml builds. What names no publication, or one
-    without an entry, is said in a comment. Raises GradrankError for an unknown name.
+    names: registered models, or variants of the file `params`. If there are no names and no datasets, the entries of
+    this package and of everything that `run` in `params` names are yielded. A comment is yielded for a name without
+    publication and for a publication without entry. Raises GradrankError for an unknown name.
     """
     used: dict[str, list[str]] = {}
     if not names and not datasets:
-        run = load(params)
-        datasets, used["gradrank"] = run.run.datasets, ["this package"]
-        names = sorted({name for dataset in datasets for name in run.model_names(dataset)})
+        settings = load(params)
+        datasets, used["gradrank"] = settings.run.datasets, ["this package"]
+        names = sorted({name for dataset in datasets for name in settings.model_names(dataset)})
     for name, text in (_of_methods(names, params) | _of_datasets(datasets, params)).items():
-        found = named(text)
-        for each in found:
-            used.setdefault(each.key, []).append(name)
+        entries = named(text)
+        for entry in entries:
+            used.setdefault(entry.key, []).append(name)
         if absent := missing(text) if name not in datasets else []:
             yield f"% {name}: references.bib has no entry for {', '.join(absent)}"
-        elif not found:
+        elif not entries:
             yield f"% {name}: no publication to cite{f' ({text})' if name in datasets else ''}"
     for key, entry in references().items():
         if key in used:
@@ -124,26 +126,28 @@ def cite(names: Sequence[str], datasets: Sequence[str], params: Path) -> Iterato
 
 
 def _of_methods(names: Sequence[str], params: Path) -> dict[str, str]:
-    """By name what each method, and each whose scores it is made of, says of its publication."""
-    known = load(params) if params.is_file() else None
-    variants = known.models if known else {}
-    waiting, found = list(names), {}
+    """Return the text that names the publication of each method and of the members that it combines, by name."""
+    settings = load(params) if params.is_file() else None
+    variants = settings.models if settings else {}
+    waiting, texts = list(names), {}
     while waiting:
         name = waiting.pop(0)
-        if name not in variants and name not in models():
-            raise GradrankError(unknown("model", name, {*variants, *models()}))
-        if name in variants and known.imported(name):
-            found[name] = ""  # only its owners know
-            continue
-        found[name] = (known.model(name) if name in variants else get_model(name)).summary
-        waiting += known.members(name) if name in variants else ()
-    return found
+        if settings is None or name not in variants:
+            if name not in models():
+                raise GradrankError(unknown("model", name, {*variants, *models()}))
+            texts[name] = get_model(name).summary
+        elif settings.imported(name):
+            texts[name] = ""  # imported scores name no publication
+        else:
+            texts[name] = settings.model(name).summary
+            waiting += settings.members(name)
+    return texts
 
 
 def _of_datasets(names: Sequence[str], params: Path) -> dict[str, str]:
-    """By name what the catalogue says of each data set; of a user's own, that only they know."""
-    own = load(params).datasets if params.is_file() else {}
+    """Return the citation of each data set in the catalogue, or "your own data", by name."""
+    configured = load(params).datasets if params.is_file() else {}
     for name in names:
-        if name not in catalogue() and name not in own:
-            raise GradrankError(unknown("data set", name, {*catalogue(), *own}))
+        if name not in catalogue() and name not in configured:
+            raise GradrankError(unknown("data set", name, {*catalogue(), *configured}))
     return {name: catalogue()[name].citation if name in catalogue() else "your own data" for name in names}

@@ -1,1 +1,1 @@
-"""What the workflow asks, what ties results to their making, and every private format of Snakemake and DVC."""
+"""The settings in params.yaml: sections, variants, data sets, studies, and code digests."""

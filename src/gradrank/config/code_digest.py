@@ -1,10 +1,11 @@
-"""The files of the package that a stage's result depends on, and their digest.
+"""Code digests: the source files that the result of a stage depends on, and their digest.
 
-Snakemake does not see the code behind a command line, so every rule has one digest of these files among its params:
-files as input would be hashed for every waiting job in each round of scheduling. A stage depends on the modules that
-it imports, in functions too; the imports are read from the syntax trees, and nothing is imported. The package's own
-`__init__`, which holds the version number, does not count. Modules that are found by a name at run time (models,
-losses, scorers, studies) are no imports: the caller adds those that its parameters name (`training_modules`).
+Snakemake does not see the code behind a command line, so every rule has one code digest among its params. (Snakemake
+would hash source files, if they were inputs, for every waiting job in each round of scheduling.) A stage depends on the
+modules that it imports, at the top of a file or in functions. Imports are read from the syntax trees, and nothing is
+imported. The package's own `__init__`, which has the version number, does not count. Modules that are looked up by name
+at run time (models, losses, scorers, studies) are not imports: callers add the ones that their parameters name
+(`training_modules`).
 """
 
 import hashlib
@@ -19,12 +20,12 @@ from gradrank.base.files import OWN_MODELS
 from gradrank.base.source_digest import Import, read_source
 
 PACKAGE = Path(__file__).parents[1]
-WORKFLOW = (PACKAGE / "config/project/workflow").resolve()  # of a checkout: workflow/
+WORKFLOW = (PACKAGE / "config/project/workflow").resolve()  # workflow/ of a checkout
 
-# The modules that each stage runs, and patterns of further files that it reads. Rule, command and stage have one name.
+# The modules that each stage runs, and patterns of other files that it reads. Rule, command and stage share one name.
 # Callers add the modules of models (train, tune, refit, score_trials, study, study_job, report) and of the study.
 PUBLISHED = "evaluation/literature/*.csv"
-NAMED = "src/gradrank"  # PACKAGE in the names of files
+NAMED = "src/gradrank"  # stands for PACKAGE in the names of files
 STAGES: dict[str, tuple[str, ...]] = {
     "fetch": ("gradrank.data.sources.fetch",),
     "generate": ("gradrank.data.sources.synthetic",),
@@ -43,7 +44,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "summary": ("gradrank.report.tables.summary", "gradrank.provenance.records", PUBLISHED),
     "study": ("gradrank.studies.common.writing", "gradrank.provenance.study_records", PUBLISHED, "studies/*/*.csv"),
     "study_job": (),
-    # The page of methods lists the losses that a net may have.
+    # The page about methods lists the losses of the nets.
     "report": (
         "gradrank.report.document",
         "report/pages/*.[!p]*",
@@ -57,12 +58,12 @@ STAGES: dict[str, tuple[str, ...]] = {
 
 @cache
 def code_digest(stage: str, *modules: str) -> str:
-    """Return 16 hex digits of all that a stage and these modules depend on, equal wherever a checkout lies."""
+    """Return 16 hex digits of the code that a stage and these modules depend on, equal in every checkout folder."""
     return digest(stage_files(stage, *modules))
 
 
 def digest(paths: Iterable[str]) -> str:
-    """Return 16 hex digits of the files' names and of what they mean.
+    """Return 16 hex digits of the names and meaning of files.
 
     Docstrings count if one of the files reads docstrings at run time.
     """
@@ -74,7 +75,7 @@ def digest(paths: Iterable[str]) -> str:
 
 @cache
 def named(path: str) -> str:
-    """Return a source's path within a checkout, wherever the package lies; a user's own file has its path from here."""
+    """Return the path of a source file within a checkout. A user's own file has its path from the working folder."""
     for folder, name in ((WORKFLOW, "workflow"), (PACKAGE, NAMED)):
         inside = os.path.relpath(path, folder)
         if not inside.startswith(os.pardir):
@@ -83,46 +84,50 @@ def named(path: str) -> str:
 
 
 def stage_files(stage: str, *modules: str) -> list[str]:
-    """Sorted paths, from the working folder, of all that a stage and these modules depend on.
+    """Return the sorted paths of all files that a stage and these modules depend on, from the working folder.
 
-    Raises GradrankError for a module that does not exist and a pattern that no file matches.
+    Raises GradrankError if a module does not exist or no file matches a pattern.
     """
     patterns = [part for part in STAGES[stage] if "/" in part]
     read = {pattern: sorted(map(os.path.relpath, PACKAGE.glob(pattern))) for pattern in patterns}
     if missing := [pattern for pattern, paths in read.items() if not paths]:
-        raise GradrankError(f"{', '.join(missing)}: no such file in {PACKAGE}; was it moved?")
+        raise GradrankError(
+            f"{', '.join(missing)}: no such file in {PACKAGE}. Fix: correct STAGES in config/code_digest.py"
+        )
     return sorted({*sources(*set(STAGES[stage]) - set(patterns), *modules), *chain(*read.values())})
 
 
 def sources(*modules: str) -> list[str]:
-    """Sorted paths, from the working folder, of modules such as "gradrank.training.job" and all they import.
+    """Return the sorted paths of modules such as "gradrank.training.job" and of all modules that they import.
 
-    Raises GradrankError for a module that does not exist: its closure would be empty, and nothing would rerun.
+    Paths are relative to the working folder. Raises GradrankError if a module does not exist: without that check, its
+    digest would never change, and nothing would rerun.
     """
-    found: set[Path] = set()
+    visited: set[Path] = set()
     if missing := [module for module in modules if module_file(module) is None]:
-        raise GradrankError(f"{', '.join(missing)}: no such module in {PACKAGE}; was it moved?")
+        raise GradrankError(f"{', '.join(missing)}: no such module in {PACKAGE}. Fix: correct the name")
     waiting = [path for module in modules for path in module_files(module)]
     while waiting:
         path = waiting.pop()
-        if path not in found:
-            found.add(path)
+        if path not in visited:
+            visited.add(path)
             waiting += imported_files(path)
     start = str(Path.cwd())
-    return sorted(_relative(path, start) for path in found)
+    return sorted(_relative(path, start) for path in visited)
 
 
-_relative = cache(os.path.relpath)  # asked for a dozen files by every one of thousands of jobs
+_relative = cache(os.path.relpath)  # called for a dozen files by each of thousands of jobs
 
 
 @cache
 def imported_files(path: Path) -> list[Path]:
+    """Return the files of the project modules that a file imports."""
     statements = read_source(path.absolute()).imports
-    return [file for each in statements for name in _names(each, path) for file in module_files(name)]
+    return [file for statement in statements for name in _names(statement, path) for file in module_files(name)]
 
 
 def _names(statement: Import, path: Path) -> Iterator[str]:
-    """Yield all that may be a module: `from gradrank.data import order` names one, or a function of one."""
+    """Yield all possible module names: `order` in `from gradrank.data import order` is a module or a function."""
     module = statement.module or ""
     if statement.level:
         package = _module(path).split(".")[: -statement.level]
@@ -133,7 +138,7 @@ def _names(statement: Import, path: Path) -> Iterator[str]:
 
 
 def _module(path: Path) -> str:
-    """Return the dotted name of a project file, with `__init__` as its last part for a package."""
+    """Return the dotted name of a project file. The last part is `__init__` for a package."""
     inside = Path(os.path.relpath(path, PACKAGE))
     if inside.parts[0] == os.pardir:
         inside = "models" / path.relative_to(OWN_MODELS)
@@ -142,7 +147,10 @@ def _module(path: Path) -> str:
 
 @cache
 def module_files(module: str) -> list[Path]:
-    """A project module's file and its ancestor packages', which importing it runs; nothing for another's."""
+    """Return the files that run when a project module is imported: its own and those of its ancestor packages.
+
+    The list is empty for a module of another project.
+    """
     if module_file(module) is None:
         return []
     parts = module.split(".")
@@ -152,12 +160,12 @@ def module_files(module: str) -> list[Path]:
 
 @cache
 def module_file(module: str) -> Path | None:
-    """The file of a project module; None for the package itself, a function or another package."""
+    """Return the file of a project module; None for the package itself, a function or a module of another project."""
     root, *rest = module.split(".")
     if root != "gradrank" or not rest:
         return None
     places = [PACKAGE.joinpath(*rest)]
-    if rest[0] == "models":  # the registry makes a user's own files modules of gradrank.models
+    if rest[0] == "models":  # the registry adds a user's own files to gradrank.models
         places.append(OWN_MODELS.joinpath(*rest[1:]))
     files = (file for place in places for file in (place.with_suffix(".py"), place / "__init__.py"))
     return next((file for file in files if file.is_file()), None)

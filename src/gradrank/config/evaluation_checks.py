@@ -1,4 +1,4 @@
-"""What params.yaml says of measuring, checked: metrics and conventions must be known, a primary one measured."""
+"""Checks of the section `evaluation`: metrics and conventions exist, and the primary convention is among them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from gradrank.evaluation.metrics import find
 
 
 def check_evaluation(evaluation: Any, datasets: Mapping[str, Any]) -> list[str]:
-    """The faults of an `EvaluationParams`, and of the data sets' own primary conventions, each with its path."""
+    """Return the faults of an `EvaluationParams` and of the data sets' own primary conventions, each with its path."""
     faults = []
     for name in evaluation.metrics:
         try:
@@ -25,10 +25,10 @@ def check_evaluation(evaluation: Any, datasets: Mapping[str, Any]) -> list[str]:
     if primary not in CONVENTIONS and primary not in evaluation.conventions:
         faults.append(f"evaluation.convention: {unknown('convention', primary, CONVENTIONS)}")
     elif primary not in evaluation.conventions:
-        faults.append(f"evaluation.conventions: must contain the primary one, {primary!r}")
+        faults.append(f"evaluation.conventions: must contain the primary convention, {primary!r}")
     return faults + [
-        f"datasets.{name}.convention: {own.convention!r} is not measured; it must be one of evaluation.conventions "
+        f"datasets.{name}.convention: {dataset.convention!r} is not among evaluation.conventions "
         f"({', '.join(evaluation.conventions)})"
-        for name, own in datasets.items()
-        if own.convention not in (None, *evaluation.conventions)
+        for name, dataset in datasets.items()
+        if dataset.convention not in (None, *evaluation.conventions)
     ]

@@ -1,4 +1,4 @@
-"""params.yaml as pydantic models: every value is checked, and named by its path, before any job starts."""
+"""params.yaml as pydantic models: every value is checked before any job starts, and each fault names its path."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
@@ -30,7 +30,7 @@ from gradrank.training.registry import get_model, missing_packages, models
 
 def _different(seeds: tuple[int, ...]) -> tuple[int, ...]:
     if len(set(seeds)) < len(seeds):
-        raise PydanticCustomError("seeds", "a seed stands in it twice")
+        raise PydanticCustomError("seeds", "duplicate seed")
     return seeds
 
 
@@ -38,7 +38,10 @@ Seed = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class RunParams(SettingsSection):
-    """What plain `snakemake` builds; seeds: what models, the studies' too, are trained with; None: `seed` alone."""
+    """Section `run`: what plain `snakemake` builds.
+
+    seeds: the seeds that every model is trained with, also in studies; None for `seed` alone.
+    """
 
     datasets: tuple[str, ...] = Field(min_length=1)
     models: Models = "all"
@@ -46,13 +49,16 @@ class RunParams(SettingsSection):
 
 
 class PairsParams(SettingsSection):
-    """What the pairs of every data set are whose owner gives none: equal grades no pair, or one of target 1/2."""
+    """Section `pairs`: the pairs of a data set without its own `pairs`.
+
+    ties: documents of equal grade make no pair (`omit`) or one with target 1/2 (`half`).
+    """
 
     ties: Literal["omit", "half"] = "omit"
 
 
 class EvaluationParams(SettingsSection):
-    """What is measured; `convention` is the primary one, by which summary.json and the tables are made."""
+    """Section `evaluation`: metrics and conventions. Summaries use the primary one, `convention`."""
 
     convention: str = "letor4"
     conventions: tuple[str, ...] = ("letor4",)
@@ -60,73 +66,73 @@ class EvaluationParams(SettingsSection):
 
 
 class RunSettings(SettingsSection):
-    """The whole of params.yaml, resolved: defaults filled in and names checked."""
+    """The checked content of params.yaml, with defaults filled in."""
 
     seed: Seed
     run: RunParams
-    studies: dict[str, StudySettings] = Field(default_factory=dict)  # by name; a reduced form: <study>/reduced
+    studies: dict[str, StudySettings] = Field(default_factory=dict)  # by name; a reduced form is called <study>/reduced
     datasets: dict[str, SyntheticParams | OwnDataParams | DataSetParams]
     pairs: PairsParams = PairsParams()
-    models: dict[str, Variant]  # by the name of its results folder; the studies' own among them
+    models: dict[str, Variant]  # by the name of the results folder, including variants of the studies
     evaluation: EvaluationParams
 
     def model_names(self, dataset: str) -> list[str]:
-        """Return the methods of a data set, sweeps expanded: `datasets.<name>.models`, or else `run.models`.
+        """Return the methods of a data set, with sweeps expanded: `datasets.<name>.models`, or `run.models`.
 
         `all` stands for every model that this installation can run.
         """
-        own = self.datasets.get(dataset)
-        listed = (own and own.models) or self.run.models
+        settings = self.datasets.get(dataset)
+        listed = (settings and settings.models) or self.run.models
         if listed == "all":
-            own = {name for study in self.studies.values() for name in self.variants(study.variants)}
+            of_studies = {name for study in self.studies.values() for name in self.variants(study.variants)}
             return sorted(
                 name
                 for name in self.models
-                if name not in own and (self.imported(name) or not missing_packages(self.model(name)))
+                if name not in of_studies and (self.imported(name) or not missing_packages(self.model(name)))
             )
         return self.variants(listed)
 
     def study_models(self, form: str) -> list[str]:
-        """What a study, or its reduced form, trains; sweeps expanded."""
+        """Return the methods that a study or its reduced form trains, with sweeps expanded."""
         return self.variants([*self.studies[form].models, *self.studies[form].variants])
 
     def study_settings(self, form: str) -> dict[str, Any]:
-        """All that `studies.<study>` says, its models with sweeps expanded; what `gradrank study` is told."""
-        own = self.studies[form]
-        values = own.model_dump(mode="json", exclude={"variants", "reduced"}, exclude_none=True)
+        """Return the settings of a study for `gradrank study`, with sweeps expanded."""
+        settings = self.studies[form]
+        values = settings.model_dump(mode="json", exclude={"variants", "reduced"}, exclude_none=True)
         values |= {"models": self.study_models(form)}
-        if "methods" in values:  # measured by the data sets' own conventions; a publication has its own
+        if "methods" in values:  # evaluated under the conventions of the data sets, not of a publication
             names = [*values["datasets"], *values.get("frozen", ())]
             values |= {"conventions": {name: self.convention(name) for name in names}}
         return values
 
     def tracked_settings(self, form: str) -> dict[str, Any]:
-        """The same for `gradrank track`; `own` are the models that no one else trains."""
+        """Return the settings of a study for `gradrank track`: `own` names the models that only this study trains."""
         return self.study_settings(form) | {"own": self.variants(self.studies[form].variants)}
 
     def study_jobs(self, form: str) -> dict[str, Any]:
-        """What each job of a study's own is told, by the job's name."""
+        """Return the settings of each of a study's own jobs, by the name of the job."""
         return jobs(form.partition("/")[0], self.studies[form])
 
     def variants(self, entries: Iterable[str]) -> list[str]:
-        """The names that entries of `models` or of a study's `variants` stand for, in alphabetical order."""
+        """Return the variants of entries in `models` or in a study's `variants`, in alphabetical order."""
         wanted = set(entries)
         return sorted(name for name, variant in self.models.items() if {name, variant.entry} & wanted)
 
     def imported(self, name: str) -> bool:
-        """Whether a method's scores come from elsewhere."""
+        """Return whether the scores of a method are imported from score files."""
         return self.models[name].model == IMPORTED
 
     def model(self, name: str) -> type[Model]:
-        """The registered model of a variant. Raises GradrankError with the nearest name for an unknown one."""
+        """Return the registered model of a variant. Raises GradrankError with the nearest name if it is unknown."""
         if name not in self.models:
             raise GradrankError(unknown("model", name, self.models))
         model = self.models[name].model
-        # Asked for thousands of times, where all are imported.
+        # Called thousands of times by the workflow, which has imported all models.
         return models().get(model) or get_model(model)
 
     def members(self, name: str) -> tuple[str, ...]:
-        """The models whose scores `name` is made of."""
+        """Return the methods whose scores `name` combines."""
         if self.imported(name):
             return ()
         cls = self.model(name)
@@ -134,131 +140,134 @@ class RunSettings(SettingsSection):
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """What models are trained with; the first one's folds lie in fold<k>/ itself."""
+        """The seeds that models are trained with. The folds of the first seed are in fold<k>/ itself."""
         return self.run.seeds or (self.seed,)
 
     def seeds_of(self, name: str) -> tuple[int, ...]:
-        """All of them, or the first alone where chance plays no part in `name`, nor in what it is made of."""
+        """Return all seeds, or only the first if `name` and its members use no random numbers."""
         return self.seeds if len(self.seeds) > 1 and self._uses_seed(name) else self.seeds[:1]
 
     def _uses_seed(self, name: str) -> bool:
-        made_of = [name]
-        for each in made_of:
-            made_of += (member for member in self.members(each) if member not in made_of)
-        trained = [(self.model(each), self.models[each].params) for each in made_of if not self.imported(each)]
+        methods = [name]
+        for method in methods:
+            methods += (member for member in self.members(method) if member not in methods)
+        trained = [(self.model(method), self.models[method].params) for method in methods if not self.imported(method)]
         return any(cls.uses_seed(cls.Params(**params)) for cls, params in trained)
 
     def convention(self, dataset: str) -> str:
-        """The primary one of a data set."""
-        own = self.datasets.get(dataset)
-        return (own and own.convention) or self.evaluation.convention
+        """Return the primary convention of a data set."""
+        settings = self.datasets.get(dataset)
+        return (settings and settings.convention) or self.evaluation.convention
 
     def dataset_names(self) -> list[str]:
-        """Every data set that can be built: the catalogue's and the user's own."""
+        """Return the names of all data sets: those of the catalogue and the user's own."""
         return sorted(set(catalogue()) | set(self.datasets))
 
 
 def load(path: Path | str = "params.yaml") -> RunSettings:
-    """Read and check a params.yaml. Raises GradrankError listing every fault with its path in the file."""
+    """Read and check a params.yaml. Raises GradrankError that lists every fault with its path in the file."""
     return check(read(path), str(path))
 
 
 def check(raw: Mapping[str, Any], where: str = "params.yaml") -> RunSettings:
-    """Params from the parsed file. Raises GradrankError listing every fault with its path."""
+    """Return the checked settings of a parsed file. Raises GradrankError that lists every fault with its path."""
     faults: list[str] = []
     if "study" in raw:
-        raise GradrankError(f"{where}: `study` is now called `run`; rename the key")
-    given = {key: raw.get(key) or {} for key in ("studies", "models", "datasets")}
-    own = _own_variants(given["studies"])
+        raise GradrankError(f"{where}: the key `study` is now called `run`. Fix: rename it")
+    sections = {key: raw.get(key) or {} for key in ("studies", "models", "datasets")}
+    variants = _study_variants(sections["studies"])
     resolved = {
-        "studies": check_studies(given["studies"], faults),
-        "models": _check_models(given["models"], own, faults),
-        "datasets": check_datasets(given["datasets"], _keys(given["studies"]), faults),
+        "studies": check_studies(sections["studies"], faults),
+        "models": _check_models(sections["models"], variants, faults),
+        "datasets": check_datasets(sections["datasets"], _keys(sections["studies"]), faults),
     }
-    params = validate(RunSettings, dict(raw) | resolved, "", faults)
-    if params is not None:
-        written = chain(*map(_keys, (given["models"], given["datasets"], *own.values())))
-        faults += _unknown_names(params, set(written))
+    settings = validate(RunSettings, dict(raw) | resolved, "", faults)
+    if settings is not None:
+        described = chain(*map(_keys, (sections["models"], sections["datasets"], *variants.values())))
+        faults += _unknown_names(settings, set(described))
         if not faults:
-            faults += _check_members(params)
-        faults += check_evaluation(params.evaluation, params.datasets)
-    if faults or params is None:
+            faults += _check_members(settings)
+        faults += check_evaluation(settings.evaluation, settings.datasets)
+    if faults or settings is None:
         raise GradrankError("\n".join([f"{where}:", *(f"  {fault}" for fault in faults)]))
-    return params
+    return settings
 
 
 def _keys(section: Any) -> list[str]:
     return list(map(str, section)) if isinstance(section, Mapping) else []
 
 
-def _own_variants(studies: Any) -> dict[str, Mapping[str, Any]]:
-    """What each study says of variants of its own."""
+def _study_variants(studies: Any) -> dict[str, Mapping[str, Any]]:
+    """Return the `variants` of each study, by the name of the study, unchecked."""
     sections = studies.items() if isinstance(studies, Mapping) else ()
-    own = {name: values.get("variants") for name, values in sections if isinstance(values, Mapping)}
-    return {name: variants for name, variants in own.items() if isinstance(variants, Mapping)}
+    listed = {name: values.get("variants") for name, values in sections if isinstance(values, Mapping)}
+    return {name: variants for name, variants in listed.items() if isinstance(variants, Mapping)}
 
 
-def _unknown_names(params: RunSettings, written: set[str]) -> Iterator[str]:
-    """Data sets and models that the run or a study names and nothing has.
+def _unknown_names(settings: RunSettings, described: set[str]) -> Iterator[str]:
+    """Yield a fault for each unknown data set or model that the run, a data set or a study names.
 
-    written: what params.yaml describes; of a description with a fault the fault alone is named.
+    described: all entries of params.yaml. An entry that is itself faulty is not reported a second time.
     """
-    datasets = params.dataset_names()
-    entries = {variant.entry for variant in params.models.values()}
-    known = sorted(entries | set(params.models))
-    faulty = written - entries - set(datasets)
-    asked: dict[str, Any] = {"run": params.run}
-    asked |= {f"studies.{name.replace('/', '.')}": study for name, study in params.studies.items()}
-    asked |= {f"datasets.{name}": own for name, own in params.datasets.items() if own.models}
-    for where, listed in asked.items():
+    datasets = settings.dataset_names()
+    entries = {variant.entry for variant in settings.models.values()}
+    valid = sorted(entries | set(settings.models))
+    faulty = described - entries - set(datasets)
+    lists: dict[str, Any] = {"run": settings.run}
+    lists |= {f"studies.{name.replace('/', '.')}": study for name, study in settings.studies.items()}
+    lists |= {f"datasets.{name}": dataset for name, dataset in settings.datasets.items() if dataset.models}
+    for where, listed in lists.items():
         for key, name in _named_datasets(listed):
             if name not in datasets and name not in faulty:
-                yield f"{where}.{key}: {unknown('data set', name, datasets)}; your own needs `datasets.{name}.path`"
+                fault = unknown("data set", name, datasets)
+                yield f"{where}.{key}: {fault}; for your own data, set `datasets.{name}.path`"
         for name in listed.models if listed.models != "all" else ():
-            if name not in known and name.partition("-")[0] not in faulty:
-                yield f"{where}.models: {unknown('model', name, known)}"
+            if name not in valid and name.partition("-")[0] not in faulty:
+                yield f"{where}.models: {unknown('model', name, valid)}"
 
 
 def _named_datasets(listed: Any) -> Iterator[tuple[str, str]]:
-    """(key, name) of the data sets that are built, and of those that a study looks at once."""
+    """Yield (key, name) of the data sets in `datasets`, and of those in a contest's `frozen`."""
     for key in ("datasets", "frozen"):
         for name in getattr(listed, key, ()):
             yield key, name
 
 
-def _check_models(section: Any, own: Mapping[str, Mapping[str, Any]], faults: list[str]) -> dict[str, Variant]:
-    """Every registered model's variants, those with a name of their own, and those of the studies."""
+def _check_models(
+    section: Any, study_variants: Mapping[str, Mapping[str, Any]], faults: list[str]
+) -> dict[str, Variant]:
+    """Return the variants of all registered models, of the section `models` and of the studies."""
     if not isinstance(section, Mapping):
         faults.append("models: expected a mapping from model name to its parameters")
         return {}
-    found = expand(dict.fromkeys(models()) | dict(section), "models.", faults)
-    for study, variants in own.items():
+    expanded = expand(dict.fromkeys(models()) | dict(section), "models.", faults)
+    for study, variants in study_variants.items():
         path = f"studies.{study}.variants."
         for entry in variants:
-            if entry in models() or any(entry == variant.entry for variant in found.values()):
-                faults.append(f"{path}{entry}: the name is taken; choose another")
-        found = expand(variants, path, faults) | found
-    return with_swept_members(found)
+            if entry in models() or any(entry == variant.entry for variant in expanded.values()):
+                faults.append(f"{path}{entry}: another model or variant has this name; choose another")
+        expanded = expand(variants, path, faults) | expanded
+    return with_swept_members(expanded)
 
 
-def _check_members(params: RunSettings) -> list[str]:
-    """A model made of other models' scores needs them: they are trained for it where they are not yet."""
+def _check_members(settings: RunSettings) -> list[str]:
+    """Return a fault for each member that cannot be trained, of the methods that combine other methods' scores."""
     faults = []
-    wanted = {*chain.from_iterable(map(params.model_names, [*params.run.datasets, *params.datasets]))}
-    wanted |= {*chain.from_iterable(map(params.study_models, params.studies))}
-    for name in sorted(wanted):
-        for member in params.members(name):
+    methods = {*chain.from_iterable(map(settings.model_names, [*settings.run.datasets, *settings.datasets]))}
+    methods |= {*chain.from_iterable(map(settings.study_models, settings.studies))}
+    for name in sorted(methods):
+        for member in settings.members(name):
             if member == name:
-                faults.append(f"models.{name}: cannot be made of its own scores")
-            elif member not in params.models:
-                faults.append(f"models.{name}: {unknown('model', member, params.models)}")
-            elif params.imported(member):
+                faults.append(f"models.{name}: cannot combine its own scores")
+            elif member not in settings.models:
+                faults.append(f"models.{name}: {unknown('model', member, settings.models)}")
+            elif settings.imported(member):
                 faults.append(
-                    f"models.{name}: {member!r} comes from elsewhere, and only trained models can be its members"
+                    f"models.{name}: the scores of {member!r} are imported, and only trained models can be members"
                 )
-            elif missing := missing_packages(params.model(member)):
+            elif missing := missing_packages(settings.model(member)):
                 faults.append(
-                    f"models.{name}: is made of the scores of {member!r}, which needs {', '.join(missing)}: "
-                    f"install it, or name others in `models.{name}`"
+                    f"models.{name}: the member {member!r} needs {', '.join(missing)}; "
+                    f"install it, or name other members in `models.{name}`"
                 )
     return faults

@@ -1,4 +1,4 @@
-"""A folder that runs the installed workflow, without a checkout: `gradrank init`."""
+"""The project folder that `gradrank init` writes: it runs the installed workflow, without a checkout."""
 
 import json
 import os
@@ -14,9 +14,9 @@ from gradrank.config.code_digest import PACKAGE
 from gradrank.data.compressed import plain_name
 from gradrank.data.layout import find_layout
 
-PROJECT = PACKAGE / "config" / "project"  # of a checkout: links to its own files, and what only such a folder has
-OWN_DATA = "own_data.yaml"  # params.yaml for a user's own data
-FILES = {  # of such a folder, and of PROJECT
+PROJECT = PACKAGE / "config" / "project"  # links to files of the checkout, and the files that only a project folder has
+OWN_DATA = "own_data.yaml"  # template of params.yaml for a user's own data
+FILES = {  # path in a project folder: path in PROJECT
     "params.yaml": "params.yaml",
     "Snakefile": "Snakefile",
     "dvc.yaml": "dvc.yaml",
@@ -28,46 +28,46 @@ FILES = {  # of such a folder, and of PROJECT
 
 
 def init(folder: Path, data: Path | None = None) -> list[Path]:
-    """Write FILES into a folder, made if need be; returns their paths.
+    """Write FILES into a folder and return their paths. The folder is created if it does not exist.
 
-    data: a user's own, which params.yaml then describes; None: the shipped params.yaml. Raises GradrankError, before
-    anything is written, where one of the files is there with another text and where `data` is no collection. A call
-    that was killed is completed by the same call.
+    data: a user's own data, which params.yaml will describe; None for the shipped params.yaml. Raises GradrankError,
+    before anything is written, if a file exists with another content or if `data` is not a collection. If a call was
+    killed, the same call completes it.
     """
     texts = {name: (PROJECT / source).read_text(encoding="utf-8") for name, source in FILES.items()}
     if data is not None:
         texts["params.yaml"] = _own_data(folder, data)
-    there = [name for name in texts if os.path.lexists(folder / name)]
-    if other := [name for name in there if not _holds(folder / name, texts[name])]:
+    existing = [name for name in texts if os.path.lexists(folder / name)]
+    if different := [name for name in existing if not _has_content(folder / name, texts[name])]:
         raise GradrankError(
-            f"{folder}: holds {', '.join(other)} already, and nothing is overwritten; choose a new folder, or move "
-            "them away"
+            f"{folder}: {', '.join(different)} already exist with other content, and nothing is overwritten. "
+            "Fix: choose a new folder, or move the files away"
         )
-    for name in texts.keys() - there:
+    for name in texts.keys() - existing:
         with atomic(folder / name) as partial:
             partial.write_text(texts[name], encoding="utf-8")
     return [folder / name for name in texts]
 
 
-def _holds(path: Path, text: str) -> bool:
+def _has_content(path: Path, text: str) -> bool:
     return path.is_file() and path.read_bytes() == text.encode()
 
 
 def next_command(folder: Path) -> str:
-    """What to type after `init`."""
+    """Return the command that runs the workflow in a new project folder."""
     return f"cd {shlex.quote(str(folder))} && {typed('snakemake', folder)} --cores 2"
 
 
 def typed(command: str, folder: Path) -> str:
-    """A command of this environment as one types it in `folder`: by its place where the shell does not find it."""
-    beside, here = Path(sys.prefix, "bin", command), folder.resolve()
-    if shutil.which(command) or not beside.is_file():
+    """Return a command of this environment as typed in `folder`: with its path if the shell does not find it."""
+    program, project = Path(sys.prefix, "bin", command), folder.resolve()
+    if shutil.which(command) or not program.is_file():
         return command
-    return shlex.quote(str(beside.relative_to(here) if beside.is_relative_to(here) else beside))
+    return shlex.quote(str(program.relative_to(project) if program.is_relative_to(project) else program))
 
 
 def _own_data(folder: Path, data: Path) -> str:
-    """params.yaml for `data`; the path as seen from `folder` if it lies there."""
+    """Return the text of params.yaml for `data`. The path is relative if the data are in `folder`."""
     find_layout(data)
     path, base = data.resolve(), folder.resolve()
     shown = path.relative_to(base) if path.is_relative_to(base) else path

@@ -1,15 +1,15 @@
-"""The studies: found by their folders, and asked what params.yaml may say of them and which jobs are their own.
+"""The registry of studies: find them by folder, check their settings in params.yaml, and list their jobs.
 
-A study is a folder of gradrank/studies. Its `__init__` has `TITLE` and `PUBLICATION` (a citation), and where the study
-has settings or jobs of its own:
+The entry points of the group `gradrank.studies` name the packages whose folders are studies. The `__init__` of a study
+has `TITLE` and `PUBLICATION` (a citation). If the study has settings or jobs of its own, it also has:
 
-- `Settings`: a StudySettings with further keys of `studies.<name>` in params.yaml;
-- `jobs(settings)`: what each of its jobs is told, as plain data by the job's name. A job that is told a `dataset` waits
-  for it; one that is told a `model`, a registered one, depends on that model's code.
+- `Settings`: a subclass of StudySettings with further keys of `studies.<name>` in params.yaml;
+- `jobs(settings)`: the settings of each job, as plain data by the name of the job. If they name a `dataset`, the job
+  waits for it. If they name a `model`, the job depends on the code of that registered model.
 
-`page.py` has `build(inputs)`, the sections of its page; `experiments.py` has `run_job(told, data, seed)`, what a job
-finds, as plain data, with `data` the folder of all collections. Every start of the workflow imports the `__init__`:
-nothing heavy belongs there. Nothing else names a study.
+`page.py` has `build(inputs)`, which returns the sections of the page. `experiments.py` has `run_job(settings, data,
+seed)`, which returns the result of a job as plain data; `data` is the folder of all stored collections. Every start of
+the workflow imports the `__init__` of each study, so it imports nothing slow.
 """
 
 import importlib
@@ -26,15 +26,15 @@ from gradrank.base.errors import GradrankError, nearest, unknown
 from gradrank.base.validation import validate
 
 GROUP = "gradrank.studies"  # the entry points that name packages of studies
-COMMON = "common"  # what studies share: no study itself
+COMMON = "common"  # the folder that studies share
 
 
 class StudySettings(BaseModel):
-    """What params.yaml says of a study: its target's data sets and models.
+    """The settings of a study in params.yaml.
 
-    models: entries of the top-level `models`. variants: further ones, written as there, that only this study
-    trains. reduced: what plain `snakemake` runs of the study: keys that replace the study's, without data sets and
-    models unless it names some; nothing if it is not there.
+    models: entries of the top-level `models`. variants: further entries that only this study trains. reduced: settings
+    of a reduced form, which plain `snakemake` runs. They replace the settings of the study; data sets and models are
+    empty unless given. If None, plain `snakemake` does not run the study.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -47,12 +47,12 @@ class StudySettings(BaseModel):
 
 @cache
 def study_names() -> list[str]:
-    """Every study, in alphabetical order."""
+    """Return the names of all studies, in alphabetical order."""
     return sorted(_packages())
 
 
 def get_study(name: str, part: str = "") -> ModuleType:
-    """A study's package, or its module `part`. Raises GradrankError with the nearest name for an unknown study."""
+    """Return a study's package, or its module `part`. Raises GradrankError with the nearest name if it is unknown."""
     if name not in study_names():
         raise GradrankError(unknown("study", name, study_names()))
     return importlib.import_module(".".join([_packages()[name], *filter(None, [part])]))
@@ -66,31 +66,31 @@ def study_module(name: str, part: str) -> str:
 @cache
 def _packages() -> dict[str, str]:
     """Return the dotted name of each study's package, by the study's name."""
-    found = {}
+    packages = {}
     for entry in entry_points(group=GROUP):
         folders = importlib.import_module(entry.value).__path__
-        found |= {info.name: f"{entry.value}.{info.name}" for info in pkgutil.iter_modules(folders)}
-    return {name: package for name, package in found.items() if name != COMMON}
+        packages |= {info.name: f"{entry.value}.{info.name}" for info in pkgutil.iter_modules(folders)}
+    return {name: package for name, package in packages.items() if name != COMMON}
 
 
 def jobs(name: str, settings: StudySettings) -> dict[str, Any]:
-    """What each job of the study's own is told, by the job's name; empty for most studies."""
+    """Return the settings of each of the study's own jobs, by the name of the job; empty for most studies."""
     declared = getattr(get_study(name), "jobs", None)
     return declared(settings) if declared else {}
 
 
 def reduced_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The reduced form's settings, from those of the whole."""
+    """Return the settings of the reduced form, from the settings of the study."""
     replaced = {"datasets", "models", "variants", "reduced"}
     return {key: value for key, value in values.items() if key not in replaced} | dict(values["reduced"])
 
 
 def check_studies(section: Any, faults: list[str]) -> dict[str, StudySettings]:
-    """`studies:` of params.yaml, each by its own class, a reduced form as `<study>/reduced`."""
-    found: dict[str, StudySettings] = {}
+    """Return the checked settings of each study in params.yaml, by name. A reduced form is called `<study>/reduced`."""
+    settings: dict[str, StudySettings] = {}
     if not isinstance(section, Mapping):
         faults.append("studies: expected a mapping from study name to its settings")
-        return found
+        return settings
     for name, values in section.items():
         if name not in study_names():
             faults.append(f"studies.{name}: unknown study{nearest(str(name), study_names())}")
@@ -99,8 +99,8 @@ def check_studies(section: Any, faults: list[str]) -> dict[str, StudySettings]:
         checked = validate(kind, values or {}, f"studies.{name}.", faults)
         if checked is None:
             continue
-        found[name] = checked
+        settings[name] = checked
         if checked.reduced is not None:
-            small = validate(kind, reduced_values(values), f"studies.{name}.reduced.", faults)
-            found |= {} if small is None else {f"{name}/reduced": small}
-    return found
+            reduced = validate(kind, reduced_values(values), f"studies.{name}.reduced.", faults)
+            settings |= {} if reduced is None else {f"{name}/reduced": reduced}
+    return settings

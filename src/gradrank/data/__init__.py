@@ -1,1 +1,1 @@
-"""Text to Collection: catalogue, download, archives, parsing, pairs, artificial data."""
+"""Ranking data: download, archives, artificial data, parsing, stored collections and pairs."""

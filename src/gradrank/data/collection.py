@@ -1,48 +1,62 @@
-"""Collection: the one in-memory form of ranking data."""
+"""Collection: the in-memory form of ranking data."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.memory import check_memory
-from gradrank.data.stored import describe, part_file
 
 if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs, PairSource
 
-COLUMNS, BLOCKS = 32, 16  # columns read at a time; of very many, no more than so many blocks
+# Metadata of a Collection's fields: what the first axis of the array counts. A field may be None.
+AXIS = "axis"
+PER_ROW, PER_QUERY, OFFSETS, PAIRS = ({AXIS: axis} for axis in ("row", "query", "offsets", "pairs"))
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Documents grouped by query; query q is the contiguous rows offsets[q]:offsets[q+1].
+    """Documents grouped by query: the documents of query q are the rows offsets[q]:offsets[q+1].
 
-    features: (n, d) float32, C order. labels: (n,) int32 grades. offsets: (q+1,) int64. qids: (q,) int64.
-    pair_source: the pairs stored for it; None: the crucial pairs of its grades.
+    A subclass that adds a field declares its axis, for example `field(default=None, metadata=PER_ROW)`; `take` and
+    `select_queries` then handle the field.
+
+    Parameters
+    ----------
+    features
+        (n, d) float32 in C order.
+    labels
+        (n,) int32 relevance grades.
+    offsets
+        (q+1,) int64.
+    qids
+        (q,) int64 query ids.
+    pair_source
+        The stored pairs of these documents; None for the crucial pairs of the grades.
     """
 
-    features: np.ndarray
-    labels: np.ndarray
-    offsets: np.ndarray
-    qids: np.ndarray
-    pair_source: "PairSource | None" = None
+    features: np.ndarray = field(metadata=PER_ROW)
+    labels: np.ndarray = field(metadata=PER_ROW)
+    offsets: np.ndarray = field(metadata=OFFSETS)
+    qids: np.ndarray = field(metadata=PER_QUERY)
+    pair_source: "PairSource | None" = field(default=None, metadata=PAIRS)
 
     @property
     def rows(self) -> int:
+        """The number of documents, n."""
         return len(self.labels)
 
     @property
     def queries(self) -> int:
+        """The number of queries, q."""
         return len(self.qids)
 
     @cached_property
     def pairs(self) -> "Pairs":
-        """The list of pairs, as stored or else enumerated here; memory for each."""
+        """The list of pairs: read from the stored pairs, or else the crucial pairs of the grades."""
         if self.pair_source is not None:
             return self.pair_source.read()
         from gradrank.data.pairs import crucial_pairs
@@ -51,12 +65,12 @@ class Collection:
 
     @property
     def ties(self) -> bool:
-        """Whether documents of equal grade are pairs too, with target 1/2."""
+        """True if two documents of equal grade form a pair, with target probability 1/2."""
         return self.pair_source is not None and self.pair_source.ties
 
     @property
     def targets(self) -> "np.ndarray | Pairs":
-        """What a cost of pairs is about: the (n,) grades, or the pairs themselves where a user's file gives them."""
+        """The targets of a pairwise cost: the (n,) grades, or the pairs if they come from a user's file."""
         return self.pairs if self.pair_source is not None and self.pair_source.given else self.labels
 
     @cached_property
@@ -64,60 +78,57 @@ class Collection:
         """(n,) int64: the position of each row's query."""
         return np.repeat(np.arange(self.queries), np.diff(self.offsets))
 
+    def take(self, rows: np.ndarray) -> Self:
+        """Return the documents in another order within their queries: row i of the result is row rows[i] of this one.
+
+        rows: (n,) a permutation. Raises ValueError if it moves a document to another query, or if there are stored
+        pairs, which are row numbers in the present order.
+        """
+        if self.pair_source is not None:
+            raise ValueError("take: the collection has stored pairs, which are row numbers in the present order")
+        if not np.array_equal(np.sort(rows), np.arange(self.rows)):
+            raise ValueError("take: `rows` is not a permutation of the row numbers")
+        if not np.array_equal(self.query_of_row[rows], self.query_of_row):
+            raise ValueError("take: `rows` moves a document to another query")
+        return self._with(
+            {
+                "row": lambda values: values[rows],
+                "query": lambda values: values,
+                "offsets": lambda values: values,
+                "pairs": lambda source: source,
+            }
+        )
+
+    def select_queries(self, chosen: np.ndarray) -> Self:
+        """Return the queries that are True in the (q,) bool array `chosen`, with their documents and pairs."""
+        rows = chosen[self.query_of_row]
+        return self._with(
+            {
+                "row": lambda values: values[rows],
+                "query": lambda values: values[chosen],
+                "offsets": lambda offsets: np.r_[0, np.cumsum(np.diff(offsets)[chosen])],
+                "pairs": lambda source: source.of_queries(np.flatnonzero(chosen), self.offsets),
+            }
+        )
+
+    def _with(self, changes: dict[str, Callable[[Any], Any]]) -> Self:
+        """Return a copy in which each field that is not None is changed by the function for its axis."""
+        changed = {}
+        for declared in fields(self):
+            axis, value = declared.metadata.get(AXIS), getattr(self, declared.name)
+            if axis not in changes:
+                raise TypeError(
+                    f"{type(self).__name__}.{declared.name}: declare its axis, for example metadata=PER_ROW"
+                )
+            changed[declared.name] = None if value is None else changes[axis](value)
+        return replace(self, **changed)
+
     def check(self, where: str, missing: bool = False) -> None:
-        """Raise GradrankError, naming `where`, if a feature is infinite or, unless values may be `missing`, NaN."""
+        """Raise GradrankError, naming `where`, if a feature is infinite, or is NaN and `missing` is False."""
         finite = ~np.isinf(self.features) if missing else np.isfinite(self.features)
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
             raise GradrankError(
-                f"{where}: feature {column + 1} of document {row + 1} is {self.features[row, column]}; "
-                "features must be finite numbers"
+                f"{where}: feature {column + 1} of document {row + 1} is {self.features[row, column]}, expected a "
+                "finite number. Fix: correct this value in the data"
             )
-
-    @staticmethod
-    def read(folder: Path | str, parts: Sequence[int], pairs: Path | str | None = None) -> "Collection":
-        """The given parts of a stored collection, one after the other in the order given; no other file is opened.
-
-        pairs: the folder of its pairs, of which the description alone is read here. Takes the features' memory once,
-        and that of some columns of a part. Raises GradrankError for a part that is missing or is not the file that was
-        written, and where memory is too small.
-        """
-        import polars as pl
-
-        paths = [part_file(folder, part) for part in parts]
-        meta = describe(folder)
-        if "features" in meta:
-            check_memory(folder, sum(meta["parts"][str(part)]["rows"] for part in parts), meta["features"])
-        pieces = [pl.scan_parquet(path) for path in paths]
-        heads = [piece.select("qid", "label").collect() for piece in pieces]
-        qids = np.concatenate([head["qid"].to_numpy() for head in heads])
-        sizes = [len(head) for head in heads]
-        # Parts may number their queries alike; `parse` refused queries in pieces.
-        new = np.r_[True, qids[1:] != qids[:-1]]
-        new[np.cumsum([0, *sizes[:-1]])] = True
-        starts = np.flatnonzero(new)
-        source = None
-        if pairs is not None:
-            from gradrank.data.pairs import stored_pairs
-
-            source = stored_pairs(pairs, folder, parts)
-        return Collection(
-            features=_features(pieces, sizes),
-            labels=np.concatenate([head["label"].to_numpy() for head in heads]).astype(np.int32),
-            offsets=np.r_[starts, len(qids)].astype(np.int64),
-            qids=qids[starts],
-            pair_source=source,
-        )
-
-
-def _features(pieces: list, sizes: list[int]) -> np.ndarray:
-    """(n, d) float32, C order, of lazy frames with that many rows each."""
-    names = [name for name in pieces[0].collect_schema().names() if name[:1] == "f" and name[1:].isdigit()]
-    features = np.empty((sum(sizes), len(names)), np.float32)
-    block = max(COLUMNS, len(names) // BLOCKS)
-    ends = np.cumsum(sizes)
-    for piece, size, end in zip(pieces, sizes, ends, strict=True):
-        for first in range(0, len(names), block):
-            some = names[first : first + block]
-            features[end - size : end, first : first + block] = piece.select(some).collect().to_numpy()
-    return features

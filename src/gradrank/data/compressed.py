@@ -1,4 +1,4 @@
-"""Files as they are handed around, packed or plain: .gz, .xz, .zst. Imports nothing heavy."""
+"""Reading of plain and compressed files (.gz, .xz, .zst). This module imports nothing slow at import time."""
 
 import gzip
 import lzma
@@ -24,23 +24,27 @@ PACKED = tuple(_OPENED_BY)
 
 
 def is_packed(path: Path) -> bool:
+    """Return True if a file is compressed, by its suffix."""
     return path.suffix.lower() in _OPENED_BY
 
 
 def plain_name(path: Path) -> Path:
-    """The path without the suffix of a packed file: train.txt.gz -> train.txt."""
+    """Return the path without the suffix of a compressed file: train.txt.gz -> train.txt."""
     return path.with_suffix("") if is_packed(path) else path
 
 
-def opened(path: Path) -> IO[bytes]:
-    """A file's content as bytes, unpacked."""
+def open_decompressed(path: Path) -> IO[bytes]:
+    """Open a file for reading its decompressed bytes."""
     return _OPENED_BY.get(path.suffix.lower(), Path.open)(path) if is_packed(path) else path.open("rb")
 
 
 def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """A file's content, unpacked, in pieces of at most `size` bytes. Raises GradrankError for a damaged one."""
+    """Yield the decompressed content of a file in blocks of at most `size` bytes.
+
+    Raises GradrankError if a compressed file is damaged.
+    """
     try:
-        with opened(path) as stream:
+        with open_decompressed(path) as stream:
             while block := stream.read(size):
                 yield block
     except OSError as error:
@@ -52,7 +56,7 @@ def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[bytes]:
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """A file's lines, unpacked, without their ends."""
+    """Yield the decompressed lines of a file, without their newlines."""
     left = b""
     for block in blocks(path):
         *whole, left = (left + block).split(b"\n")
@@ -62,20 +66,23 @@ def lines(path: Path) -> Iterator[bytes]:
 
 
 def _damaged(path: Path, error: Exception) -> GradrankError:
-    return GradrankError(f"{path}: truncated, damaged or not a {path.suffix} file ({error}); get it anew")
+    """Return the error for a damaged file."""
+    return GradrankError(
+        f"{path}: truncated, damaged or not a {path.suffix} file ({error}). Fix: download or copy it again"
+    )
 
 
-class Plain:
-    """A file that can be read at any place: itself, or while this object lives the unpacked copy of a packed one.
+class PlainFile:
+    """A file that can be read at any position: a plain file, or the decompressed copy of a compressed one.
 
-    path: what the user calls it. file: what to open.
+    The copy exists as long as this object. `path` is the user's file, for messages; `file` is the one to open.
     """
 
     def __init__(self, path: Path, folder: Path | None = None) -> None:
-        """folder: where the copy goes; the system's for temporary files if None."""
+        """Decompress the file `path`, if it is compressed, into `folder` (None: the system's temporary folder)."""
         self.path = self.file = path
         if is_packed(path):
-            self._copy = tempfile.NamedTemporaryFile(  # noqa: SIM115 - closed with this object
+            self._copy = tempfile.NamedTemporaryFile(  # noqa: SIM115 - closed together with this object
                 prefix=".gradrank-", suffix=".partial", dir=folder
             )
             for block in blocks(path):

@@ -1,4 +1,4 @@
-"""Describe how a file is understood: one row per column with role, type, count, range and share of missing values."""
+"""Description of a file's columns: role, type, count, range and share of missing values of each."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,17 +9,18 @@ import numpy as np
 import polars as pl
 
 from gradrank.data.tables.table import DataTable
-from gradrank.data.text.text_file import Source
+from gradrank.data.text.text_file import TextFile
 
 TEXT = {"query": "qid:", "label": "first word", "docid": "#docid =", "inc": "inc =", "prob": "prob ="}
-STORED = 1_000  # features, at most, that are described
-SHOWN = 20  # features, at most, in a printed table
+MOST_DESCRIBED = 1_000  # features in collection.json
+MOST_SHOWN = 20  # features in a printed table
 
 
 @dataclass(frozen=True)
-class Ranges:
-    """The least value, the greatest value and the number of missing values per column, each (k,) float64; NaN if all
-    are missing.
+class ColumnRanges:
+    """The lowest value, the highest value and the number of missing values per column.
+
+    `low`, `high` and `missing` are (k,) float64; `low` and `high` are NaN if all values of the column are missing.
     """
 
     names: list[str]
@@ -28,83 +29,96 @@ class Ranges:
     missing: np.ndarray
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.names)}
+    def _positions(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.names)}
 
     def row(self, name: str) -> tuple[float | None, float | None, int]:
-        """Least, greatest, missing values of a column; None without any value."""
-        place = self._places[name]
-        low, high = (None if np.isnan(each[place]) else float(each[place]) for each in (self.low, self.high))
-        return low, high, int(self.missing[place])
+        """Return the lowest value, the highest value (None if all are missing) and the number of missing values."""
+        position = self._positions[name]
+        low, high = (None if np.isnan(ends[position]) else float(ends[position]) for ends in (self.low, self.high))
+        return low, high, int(self.missing[position])
 
 
-def ranges(frame: pl.DataFrame, features: np.ndarray) -> Ranges:
-    """The ranges of a frame with the columns of `letor.schema`, whose (n, d) features are given."""
+def column_ranges(frame: pl.DataFrame, features: np.ndarray) -> ColumnRanges:
+    """Return the ranges of a frame with the columns of `letor.schema`. features: (n, d), its feature columns."""
     heads = frame.select("qid", "label", "inc", "prob").cast(pl.Float64).to_numpy()
     docids = np.where(frame["docid"].is_null().to_numpy(), np.nan, 0.0)[:, None]
     names = ["qid", "label", "inc", "prob", "docid"] + [f"f{number}" for number in range(1, features.shape[1] + 1)]
-    parts = [
-        (np.fmin.reduce(each), np.fmax.reduce(each), np.isnan(each).sum(axis=0)) for each in (heads, docids, features)
-    ]
-    return Ranges(names, *(np.concatenate(each).astype(np.float64) for each in zip(*parts, strict=True)))
+    blocks = (heads, docids, features)
+    low = np.concatenate([np.fmin.reduce(block) for block in blocks])
+    high = np.concatenate([np.fmax.reduce(block) for block in blocks])
+    missing = np.concatenate([np.isnan(block).sum(axis=0) for block in blocks])
+    return ColumnRanges(names, low.astype(np.float64), high.astype(np.float64), missing.astype(np.float64))
 
 
-def joined(pieces: Iterable[Ranges]) -> Ranges:
-    """The ranges of pieces, of which there is one at least, as those of the whole."""
-    first, *others = pieces
+def merge_ranges(pieces: Iterable[ColumnRanges]) -> ColumnRanges:
+    """Merge the ranges of several frames, at least one, with the same columns."""
+    first, *rest = pieces
     low, high, missing = first.low, first.high, first.missing
-    for each in others:
-        low, high, missing = np.fmin(low, each.low), np.fmax(high, each.high), missing + each.missing
-    return Ranges(first.names, low, high, missing)
+    for piece in rest:
+        low, high, missing = np.fmin(low, piece.low), np.fmax(high, piece.high), missing + piece.missing
+    return ColumnRanges(first.names, low, high, missing)
 
 
 def describe_roles(
-    source: Source | DataTable, names: Sequence[str] | None, whole: Ranges, rows: int, queries: int
+    source: TextFile | DataTable, names: Sequence[str] | None, ranges: ColumnRanges, rows: int, queries: int
 ) -> list[dict[str, Any]]:
-    """A row per column: `role`, `column` (its name in the file), `type`, `count` (of rows with a value), `low`, `high`,
-    `missing` (a share); for a column that is set aside `role` is null and `reason` says why.
+    """Describe the columns of a collection, one row per column.
 
-    source: the first file. names: a table's own names of its features. whole: the ranges of all rows.
+    The keys are `role`, `column` (its name in the file), `type`, `count` (rows with a value), `low`, `high` and
+    `missing` (the share of rows). A column that is set aside has `role` None and a `reason`.
+
+    Parameters
+    ----------
+    source
+        The first file.
+    names
+        The names of a table's features; None for text.
+    ranges
+        The ranges over all rows.
+    rows, queries
+        The number of rows and of queries.
     """
     table = source if isinstance(source, DataTable) else None
-    found = []
+    described: list[dict[str, Any]] = []
     for role in ("query", "label", "docid", "inc", "prob"):
         column = _column(table, role)
-        span = whole.row("qid" if role == "query" else role)
+        span = ranges.row("qid" if role == "query" else role)
         if column is None or (span[2] == rows and table is None):
             continue
         ids = "text" if role == "docid" or (role == "query" and source.names) else "number"
         span = (None, None, span[2]) if ids == "text" else span
-        found.append(_row(role, column, _kind(table, column, ids), span, rows))
+        described.append(_row(role, column, _kind(table, column, ids), span, rows))
         if role == "query":
-            found[-1]["queries"] = queries
-    width = sum(name[:1] == "f" for name in whole.names)
-    for number in range(1, min(width, STORED) + 1):
+            described[-1]["queries"] = queries
+    width = sum(name[:1] == "f" for name in ranges.names)
+    for number in range(1, min(width, MOST_DESCRIBED) + 1):
         column = names[number - 1] if names else str(number)
-        found.append(_row("feature", column, _kind(table, column, "number"), whole.row(f"f{number}"), rows))
-    for name, reason in table.roles.aside if table else ():
-        found.append({"role": None, "column": name, "type": table.kinds[name], "reason": reason})
-    return found
+        described.append(_row("feature", column, _kind(table, column, "number"), ranges.row(f"f{number}"), rows))
+    if table is not None:
+        for name, reason in table.roles.aside:
+            described.append({"role": None, "column": name, "type": table.kinds[name], "reason": reason})
+    return described
 
 
 def role_table(roles: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The rows of `describe_roles` as lines of text; of very many features the first ones."""
+    """Yield the rows of `describe_roles` as lines of text, with at most MOST_SHOWN features."""
     features = [row for row in roles if row["role"] == "feature"]
-    shown = [row for row in roles if row["role"] != "feature" or row in features[:SHOWN]]
+    shown = [row for row in roles if row["role"] != "feature" or row in features[:MOST_SHOWN]]
     cells = [("role", "column", "type", "count", "range", "missing")]
     cells += [_cells(row) for row in shown if row["role"]]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(cells[0]))]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-    if len(features) > SHOWN:
-        yield f".. and {len(features) - SHOWN} more features"
+    if len(features) > MOST_SHOWN:
+        yield f".. and {len(features) - MOST_SHOWN} more features"
     for row in shown:
         if row["role"] is None:
             yield f"set aside: {row['column']!r} ({row['type']}): {row['reason']}"
 
 
 def notes_of(roles: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A sentence per column that is set aside though nobody declared so."""
+    """Return a sentence for each column that is set aside without a declaration."""
     return [
         f"column {row['column']!r} is set aside: {row['reason']}"
         for row in roles
@@ -129,7 +143,7 @@ def _row(role: str, column: str, kind: str, span: tuple[float | None, float | No
 
 
 def _column(table: DataTable | None, role: str) -> str | None:
-    """The name of a role's column in the file; None without one."""
+    """Return the name of a role's column in the file; None without such a column."""
     if table is None:
         return TEXT[role]
     if role in ("inc", "prob"):
@@ -137,6 +151,6 @@ def _column(table: DataTable | None, role: str) -> str | None:
     return getattr(table.roles, role)
 
 
-def _kind(table: DataTable | None, column: str, of_text: str) -> str:
-    """How a typed table stores a column; of text what it spells."""
-    return of_text if table is None or table.kinds[column] == "text" else table.kinds[column]
+def _kind(table: DataTable | None, column: str, parsed: str) -> str:
+    """Return the data type of a column: `parsed` if the file holds text, else the type that the table stores."""
+    return parsed if table is None or table.kinds[column] == "text" else table.kinds[column]

@@ -1,13 +1,14 @@
-"""A user's own pairs: a table, CSV or Parquet, packed or not, of preferences or of probabilities.
+"""Pairs from a user's file: a table of preferences or of preference probabilities, in CSV, TSV or Parquet.
 
-A row is a pair of documents of one query, in the columns
+Each row is a pair of documents of one query, in these columns:
 
-- qid (or another name of a query column that data/tables/roles.py knows): the query's id;
-- first, second: the documents' ids; or first_row, second_row: their places in the query, from 1, in the data's order;
-- target: the probability, from 0 to 1, that the first ranks above the second; 1 in all rows without this column;
-- weight: the factor, above 0, of the pair's cost; 1 in all rows without this column.
+- `qid`, or another query column name of data/tables/roles.py: the id of the query;
+- `first` and `second`: the ids of the documents; or `first_row` and `second_row`: their positions within the query,
+  from 1, in the order of the data;
+- `target` (optional, default 1): the probability, from 0 to 1, that the first document ranks above the second;
+- `weight` (optional, default 1): the factor of the pair's cost, above 0.
 
-Nothing need be complete or consistent: P_ij, P_jk and P_ki may go in a circle. But a pair stands there once.
+The pairs need not be complete or consistent: P_ij, P_jk and P_ki may form a cycle. Each pair occurs only once.
 """
 
 from collections.abc import Mapping
@@ -21,96 +22,123 @@ from gradrank.base.errors import GradrankError, nearest
 from gradrank.data.ids import text_ids
 from gradrank.data.layout import TABLES, is_table
 from gradrank.data.pairs import Pairs
-from gradrank.data.tables.roles import USUAL, plain
-from gradrank.data.tables.table import Raw, floats, is_number, raw_table
+from gradrank.data.tables.roles import ROLE_NAMES, normalised
+from gradrank.data.tables.table import RawTable, floats, is_number, raw_table
 
-IDS, PLACES, NUMBERS = ("first", "second"), ("first_row", "second_row"), ("target", "weight")
-EXPECTED = "qid; first and second (ids), or first_row and second_row (places in the query, from 1); target; weight"
-ROUNDING = 1e-9  # P_ij + P_ji need not be 1 to the last digit
-ENDS = ("i", "j")  # rows of the first and the second document within their part
+IDS, POSITIONS, NUMBERS = ("first", "second"), ("first_row", "second_row"), ("target", "weight")
+EXPECTED = "qid; first and second (ids), or first_row and second_row (positions in the query, from 1); target; weight"
+ROUNDING = 1e-9  # tolerance of P_ij + P_ji = 1
+ENDS = ("i", "j")  # columns: the row of the first and of the second document within their part
 
 
 @dataclass(frozen=True)
-class Given:
-    """The file's rows, ids and places as text and numbers as float64, and what its columns of queries and documents
-    are.
+class PairTable:
+    """A file of pairs with checked columns.
 
-    raw: the file as it was read, with the columns' names in lower case.
+    Parameters
+    ----------
+    raw
+        The file as it was read, with column names in lower case.
+    frame
+        Ids and positions as text, and `target` and `weight` as float64.
+    query
+        The name of the query column.
+    documents
+        The names of the two document columns: IDS or POSITIONS.
     """
 
-    raw: Raw
+    raw: RawTable
     frame: pl.DataFrame
     query: str
     documents: tuple[str, str]
 
     @property
     def path(self) -> Path | str:
+        """The file, as messages name it."""
         return self.raw.where
 
     def refuse(self, bad: pl.Series, column: str, expected: str) -> None:
-        """Raise GradrankError at the first row that is `bad`."""
+        """Raise GradrankError for the first row in which `bad` is True, if any."""
         self.raw.refuse(column, bad, expected)
 
     def error(self, row: int, column: str, message: str) -> GradrankError:
+        """Return the error for a row, counted from 0."""
         return self.raw.bad_row(column, row, message)
 
-    def place(self, row: int) -> str:
-        return self.raw.place(row)
+    def location(self, row: int) -> str:
+        """Return the line or row number of a row, for messages."""
+        return self.raw.location(row)
 
 
 def read_given(path: Path, parts: Mapping[int, Path]) -> dict[int, Pairs]:
-    """The pairs of each part, whose rows are in these Parquet files.
+    """Read a user's pairs and return those of each part.
 
-    Raises GradrankError with line and column for a query or a document that is not there or is not the only one of its
-    name, a target that is no probability, a weight that is no positive number, and a pair that comes twice.
+    parts: the Parquet file of each part's rows, by part number.
+
+    Raises GradrankError, with line and column, for an unknown or ambiguous query or document, a target that is not a
+    probability, a weight that is not a positive number, and a pair that occurs twice.
     """
-    given = _read(path)
+    table = _read(path)
     queries, documents = _index(parts)
-    placed = _placed(given, queries, documents)
-    target, weight = (given.frame[name] for name in NUMBERS)
-    given.refuse(~target.is_between(0.0, 1.0), "target", "a probability from 0 to 1")
-    given.refuse(~((weight > 0.0) & weight.is_finite()), "weight", "a number above 0")
-    whole = placed.with_columns(target, weight)
-    _check_once(given, whole)
-    return {part: _pairs(whole.filter(part=part)) for part in parts}
+    located = _located(table, queries, documents)
+    target, weight = (table.frame[name] for name in NUMBERS)
+    table.refuse(~target.is_between(0.0, 1.0), "target", "a probability from 0 to 1")
+    table.refuse(~((weight > 0.0) & weight.is_finite()), "weight", "a number above 0")
+    pairs = located.with_columns(target, weight)
+    _check_unique(table, pairs)
+    return {part: _pairs(pairs.filter(part=part)) for part in parts}
 
 
-def _read(path: Path) -> Given:
+def _read(path: Path) -> PairTable:
+    """Read a file of pairs and check its columns. Raises GradrankError if they are not as EXPECTED."""
     if not is_table(path):
-        raise GradrankError(f"{path}: expected a table of pairs, {' or '.join(TABLES)}, packed or not")
-    given = raw_table(path, path)
-    names = [name.lower() for name in given.names]
-    known = {"qid", *IDS, *PLACES, *NUMBERS}
-    for name, low in zip(given.names, names, strict=True):
-        if low not in known and plain(low) not in USUAL["query"]:
-            raise GradrankError(f"{path}: unknown column {name!r}{nearest(low, known)}; expected {EXPECTED}")
-    if len({*names}) < len(names):
-        raise GradrankError(f"{path}: two columns of one name but for letter case: {', '.join(given.names)}")
-    raw = Raw(path, names, given.frame)
-    queries = [name for name in names if plain(name) in USUAL["query"]]
-    documents = [ends for ends in (IDS, PLACES) if {*ends} & {*names}]
-    whole = [ends for ends in documents if {*ends} <= {*names}]
-    if len(queries) != 1 or len(documents) != 1 or not whole:
         raise GradrankError(
-            f"{path}: expected one column of queries and two of documents: {EXPECTED}; found {', '.join(names)}"
+            f"{path}: not a table of pairs. Fix: give a file of the form {' or '.join(TABLES)}, which may be compressed"
+        )
+    original = raw_table(path, path)
+    names = [name.lower() for name in original.names]
+    recognised = {"qid", *IDS, *POSITIONS, *NUMBERS}
+    for name, lower in zip(original.names, names, strict=True):
+        if lower not in recognised and normalised(lower) not in ROLE_NAMES["query"]:
+            raise GradrankError(
+                f"{path}: unknown column {name!r}{nearest(lower, recognised)}; expected {EXPECTED}. Fix: rename or "
+                "delete this column"
+            )
+    if len({*names}) < len(names):
+        raise GradrankError(
+            f"{path}: two columns whose names differ only in letter case: {', '.join(original.names)}. Fix: delete one"
+        )
+    raw = RawTable(path, names, original.frame)
+    queries = [name for name in names if normalised(name) in ROLE_NAMES["query"]]
+    present = [ends for ends in (IDS, POSITIONS) if {*ends} & {*names}]
+    complete = [ends for ends in present if {*ends} <= {*names}]
+    if len(queries) != 1 or len(present) != 1 or not complete:
+        raise GradrankError(
+            f"{path}: expected one query column and two document columns: {EXPECTED}; found {', '.join(names)}. Fix: "
+            "rename the columns"
         )
     if raw.frame.is_empty():
-        raise GradrankError(f"{path}: no rows; expected a pair per row: {EXPECTED}")
-    columns = {name: text_ids(raw.column(name), name, path) for name in (*queries, *whole[0])}
+        raise GradrankError(f"{path}: no rows. Fix: write one pair per row: {EXPECTED}")
+    columns = {name: text_ids(raw.column(name), name, path) for name in (*queries, *complete[0])}
     for name, values in columns.items():
         raw.refuse(name, values.is_null() | (values == ""), "a value")
     columns |= {name: _numbers(raw, name) for name in NUMBERS}
-    return Given(raw, pl.DataFrame([each.alias(name) for name, each in columns.items()]), queries[0], whole[0])
+    frame = pl.DataFrame([values.alias(name) for name, values in columns.items()])
+    return PairTable(raw, frame, queries[0], complete[0])
 
 
 def _index(parts: Mapping[int, Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """A row a query of all parts (number, part, position there, name, start, size), and one a document."""
+    """Index the queries and documents of all parts.
+
+    Returns one row per query (number, part, position in the part, name, start row, size), and one row per document
+    (number of its query, docid, row).
+    """
     frames = []
     for part, path in parts.items():
         rows = pl.scan_parquet(path)
         name = "query" if "query" in rows.collect_schema() else "qid"
-        found = rows.select("docid", run=pl.col("qid").rle_id(), name=pl.col(name).cast(pl.String))
-        frames.append(found.with_row_index("row").with_columns(part=pl.lit(part)).collect())
+        runs = rows.select("docid", run=pl.col("qid").rle_id(), name=pl.col(name).cast(pl.String))
+        frames.append(runs.with_row_index("row").with_columns(part=pl.lit(part)).collect())
     documents = pl.concat(frames).with_columns(number=pl.struct("part", "run").rle_id())
     queries = documents.group_by("number", maintain_order=True).agg(
         pl.col("part", "name").first(),
@@ -121,87 +149,89 @@ def _index(parts: Mapping[int, Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
     return queries, documents.select("number", "docid", "row")
 
 
-def _placed(given: Given, queries: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """For each row of the file the part, the query's position in it and the rows `i` and `j` of the two documents."""
-    names = given.frame[given.query]
-    again = names.is_in(queries.filter(pl.col("name").is_duplicated())["name"].implode())
-    given.refuse(again, given.query, "the id of one query; several parts have one of this id: number them apart")
-    found = given.frame.join(queries, left_on=given.query, right_on="name", how="left", maintain_order="left")
-    given.refuse(found["part"].is_null(), given.query, "the id of a query of the data")
-    for end, column in zip(ENDS, given.documents, strict=True):
-        row = _rows(given, found, column, documents) if given.documents == IDS else _places(given, found, column)
-        found = found.with_columns(row.cast(pl.Int32).alias(end))
-    same = found["i"] == found["j"]
-    given.refuse(same, given.documents[1], "another document than the first")
-    return found.select("part", "position", *ENDS)
+def _located(table: PairTable, queries: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """Return, for each pair, the part, the query's position in the part, and the rows `i` and `j` of the documents."""
+    names = table.frame[table.query]
+    ambiguous = names.is_in(queries.filter(pl.col("name").is_duplicated())["name"].implode())
+    table.refuse(ambiguous, table.query, "a query id that is in only one part (several parts have this id)")
+    rows = table.frame.join(queries, left_on=table.query, right_on="name", how="left", maintain_order="left")
+    table.refuse(rows["part"].is_null(), table.query, "the id of a query of the data")
+    for end, column in zip(ENDS, table.documents, strict=True):
+        row = _rows_by_id(table, rows, column, documents) if table.documents == IDS else _rows(table, rows, column)
+        rows = rows.with_columns(row.cast(pl.Int32).alias(end))
+    table.refuse(rows["i"] == rows["j"], table.documents[1], "another document than the first")
+    return rows.select("part", "position", *ENDS)
 
 
-def _places(given: Given, found: pl.DataFrame, column: str) -> pl.Series:
-    place = found[column].cast(pl.Int64, strict=False)
-    size = found["size"].cast(pl.Int64)
-    inside = (place >= 1) & (place <= size)
-    for row in (~inside.fill_null(False)).arg_true()[:1]:
-        expected = f"a document's place in its query, from 1 to {size[row]}"
-        raise given.error(row, column, f"expected {expected}, found {found[column][row]!r}")
-    return found["start"].cast(pl.Int64) + place - 1
+def _rows(table: PairTable, rows: pl.DataFrame, column: str) -> pl.Series:
+    """Return the rows of documents that are given by their positions within the query."""
+    position = rows[column].cast(pl.Int64, strict=False)
+    size = rows["size"].cast(pl.Int64)
+    is_valid = (position >= 1) & (position <= size)
+    for row in (~is_valid.fill_null(False)).arg_true()[:1]:
+        expected = f"a document's position in its query, from 1 to {size[row]}"
+        raise table.error(row, column, f"expected {expected}, found {rows[column][row]!r}")
+    return rows["start"].cast(pl.Int64) + position - 1
 
 
-def _rows(given: Given, found: pl.DataFrame, column: str, documents: pl.DataFrame) -> pl.Series:
+def _rows_by_id(table: PairTable, rows: pl.DataFrame, column: str, documents: pl.DataFrame) -> pl.Series:
+    """Return the rows of documents that are given by their ids."""
     if documents["docid"].null_count() == len(documents):
         raise GradrankError(
-            f"{given.path}: column {column!r}: the data have no document ids; say each document's place in its query "
-            f"instead, from 1, in columns {' and '.join(PLACES)}"
+            f"{table.path}: column {column!r}: the data have no document ids. Fix: give each document's position in "
+            f"its query, from 1, in columns {' and '.join(POSITIONS)}"
         )
-    own = documents.group_by("number", "docid").agg(pl.col("row").first(), pl.len().alias("count"))
-    keys = {"left_on": ["number", column], "right_on": ["number", "docid"]}
-    joined = found.join(own, **keys, how="left", maintain_order="left")
-    given.refuse(joined["row"].is_null(), column, "the id of a document of this query")
-    given.refuse(joined["count"] > 1, column, f"one document of the query; several have this id, use {PLACES[0]}")
-    return joined["row"]
+    by_id = documents.group_by("number", "docid").agg(pl.col("row").first(), pl.len().alias("count"))
+    matches = rows.join(
+        by_id, left_on=["number", column], right_on=["number", "docid"], how="left", maintain_order="left"
+    )
+    table.refuse(matches["row"].is_null(), column, "the id of a document of this query")
+    table.refuse(matches["count"] > 1, column, f"an id of only one document of the query (or use {POSITIONS[0]})")
+    return matches["row"]
 
 
-def _numbers(raw: Raw, name: str) -> pl.Series:
-    """A column of numbers; 1 in all rows where there is none."""
+def _numbers(raw: RawTable, name: str) -> pl.Series:
+    """Return a column as float64; all 1 if there is no such column. Raises GradrankError if it is not numeric."""
     if name not in raw.names:
         return pl.repeat(1.0, len(raw.frame), eager=True)
     values = raw.column(name)
     if not (values.dtype == pl.String or is_number(values)):
-        raise GradrankError(f"{raw.where}: column {name!r} is {values.dtype}, not numbers")
-    found = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
-    raw.refuse(name, found.is_null() | found.is_nan(), "a number")
-    return found
+        raise GradrankError(f"{raw.where}: column {name!r} is {values.dtype}, not numbers. Fix: store it as numbers")
+    numbers = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
+    raw.refuse(name, numbers.is_null() | numbers.is_nan(), "a number")
+    return numbers
 
 
-def _check_once(given: Given, pairs: pl.DataFrame) -> None:
-    """Raise GradrankError where two documents are paired twice, whichever of them is the first."""
+def _check_unique(table: PairTable, pairs: pl.DataFrame) -> None:
+    """Raise GradrankError if two documents are paired twice, in the same order or in opposite orders."""
     ends = pairs.select("part", low=pl.min_horizontal(*ENDS), high=pl.max_horizontal(*ENDS)).with_row_index("row")
-    again = ends.with_columns(other=pl.col("row").first().over("part", "low", "high")).filter(
-        pl.col("row") != pl.col("other")
+    repeated = ends.with_columns(earlier=pl.col("row").first().over("part", "low", "high")).filter(
+        pl.col("row") != pl.col("earlier")
     )
-    if again.is_empty():
+    if repeated.is_empty():
         return
-    row, other = again["row"][0], again["other"][0]
-    target = [pairs["target"][each] for each in (row, other)]
-    turned = pairs["i"][row] != pairs["i"][other]
-    expected = 1.0 - target[1] if turned else target[1]
-    said = "repeats" if abs(target[0] - expected) < ROUNDING else "contradicts"
-    raise given.error(
+    row, earlier = repeated["row"][0], repeated["earlier"][0]
+    target, earlier_target = pairs["target"][row], pairs["target"][earlier]
+    is_reversed = pairs["i"][row] != pairs["i"][earlier]
+    expected = 1.0 - earlier_target if is_reversed else earlier_target
+    verb = "repeats" if abs(target - expected) < ROUNDING else "contradicts"
+    raise table.error(
         row,
         "target",
-        f"{target[0]:g} {said} {given.place(other)}, which has {target[1]:g} for the same two documents"
-        f"{' the other way round' if turned else ''}; give a pair once: of several judges the share that prefers the "
-        "first as its target, their number as its weight",
+        f"{target:g} {verb} {table.location(earlier)}, which has {earlier_target:g} for the same two documents"
+        f"{' in opposite order' if is_reversed else ''}. Fix: give each pair once; for several judges, the target is "
+        "the share that prefers the first document, and the weight is their number",
     )
 
 
 def _pairs(rows: pl.DataFrame) -> Pairs:
-    """Of one part, the likelier document first; of equally likely ones that which comes first."""
-    turned = (rows["target"] < 0.5) | ((rows["target"] == 0.5) & (rows["i"] > rows["j"]))
+    """Return the pairs of one part, with the more likely document first; if both are equally likely, the earlier."""
+    is_swapped = (rows["target"] < 0.5) | ((rows["target"] == 0.5) & (rows["i"] > rows["j"]))
     frame = rows.select(
-        better=pl.when(turned).then("j").otherwise("i"),
-        worse=pl.when(turned).then("i").otherwise("j"),
+        better=pl.when(is_swapped).then("j").otherwise("i"),
+        worse=pl.when(is_swapped).then("i").otherwise("j"),
         query=pl.col("position").cast(pl.Int32),
-        target=pl.when(turned).then(1.0 - pl.col("target")).otherwise("target"),
+        target=pl.when(is_swapped).then(1.0 - pl.col("target")).otherwise("target"),
         weight="weight",
     ).sort("query", "better", "worse")
     return Pairs(*(np.ascontiguousarray(column.to_numpy()) for column in frame))

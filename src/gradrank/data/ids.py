@@ -1,8 +1,8 @@
-"""Ids of queries and documents: text, whole and as it is written, whatever the form of the input.
+"""Ids of queries and documents, which are text in every input form and are never reformatted.
 
-Where all query ids of a collection are whole numbers in their usual spelling (no sign, no leading zero, at most 18
-digits), arrays and files hold these numbers, which say the same in less space. Else they number the ids from 1, in the
-order of their first appearance, and the ids stand beside them.
+If all query ids of a collection are whole numbers in their usual spelling (no sign, no leading zeros, at most 18
+digits), arrays and files hold these numbers, which take less space. Otherwise they hold numbers from 1 in the order of
+first appearance, and the ids are stored next to them.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ import polars as pl
 from gradrank.base.errors import GradrankError
 
 WHOLE = r"^(?:0|[1-9][0-9]{0,17})$"
-MISSING = ("", "nan", "na", "n/a", "<na>", "null", "none", "nat")  # in lower case; what programs write for no value
+MISSING = ("", "nan", "na", "n/a", "<na>", "null", "none", "nat")  # in lower case: how programs write a missing value
 
 
 def fault(name: str) -> str | None:
-    """Why a text is no id of a query; None of one that is."""
+    """Return what is wrong with the text of a query id, or None if it is valid."""
     if name.strip().lower() in MISSING:
         return "has no query id" + (f", found {name!r}" if name else "")
     if name != name.strip() or any(character < " " or character in "\x7f\ufeff" for character in name):
@@ -26,9 +26,9 @@ def fault(name: str) -> str | None:
 
 
 def text_ids(ids: pl.Series, column: str, where: object) -> pl.Series:
-    """A column of ids as text; null where missing.
+    """Return a column of ids as text; missing ids are null. Errors name `where`.
 
-    Raises GradrankError for floats that are not whole, for bytes that are not UTF-8, and for nested types.
+    Raises GradrankError for floats that are not whole numbers, for bytes that are not UTF-8, and for nested types.
     """
     kind = ids.dtype
     try:
@@ -52,8 +52,10 @@ def text_ids(ids: pl.Series, column: str, where: object) -> pl.Series:
 
 
 def numbered(files: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, list[str] | None]]:
-    """For each file's ids: (q,) int64 numbers and, unless these are the ids themselves, the ids."""
+    """Return (q,) int64 numbers for the query ids of each file, and the ids unless they are these numbers."""
     if all(pl.Series(ids, dtype=pl.String).str.contains(WHOLE).all() for ids in files):
-        return [(np.array([int(each) for each in ids], np.int64), None) for ids in files]
-    known: dict[str, int] = {}
-    return [(np.array([known.setdefault(each, len(known) + 1) for each in ids], np.int64), list(ids)) for ids in files]
+        return [(np.array([int(name) for name in ids], np.int64), None) for ids in files]
+    numbers: dict[str, int] = {}
+    return [
+        (np.array([numbers.setdefault(name, len(numbers) + 1) for name in ids], np.int64), list(ids)) for ids in files
+    ]

@@ -1,16 +1,19 @@
-"""Where a collection's parts and folds are on disk. Imports nothing heavy: workflows ask at every start.
+"""Recognition of the files of a collection on disk, with their parts and folds.
 
-Three layouts are recognised, in the folder given or in the only folder below it that has one:
+Three layouts are recognised, in the given folder or in the only folder below it that has one:
 
-- `five_fold`: `S1.txt`..`S5.txt`, or `Fold1`..`Fold5` with a training, validation and test file each, or both (LETOR).
-  Without S files a part is the test file of the one fold that tests on it.
-- `one_fold`: a training, a validation and a test file: parts 1, 2 and 3, one fold.
-- `single_file`: one file. Its queries are divided into five parts, rotated like LETOR's.
+- `five_fold`: S1.txt to S5.txt, or Fold1 to Fold5 with a training, validation and test file each, or both (LETOR).
+  Without the S files, each part is the test file of the fold that tests on it.
+- `one_fold`: a training, a validation and a test file, which are parts 1, 2 and 3 of a single fold.
+- `single_file`: one file, whose queries are divided into five parts. The folds rotate as in LETOR.
 
-A file is text (.txt, .svm, .letor, .libsvm, .dat) or a table (.parquet, .csv, .tsv), packed or not (.gz, .xz, .zst).
-Its name may be any of NAMES, in any letter case: LETOR 3.0 has trainingset.txt where LETOR 4.0 has train.txt. Without a
-validation file one is held out: in five folds the part that the rotation validates on, which the training file then
-holds too; in one fold a quarter of the training file's queries.
+A file is text (.txt, .svm, .letor, .libsvm, .dat) or a table (.parquet, .csv, .tsv), plain or compressed (.gz, .xz,
+.zst). Its name is one of NAMES, in any letter case: LETOR 3.0 has trainingset.txt where LETOR 4.0 has train.txt.
+
+Without a validation file, one is held out. In five folds it is the part that the rotation validates on, which the
+training file then contains. In one fold it is a quarter of the training file's queries.
+
+This module imports nothing slow, because the workflow calls it at every start.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -38,26 +41,38 @@ ROTATION = [
     {"train": [5, 1, 2], "vali": [3], "test": [4]},
 ]
 ONE_FOLD = [{"train": [1], "vali": [2], "test": [3]}]
-# Of a training file's queries three quarters are part 1 and one is part 2, as in LETOR's folds.
+# Without a validation file, three quarters of the training queries are part 1 and one quarter is part 2, as in LETOR.
 HELD_OUT = [1, 1, 1, 2]
-DEEPEST = 3
+DEEPEST = 3  # levels of folders that are searched
 EXPECTED = (
     "expected S1.txt to S5.txt, or Fold1 to Fold5 with train.txt, vali.txt and test.txt each, "
-    "or train.txt, vali.txt and test.txt, or the path of one file. Of the names "
+    "or train.txt, vali.txt and test.txt, or the path of one file. Accepted names, in any letter case: "
     + "; ".join(f"{split}: {', '.join(names)}" for split, names in NAMES.items())
-    + f" any is accepted, in any letter case, with {', '.join((*TEXT, *TABLES))}, each also packed: {', '.join(PACKED)}"
+    + f"; with the suffix {', '.join((*TEXT, *TABLES))}, and if compressed {', '.join(PACKED)}"
 )
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A collection on disk.
+    """The files of a collection.
 
-    sources: the file that holds each part; several parts may be in one.
-    copies: files that repeat parts, each with the parts it must consist of, in order (`in_order`) or in any.
-    folds: for each fold the parts of its train, vali and test split.
-    slots: into what parts the queries of a file with several are divided, equal shares each.
-    note: what was decided that the user may not expect.
+    Parameters
+    ----------
+    kind
+        The layout, as described at the top of this module.
+    sources
+        The file that holds each part. One file may hold several parts.
+    copies
+        Files that repeat parts, each with the parts that it must consist of.
+    folds
+        For each fold, the part numbers of its splits `train`, `vali` and `test`.
+    slots
+        Part numbers. The queries of a file that holds several parts are divided into as many equal shares, and each
+        share goes to the part of its slot.
+    in_order
+        True if copies repeat their parts in the order listed, False if the order may differ.
+    note
+        A decision that the user may not expect, in one sentence.
     """
 
     kind: Literal["five_fold", "one_fold", "single_file"]
@@ -70,12 +85,12 @@ class Layout:
 
     @property
     def files(self) -> list[Path]:
-        """Every file that parsing reads."""
+        """All files that parsing reads."""
         return [*dict.fromkeys(self.sources.values()), *self.copies]
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is a table by its name, or Parquet by its first bytes."""
+    """Return True if a file is a table by its suffix, or Parquet by its first bytes."""
     return plain_name(path).suffix.lower() in TABLES or _begins_as_parquet(path)
 
 
@@ -87,75 +102,87 @@ def _begins_as_parquet(path: Path) -> bool:
 
 
 def find_layout(path: Path | str) -> Layout:
-    """The layout of the collection at `path`, a folder or one file.
+    """Return the layout of the collection at `path`, a folder or a single file.
 
-    Raises GradrankError where nothing, or more than one collection, is found, a file of one is missing, or a file of
-    text holds too few queries to be divided.
+    Raises GradrankError if no collection or more than one is found, if one of its files is missing, or if a text file
+    has too few queries to be divided.
     """
     path = Path(path)
     if path.is_file():
         _check_queries(path, 5)
         return Layout("single_file", dict.fromkeys(range(1, 6), path), {}, ROTATION, [1, 2, 3, 4, 5])
     if not path.is_dir():
-        raise GradrankError(f"{path}: there is no such file or folder")
-    found = _search(path, DEEPEST)
-    if not found:
-        names = ", ".join(sorted(entry.name for entry in path.iterdir())[:12]) or "nothing"
-        raise GradrankError(f"{path}: no collection here: {EXPECTED}; found {names}")
-    if len(found) > 1:
-        folders = ", ".join(str(folder) for folder, _ in found)
-        raise GradrankError(f"{path}: holds more than one collection; give the path of one of {folders}")
-    return found[0][1]
+        raise GradrankError(f"{path}: no such file or folder. Fix: correct the path")
+    layouts = _search(path, DEEPEST)
+    if not layouts:
+        raise GradrankError(f"{path}: no collection here: {EXPECTED}; found {_first_names(path)}")
+    if len(layouts) > 1:
+        folders = ", ".join(str(folder) for folder, _ in layouts)
+        raise GradrankError(f"{path}: more than one collection. Fix: give the path of one of {folders}")
+    return layouts[0][1]
+
+
+def _first_names(folder: Path) -> str:
+    """Return the first names in a folder, for an error message."""
+    return ", ".join(sorted(entry.name for entry in folder.iterdir())[:12]) or "nothing"
 
 
 def _check_queries(path: Path, needed: int) -> None:
-    """Raise GradrankError where a text file has fewer queries; reads it no further than to the last that is needed."""
+    """Raise GradrankError if a text file has fewer queries than `needed`. Reading stops at the last needed query."""
     if is_table(path):
         return
-    seen: set[bytes] = set()
+    qids: set[bytes] = set()
     for line in lines(path):
         tokens = line.partition(b"#")[0].split(maxsplit=2)
-        seen |= set(tokens[1:2])
-        if len(seen) >= needed:
+        qids |= set(tokens[1:2])
+        if len(qids) >= needed:
             return
-    if seen:
-        found = "1 query" if len(seen) == 1 else f"{len(seen)} queries"
+    if qids:
+        count = "1 query" if len(qids) == 1 else f"{len(qids)} queries"
         raise GradrankError(
-            f"{path}: {found}; dividing a file into {'five parts' if needed == 5 else 'two'} takes at "
-            f"least {needed}: give more queries, or files for training, validation and test"
+            f"{path}: {count}, but dividing a file into {'five' if needed == 5 else 'two'} parts needs at least "
+            f"{needed}. Fix: add queries, or give separate files for training, validation and test"
         )
 
 
 def _search(folder: Path, depth: int) -> list[tuple[Path, Layout]]:
+    """Return the layouts of a folder or else of the folders below it, down to `depth` levels."""
     layout = _five_fold(folder) or _one_fold(folder)
     if layout is not None:
         return [(folder, layout)]
     if depth == 0:
         return []
     below = sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    return [found for entry in below for found in _search(entry, depth - 1)]
+    return [layout for entry in below for layout in _search(entry, depth - 1)]
 
 
 def _named(folder: Path, suffixes: tuple[str, ...], *names: str) -> Path | None:
-    """The only file of a folder with one of these names and suffixes; None without any."""
-    found = [
+    """Return the only file of a folder with one of these names and suffixes, or None without such a file.
+
+    Raises GradrankError if there are several, and for a broken link.
+    """
+    matches = [
         path
         for path in (sorted(folder.iterdir()) if folder.is_dir() else ())
         if plain_name(path).suffix.lower() in suffixes
         and plain_name(path).stem.lower().replace("_", "").replace("-", "") in names
         and (path.is_file() or path.is_symlink())
     ]
-    if gone := [path for path in found if not path.is_file()]:
-        raise GradrankError(f"{gone[0]}: a link to a file that does not exist. Fix: repair the link, or delete it")
-    if len(found) > 1:
+    if broken := [path for path in matches if not path.is_file()]:
+        raise GradrankError(f"{broken[0]}: a link to a file that does not exist. Fix: repair the link, or delete it")
+    if len(matches) > 1:
         raise GradrankError(
-            f"{folder}: {' and '.join(path.name for path in found)} may each be the same part; keep one"
+            f"{folder}: {' and '.join(path.name for path in matches)} may each be the same part. Fix: keep one of them"
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def _five_fold(folder: Path) -> Layout | None:
-    stored = {part: _named(folder, (*TEXT, *TABLES), f"s{part}") for part in range(1, 6)}
+    """Return the layout of a folder with files S1 to S5 or folders Fold1 to Fold5; None if it has neither.
+
+    Raises GradrankError if some of these files are missing.
+    """
+    part_files = {part: _named(folder, (*TEXT, *TABLES), f"s{part}") for part in range(1, 6)}
     folders = {path.name.lower(): path for path in folder.iterdir() if path.is_dir()}
     folders = {k: folders[f"fold{k}"] for k in range(1, 6) if f"fold{k}" in folders}
     splits = {
@@ -164,40 +191,45 @@ def _five_fold(folder: Path) -> Layout | None:
         for split in SPLITS
         if (path := _named(folders[k], (*TEXT, *TABLES), *NAMES[split]))
     }
-    if not any(stored.values()) and not folders:
+    has_parts = any(part_files.values())
+    if not has_parts and not folders:
         return None
-    if folders and not splits and not any(stored.values()):
+    if folders and not splits and not has_parts:
         first = next(iter(folders.values()))
-        names = ", ".join(sorted(entry.name for entry in first.iterdir())[:12]) or "nothing"
-        raise GradrankError(f"{first}: no training, validation or test file here: {EXPECTED}; found {names}")
+        raise GradrankError(
+            f"{first}: no training, validation or test file here: {EXPECTED}; found {_first_names(first)}"
+        )
     held_out = bool(splits) and not any(split == "vali" for _, split in splits)
     wanted = [split for split in SPLITS if not (held_out and split == "vali")]
     missing = []
     if splits:
         missing = [f"Fold{k}/{split}.txt" for k in range(1, 6) for split in wanted if (k, split) not in splits]
-    if any(stored.values()):
-        missing = [f"S{part}.txt" for part, path in stored.items() if path is None] + missing
+    if has_parts:
+        missing = [f"S{part}.txt" for part, path in part_files.items() if path is None] + missing
     if missing:
-        raise GradrankError(f"{folder}: a five-fold collection without {', '.join(missing)}; {EXPECTED}")
+        raise GradrankError(f"{folder}: this five-fold collection lacks {', '.join(missing)}: {EXPECTED}")
     copies = {path: _parts_of(k, split, held_out) for (k, split), path in splits.items()}
-    if not any(stored.values()):
-        stored = {ROTATION[k - 1]["test"][0]: splits.pop((k, "test")) for k in folders}
+    sources = {part: path for part, path in sorted(part_files.items()) if path is not None}
+    if not has_parts:
+        sources = {ROTATION[k - 1]["test"][0]: splits.pop((k, "test")) for k in folders}
         copies = {path: copies[path] for path in splits.values()}
     note = (
         "the folds have no validation file: fold k validates on the part that fold k-1 tests on, and trains on the "
         "other three of its training file"
     )
     return Layout(
-        "five_fold", dict(sorted(stored.items())), copies, ROTATION, [], not held_out, note if held_out else None
+        "five_fold", dict(sorted(sources.items())), copies, ROTATION, [], not held_out, note if held_out else None
     )
 
 
 def _parts_of(fold: int, split: str, held_out: bool) -> list[int]:
-    own = ROTATION[fold - 1]
-    return own["train"] + own["vali"] if held_out and split == "train" else own[split]
+    """Return the parts that a split's file contains; the training file contains a held-out validation part."""
+    parts = ROTATION[fold - 1]
+    return parts["train"] + parts["vali"] if held_out and split == "train" else parts[split]
 
 
 def _one_fold(folder: Path) -> Layout | None:
+    """Return the layout of a folder with a training and a test file; None if one of them is missing."""
     files = [_named(folder, (*TEXT, *TABLES), *NAMES[split]) for split in SPLITS]
     train, vali, test = files
     if train is None or test is None:
@@ -210,38 +242,48 @@ def _one_fold(folder: Path) -> Layout | None:
 
 
 def differing_line(copy: Path, originals: Sequence[Path]) -> int | None:
-    """The first line, from 1, in which a text differs from others one after the other; None where it repeats them."""
+    """Return the first line, from 1, in which a file differs from the concatenated originals; None if it is equal."""
     return _first_difference(blocks(copy), chain.from_iterable(map(blocks, originals)))
 
 
 def check_copies(
     layout: Layout, unit: str = "line", difference: Callable[[Path, Sequence[Path]], int | None] = differing_line
 ) -> None:
-    """Raise GradrankError where a fold's file is not the parts that it should consist of: of text, byte for byte."""
+    """Raise GradrankError if a file of a fold does not repeat the parts that it should consist of.
+
+    Parameters
+    ----------
+    unit
+        What `difference` counts, for the error message.
+    difference
+        Returns the first differing unit of a file and its originals, or None if they are equal. The default compares
+        text byte by byte.
+    """
     for copy, parts in layout.copies.items():
-        differing = []
+        differing: list[int] = []
         for order in [parts] if layout.in_order else permutations(parts):
             number = difference(copy, [layout.sources[part] for part in order])
             if number is None:
                 break
             differing.append(number)
         else:
-            named = " + ".join(str(layout.sources[part]) for part in parts)
+            originals = " + ".join(str(layout.sources[part]) for part in parts)
             raise GradrankError(
-                f"{copy}: {unit} {max(differing)}: differs from {named}, which this file of a fold must repeat"
+                f"{copy}: {unit} {max(differing)}: differs from {originals}, which this file must repeat. Fix: get the "
+                "files of the folds and of the parts from the same release"
             )
 
 
-def _first_difference(one: Iterable[bytes], other: Iterable[bytes]) -> int | None:
-    """The first line, from 1, in which two texts differ; None where they are the same."""
+def _first_difference(first: Iterable[bytes], second: Iterable[bytes]) -> int | None:
+    """Return the first line, from 1, in which two texts differ, or None if they are equal."""
     line, a, b = 1, b"", b""
-    one, other = iter(one), iter(other)
+    blocks_a, blocks_b = iter(first), iter(second)
     while True:
-        a, b = a or next(one, b""), b or next(other, b"")
+        a, b = a or next(blocks_a, b""), b or next(blocks_b, b"")
         length = min(len(a), len(b))
         if a[:length] != b[:length]:
-            alike = next(i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
-            return line + a.count(b"\n", 0, alike)
+            equal_bytes = next(i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
+            return line + a.count(b"\n", 0, equal_bytes)
         if length == 0:
             return line if a or b else None
         line += a.count(b"\n", 0, length)

@@ -1,4 +1,4 @@
-"""Whether rows fit into memory, asked before any is taken."""
+"""A check that rows fit into memory before they are read."""
 
 import os
 import resource
@@ -6,35 +6,35 @@ from pathlib import Path
 
 from gradrank.base.errors import GradrankError
 
-COLUMN_BYTES = 10_000  # what a column takes in frames and files besides its values
+COLUMN_BYTES = 10_000  # overhead per column in data frames and files, without its values
 
 
 def available() -> int:
-    """Bytes that this process may still take: what the machine has free, or what a limit (`ulimit -v`) leaves."""
+    """Return the bytes that this process may still allocate: the free memory, or what `ulimit -v` leaves of it."""
     page = os.sysconf("SC_PAGE_SIZE")
-    there, limit = _free(page), resource.getrlimit(resource.RLIMIT_AS)[0]
-    size = Path("/proc/self/statm")
-    if limit == resource.RLIM_INFINITY or not size.is_file():
-        return there
-    return min(there, max(0, limit - page * int(size.read_text().split()[0])))
+    free, limit = _free(page), resource.getrlimit(resource.RLIMIT_AS)[0]
+    status = Path("/proc/self/statm")
+    if limit == resource.RLIM_INFINITY or not status.is_file():
+        return free
+    return min(free, max(0, limit - page * int(status.read_text().split()[0])))
 
 
 def _free(page: int) -> int:
-    """Bytes that Linux can give without swapping; elsewhere all that the machine has."""
-    told = Path("/proc/meminfo")
-    for line in told.read_text().splitlines() if told.is_file() else ():
+    """Return the bytes that Linux can allocate without swapping; on other systems, the machine's memory."""
+    meminfo = Path("/proc/meminfo")
+    for line in meminfo.read_text().splitlines() if meminfo.is_file() else ():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return page * os.sysconf("SC_PHYS_PAGES")
 
 
 def check_memory(path: Path | str, rows: int, width: int) -> None:
-    """Raise GradrankError where so many rows, which are dense when a model is trained, do not fit into memory."""
-    needed, there = width * (4 * rows + COLUMN_BYTES), available()
-    if needed > there:
+    """Raise GradrankError if `rows` dense float32 rows of `width` features do not fit into memory."""
+    needed, free = width * (4 * rows + COLUMN_BYTES), available()
+    if needed > free:
         raise GradrankError(
-            f"{path}: {rows:,} rows of {width:,} features take {needed / 1e9:,.1f} GB, for models are trained on dense "
-            f"rows; this process may take {there / 1e9:,.1f} GB more. Use a machine with more memory or a higher limit "
-            "(`ulimit -v`), or give fewer features: those that most rows have, or hashed ones (feature number modulo "
-            "4,096, say, values that meet added up)"
+            f"{path}: {rows:,} rows of {width:,} features take {needed / 1e9:,.1f} GB, because models are trained on "
+            f"dense rows, but this process may allocate only {free / 1e9:,.1f} GB more. Fix: use a machine with more "
+            "memory or a higher limit (`ulimit -v`), keep only the features that most rows have, or hash the features "
+            "(for example by number modulo 4,096, adding the values that collide)"
         )

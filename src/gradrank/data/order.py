@@ -1,19 +1,18 @@
-"""Ranking primitives shared by the metrics and by model selection: order, DCG and precision over query slices.
+"""The order of documents by score, as metrics, losses and model selection use it.
 
-Kept apart from metrics.py because training depends on this file through model selection, while a change of
-metrics.py must retrain nothing.
+This module is separate from the metrics because training imports it: a change of the metrics must not retrain models.
 """
 
 import numpy as np
 
 from gradrank.base.compiled import compiled
 
-RUN = 16  # rows that are sorted by insertion before such runs are merged
+RUN = 16  # length of the runs that are sorted by insertion and then merged
 
 
 @compiled("f8[:], i8[:]")
 def order(scores, offsets):
-    """(n,) row numbers by descending score within each query; ties keep file order.
+    """Return (n,) int64 row numbers by descending score within each query; equal scores stay in file order.
 
     scores: (n,) float64, finite. offsets: (q+1,) int64.
     """
@@ -25,7 +24,7 @@ def order(scores, offsets):
 
 @compiled()
 def descending(values):
-    """(n,) positions of (n,) values from the highest to the lowest; equal values keep their order."""
+    """Return the (n,) int64 positions of (n,) values in descending order; equal values keep their order."""
     rows, spare = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
     _sort(values, rows, spare, 0, len(values))
     return rows
@@ -33,10 +32,10 @@ def descending(values):
 
 @compiled()
 def _sort(values, rows, spare, first, stop):
-    """Write first..stop-1 by descending value to the same places of `rows`. `spare` is scratch.
+    """Write the numbers first..stop-1, by descending value, to rows[first:stop]. `spare` is scratch space.
 
-    A stable merge sort: equal scores stay in file order, as LETOR's evaluation program has them. Numba takes 2 s to
-    compile NumPy's sort, and 0.3 s for this.
+    This is a stable merge sort: equal scores stay in file order, as in LETOR's evaluation program. Numba compiles it in
+    0.3 s, and NumPy's sort in 2 s.
     """
     for start in range(first, stop, RUN):
         for row in range(start, min(start + RUN, stop)):

@@ -1,32 +1,38 @@
-"""Pairs of documents of one query, each with the probability that the one ranks above the other.
+"""Pairs of documents of one query, each with a target probability that the first ranks above the second.
 
-Of grades they are the crucial pairs: two documents of different grades, the better one first, with probability 1; with
-ties those of equal grades too, with 1/2. A user's file may give others (data/given_pairs.py): preferences without
-grades, what judges are divided about, preferences that go in a circle.
+The crucial pairs of grades are the pairs of documents with different grades, the better document first, with target 1.
+With ties, documents of equal grade are pairs as well, with target 1/2. A user's file may hold other pairs (see
+data/given_pairs.py): preferences without grades, shares of judges who disagree, or preferences that form a cycle.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.base.errors import GradrankError
+from gradrank.data.part_files import GIVEN, GRADES, HALF, OMIT, PAIRS, PartFolder
 from gradrank.data.row_ranges import row_ranges
-from gradrank.data.stored import GIVEN, HALF, PAIRS, describe, part_file
 
 COLUMNS = ("better", "worse", "query", "target", "weight")
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs sorted by query, then better, then worse document; `better` is the likelier to rank above the other.
+    """Pairs sorted by query, then by better document, then by worse document.
 
-    better, worse: (p,) int32 row numbers within the Collection that holds them.
-    query: (p,) int32 position of the query in that Collection.
-    target: (p,) float64 from 1/2 to 1, the wanted probability that `better` ranks above `worse`; None: 1 of all.
-    weight: (p,) float64 above 0, the factor of a pair's cost; None: 1 of all.
+    Parameters
+    ----------
+    better, worse
+        (p,) int32 row numbers within a Collection. `better` is at least as likely to rank above `worse` as below it.
+    query
+        (p,) int32 position of the query in that Collection.
+    target
+        (p,) float64 from 1/2 to 1, the probability that `better` should rank above `worse`; None if all are 1.
+    weight
+        (p,) float64 above 0, the factor of each pair's cost; None if all are 1.
     """
 
     better: np.ndarray
@@ -39,30 +45,32 @@ class Pairs:
         return len(self.better)
 
     def of_queries(self, queries: np.ndarray, offsets: np.ndarray) -> "Pairs":
-        """Those of the queries at these positions, counted as if no other queries were there, in the order given.
+        """Return the pairs of some queries, with rows and queries numbered as if there were no other queries.
 
-        offsets: (q+1,) of the Collection in which the rows are counted.
+        queries: (k,) positions of the queries, in the order of the result. offsets: (q+1,) of the Collection that the
+        pairs belong to.
         """
-        first, last = (np.searchsorted(self.query, queries, side) for side in ("left", "right"))
+        first, last = np.searchsorted(self.query, queries, "left"), np.searchsorted(self.query, queries, "right")
         chosen, ends = row_ranges(first, last)
-        own = np.repeat(np.arange(len(queries), dtype=np.int32), np.diff(ends))
+        query = np.repeat(np.arange(len(queries), dtype=np.int32), np.diff(ends))
         starts = np.r_[0, np.cumsum(np.diff(offsets)[queries])]
-        shift = (starts[:-1] - offsets[queries]).astype(np.int32)[own]
-        target, weight = (None if each is None else each[chosen] for each in (self.target, self.weight))
-        return Pairs(self.better[chosen] + shift, self.worse[chosen] + shift, own, target, weight)
+        shift = (starts[:-1] - offsets[queries]).astype(np.int32)[query]
+        target, weight = (None if values is None else values[chosen] for values in (self.target, self.weight))
+        return Pairs(self.better[chosen] + shift, self.worse[chosen] + shift, query, target, weight)
 
     def directed(self) -> "Pairs":
-        """The same as preferences alone: of a pair with target P, P of its weight one way and 1 - P the other.
+        """Return the pairs as preferences with target 1.
 
-        A cost of these is that of the pairs in expectation over the targets, whatever the cost of a preference.
+        A pair with target P becomes two preferences: one with P times its weight, and the opposite one with 1 - P
+        times its weight. For any cost of a preference, the cost of the result is the expected cost over the targets.
         """
         if self.target is None:
             return self
-        both = [np.concatenate(ends) for ends in ((self.better, self.worse), (self.worse, self.better))]
+        better, worse = np.concatenate([self.better, self.worse]), np.concatenate([self.worse, self.better])
         weight = np.concatenate([self.target, 1.0 - self.target])
         if self.weight is not None:
             weight *= np.tile(self.weight, 2)
-        better, worse, query = *both, np.tile(self.query, 2)
+        query = np.tile(self.query, 2)
         order = np.lexsort((worse, better, query))
         order = order[weight[order] > 0.0]
         return Pairs(better[order], worse[order], query[order], None, weight[order])
@@ -70,10 +78,17 @@ class Pairs:
 
 @dataclass(frozen=True)
 class PairSource:
-    """What the stage of pairs says of those it has stored; the list is read only where it is asked for.
+    """Stored pairs that are read on request.
 
-    given: the targets are a user's. Else the grades say all that the list does, with `ties` (equal grades are pairs of
-    target 1/2) or without: who can sum over grades needs no list.
+    Parameters
+    ----------
+    given
+        True if the pairs come from a user's file. If False, the pairs follow from the grades and `ties`, so a cost that
+        sums over grades does not need the list.
+    ties
+        True if documents of equal grade are pairs with target 1/2.
+    read
+        A function that reads the pairs.
     """
 
     given: bool
@@ -81,15 +96,15 @@ class PairSource:
     read: Callable[[], Pairs]
 
     def of_queries(self, queries: np.ndarray, offsets: np.ndarray) -> "PairSource":
-        """As `Pairs.of_queries`, nothing being read yet."""
+        """Return the source of the pairs of some queries, as in `Pairs.of_queries`, without reading them."""
         return PairSource(self.given, self.ties, lambda: self.read().of_queries(queries, offsets))
 
 
 def crucial_pairs(labels: np.ndarray, offsets: np.ndarray, ties: bool = False) -> Pairs:
-    """All crucial pairs. labels: (n,) grades >= 0. offsets: (q+1,).
+    """Return all crucial pairs of (n,) grades >= 0 in queries with (q+1,) offsets.
 
-    With `ties` the pairs of equal grade come too, once each and in file order, with target probability 1/2 (Burges et
-    al. 2005).
+    With `ties`, documents of equal grade are pairs as well, once each and in file order, with target probability 1/2
+    (Burges et al. 2005).
     """
     labels, offsets = np.ascontiguousarray(labels, np.int32), np.ascontiguousarray(offsets, np.int64)
     counts = pair_counts(labels, offsets, ties)
@@ -97,18 +112,21 @@ def crucial_pairs(labels: np.ndarray, offsets: np.ndarray, ties: bool = False) -
 
 
 def pair_batches(labels: np.ndarray, offsets: np.ndarray, ties: bool, most: int) -> Iterator[Pairs]:
-    """The same, whole queries at a time, of no more than `most` pairs unless one query has more."""
+    """Yield the crucial pairs in batches of whole queries.
+
+    A batch has at most `most` pairs, unless a single query has more. The other arguments are those of `crucial_pairs`.
+    """
     counts = pair_counts(labels, offsets, ties)
     total, start = np.cumsum(counts), 0
     while start < len(counts):
-        done = total[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(total, done + most, side="right")))
+        before = total[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(total, before + most, side="right")))
         yield _pairs(labels, offsets, counts, start, stop, ties)
         start = stop
 
 
-def _pairs(labels, offsets, counts, start: int, stop: int, ties: bool) -> Pairs:
-    """The pairs of queries start..stop-1, whose numbers are in `counts`."""
+def _pairs(labels: np.ndarray, offsets: np.ndarray, counts: np.ndarray, start: int, stop: int, ties: bool) -> Pairs:
+    """Return the crucial pairs of queries start..stop-1. counts: (q,) the number of pairs of every query."""
     first = np.r_[0, np.cumsum(counts[start:stop])]
     better, worse = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
     _fill(labels, offsets[start : stop + 1], first, ties, better, worse)
@@ -118,13 +136,13 @@ def _pairs(labels, offsets, counts, start: int, stop: int, ties: bool) -> Pairs:
 
 @compiled("i8[:], i8[:], b1")
 def pair_counts(labels, offsets, ties):
-    """(q,) int64: pairs of each query, n(n-1)/2 less (unless `ties`) those within a grade."""
+    """Return (q,) int64, the number of pairs of each query: n(n-1)/2, less the pairs of equal grade unless `ties`."""
     counts = np.zeros(len(offsets) - 1, np.int64)
     highest = 0
     for label in labels:
         highest = max(highest, label)
     for q in range(len(counts)):
-        of_grade = np.zeros(highest + 1, np.int64)  # documents of the query so far
+        of_grade = np.zeros(highest + 1, np.int64)  # documents seen so far, per grade
         for i in range(offsets[q], offsets[q + 1]):
             before = i - offsets[q]
             counts[q] += before if ties else before - of_grade[labels[i]]
@@ -134,6 +152,7 @@ def pair_counts(labels, offsets, ties):
 
 @compiled("i8[:], i8[:], i8[:], b1, i4[:] out, i4[:] out")
 def _fill(labels, offsets, first, ties, better, worse):
+    """Fill `better` and `worse` with the pairs of each query, those of query q from index first[q] on."""
     for q in range(len(offsets) - 1):
         a, b, p = offsets[q], offsets[q + 1], first[q]
         for i in range(a, b):
@@ -144,32 +163,45 @@ def _fill(labels, offsets, first, ties, better, worse):
                     p += 1
 
 
-def stored_pairs(folder: Path | str, collection: Path | str, parts: Sequence[int]) -> PairSource:
-    """The stored pairs of some parts of a collection, one after the other in the order given.
+class StoredPairs(PartFolder):
+    """The pairs of a stored collection: a folder of Parquet files and the pairs.json that describes them."""
 
-    Rows and queries are counted in these parts, as `Collection.read` reads them, not in the files. Raises GradrankError
-    for pairs of other rows; reading the list does for a file that is missing or damaged.
-    """
-    rows, stored = describe(collection)["parts"], describe(folder, PAIRS)
-    for part in parts:
-        if stored["parts"][str(part)]["of"] != rows[str(part)]["sha256"]:
-            raise GradrankError(
-                f"{folder}: pairs of other rows in part {part} than those of {collection}; run `gradrank pairs` again"
-            )
-    given, ties = stored.get("targets") == GIVEN, stored.get("ties") == HALF
-    # A column of ones is not read: of a large collection it would be as much memory as the pairs themselves.
-    columns = COLUMNS if given else COLUMNS[:4] if ties else COLUMNS[:3]
-    return PairSource(given, ties, lambda: _read(Path(folder), rows, parts, columns))
+    DESCRIPTION_FILE: ClassVar[str] = PAIRS
+    COMMAND: ClassVar[str] = "pairs"
 
+    @property
+    def specification(self) -> dict[str, Any]:
+        """The entry `pairs` of a job's specification; empty if these are the crucial pairs of the grades."""
+        settings = {key: value for key, value in self.description.items() if key != "parts"}
+        return {} if settings in ({}, {"targets": GRADES, "ties": OMIT}) else {"pairs": settings}
 
-def _read(folder: Path, rows: dict, parts: Sequence[int], columns: Sequence[str]) -> Pairs:
-    import polars as pl
+    def source(self, collection: PartFolder, parts: Sequence[int]) -> PairSource:
+        """Return the pairs of some parts of `collection`, concatenated in the order given, without reading them.
 
-    pieces, shift = [], {"better": 0, "worse": 0, "query": 0}
-    for part in parts:
-        piece = pl.scan_parquet(part_file(folder, part, PAIRS)).select(columns)
-        pieces.append(piece.with_columns(pl.col(name) + pl.lit(start, pl.Int32) for name, start in shift.items()))
-        own = rows[str(part)]
-        shift = {name: shift[name] + own["queries" if name == "query" else "rows"] for name in shift}
-    table = pl.concat(pieces).collect()
-    return Pairs(*(table[name].to_numpy(writable=True) for name in columns))
+        Rows and queries are counted within these parts, as `StoredCollection.read` concatenates them.
+
+        Raises GradrankError if the pairs were computed from other rows. Reading the pairs raises it if a file is
+        missing or damaged.
+        """
+        for part in parts:
+            if self.part(part)["of"] != collection.part(part)["sha256"]:
+                raise GradrankError(
+                    f"{self.path}: the pairs of part {part} were computed from other rows than those in "
+                    f"{collection.path}. Fix: run `gradrank pairs` again"
+                )
+        given, ties = self.description.get("targets") == GIVEN, self.description.get("ties") == HALF
+        # A column of ones is not read: of a large collection it would take as much memory as the pairs themselves.
+        columns = COLUMNS if given else COLUMNS[:4] if ties else COLUMNS[:3]
+        return PairSource(given, ties, lambda: self._read(collection, parts, columns))
+
+    def _read(self, collection: PartFolder, parts: Sequence[int], columns: Sequence[str]) -> Pairs:
+        import polars as pl
+
+        tables, shift = [], {"better": 0, "worse": 0, "query": 0}
+        for part in parts:
+            table = pl.scan_parquet(self.part_file(part)).select(columns)
+            tables.append(table.with_columns(pl.col(name) + pl.lit(start, pl.Int32) for name, start in shift.items()))
+            counts = collection.part(part)
+            shift = {name: shift[name] + counts["queries" if name == "query" else "rows"] for name in shift}
+        table = pl.concat(tables).collect()
+        return Pairs(*(table[name].to_numpy(writable=True) for name in columns))

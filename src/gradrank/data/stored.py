@@ -1,98 +1,141 @@
-"""Stored collections: a folder with a Parquet file a part, part1.parquet, .., and a JSON file that describes them.
+"""StoredCollection: a parsed data set on disk, from which Collections are read."""
 
-The description, written last, names the SHA-256 of each part's file: it stands for all of them where a workflow asks
-what has changed, and whoever reads a part finds out whether it is still the file that was written.
-"""
-
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from functools import cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import atomic, sha256
-from gradrank.base.stamps import REPAIR, read_sealed
+from gradrank.data.memory import check_memory
+from gradrank.data.part_files import COLLECTION, PartFolder
 
-COLLECTION, PAIRS = "collection.json", "pairs.json"  # of data/parquet/<dataset>/ and of data/pairs/<dataset>/
-# What pairs.json says besides its parts: whose the targets are, the grades' or a user's; what becomes of equal grades.
-GRADES, GIVEN, OMIT, HALF = "grades", "given", "omit", "half"
-CRUCIAL = {"targets": GRADES, "ties": OMIT}
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+
+    from gradrank.data.collection import Collection
+    from gradrank.data.pairs import StoredPairs
+
+# Columns are read in blocks of this many, or in MOST_BLOCKS blocks if that gives larger ones.
+BLOCK_COLUMNS, MOST_BLOCKS = 32, 16
 
 
-def write_parts(
-    folder: Path,
-    description: str,
-    writers: Mapping[int, Callable[[Path], Mapping[str, Any]]],
-    check: Callable[[], None] = lambda: None,
-) -> dict[str, dict[str, Any]]:
-    """Have each part's file written, and put them in place once all are whole; `folder` stays as it was otherwise.
+class StoredCollection(PartFolder):
+    """A parsed data set: a folder of Parquet files and the collection.json that describes them.
 
-    writers: for each part what writes its file, and returns what the description is to say of it. Returns that, with
-    the file's `sha256`, by the part's number as text. check: called once all are written, to refuse them. The
-    folder's `description` is removed: the caller writes it last.
+    Open it once per job, with `StoredCollection.open(path)`, and pass it on. Part files are checked when they are read.
     """
-    written: dict[str, dict[str, Any]] = {}
-    with _removed_if_empty(folder), ExitStack() as stack:
-        for part, write in writers.items():
-            partial = stack.enter_context(atomic(folder / f"part{part}.parquet"))
-            written[str(part)] = dict(write(partial)) | {"sha256": sha256(partial)}
-        check()
-        (folder / description).unlink(missing_ok=True)
-    for path in folder.glob("part*.parquet"):
-        if path.stem.removeprefix("part") not in written:  # of a collection that had more
-            path.unlink()
-    return written
 
+    DESCRIPTION_FILE: ClassVar[str] = COLLECTION
+    COMMAND: ClassVar[str] = "parse"
 
-@contextmanager
-def _removed_if_empty(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
+    @property
+    def name(self) -> str:
+        """The name of the data set."""
+        return self.description["dataset"]
 
+    @property
+    def rows(self) -> int:
+        """The number of documents in all parts."""
+        return self.description["rows"]
 
-def describe(folder: Path | str, description: str = COLLECTION) -> dict[str, Any]:
-    """What a folder's description says. Raises GradrankError where there is none."""
-    path = Path(folder) / description
-    if not path.is_file():
-        command = {COLLECTION: "parse", PAIRS: "pairs"}[description]
-        raise GradrankError(f"{folder}: no {description} in it; expected a folder that `gradrank {command}` has made")
-    return read_sealed(path)
+    @property
+    def queries(self) -> int:
+        """The number of queries in all parts."""
+        return self.description["queries"]
 
+    @property
+    def features(self) -> int:
+        """The number of features."""
+        return self.description["features"]
 
-def pairs_told(folder: Path | str) -> dict[str, Any]:
-    """What a specification says of stored pairs, under `pairs`; nothing of those that are the crucial pairs."""
-    own = {key: value for key, value in describe(folder, PAIRS).items() if key != "parts"}
-    return {} if own in ({}, CRUCIAL) else {"pairs": own}
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The column names of the features in a table; None for text, whose features have numbers."""
+        return self.description.get("names")
 
+    @property
+    def roles(self) -> list[dict[str, Any]]:
+        """The role of each column of the first source file, as `column_roles` describes them; empty if unknown."""
+        return self.description.get("roles", [])
 
-def part_file(folder: Path | str, part: int, description: str = COLLECTION) -> Path:
-    """The Parquet file of a part. Raises GradrankError unless it is, byte for byte, the one that was written."""
-    folder = Path(folder)
-    parts = describe(folder, description)["parts"]
-    if str(part) not in parts:
-        raise GradrankError(f"{folder}: part {part} has no rows; its parts are {', '.join(parts)}")
-    path = folder / f"part{part}.parquet"
-    if not path.is_file():
-        raise GradrankError(f"{path}: missing, although {folder / description} names it. Fix: {REPAIR}")
-    stat = path.stat()
-    if _sha256(path, stat.st_size, stat.st_mtime_ns) != parts[str(part)]["sha256"]:
-        raise GradrankError(
-            f"{path}: damaged or replaced: not the file that {folder / description} names. Fix: {REPAIR}"
+    @property
+    def source_sha256(self) -> str:
+        """The SHA-256 of the files that were parsed, concatenated."""
+        return self.description["source_sha256"]
+
+    @property
+    def folds(self) -> list[dict[str, list[int]]]:
+        """The part numbers of each fold's splits `train`, `vali` and `test`."""
+        return self.description["folds"]
+
+    @property
+    def division(self) -> str | None:
+        """The part of each query, one digit per query in file order; None unless a file was divided into parts."""
+        return self.description.get("division")
+
+    def fold(self, number: int) -> Mapping[str, Sequence[int]]:
+        """Return the part numbers of each split of fold `number`, counted from 1.
+
+        Raises GradrankError if there is no such fold.
+        """
+        if not 1 <= number <= len(self.folds):
+            raise GradrankError(f"{self.path}: fold {number} does not exist; it has folds 1 to {len(self.folds)}")
+        return self.folds[number - 1]
+
+    def pairs(self, path: Path | str) -> "StoredPairs":
+        """Open the folder of this collection's pairs.
+
+        Raises GradrankError if it has no description, or if the description is damaged.
+        """
+        from gradrank.data.pairs import StoredPairs
+
+        return StoredPairs.open(path)
+
+    def read(self, parts: Sequence[int], pairs: "StoredPairs | None" = None) -> "Collection":
+        """Read parts and concatenate them in the order given. The files of other parts are not opened.
+
+        Peak memory is that of the features plus one block of columns of one part. Only the description of `pairs` is
+        read; the pairs themselves are read when the Collection is asked for them.
+
+        Raises GradrankError if a part does not exist, if its file is missing or damaged, if the features do not fit
+        into memory, or if `pairs` were computed from other rows.
+        """
+        import numpy as np
+        import polars as pl
+
+        from gradrank.data.collection import Collection
+
+        paths = [self.part_file(part) for part in parts]
+        if "features" in self.description:
+            check_memory(self.path, sum(self.part(part)["rows"] for part in parts), self.features)
+        tables = [pl.scan_parquet(path) for path in paths]
+        heads = [table.select("qid", "label").collect() for table in tables]
+        qids = np.concatenate([head["qid"].to_numpy() for head in heads])
+        sizes = [len(head) for head in heads]
+        # Two parts may use the same query ids. Within a part, `parse` has checked that the rows of a query adjoin.
+        is_first = np.r_[True, qids[1:] != qids[:-1]]
+        is_first[np.cumsum([0, *sizes[:-1]])] = True
+        starts = np.flatnonzero(is_first)
+        pair_source = None if pairs is None else pairs.source(self, parts)
+        return Collection(
+            features=_features(tables, sizes),
+            labels=np.concatenate([head["label"].to_numpy() for head in heads]).astype(np.int32),
+            offsets=np.r_[starts, len(qids)].astype(np.int64),
+            qids=qids[starts],
+            pair_source=pair_source,
         )
-    return path
 
 
-@cache
-def _sha256(path: Path, size: int, modified: int) -> str:
-    """Once a process and file, so long as it does not change."""
-    return sha256(path)
+def _features(tables: Sequence["pl.LazyFrame"], sizes: Sequence[int]) -> "np.ndarray":
+    """Read the feature columns of tables with `sizes` rows each into one (n, d) float32 array in C order."""
+    import numpy as np
 
-
-def files(folder: Path, description: str = COLLECTION) -> list[Path]:
-    """The description and every part's file, as the description names them."""
-    parts = describe(folder, description)["parts"]
-    return [folder / description, *(folder / f"part{part}.parquet" for part in parts)]
+    names = [name for name in tables[0].collect_schema().names() if name[:1] == "f" and name[1:].isdigit()]
+    features = np.empty((sum(sizes), len(names)), np.float32)
+    width = max(BLOCK_COLUMNS, len(names) // MOST_BLOCKS)
+    ends = np.cumsum(sizes)
+    for table, size, end in zip(tables, sizes, ends, strict=True):
+        for first in range(0, len(names), width):
+            block = names[first : first + width]
+            features[end - size : end, first : first + width] = table.select(block).collect().to_numpy()
+    return features

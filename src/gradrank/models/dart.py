@@ -45,5 +45,5 @@ class DART(WrappedBoostedTrees[DARTParams], LambdaMART[DARTParams]):
         return [(target, settings | dropping | {"boosting": "dart"})]
 
     @classmethod
-    def led(cls, booster: Any, train: Collection, params: DARTParams, seed: int) -> BestModelBooster:
+    def wrap(cls, booster: Any, train: Collection, params: DARTParams, seed: int) -> BestModelBooster:
         return BestModelBooster(booster, params.select_by)

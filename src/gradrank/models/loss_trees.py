@@ -45,7 +45,7 @@ class LossTrees(WrappedBoostedTrees[P]):
         return [(labels, {"objective": "none"})]
 
     @classmethod
-    def led(cls, booster: Any, train: Collection, params: P, seed: int) -> CustomObjectiveBooster:
+    def wrap(cls, booster: Any, train: Collection, params: P, seed: int) -> CustomObjectiveBooster:
         rng = np.random.default_rng(seed)
         return CustomObjectiveBooster(booster, cls.derivatives(train.labels, train.offsets, rng, params))
 

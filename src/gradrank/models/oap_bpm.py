@@ -90,4 +90,4 @@ class OAPBPM(PRank[OAPBPMParams]):
             for number in params.members:
                 mean = np.r_[0.0, weights[:, :number].mean(axis=1)]
                 told = {"tau": tau, "members": number, "epoch": epoch}
-                yield Candidate(cls(mean[None, :], unit), errors / max(seen, 1), told=told)
+                yield Candidate(cls(mean[None, :], unit), errors / max(seen, 1), reported=told)

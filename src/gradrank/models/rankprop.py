@@ -17,7 +17,7 @@ from gradrank.training.model import Callback, param, register
 from gradrank.training.nets.net_params import ScorerParams
 from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.nets.neural import LIBRARY, NET
-from gradrank.training.nets.torch_training import untrained
+from gradrank.training.nets.torch_training import create_scorer
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
 
@@ -85,7 +85,7 @@ class RankProp(NetRanker[RankPropParams]):
         """Yield a candidate per epoch. Targets are recomputed before each epoch; the loss is the mean squared error."""
         import torch
 
-        scorer, optimiser = untrained(train.features, params, seed)
+        scorer, optimiser = create_scorer(train.features, params, seed)
         lists = train.offsets if params.ranks == "query" else np.array([0, train.rows])
         shuffle = np.random.default_rng(seed)
         batches = -(-train.rows // params.batch_documents)

@@ -87,7 +87,7 @@ class RankSVM(Model[P]):
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
         solve = cls._solver(train, params, seed)
-        candidates = (Candidate(cls(solve(C), C), told={"C": C}) for C in sorted(params.C))
+        candidates = (Candidate(cls(solve(C), C), reported={"C": C}) for C in sorted(params.C))
         return best_of(candidates, vali, params.select_by, callback).kept
 
     @classmethod
@@ -96,13 +96,13 @@ class RankSVM(Model[P]):
 
         Raises GradrankError if no query has a pair.
         """
-        from gradrank.training.solvers.ranksvm.objective import group_by_grade, listed
+        from gradrank.training.solvers.ranksvm.objective import group_by_grade, weight_pairs
         from gradrank.training.solvers.ranksvm.primal import solve_primal
 
         queries_to_order(train, cls.name)
         features = train.features.astype(np.float64)
         if cls._lists_pairs(train):
-            pairs = listed(train.pairs, params.weighting, train.queries)
+            pairs = weight_pairs(train.pairs, params.weighting, train.queries)
         else:
             pairs = group_by_grade(train, params.weighting)
         weights = np.zeros(features.shape[1])
@@ -141,14 +141,14 @@ class DualRankSVM(RankSVM[D]):
     @classmethod
     def _solver(cls, train: Collection, params: D, seed: int) -> Callable[[float], np.ndarray]:
         from gradrank.training.solvers.ranksvm.dual import solve_dual
-        from gradrank.training.solvers.ranksvm.objective import listed, listed_by_grade
+        from gradrank.training.solvers.ranksvm.objective import weight_crucial_pairs, weight_pairs
 
         queries_to_order(train, cls.name)
         features = train.features.astype(np.float64)
         if cls._lists_pairs(train):
-            pairs = listed(train.pairs, params.weighting, train.queries)
+            pairs = weight_pairs(train.pairs, params.weighting, train.queries)
         else:
-            pairs = listed_by_grade(train, params.weighting)
+            pairs = weight_crucial_pairs(train, params.weighting)
         rng, alpha, last = np.random.default_rng(seed), np.zeros(len(pairs.tau)), 1.0
 
         def solve(C: float) -> np.ndarray:

@@ -55,7 +55,7 @@ class Regression(Model[P]):
         def solution(l2: float) -> Self:
             return cls(vectors @ (moment / (np.maximum(spectrum, 0.0) + l2)), l2)
 
-        candidates = (Candidate(solution(l2), told={"l2": l2}) for l2 in sorted(params.l2, reverse=True))
+        candidates = (Candidate(solution(l2), reported={"l2": l2}) for l2 in sorted(params.l2, reverse=True))
         return best_of(candidates, vali, params.select_by, callback).kept
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:

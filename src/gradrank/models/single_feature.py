@@ -38,7 +38,7 @@ class SingleFeature(Model[SingleFeatureParams]):
         """
         models = (cls(feature, sign) for feature in range(vali.features.shape[1]) for sign in (1, -1))
         # The history has the feature's number from 1, as in LETOR files, negated if low values rank first.
-        candidates = (Candidate(model, told={"feature": model.sign * (model.feature + 1)}) for model in models)
+        candidates = (Candidate(model, reported={"feature": model.sign * (model.feature + 1)}) for model in models)
         return best_of(candidates, vali, params.select_by, callback).kept
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""The stamps below data/ and results/ compared with the files that they name; what does not match is removed."""
+"""Comparison of every stamp below data/ and results/ with the files that it names, and removal of damaged files."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256
 from gradrank.base.results import EVALUATION, JOBS, PAGE, PROVENANCE, RUN, SPEC, read_job
 from gradrank.base.stamps import OTHER_VERSION, mismatches, read_sealed
-from gradrank.data.stored import COLLECTION, PAIRS
+from gradrank.data.part_files import COLLECTION, PAIRS
 
 FETCHED = "fetched.json"
 RESULT_STAMPS = (SPEC, EVALUATION, PROVENANCE, RUN)
@@ -18,7 +18,7 @@ IN_GIT = ("summary.json", "summary.md", "queries.parquet", "numbers.json", "page
 
 
 class Mismatch(NamedTuple):
-    """A file that is not what the stamp of its folder says."""
+    """A file that is missing or differs from its stamp, with the reason."""
 
     stamp: Path
     path: Path
@@ -26,12 +26,15 @@ class Mismatch(NamedTuple):
 
 
 def stamps(results: Path, data: Path) -> list[Path]:
-    """Return every stamp. data: the folder that holds raw/, parquet/ and pairs/."""
-    found = [(data, path) for name in DATA_STAMPS for path in data.glob(f"*/*/{name}")]
-    found += [(results, path) for name in RESULT_STAMPS for path in results.rglob(name)]
-    alone = [*results.glob("studies/**/jobs/*.json"), *results.glob(f"studies/**/{PAGE}")]  # each its own stamp
-    found += [(results, path) for path in alone]
-    return sorted(path for root, path in found if not _is_hidden(path.relative_to(root)))
+    """Return the paths of all stamps, sorted.
+
+    data: the folder with raw/, parquet/ and pairs/. Stamps in hidden folders are left out.
+    """
+    paths = [(data, path) for name in DATA_STAMPS for path in data.glob(f"*/*/{name}")]
+    paths += [(results, path) for name in RESULT_STAMPS for path in results.rglob(name)]
+    self_stamped = [*results.glob("studies/**/jobs/*.json"), *results.glob(f"studies/**/{PAGE}")]
+    paths += [(results, path) for path in self_stamped]
+    return sorted(path for root, path in paths if not _is_hidden(path.relative_to(root)))
 
 
 def _is_hidden(path: Path) -> bool:
@@ -41,12 +44,12 @@ def _is_hidden(path: Path) -> bool:
 def audit(stamp: Path) -> Iterator[Mismatch]:
     """Yield the mismatches of one stamp.
 
-    Files that are not in git may be missing all together, as in a fresh clone; so may raw text, which nothing needs
-    once it is parsed.
+    In a fresh clone, all files of a stamp that are not in git are missing. This is not a mismatch. Missing raw text is
+    not a mismatch either, because no job reads it after parsing.
     """
     if stamp.name in DATA_STAMPS:
-        found = [Mismatch(stamp, *each) for each in _data_mismatches(stamp)]
-        yield from (each for each in found if stamp.name != FETCHED or each.reason != "missing")
+        wrong = [Mismatch(stamp, *entry) for entry in _data_mismatches(stamp)]
+        yield from (mismatch for mismatch in wrong if stamp.name != FETCHED or mismatch.reason != "missing")
         return
     if stamp.parent.name == JOBS or stamp.name == PAGE:
         try:
@@ -54,26 +57,28 @@ def audit(stamp: Path) -> Iterator[Mismatch]:
         except GradrankError:
             yield Mismatch(stamp, stamp, "damaged or edited")
         return
-    found = [Mismatch(stamp, *each) for each in mismatches(stamp)]
-    absent = [each for each in found if each.reason == "missing" and each.path.name not in IN_GIT]
-    if stamp.name in (PROVENANCE, RUN) and len(absent) == _others(stamp):
-        found = [each for each in found if each not in absent]
-    yield from found
+    wrong = [Mismatch(stamp, *entry) for entry in mismatches(stamp)]
+    missing = [mismatch for mismatch in wrong if mismatch.reason == "missing" and mismatch.path.name not in IN_GIT]
+    if stamp.name in (PROVENANCE, RUN) and len(missing) == _count_outside_git(stamp):
+        wrong = [mismatch for mismatch in wrong if mismatch not in missing]
+    yield from wrong
 
 
-def repair(found: list[Mismatch], results: Path, data: Path) -> Iterator[Path]:
-    """Remove every stamp with a mismatch, the damaged files, and what killed jobs left; yield what was removed.
+def repair(wrong: Iterable[Mismatch], results: Path, data: Path) -> Iterator[Path]:
+    """Remove every stamp with a mismatch, its damaged files and the partial files of killed jobs.
 
-    Snakemake then makes these folders again, because its targets ask for every stamp. A record of another version
-    stays, since nothing is damaged. With stored data, an incomplete raw text goes too: it must be parsed again.
+    Yield each removed path. Snakemake then makes these folders again, because its targets request every stamp. A record
+    that another version wrote is not removed, because it is not damaged. If a stored collection has a mismatch and its
+    raw text is incomplete, the stamp of the raw text is removed as well, because the text must be parsed again.
     """
-    found = [each for each in found if (each.stamp.name, each.reason) != (PROVENANCE, OTHER_VERSION)]
-    parsed = [data / "raw" / each.stamp.parent.name / FETCHED for each in found if each.stamp.name == COLLECTION]
-    found += [Mismatch(stamp, *each) for stamp in parsed if stamp.is_file() for each in _data_mismatches(stamp)]
-    damaged = [each.path for each in found if each.reason != "missing"]
-    named = dict.fromkeys([*damaged, *(each.stamp for each in found)])
+    wrong = [mismatch for mismatch in wrong if (mismatch.stamp.name, mismatch.reason) != (PROVENANCE, OTHER_VERSION)]
+    collections = [mismatch.stamp.parent.name for mismatch in wrong if mismatch.stamp.name == COLLECTION]
+    fetched = [data / "raw" / name / FETCHED for name in collections]
+    wrong += [Mismatch(stamp, *entry) for stamp in fetched if stamp.is_file() for entry in _data_mismatches(stamp)]
+    damaged = [mismatch.path for mismatch in wrong if mismatch.reason != "missing"]
+    paths = dict.fromkeys([*damaged, *(mismatch.stamp for mismatch in wrong)])
     partial = (path for root in (results, data) for path in root.rglob(".*.partial"))
-    for path in [*named, *partial]:
+    for path in [*paths, *partial]:
         if path.is_dir():
             shutil.rmtree(path)
         elif path.exists():
@@ -83,8 +88,8 @@ def repair(found: list[Mismatch], results: Path, data: Path) -> Iterator[Path]:
         yield path
 
 
-def _others(stamp: Path) -> int:
-    """Return how many files a stamp names that are not in git; -1 if it names none."""
+def _count_outside_git(stamp: Path) -> int:
+    """Return the number of files of a stamp that are not in git; -1 if there are none."""
     try:
         return sum(Path(name).name not in IN_GIT for name in read_json(stamp)["files"]) or -1
     except (GradrankError, KeyError, TypeError, AttributeError):
@@ -92,20 +97,25 @@ def _others(stamp: Path) -> int:
 
 
 def _data_mismatches(stamp: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each file of a data stamp that is missing or has another checksum, with the reason.
+
+    If the stamp itself cannot be read, yield the stamp.
+    """
     try:
-        named = dict(_named(stamp, read_sealed(stamp)))
+        expected = dict(_data_checksums(stamp, read_sealed(stamp)))
     except (GradrankError, OSError, AttributeError, KeyError, TypeError):
         yield stamp, "damaged"
         return
-    for path, digest in named.items():
+    for path, digest in expected.items():
         if not path.is_file():
             yield path, "missing"
         elif sha256(path) != digest:
             yield path, "damaged or edited"
 
 
-def _named(stamp: Path, said: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+def _data_checksums(stamp: Path, content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield the path and the SHA-256 of each file that a data stamp names."""
     if stamp.name == FETCHED:
-        yield from ((stamp.parent / name, own["sha256"]) for name, own in said["files"].items())
+        yield from ((stamp.parent / name, entry["sha256"]) for name, entry in content["files"].items())
     else:
-        yield from ((stamp.parent / f"part{part}.parquet", own["sha256"]) for part, own in said["parts"].items())
+        yield from ((stamp.parent / f"part{part}.parquet", entry["sha256"]) for part, entry in content["parts"].items())

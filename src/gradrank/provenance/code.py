@@ -1,4 +1,4 @@
-"""The code digests of stages that depend on a model: training, tuning, and a study's own jobs."""
+"""The code digests of stages that depend on a model: training, tuning, and a study's own jobs and page."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,10 @@ from gradrank.tuning.spaces import tuning_modules
 
 
 def training_code(model: str, params: Mapping[str, Any]) -> str:
-    """Return the code digest of a method's training jobs, or of its import if its scores come from elsewhere."""
+    """Return the code digest of a method's training jobs; that of `import_scores` if its scores are imported.
+
+    params: the parameters of the model.
+    """
     if model == IMPORTED:
         return code_digest("import_scores")
     return code_digest("train", *_modules(model, params))
@@ -23,28 +26,28 @@ def tuning_code(stage: str, model: str) -> str:
     return code_digest(stage, *tuning_modules(models()[model]))
 
 
-def page_code(params: RunSettings, study: str) -> str:
-    """Return the code digest of a study's page, with the models that it is about, which it may load."""
-    variants = [params.models[name] for name in params.study_models(study)]
-    modules = {module for own in variants for module in _modules(own.model, own.params)}
-    for method in params.study_settings(study).get("methods", ()):
+def page_code(settings: RunSettings, study: str) -> str:
+    """Return the code digest of a study's page. It includes the code of the study's models, which the page may load."""
+    variants = [settings.models[name] for name in settings.study_models(study)]
+    modules = {module for variant in variants for module in _modules(variant.model, variant.params)}
+    for method in settings.study_settings(study).get("methods", ()):
         modules |= set(tuning_modules(models()[method])) if method in models() else set()
     return code_digest("study", study_module(study.partition("/")[0], "page"), *sorted(modules))
 
 
 def report_code() -> str:
-    """Return the code digest of the report, which prints what every model declares."""
+    """Return the code digest of the report, which prints the declarations of every model."""
     return code_digest("report", *sorted({cls.__module__ for cls in models().values()}))
 
 
-def job_code(study: str, told: Mapping[str, Any]) -> str:
-    """Return the code digest of one of a study's own jobs. told: what the job is told; it may name a model to train."""
-    trained = _modules(told["model"], told.get("params", {})) if "model" in told else ()
+def job_code(study: str, job_settings: Mapping[str, Any]) -> str:
+    """Return the code digest of one of a study's own jobs, with the code of the `model` that its settings may name."""
+    trained = _modules(job_settings["model"], job_settings.get("params", {})) if "model" in job_settings else ()
     return code_digest("study_job", study_module(study, "experiments"), *trained)
 
 
 def _modules(model: str, params: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the modules that training depends on; none if the scores come from elsewhere."""
+    """Return the modules that training depends on; empty if the scores are imported."""
     if model == IMPORTED:
         return ()
     cls = models().get(model) or get_model(model)

@@ -1,15 +1,18 @@
-"""The stamp of results/<dataset>/, in git: provenance.json, what a data set's results were made of.
+"""The record of a data set's results: results/<dataset>/provenance.json, a stamp that is in git.
 
-- params: what params.yaml said, resolved: `seed`, `seeds`, `pairs`, `evaluation` and `dataset` (its settings);
-- data: `source_sha256` of the text, and the SHA-256 of collection.json and pairs.json, which name their files;
-- code: a digest per stage;
-- methods: per method its registered `model`, its `params` that are not the defaults, if it has any, a `digest` of all
-  parameters, and digests of the code that trains it (`train`), of its models, scores and histories (`results`) and of
-  its values per query (`values`);
-- versions, processors: the packages and the instruction sets that made the methods;
-- files: the SHA-256 of the summary, the values per query and the tables.
+Its keys:
 
-There are no times in it, no paths of a machine and no revision: equal code, data and packages give equal bytes.
+- params: the settings of params.yaml with defaults filled in: `seed`, `seeds`, `pairs`, `evaluation` and `dataset`;
+- data: `source_sha256` of the text, and the SHA-256 of collection.json and pairs.json, which have the checksums of the
+  Parquet files;
+- code: one digest per stage;
+- methods: for each method, its registered `model`, its `params` that are not defaults, a `digest` of all parameters,
+  and digests of its training code (`train`), of its models, scores and histories (`results`) and of its values per
+  query (`values`);
+- versions, processors: the package versions and the instruction sets that the methods were computed with;
+- files: the SHA-256 of the summary, of the values per query and of the tables.
+
+A record has no times, machine paths or git revisions, so equal code, data and packages give equal bytes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,70 +25,73 @@ from gradrank.base.processor import refusal
 from gradrank.base.results import PER_QUERY, SPEC, DatasetFolder, MethodFolder
 from gradrank.base.stamps import read_stamp, write_stamp
 from gradrank.config.code_digest import code_digest
-from gradrank.data.stored import COLLECTION, PAIRS, describe
+from gradrank.data.part_files import COLLECTION, PAIRS
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.seeds import SEED, measured_folds
 from gradrank.provenance.settings import DIGITS, short_digest
 
 STAGES = ("fetch", "generate", "parse", "pairs", "evaluate_folds", "summary")  # training has a digest per method
 
 
-def write_record(own: DatasetFolder, settings: Mapping[str, Any], data: Path) -> None:
-    """Write provenance.json of a data set whose summary and tables are written.
+def write_record(dataset: DatasetFolder, settings: Mapping[str, Any], data: Path) -> None:
+    """Write provenance.json of a data set, after its summary and tables.
 
-    settings: as `dataset_settings` returns them. data: the folder of the Parquet collections. Raises GradrankError
-    where a method was not trained or measured as `settings` say.
+    settings: the result of `dataset_settings`. data: the folder of the stored collections. Raises GradrankError if a
+    stamp is missing, or if a method was trained with other settings than `settings`.
     """
-    stamps = [method_stamps(own.method(name)) for name in settings["models"]]
-    entries = {
-        name: brief(variant) | method_digests(own.method(name), settings, variant)
+    stamps = [stamp for name in settings["models"] for stamp in method_stamps(dataset.method(name))]
+    methods = {
+        name: omit_empty(variant) | method_digests(dataset.method(name), settings, variant)
         for name, variant in settings["models"].items()
     }
     values = {
         "params": {key: value for key, value in settings.items() if key != "models"},
-        "data": data_record(own.name, data),
+        "data": data_digests(dataset.name, data),
         "code": {stage: code_digest(stage) for stage in STAGES},
-        "methods": entries,
-        **made_with(stamp for each in stamps for stamp in each),
+        "methods": methods,
+        **versions_and_processors(stamps),
     }
-    files = [own.summary_path, own.summary_page_path, own.queries_path, own.tables_path]
-    write_stamp(own.provenance_path, values, files)
+    files = [dataset.summary_path, dataset.summary_page_path, dataset.queries_path, dataset.tables_path]
+    write_stamp(dataset.provenance_path, values, files)
 
 
-def brief(variant: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a variant's settings as a record has them: without `params` if all are defaults."""
+def omit_empty(variant: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a variant's settings without `params` if all parameters have their defaults."""
     return {key: value for key, value in variant.items() if value != {}}
 
 
-def data_record(dataset: str, data: Path) -> dict[str, str]:
-    """Return the SHA-256 of a data set's text, of its collection.json and, where there are pairs, of its pairs.json."""
-    own, pairs = data / dataset, data.parent / "pairs" / dataset / PAIRS
-    found = {"source_sha256": describe(own)["source_sha256"], COLLECTION: sha256(own / COLLECTION)}
-    return found | ({PAIRS: sha256(pairs)} if pairs.is_file() else {})
+def data_digests(dataset: str, data: Path) -> dict[str, str]:
+    """Return the SHA-256 of a data set's text, of its collection.json and, if it has pairs, of its pairs.json."""
+    folder, pairs = data / dataset, data.parent / "pairs" / dataset / PAIRS
+    digests = {"source_sha256": StoredCollection.open(folder).source_sha256, COLLECTION: sha256(folder / COLLECTION)}
+    return digests | ({PAIRS: sha256(pairs)} if pairs.is_file() else {})
 
 
 def method_stamps(method: MethodFolder) -> list[dict[str, Any]]:
-    """Return the stamps of a measured method: evaluation.json, then spec.json of each fold."""
+    """Return the stamps of an evaluated method: evaluation.json, then spec.json of each evaluated fold."""
     return [read_stamp(method.evaluation_path), *(read_stamp(fold.spec_path) for fold in measured_folds(method))]
 
 
 def method_digests(method: MethodFolder, settings: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, str]:
-    """Return digests of the code that trained a method (`train`), of its `results` and of its `values` per query.
+    """Return digests of a method's training code (`train`), of its `results` and of its `values` per query.
 
-    Raises GradrankError where a fold was trained with other parameters, another seed, other code or another instruction
-    set than the others and `settings` name.
+    settings, variant: the settings in force, as `model_settings` and `variant_settings` return them. Raises
+    GradrankError if the method has no trained fold, if a fold was trained with another model, parameters or seed, with
+    other code than the first fold, or with an instruction set that `refusal` rejects.
     """
     folds = measured_folds(method)
     if not folds:
         raise GradrankError(f"{method.folder}: no trained fold. Fix: run `snakemake --cores 2 {method.dataset}`")
     specs = [read_stamp(fold.spec_path) for fold in folds]
-    first = settings.get("seeds", [settings[SEED]])[0]
+    first_seed = settings.get("seeds", [settings[SEED]])[0]
     for fold, spec in zip(folds, specs, strict=True):
-        wanted = {SEED: first if fold.seed is None else fold.seed, "model": variant["model"], "code": specs[0]["code"]}
-        differing = [key for key, value in wanted.items() if spec[key] != value]
+        seed = first_seed if fold.seed is None else fold.seed
+        expected = {SEED: seed, "model": variant["model"], "code": specs[0]["code"]}
+        differing = [key for key, value in expected.items() if spec[key] != value]
         differing += ["params"] if short_digest(spec["params"]) != variant["digest"] else []
         if differing:
             raise GradrankError(
-                f"{fold.spec_path}: trained with another {', '.join(differing)} than is in force. "
+                f"{fold.spec_path}: trained with another {', '.join(differing)} than the settings or fold 1 require. "
                 f"Fix: delete {fold.folder}, then run the same command again"
             )
         if reason := refusal(spec.get("processor")):
@@ -97,22 +103,22 @@ def method_digests(method: MethodFolder, settings: Mapping[str, Any], variant: M
 
 
 def values_digest(method: MethodFolder) -> str:
-    """Return a digest of a method's values per query, as its stamp names it."""
+    """Return a digest of a method's values per query, from its evaluation.json."""
     return read_stamp(method.evaluation_path)["files"][PER_QUERY][:DIGITS]
 
 
 def results_digest(method: MethodFolder) -> str:
-    """Return a digest of a method's models, scores and histories, as its stamps name them."""
-    found = {}
+    """Return a digest of a method's models, scores and histories, from the stamps of its folds."""
+    digests = {}
     for fold in measured_folds(method):
-        place = fold.folder.relative_to(method.folder).as_posix()
+        folder = fold.folder.relative_to(method.folder).as_posix()
         files = read_stamp(fold.spec_path)["files"]
-        found |= {f"{place}/{name}": digest for name, digest in files.items() if Path(name).name != SPEC}
-    return short_digest(found)
+        digests |= {f"{folder}/{name}": digest for name, digest in files.items() if Path(name).name != SPEC}
+    return short_digest(digests)
 
 
-def made_with(stamps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return `versions`, of packages, and `processors`, instruction sets, that stamps name."""
+def versions_and_processors(stamps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return `versions` and `processors`: all package versions and instruction sets in these stamps."""
     versions: dict[str, set[str]] = {}
     processors = set()
     for stamp in stamps:
@@ -120,6 +126,6 @@ def made_with(stamps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         for name, version in stamp["versions"].items():
             versions.setdefault(name, set()).add(version)
     return {
-        "versions": {name: " and ".join(sorted(found)) for name, found in sorted(versions.items())},
+        "versions": {name: " and ".join(sorted(values)) for name, values in sorted(versions.items())},
         "processors": sorted(processors),
     }

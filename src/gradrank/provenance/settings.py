@@ -19,35 +19,41 @@ def short_digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
-def dataset_settings(params: RunSettings, dataset: str) -> dict[str, Any]:
-    """Return what is in force for a data set: as `model_settings`, and `dataset`, its own settings."""
-    own = params.datasets.get(dataset)
-    found = model_settings(params, params.model_names(dataset))
-    found["evaluation"]["convention"] = params.convention(dataset)
+def dataset_settings(settings: RunSettings, name: str) -> dict[str, Any]:
+    """Return the settings in force for a data set: those of `model_settings`, and `dataset`, its entry in params.yaml.
+
+    `evaluation.convention` is the primary convention of this data set.
+    """
+    dataset = settings.datasets.get(name)
+    values = model_settings(settings, settings.model_names(name))
+    values["evaluation"]["convention"] = settings.convention(name)
     hidden = {"convention", "models"}
-    return found | {"dataset": own.model_dump(mode="json", exclude=hidden, exclude_none=True) if own else {}}
+    return values | {"dataset": dataset.model_dump(mode="json", exclude=hidden, exclude_none=True) if dataset else {}}
 
 
-def study_settings(params: RunSettings, study: str) -> dict[str, Any]:
-    """Return the same for a study or its reduced form, with its own `settings` in place of `dataset`."""
-    return model_settings(params, params.study_models(study)) | {"settings": params.study_settings(study)}
+def study_settings(settings: RunSettings, study: str) -> dict[str, Any]:
+    """Return the settings in force for a study or its reduced form: those of `model_settings`, and `settings`."""
+    return model_settings(settings, settings.study_models(study)) | {"settings": settings.study_settings(study)}
 
 
-def model_settings(params: RunSettings, names: Iterable[str]) -> dict[str, Any]:
-    """Return `seed`, `seeds` if there are several, `pairs`, `models` and `evaluation` in force."""
+def model_settings(settings: RunSettings, names: Iterable[str]) -> dict[str, Any]:
+    """Return `seed`, `pairs`, `models` (those in `names`) and `evaluation`, with defaults filled in.
+
+    `seeds` is added if a model is trained with other seeds than `seed` alone.
+    """
     names = list(names)
-    others = {params.seeds_of(name) for name in names} - {(params.seed,)}
+    other_seeds = {settings.seeds_of(name) for name in names} - {(settings.seed,)}
     return {
-        "seed": params.seed,
-        **({"seeds": list(params.seeds)} if others else {}),
-        "pairs": params.pairs.model_dump(mode="json"),
-        "models": {name: variant_settings(params.models[name]) for name in names},
-        "evaluation": params.evaluation.model_dump(mode="json"),
+        "seed": settings.seed,
+        **({"seeds": list(settings.seeds)} if other_seeds else {}),
+        "pairs": settings.pairs.model_dump(mode="json"),
+        "models": {name: variant_settings(settings.models[name]) for name in names},
+        "evaluation": settings.evaluation.model_dump(mode="json"),
     }
 
 
 def variant_settings(variant: Variant) -> dict[str, Any]:
-    """Return a variant's registered `model`, its `params` that differ from the defaults, and a `digest` of them all."""
+    """Return a variant's registered `model`, its `params` that are not defaults, and a `digest` of all parameters."""
     values: Mapping[str, Any] = variant.params
     defaults = {} if variant.model == IMPORTED else models()[variant.model].Params().model_dump(mode="json")
     changed = {key: value for key, value in values.items() if key not in defaults or defaults[key] != value}

@@ -1,12 +1,14 @@
-"""The stamp of results/studies/<study>/, in git: provenance.json, what a study's page was made of.
+"""The record of a study's page: results/studies/<study>/provenance.json, a stamp that is in git.
 
-- params: what params.yaml said, resolved: `seed`, `pairs`, `evaluation` and the study's `settings`;
-- code: a digest per stage of the study; of a contest, per stage and method;
-- models: per method of the study as in a data set's record, without results;
-- read: digests of the values per query of every method and data set that the page is about;
-- jobs: a digest of what the study's own jobs found;
-- versions, processors: of all that was read, and of what wrote the page;
-- files: the SHA-256 of the page, its numbers, its tables without times and, of a contest, its choices.
+Its keys:
+
+- params: the settings of params.yaml with defaults filled in: `seed`, `pairs`, `evaluation` and the study's `settings`;
+- code: one digest per stage of the study, and of a contest one per stage and method;
+- models: for each method, the same as in a data set's record, without `results` and `values`;
+- read: for each data set and method on the page, a digest of its values per query;
+- jobs: a digest of the results of the study's own jobs;
+- versions, processors: the package versions and the instruction sets of all these results and of the page;
+- files: the SHA-256 of the page, of its numbers, of its tables without times and, for a contest, of choices.json.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,18 +25,18 @@ from gradrank.base.stamps import checksums, read_stamp, write_stamp
 from gradrank.config.code_digest import code_digest
 from gradrank.config.params import RunSettings
 from gradrank.provenance.code import job_code, page_code, tuning_code
-from gradrank.provenance.records import brief, made_with, method_digests, method_stamps
+from gradrank.provenance.records import method_digests, method_stamps, omit_empty, versions_and_processors
 from gradrank.provenance.settings import DIGITS, short_digest
 from gradrank.training.registry import models
 from gradrank.tuning.folders import Contest
 from gradrank.tuning.refits import runs
 from gradrank.tuning.selection import read_choice
 
-NO_JOBS = short_digest({})  # of a study without jobs of its own, and of a fresh clone
-TUNING = ("tune", "refit", "score_trials")  # stages of a contest that depend on the method
-TUNED = "tuning"  # begins the keys of a contest's methods, as it does their paths
-CHOOSING = ("select", "freeze", "choices", "evaluate_refits")  # the others
-COMPUTING = ("numba", "numpy", "polars", "scipy", "torch")  # packages of the pages and of the studies' own jobs
+NO_JOBS = short_digest({})  # `jobs` of a study without jobs, and of a fresh clone, which has no files of jobs
+TUNING = ("tune", "refit", "score_trials")  # stages of a contest whose code depends on the method
+CHOOSING = ("select", "freeze", "choices", "evaluate_refits")  # the other stages of a contest
+TUNED = "tuning"  # the keys of a contest's methods in `read` are tuning/<dataset>/<method>
+COMPUTING = ("numba", "numpy", "polars", "scipy", "torch")  # packages that pages and the studies' own jobs use
 
 
 def write_study_record(
@@ -45,79 +47,82 @@ def write_study_record(
     code: Mapping[str, str],
     tables: Iterable[Path],
 ) -> None:
-    """Write provenance.json of `<study>` or `<study>/reduced`, whose page is written.
+    """Write provenance.json of a study or its reduced form (name: `<study>` or `<study>/reduced`), after its page.
 
-    settings, code: as `study_settings` and `study_code` return them. tables: the study's table files without times.
-    Raises GradrankError where something that the page is about is missing or was made otherwise than `settings` say.
+    settings, code: the results of `study_settings` and `study_code`. tables: the study's table files without times.
+    Raises GradrankError if a result on the page is missing, or was computed with other settings than `settings`.
     """
-    own = settings["settings"]
-    methods = {f"{method.dataset}/{method.name}": method for method in _methods(root, own)}
-    digests = {key: method_digests(each, settings, settings["models"][each.name]) for key, each in methods.items()}
-    contest = Contest(study.folder)
-    tuned = {f"{dataset}/{method}": contest.tuned(dataset, method).per_query_path for dataset, method in _tuned(own)}
+    study_settings = settings["settings"]
+    methods = {f"{method.dataset}/{method.name}": method for method in _methods(root, study_settings)}
+    digests = {
+        key: method_digests(method, settings, settings["models"][method.name]) for key, method in methods.items()
+    }
+    contest, pairs = Contest(study.folder), _tuned(study_settings)
+    tuned = {f"{dataset}/{method}": contest.tuned(dataset, method).per_query_path for dataset, method in pairs}
     stamps = [stamp for method in methods.values() for stamp in method_stamps(method)]
-    stamps += [spec for each in _tuned(own) for spec in _specs_of_runs(contest, *each, own["seeds"])]
+    stamps += [spec for pair in pairs for spec in _specs_of_runs(contest, *pair, study_settings["seeds"])]
     values = {
         "params": {key: value for key, value in settings.items() if key != "models"},
         "code": dict(code),
         "models": _models(settings, digests),
-        "read": {key: each["values"] for key, each in digests.items()}
+        "read": {key: digest["values"] for key, digest in digests.items()}
         | {f"{TUNED}/{key}": sha256(path)[:DIGITS] for key, path in tuned.items()},
         "jobs": jobs_digest(study),
-        **made_with([{"versions": dict(_versions()), "processor": form()}, *stamps]),
+        **versions_and_processors([{"versions": dict(_versions()), "processor": form()}, *stamps]),
     }
     choices = [contest.choices_path] if contest.choices_path.is_file() else []
     write_stamp(study.provenance_path, values, [study.numbers_path, study.markdown_path, *choices, *tables])
 
 
 def jobs_digest(study: StudyFolder) -> str:
-    """Return a digest of what the study's own jobs found; NO_JOBS where no job's file is here."""
+    """Return a digest of the results of the study's own jobs; NO_JOBS if no job's file exists."""
     return short_digest(checksums(study.job_path("*").parent.glob("*.json"), study.folder))
 
 
-def study_code(params: RunSettings, name: str) -> dict[str, str]:
+def study_code(settings: RunSettings, name: str) -> dict[str, str]:
     """Return the code digest of each stage of a study, from its own jobs to its page.
 
-    The stages of a contest that depend on the method have a digest per method.
+    The stages of a contest that depend on the method have one digest per method, with the key `<stage> <method>`.
     """
-    study, own = name.partition("/")[0], params.study_settings(name)
-    found = {"study": page_code(params, name)}
-    jobs = params.study_jobs(name)
+    study, study_settings = name.partition("/")[0], settings.study_settings(name)
+    code = {"study": page_code(settings, name)}
+    jobs = settings.study_jobs(name)
     if jobs:
-        found["study_job"] = short_digest(sorted({job_code(study, told) for told in jobs.values()}))
-    tuned = [method for method in own.get("methods", ()) if method in models()]
-    found |= {stage: code_digest(stage) for stage in CHOOSING if tuned}
-    return found | {f"{stage} {method}": tuning_code(stage, method) for method in tuned for stage in TUNING}
+        code["study_job"] = short_digest(sorted({job_code(study, job_settings) for job_settings in jobs.values()}))
+    tuned = [method for method in study_settings.get("methods", ()) if method in models()]
+    code |= {stage: code_digest(stage) for stage in CHOOSING if tuned}
+    return code | {f"{stage} {method}": tuning_code(stage, method) for method in tuned for stage in TUNING}
 
 
 def _models(settings: Mapping[str, Any], digests: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    code = {key.partition("/")[2]: {"train": each["train"]} for key, each in digests.items()}
-    return {name: brief(variant) | code.get(name, {}) for name, variant in settings["models"].items()}
+    code = {key.partition("/")[2]: {"train": digest["train"]} for key, digest in digests.items()}
+    return {name: omit_empty(variant) | code.get(name, {}) for name, variant in settings["models"].items()}
 
 
-def _methods(root: Results, settings: Mapping[str, Any]) -> Iterator[MethodFolder]:
-    for dataset in settings.get("datasets", ()):
-        for model in settings.get("models", ()):
+def _methods(root: Results, study_settings: Mapping[str, Any]) -> Iterator[MethodFolder]:
+    for dataset in study_settings.get("datasets", ()):
+        for model in study_settings.get("models", ()):
             yield root.dataset(dataset).method(model)
 
 
-def _tuned(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return each (data set, method) of a contest."""
-    return list(product([*settings.get("datasets", ()), *settings.get("frozen", ())], settings.get("methods", ())))
+def _tuned(study_settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return each (data set, method) of a contest; empty for another study."""
+    datasets = [*study_settings.get("datasets", ()), *study_settings.get("frozen", ())]
+    return list(product(datasets, study_settings.get("methods", ())))
 
 
 def _specs_of_runs(contest: Contest, dataset: str, method: str, seeds: int) -> Iterator[dict[str, Any]]:
-    """Yield spec.json of each run of a contest's choices."""
+    """Yield spec.json of each training run of the chosen configurations."""
     for fold in contest.tuned(dataset, method).chosen_folds():
         for tuner, seed in runs(read_choice(fold), seeds):
-            own = contest.run(tuner, seed).dataset(dataset).method(method)
-            yield read_stamp(own.fold(int(fold.name.removeprefix("fold"))).spec_path)
+            run = contest.run(tuner, seed).dataset(dataset).method(method)
+            yield read_stamp(run.fold(int(fold.name.removeprefix("fold"))).spec_path)
 
 
 def _versions() -> Iterator[tuple[str, str]]:
     yield "gradrank", __version__
     for name in COMPUTING:
         try:
-            yield name, version(name).partition("+")[0]  # a build is not a version
+            yield name, version(name).partition("+")[0]  # without the build, such as +cpu
         except PackageNotFoundError:
             continue

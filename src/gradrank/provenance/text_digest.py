@@ -10,7 +10,7 @@ from gradrank.data.layout import find_layout
 
 
 def sha256_of_text(path: Path) -> str | None:
-    """Return the SHA-256 of the parts' files one after the other; None if they are no collection."""
+    """Return the SHA-256 of the concatenated files of a collection; None if `path` is not a collection."""
     try:
         layout, digest = find_layout(path), hashlib.sha256()
     except GradrankError:

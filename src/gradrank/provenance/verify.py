@@ -1,7 +1,7 @@
-"""Whether results/ belongs to this checkout: every stamp and every record compared with what lies here now.
+"""Comparison of results/ with a checkout: all files with their stamps, and all records with params.yaml and the code.
 
-A fresh clone has of each data set and study only what is in git: its record, and its summary or page. They are compared
-with the checkout's parameters and code; a note says that trained models and scores are not here.
+A fresh clone has only the files that are in git: the record of each data set and study, and its summary or page. They
+are compared with the parameters and the code of the checkout. A note names the number of methods without files.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
 from gradrank.base.processor import form, refusal
-from gradrank.base.results import DatasetFolder, Recorded, Results
+from gradrank.base.results import DatasetFolder, Results, StudyFolder
 from gradrank.base.stamps import OTHER_VERSION, SCHEMA, read_sealed
 from gradrank.base.validation import flat
 from gradrank.config.code_digest import PACKAGE, code_digest
 from gradrank.config.params import RunSettings
-from gradrank.data.stored import COLLECTION, PAIRS
+from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.provenance.audit import FETCHED, audit, stamps
 from gradrank.provenance.code import training_code
 from gradrank.provenance.records import STAGES, results_digest, values_digest
@@ -31,64 +31,64 @@ REPAIR = "run `gradrank verify --repair`, then Snakemake again"
 
 
 class Check(NamedTuple):
-    """One line. ok: whether it matches; None says what is worth knowing but proves nothing. fix: how to repair it."""
+    """The outcome of one comparison. ok: True if equal, False if different, None for a note. fix: how to repair it."""
 
     ok: bool | None
     text: str
     fix: str = ""
 
 
-def verify(params: RunSettings, results: Path, data: Path) -> Iterator[Check]:
-    """Yield a check per part of every stamp and record. data: the folder that holds raw/, parquet/ and pairs/.
+def verify(settings: RunSettings, results: Path, data: Path) -> Iterator[Check]:
+    """Yield the checks of every stamp and record. data: the folder with raw/, parquet/ and pairs/.
 
-    Raises GradrankError if there is nothing to check, or if the package that runs is not this checkout's.
+    Raises GradrankError if there are no results, or if the imported package is not the one of this checkout.
     """
     if Path("src/gradrank").is_dir() and not PACKAGE.samefile("src/gradrank"):
         raise GradrankError(
             f"{PACKAGE}: this gradrank is not the one of this checkout. Fix: run `.venv/bin/gradrank verify` here"
         )
-    root, found = Results(results), stamps(results, data)
-    if not found:
+    root, paths = Results(results), stamps(results, data)
+    if not paths:
         raise GradrankError(f"{results}: no results to verify. Fix: run `snakemake --cores 2` first")
-    yield from _files(found)
-    yield from _user_data(params, data)
-    for own in root.datasets():
-        if own.recorded:
-            yield from _record(params, own.name, own, root, data)
+    yield from _check_files(paths)
+    yield from _check_sources(settings, data)
+    for dataset in root.datasets():
+        if dataset.recorded:
+            yield from _check_record(settings, dataset.name, dataset, root, data)
     for name, study in root.studies().items():
         if study.recorded:
-            yield from _record(params, name, study, root, data)
-    for name in params.run.datasets:
+            yield from _check_record(settings, name, study, root, data)
+    for name in settings.run.datasets:
         if not root.dataset(name).recorded:
             yield Check(False, f"{name}: in run.datasets, but without results", RERUN.format(name))
 
 
-def _files(found: list[Path]) -> Iterator[Check]:
-    wrong = [mismatch for stamp in found for mismatch in audit(stamp)]
-    for each in wrong:
-        restore = f"restore {each.path} with git, or delete it and run Snakemake again"
-        yield Check(False, f"{each.path}: {each.reason}", restore if each.reason == OTHER_VERSION else REPAIR)
+def _check_files(paths: list[Path]) -> Iterator[Check]:
+    """Compare all files with their stamps."""
+    wrong = [mismatch for stamp in paths for mismatch in audit(stamp)]
+    for mismatch in wrong:
+        restore = f"restore {mismatch.path} with git, or delete it and run Snakemake again"
+        fix = restore if mismatch.reason == OTHER_VERSION else REPAIR
+        yield Check(False, f"{mismatch.path}: {mismatch.reason}", fix)
     if not wrong:
-        yield Check(True, f"files: as {len(found)} stamps name them")
+        yield Check(True, f"files: all match their stamps ({len(paths)} stamps)")
 
 
-def _user_data(params: RunSettings, data: Path) -> Iterator[Check]:
-    """Compare the text and the pairs of each stored data set with what was parsed."""
+def _check_sources(settings: RunSettings, data: Path) -> Iterator[Check]:
+    """Compare the text of each stored data set, and a user's own pairs, with the checksums of the stored form."""
     for folder in sorted((data / "parquet").glob("*/")):
         name, stamp = folder.name, folder / COLLECTION
-        said, own, again = _read(stamp), params.datasets.get(name), RERUN.format(name)
+        content, own, rerun = _read(stamp), settings.datasets.get(name), RERUN.format(name)
         raw = data / "raw" / name
         text = Path(getattr(own, "path", None) or raw)
-        whole = text.exists() if text != raw else (raw / FETCHED).is_file()
-        if said and whole and sha256_of_text(text) != said.get("source_sha256"):
-            yield Check(
-                False, f"{name}: {text} is not the text that {stamp} was made of", f"delete {stamp}, then {again}"
-            )
+        is_complete = text.exists() if text != raw else (raw / FETCHED).is_file()
+        if content and is_complete and sha256_of_text(text) != content.get("source_sha256"):
+            fix = f"delete {stamp}, then {rerun}"
+            yield Check(False, f"{name}: {text} differs from the text that {stamp} was parsed from", fix)
         pairs, given = data / "pairs" / name / PAIRS, getattr(own, "pairs", None)
         if given and pairs.is_file() and (_read(pairs) or {}).get("given_sha256") != sha256(given):
-            yield Check(
-                False, f"{name}: {given} is not the file that {pairs} was made of", f"delete {pairs}, then {again}"
-            )
+            fix = f"delete {pairs}, then {rerun}"
+            yield Check(False, f"{name}: {given} differs from the file that {pairs} was made from", fix)
 
 
 def _read(stamp: Path) -> dict[str, Any] | None:
@@ -98,135 +98,153 @@ def _read(stamp: Path) -> dict[str, Any] | None:
         return None
 
 
-def _record(params: RunSettings, name: str, own: Recorded, root: Results, data: Path) -> Iterator[Check]:
-    record, again = (_read(own.provenance_path), RERUN.format(name if "/" not in name else ""))
+def _check_record(
+    settings: RunSettings, name: str, folder: DatasetFolder | StudyFolder, root: Results, data: Path
+) -> Iterator[Check]:
+    """Compare the record of a data set or study with params.yaml, the code, the results and this process."""
+    record, rerun = _read(folder.provenance_path), RERUN.format(name if "/" not in name else "")
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-        return  # as a stamp it was named above
-    is_study = not isinstance(own, DatasetFolder)
-    if is_study and name not in params.studies:
-        yield Check(False, f"{name}: no longer in params.yaml", f"delete {own.folder}")
+        return  # _check_files has reported it
+    is_study = isinstance(folder, StudyFolder)
+    if is_study and name not in settings.studies:
+        yield Check(False, f"{name}: no longer in params.yaml", f"delete {folder.folder}")
         return
-    if not is_study and name not in params.dataset_names():
+    if not is_study and name not in settings.dataset_names():
         yield Check(None, f"{name}: not in params.yaml")
         return
-    settings = study_settings(params, name) if is_study else dataset_settings(params, name)
+    current = study_settings(settings, name) if is_study else dataset_settings(settings, name)
     methods = record["models" if is_study else "methods"]
-    yield from _settings(name, record["params"], methods, settings, again)
-    code = study_code(params, name) if is_study else {stage: code_digest(stage) for stage in STAGES}
-    yield from _code(name, record["code"] | _method_code(methods), code | _code_now(params, methods), again)
+    yield from _check_settings(name, record["params"], methods, current, rerun)
+    code = study_code(settings, name) if is_study else {stage: code_digest(stage) for stage in STAGES}
+    recorded_code = record["code"] | _recorded_training_code(methods)
+    yield from _check_code(name, recorded_code, code | _current_training_code(settings, methods), rerun)
     if is_study:
-        yield from _read_results(name, record["read"], root, again)
-        if (found := jobs_digest(own)) not in (NO_JOBS, record["jobs"]):
-            yield Check(False, f"{name}: jobs: {found}, not what the page was made of", again)
+        yield from _check_page(name, record["read"], root, rerun)
+        if jobs_digest(folder) not in (NO_JOBS, record["jobs"]):
+            yield Check(False, f"{name}: jobs: the results differ from those on the page", rerun)
     else:
-        yield from _methods(own, record, data, again)
-    for made in record["processors"]:
-        if reason := refusal(made):
-            yield Check(False, f"{name}: instruction set: {reason}", f"delete {own.folder}, then {again}")
-        elif made != form():
-            yield Check(None, f"{name}: made with {made}, here is {form()}: last digits may differ")
-    yield from _versions(name, record["versions"])
+        yield from _check_methods(folder, record, data, rerun)
+    for processor in record["processors"]:
+        if reason := refusal(processor):
+            yield Check(False, f"{name}: instruction set: {reason}", f"delete {folder.folder}, then {rerun}")
+        elif processor != form():
+            text = f"{name}: computed with {processor}, but this process uses {form()}: last digits may differ"
+            yield Check(None, text)
+    yield from _check_versions(name, record["versions"])
 
 
-def _settings(
-    name: str, then: Mapping[str, Any], methods: Mapping[str, Any], now: Mapping[str, Any], again: str
+def _check_settings(
+    name: str, recorded: Mapping[str, Any], methods: Mapping[str, Any], current: Mapping[str, Any], rerun: str
 ) -> Iterator[Check]:
-    wanted, wrong = now["models"], []
-    for model in sorted(methods.keys() ^ wanted.keys()):
-        wrong.append(f"models.{model}: {'not trained' if model in wanted else 'no longer asked for'}")
-    for model in sorted(methods.keys() & wanted.keys()):
-        if methods[model]["digest"] != wanted[model]["digest"] or methods[model]["model"] != wanted[model]["model"]:
-            old, new = flat(methods[model].get("params", {})), flat(wanted[model]["params"])
-            changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
-            wrong += [
-                f"models.{model}.{key}: {old.get(key, 'default')} then, {new.get(key, 'default')} now"
-                for key in changed
-            ] or [f"models.{model}: another default"]
-    old, new = flat(then), flat({key: value for key, value in now.items() if key != "models"})
-    wrong += [
-        f"{key}: {old.get(key)} then, {new.get(key)} now"
-        for key in sorted(old.keys() | new.keys())
-        if old.get(key) != new.get(key)
-    ]
-    yield from (Check(False, f"{name}: {each}", again) for each in wrong)
+    """Compare the settings in a record (`recorded`, and `methods` by name) with the current ones."""
+    models, wrong = current["models"], []
+    for model in sorted(methods.keys() ^ models.keys()):
+        wrong.append(f"models.{model}: {'not trained' if model in models else 'no longer in params.yaml'}")
+    for model in sorted(methods.keys() & models.keys()):
+        if methods[model]["digest"] != models[model]["digest"] or methods[model]["model"] != models[model]["model"]:
+            old, new = flat(methods[model].get("params", {})), flat(models[model]["params"])
+            changed = [f"models.{model}.{change}" for change in _changes(old, new, "default")]
+            wrong += changed or [f"models.{model}: a default value changed"]
+    old, new = flat(recorded), flat({key: value for key, value in current.items() if key != "models"})
+    wrong += _changes(old, new, None)
+    yield from (Check(False, f"{name}: {fault}", rerun) for fault in wrong)
     if not wrong:
         yield Check(True, f"{name}: parameters")
 
 
-def _method_code(methods: Mapping[str, Any]) -> dict[str, str]:
-    return {f"train {name}": each["train"] for name, each in methods.items() if "train" in each}
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any], default: str | None) -> list[str]:
+    """Return one line per key with different values; `default` is shown for a missing key."""
+    changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    return [f"{key}: was {old.get(key, default)}, is now {new.get(key, default)}" for key in changed]
 
 
-def _code_now(params: RunSettings, methods: Mapping[str, Any]) -> dict[str, str]:
-    """Return the digests of today's code for the methods of a record that params.yaml still has."""
-    known = {name: params.models[name] for name, each in methods.items() if name in params.models and "train" in each}
-    return {f"train {name}": training_code(own.model, own.params) for name, own in known.items()}
+def _recorded_training_code(methods: Mapping[str, Any]) -> dict[str, str]:
+    return {f"train {name}": method["train"] for name, method in methods.items() if "train" in method}
 
 
-def _code(name: str, then: Mapping[str, str], now: Mapping[str, str], again: str) -> Iterator[Check]:
-    changed = sorted(stage for stage in then.keys() | now.keys() if then.get(stage) != now.get(stage))
+def _current_training_code(settings: RunSettings, methods: Mapping[str, Any]) -> dict[str, str]:
+    """Return the code digests of the methods in a record that params.yaml still names."""
+    trained = [name for name, method in methods.items() if name in settings.models and "train" in method]
+    variants = {name: settings.models[name] for name in trained}
+    return {f"train {name}": training_code(variant.model, variant.params) for name, variant in variants.items()}
+
+
+def _check_code(name: str, recorded: Mapping[str, str], current: Mapping[str, str], rerun: str) -> Iterator[Check]:
+    """Compare code digests by stage."""
+    changed = sorted(stage for stage in recorded.keys() | current.keys() if recorded.get(stage) != current.get(stage))
     for stage in changed:
-        what = "changed" if stage in then and stage in now else "new" if stage in now else "no longer there"
-        yield Check(False, f"{name}: code of `{stage}`: {what}", again)
+        change = "removed" if stage not in current else "changed" if stage in recorded else "added"
+        yield Check(False, f"{name}: code of `{stage}`: {change}", rerun)
     if not changed:
-        yield Check(True, f"{name}: code: {len(now)} stages")
+        yield Check(True, f"{name}: code: {len(current)} stages")
 
 
-def _methods(own: DatasetFolder, record: Mapping[str, Any], data: Path, again: str) -> Iterator[Check]:
-    """Compare a data set's stored data and its methods with the record."""
-    stored = {COLLECTION: data / "parquet" / own.name / COLLECTION, PAIRS: data / "pairs" / own.name / PAIRS}
+def _check_methods(dataset: DatasetFolder, record: Mapping[str, Any], data: Path, rerun: str) -> Iterator[Check]:
+    """Compare the stored data and the methods of a data set with its record."""
+    name = dataset.name
+    stored = {COLLECTION: data / "parquet" / name / COLLECTION, PAIRS: data / "pairs" / name / PAIRS}
     for kind, path in stored.items():
         if path.is_file() and kind in record["data"] and sha256(path) != record["data"][kind]:
-            yield Check(False, f"{own.name}: {path}: not the data of the recorded results", again)
+            yield Check(False, f"{name}: {path}: differs from the data that the results were computed from", rerun)
     absent = []
-    for name, entry in record["methods"].items():
-        method = own.method(name)
+    for model, entry in record["methods"].items():
+        method = dataset.method(model)
         if not method.begun:
-            absent.append(name)
+            absent.append(model)
             continue
         try:
-            same = (results_digest(method), values_digest(method)) == (entry["results"], entry["values"])
+            is_equal = (results_digest(method), values_digest(method)) == (entry["results"], entry["values"])
         except (GradrankError, KeyError):
-            same = False
-        if not same:
-            yield Check(False, f"{own.name}: {method.folder}: not the recorded results", again)
+            is_equal = False
+        if not is_equal:
+            yield Check(False, f"{name}: {method.folder}: differs from the recorded results", rerun)
     if absent:
-        yield Check(None, f"{own.name}: {len(absent)} methods are not here: models and scores are not in git")
+        yield Check(None, _absent(name, len(absent)))
 
 
-def _read_results(name: str, recorded: Mapping[str, str], root: Results, again: str) -> Iterator[Check]:
-    """Compare what a study's page was made of with its data sets' records and with the methods that lie here."""
+def _check_page(name: str, recorded: Mapping[str, str], root: Results, rerun: str) -> Iterator[Check]:
+    """Compare the values per query on a study's page with the records of the data sets and the files of the methods."""
     absent = 0
     for key, digest in recorded.items():
-        found = _digests_here(name, key, root)
-        absent += not found
-        if found - {digest}:
-            yield Check(False, f"{name}: {key}: not the results that the page was made of", again)
+        digests = _values_digests(name, key, root)
+        absent += not digests
+        if digests - {digest}:
+            yield Check(False, f"{name}: {key}: differs from the results that the page was made from", rerun)
     if absent:
-        yield Check(None, f"{name}: {absent} methods are not here: models and scores are not in git")
+        yield Check(None, _absent(name, absent))
 
 
-def _digests_here(study: str, key: str, root: Results) -> set[str]:
-    """Return the digests of a method that a study's page is about: by its data set's record, and by its files here."""
+def _absent(name: str, count: int) -> str:
+    return f"{name}: {count} methods have no files here, because models and scores are not in git"
+
+
+def _values_digests(study: str, key: str, root: Results) -> set[str]:
+    """Return the digests of the values per query of a method on a study's page.
+
+    There is one in the record of the data set and one of the method's file; the set is empty if neither exists.
+    """
     if key.startswith(f"{TUNED}/"):
         path = Contest(root.study(study).folder).tuned(*key.split("/")[1:]).per_query_path
         return {sha256(path)[:DIGITS]} if path.is_file() else set()
-    dataset, _, model = key.partition("/")
-    own, found = root.dataset(dataset), set()
-    entry = (_read(own.provenance_path) or {}).get("methods", {}).get(model)
+    name, _, model = key.partition("/")
+    dataset, digests = root.dataset(name), set()
+    entry = (_read(dataset.provenance_path) or {}).get("methods", {}).get(model)
     if entry:
-        found.add(entry["values"])
+        digests.add(entry["values"])
+    method = dataset.method(model)
     try:
-        return found | ({values_digest(own.method(model))} if own.method(model).evaluated else set())
+        return digests | ({values_digest(method)} if method.evaluated else set())
     except (GradrankError, KeyError):
         return {"damaged"}
 
 
-def _versions(name: str, recorded: Mapping[str, str]) -> Iterator[Check]:
-    for package, then in recorded.items():
+def _check_versions(name: str, recorded: Mapping[str, str]) -> Iterator[Check]:
+    """Note each package whose installed version differs."""
+    for package, old in recorded.items():
         try:
-            now = version(package).partition("+")[0]  # a build is not a version
+            new = version(package).partition("+")[0]  # without the build, such as +cpu
         except PackageNotFoundError:
             continue
-        if now != then:
-            yield Check(None, f"{name}: made with {package} {then}, here is {now}: last digits may differ")
+        if new != old:
+            text = f"{name}: computed with {package} {old}, but {new} is installed: last digits may differ"
+            yield Check(None, text)

@@ -1,1 +1,1 @@
-"""Numbers to pages: tables, plots, pages, and the one HTML document of them."""
+"""Reports of results: tables, plots and pages, and the HTML document that contains them."""

@@ -1,4 +1,4 @@
-"""The end of a run on the terminal: the best methods of each data set, the report's path, and what to try next."""
+"""Text that a run prints at its end: the best methods of each data set, the report's path, and the next commands."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ BEST = 5
 
 
 def console_summary(results: Results, conventions: Mapping[str, str], out: Path) -> str:
-    """Return the best methods of each data set, where the report `out` lies, and what to try next.
+    """Return the best methods of each data set, the path of the report `out`, and the next commands to try.
 
     conventions: the primary convention per data set.
     """
@@ -35,30 +35,31 @@ def console_summary(results: Results, conventions: Mapping[str, str], out: Path)
 
 
 def _next(results: Results, datasets: Iterable[str]) -> Iterator[str]:
-    """Yield what to try: a change, and a diff with the last commit, or with a copy if git has no such results."""
-    kept = (results.dataset(dataset).summary_path.resolve() for dataset in datasets)
-    committed = any(git("cat-file", "-e", f"HEAD:./{path.name}", folder=path.parent) is not None for path in kept)
+    """Yield the next commands: a change, and a diff with the last commit, or with a copy if git has no such results."""
+    paths = (results.dataset(dataset).summary_path.resolve() for dataset in datasets)
+    committed = any(git("cat-file", "-e", f"HEAD:./{path.name}", folder=path.parent) is not None for path in paths)
     after, command = results.folder, typed("gradrank", results.project)
     before = "HEAD" if committed else f"{after}_before"
     copied = "" if committed else f"`cp -r {after} {before}`, "
-    yield f"Next: {copied}change a value in params.yaml, run the same command: only what depends on it is made again."
-    yield f"      `{command} diff {before} {after}` says what moved and whether it is real."
+    yield f"Next: {copied}change a value in params.yaml and run the same command: only dependent jobs rerun."
+    yield f"      `{command} diff {before} {after}` lists what changed, with tests of significance."
     yield f"      `{command} cite` prints BibTeX."
 
 
-def _best(own: DatasetFolder, convention: str) -> Iterator[str]:
-    summary, tables = own.summary(), read_tables(own.tables_path)
+def _best(dataset: DatasetFolder, convention: str) -> Iterator[str]:
+    """Yield the best methods of a data set by the headline metric, then its warnings."""
+    summary, tables = dataset.summary(), read_tables(dataset.tables_path)
     metric = headline(summary)
     half_widths = {
         row["model"]: row["half_width"]
         for row in tables["main"]
         if (row["convention"], row["metric"]) == (convention, metric)
     }
-    means = {model: means[metric] for model, means in summary.items() if means.get(metric) is not None}
+    means = {model: mean for model, means in summary.items() if (mean := means.get(metric)) is not None}
     shown = sorted(means, key=lambda model: -means[model])[:BEST]
     measure = f"{metric_label(metric)} under {convention}"
-    yield f"{own.name}: {measure}, ± half the 95% interval, the best {len(shown)} of {len(summary)} methods"
+    yield f"{dataset.name}: {measure}, ± half the 95% interval, the best {len(shown)} of {len(summary)} methods"
     width = max(map(len, shown), default=0)
     for model in shown:
         yield f"  {model:{width}}  {number(means[model])} ± {number(half_widths.get(model))}"
-    yield from (f"  WARNING: {said}" for said in warnings(tables, own.name, convention))
+    yield from (f"  WARNING: {warning}" for warning in warnings(tables, dataset.name, convention))

@@ -1,4 +1,4 @@
-"""Everything that the report shows, read from results/ and data/parquet/ once."""
+"""Read the content of the report from results/ and data/parquet/."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ from gradrank.base.git import revision
 from gradrank.base.results import SUMMARY, Results
 from gradrank.base.stamps import read_sealed
 from gradrank.config.params_file import read
+from gradrank.data.part_files import COLLECTION
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.data.stored import COLLECTION
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import read_test_queries
+from gradrank.evaluation.per_query import QueryValues, read_test_queries
 from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.seeds import measured_folds, timings
 from gradrank.report.tables.summary_tables import means, read_tables, warnings
@@ -29,24 +29,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReportedFold:
-    """What one training job left; `history` holds its columns, `step` among them, empty without any step.
+    """The results of one training job.
 
-    further: whether it is of another seed than the first.
+    history: columns of the training history, with `step` among them; empty if the model has no steps.
+    is_additional_seed: True for every seed but the first.
     """
 
     number: int
     history: dict[str, list[float | None]]
     spec: dict[str, Any]
-    further: bool = False
+    is_additional_seed: bool = False
 
 
 @dataclass(frozen=True)
 class ReportedDataset:
-    """One data set's results. `tables` is empty where only the committed summary.json is here.
+    """The results of one data set.
 
-    convention: the primary one, of `summary`. warnings: what is to be said of its short lists and of its files' order.
-    queries: (q,) values of the headline metric by model, the queries in one order; empty where they differ.
-    costs: of the models whose times are here.
+    convention: the primary convention, of `summary`. summary: means by model and metric. tables: rows by table name;
+    empty if only the committed summary.json exists. queries: (q,) values of the headline metric by model, with the
+    queries in the same order for every model; empty if the models were evaluated on different queries. folds: by
+    model. meta: content of the stored collection's collection.json. notices: remarks on the state of the results.
+    costs: by model, without the models whose times are missing. warnings: about short lists and tied scores.
     """
 
     name: str
@@ -62,48 +65,57 @@ class ReportedDataset:
     warnings: list[str] = field(default_factory=list)
 
     @property
-    def here(self) -> bool:
-        """Whether it was run here; otherwise means that were committed, of a run whose settings nobody knows here."""
+    def was_run_here(self) -> bool:
+        """True after a run in this folder; False if only committed means exist, whose settings are unknown."""
         return bool(self.tables)
 
     @property
-    def explained(self) -> set[str]:
-        """The methods whose parameters are here."""
+    def methods_with_parameters(self) -> set[str]:
+        """Methods whose parameters are known, from their trained folds."""
         return {model for model, folds in self.folds.items() if folds}
 
     @cached_property
     def metrics(self) -> list[str]:
+        """Metrics of the summary."""
         return list(dict.fromkeys(metric for means in self.summary.values() for metric in means))
 
     @cached_property
     def headline(self) -> str:
-        """The metric of the plots that show one."""
+        """Metric of the plots that show a single metric."""
         return headline(self.summary)
 
     def ranked(self) -> list[str]:
-        """Models, best first by the headline metric."""
+        """Return the models, best first by the headline metric."""
         return sorted(self.summary, key=lambda model: -(self.summary[model].get(self.headline) or 0.0))
 
 
-def measures(datasets: Sequence[ReportedDataset]) -> str:
-    """The headline metrics and their conventions in words; each with its data sets where they differ."""
-    found: dict[str, list[str]] = {}
-    for each in datasets:
-        found.setdefault(f"{metric_label(each.headline)} under `{each.convention}`", []).append(each.name)
-    if len(found) == 1:
-        return next(iter(found))
-    return ", ".join(f"{shown} ({', '.join(names)})" for shown, names in found.items())
+def headline_text(datasets: Sequence[ReportedDataset]) -> str:
+    """Return the headline metric and convention as text, such as "NDCG@10 under `letor4`".
+
+    If the data sets differ, each metric is followed by the names of its data sets.
+    """
+    names: dict[str, list[str]] = {}
+    for dataset in datasets:
+        text = f"{metric_label(dataset.headline)} under `{dataset.convention}`"
+        names.setdefault(text, []).append(dataset.name)
+    if len(names) == 1:
+        return next(iter(names))
+    return ", ".join(f"{text} ({', '.join(group)})" for text, group in names.items())
 
 
 def headline(summary: dict[str, dict[str, float | None]]) -> str:
-    """NDCG@10 if it was measured, else the first metric."""
+    """Return NDCG@10 if it was measured, else the first metric."""
     metrics = next(iter(summary.values()))
     return "ndcg@10" if "ndcg@10" in metrics else next(iter(metrics))
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What was run: data sets and studies (the page of each) by name, and the data sets that are not finished."""
+    """The content of the report.
+
+    datasets: sorted by name. studies: content of each study's page.json, sorted by name. unfinished: names of the data
+    sets without a summary. params: text of params.yaml. revision: git revision of the project.
+    """
 
     datasets: list[ReportedDataset]
     studies: list[dict[str, Any]]
@@ -112,16 +124,18 @@ class Contents:
     revision: str | None
 
     @property
-    def here(self) -> list[ReportedDataset]:
-        return [dataset for dataset in self.datasets if dataset.here]
+    def run_here(self) -> list[ReportedDataset]:
+        """Data sets that were run in this folder."""
+        return [dataset for dataset in self.datasets if dataset.was_run_here]
 
     @property
     def committed(self) -> list[ReportedDataset]:
-        return [dataset for dataset in self.datasets if not dataset.here]
+        """Data sets of which only committed means exist."""
+        return [dataset for dataset in self.datasets if not dataset.was_run_here]
 
 
 def read_contents(
-    found: Results,
+    root: Results,
     convention: str,
     params: Path,
     data: Path,
@@ -129,17 +143,17 @@ def read_contents(
 ) -> Contents:
     """Read every data set with a summary and every finished study.
 
-    convention: of data sets that params.yaml names no primary one for. only: the names of the data sets and of the
-    studies to read, if not all.
-    Raises GradrankError where there is none, and no study either.
+    convention: the primary convention of data sets for which params.yaml names none. params: params.yaml. data: folder
+    of the Parquet collections. only: names of the data sets and of the studies to read; by default all.
+    Raises GradrankError if there is neither such a data set nor such a study.
     """
-    datasets, pages = found.datasets(), study_pages(found)
+    datasets, pages = root.datasets(), study_pages(root)
     if only is not None:
-        datasets = [each for each in datasets if each.name in only[0]]
+        datasets = [dataset for dataset in datasets if dataset.name in only[0]]
         pages = [page for page in pages if page["name"] in only[1]]
-    finished = [each for each in datasets if each.summarised]
+    finished = [dataset for dataset in datasets if dataset.summarised]
     if not finished and not pages:
-        raise GradrankError(f"{found.folder}: no data set with a {SUMMARY}; run `snakemake --cores 2` first")
+        raise GradrankError(f"{root.folder}: no data set with a {SUMMARY}. Fix: run `snakemake --cores 2` first")
     text = params.read_text(encoding="utf-8") if params.is_file() else None
     values = read(params) if text else {}
     titles = _titles(values)
@@ -147,98 +161,106 @@ def read_contents(
     return Contents(
         datasets=[
             _read_dataset(
-                each,
-                titles.get(each.name, each.name),
-                primary_convention(values, each.name, convention),
+                dataset,
+                titles.get(dataset.name, dataset.name),
+                primary_convention(values, dataset.name, convention),
                 data,
                 on_pages,
             )
-            for each in finished
+            for dataset in finished
         ],
         studies=pages,
-        unfinished=[each.name for each in datasets if not each.summarised],
+        unfinished=[dataset.name for dataset in datasets if not dataset.summarised],
         params=text,
-        revision=revision(found.project),
+        revision=revision(root.project),
     )
 
 
 def study_pages(root: Results) -> list[dict[str, Any]]:
-    """page.json of every finished study, by name; of one that is not its reduced form's, where that is."""
+    """Return page.json of every finished study, sorted by name.
+
+    If a study is not finished but its reduced form is, the page is that of the reduced form.
+    """
     studies = [root.study(folder.name) for folder in sorted((root.folder / results.STUDIES).glob("*/"))]
-    forms = ((each.page_path, each.reduced.page_path) for each in studies)
-    found = (next((path for path in paths if path.is_file()), None) for paths in forms)
-    return [read_sealed(path) for path in found if path]
+    candidates = ((study.page_path, study.reduced.page_path) for study in studies)
+    pages = (next((path for path in paths if path.is_file()), None) for paths in candidates)
+    return [read_sealed(path) for path in pages if path]
 
 
 def _titles(params: Mapping[str, Any]) -> dict[str, str]:
-    """What a data set is called: in the catalogue, or by the user in params.yaml."""
-    own = params.get("datasets") or {}
+    """Return the titles of the data sets, from the catalogue and from params.yaml, which takes precedence."""
+    datasets = params.get("datasets") or {}
     titles = {name: entry.title for name, entry in catalogue().items()}
-    return titles | {name: values["title"] for name, values in own.items() if (values or {}).get("title")}
+    return titles | {name: values["title"] for name, values in datasets.items() if (values or {}).get("title")}
 
 
 def _read_dataset(
-    own: results.DatasetFolder, title: str, convention: str, data: Path, on_pages: set[str]
+    dataset: results.DatasetFolder, title: str, convention: str, data: Path, on_pages: set[str]
 ) -> ReportedDataset:
-    """on_pages: models, beside those of the summary, that a study's page is about."""
-    summary = own.summary()
-    tables, notices = read_tables(own.tables_path), []
+    """Read the results of one data set. on_pages: models on the pages of studies, in addition to the summary's."""
+    summary = dataset.summary()
+    tables, notices = read_tables(dataset.tables_path), []
     if tables["main"]:
         if means(tables["main"], convention) != summary:
             notices.append(
-                f"{SUMMARY} and the tables differ under {convention}: they are of different runs or "
-                f"conventions. Run `snakemake {own.name}` again."
+                f"{SUMMARY} and the tables differ under {convention}: they are from different runs or "
+                f"conventions. Run `snakemake {dataset.name}` again."
             )
     else:
         tables = {}
         notices.append(
-            "Only the committed means are here, of a run elsewhere whose settings need not be those of this "
+            "Only the committed means are available. They come from another run, whose settings may differ from this "
             "params.yaml. Intervals, plots and tests need the per-query values: run "
-            f"`snakemake {own.name}`."
+            f"`snakemake {dataset.name}`."
         )
-    others = [method.name for method in own.methods() if method.evaluated]
-    if left := [model for model in others if model not in summary and model not in on_pages]:
-        notices.append(f"Evaluated, but not part of this summary: {', '.join(left)}.")
-    meta = data / own.name / COLLECTION
-    costs = {model: Cost.of(timings(own.method(model))) for model in summary} if tables else {}
+    evaluated = [method.name for method in dataset.methods() if method.evaluated]
+    if omitted := [model for model in evaluated if model not in summary and model not in on_pages]:
+        notices.append(f"Evaluated, but not part of this summary: {', '.join(omitted)}.")
+    meta = data / dataset.name / COLLECTION
+    costs = {model: Cost.of(timings(dataset.method(model))) for model in summary} if tables else {}
     return ReportedDataset(
-        name=own.name,
+        name=dataset.name,
         title=title,
         convention=convention,
         summary=summary,
         tables=tables,
-        queries=_read_queries(own, summary, convention) if tables else {},
-        folds={model: _read_folds(own.method(model)) for model in summary} if tables else {},
+        queries=_read_queries(dataset, summary, convention) if tables else {},
+        folds={model: _read_folds(dataset.method(model)) for model in summary} if tables else {},
         costs={model: cost for model, cost in costs.items() if cost},
         meta=read_json(meta) if meta.is_file() else None,
         notices=notices,
-        warnings=warnings(tables, own.name, convention),
+        warnings=warnings(tables, dataset.name, convention),
     )
 
 
-def _read_queries(own: results.DatasetFolder, summary: dict[str, Any], convention: str) -> dict[str, "np.ndarray"]:
-    """Values of the headline metric under `convention`; none where files are missing or of other queries."""
+def _read_queries(dataset: results.DatasetFolder, summary: dict[str, Any], convention: str) -> dict[str, "np.ndarray"]:
+    """Return (q,) values of the headline metric by model; empty if a file is missing or the queries differ."""
     metric = headline(summary)
-    methods = [own.method(model) for model in summary]
+    methods = [dataset.method(model) for model in summary]
     if not all(method.evaluated for method in methods):
         return {}
     for method in methods:
         method.check()
-    measured = {method.name: read_test_queries(method.per_query_path, [metric]).get(convention) for method in methods}
+    measured: dict[str, QueryValues] = {}
+    for method in methods:
+        values = read_test_queries(method.per_query_path, [metric]).get(convention)
+        if values is None:
+            return {}
+        measured[method.name] = values
     first = next(iter(measured.values()))
-    if first is None or not all(each and each.same_queries(first) for each in measured.values()):
+    if not all(values.same_queries(first) for values in measured.values()):
         return {}
-    return {model: each.values[metric] for model, each in measured.items()}
+    return {model: values.values[metric] for model, values in measured.items()}
 
 
 def _read_folds(method: results.MethodFolder) -> list[ReportedFold]:
-    """The finished folds of every seed, in numerical order."""
+    """Return the finished folds of every seed, in numerical order."""
     return [
         ReportedFold(
             number=fold.number,
             history=fold.history().to_dict(as_series=False) if fold.history_path.is_file() else {},
             spec=fold.spec(),
-            further=fold.seed is not None,
+            is_additional_seed=fold.seed is not None,
         )
         for fold in measured_folds(method)
     ]

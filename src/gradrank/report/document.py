@@ -1,8 +1,8 @@
-"""The report: one HTML file that opens offline, a page a topic.
+"""Write the report: one HTML file of several pages that opens offline.
 
-A page is a module with `pages(contents) -> list[Page]` and its template; PAGES lists the modules in reading
-order, so a new page is two new files and a word here. Styles, scripts and plots are inline: the file asks for
-nothing.
+Each module of PAGES has a function `pages(contents) -> list[Page]` and a template; PAGES lists the modules in reading
+order. A new page needs these two files and an entry in PAGES. Styles, scripts and plots are inline, so the file loads
+nothing else.
 """
 
 from collections.abc import Collection
@@ -12,11 +12,10 @@ from gradrank.base.files import atomic
 from gradrank.base.results import Results
 from gradrank.report.console_summary import console_summary
 from gradrank.report.contents import read_contents
-from gradrank.report.own_tables import write_tables
-from gradrank.report.pages import datasets, methods, overview, studies
-from gradrank.report.pages import making as provenance
+from gradrank.report.pages import datasets, methods, overview, provenance, studies
 from gradrank.report.pages.page import render_page
-from gradrank.report.plots.files import write_figures
+from gradrank.report.plots.figure_files import write_figures
+from gradrank.report.report_tables import write_tables
 
 PAGES = (overview, studies, datasets, methods, provenance)
 
@@ -29,20 +28,22 @@ def report(
     data: Path = Path("data/parquet"),
     only: tuple[Collection[str], Collection[str]] | None = None,
 ) -> str:
-    """Write `out`, and its tables and figures into the folder of that name, and return what a run prints at its end.
+    """Write the report of a results folder, and return the text that a run prints at its end.
 
-    The report shows every data set with a summary.json and every finished study, or `only` those of these names.
+    Writes the HTML file `out`, and the tables and figures into the folder of the same name without the suffix. Equal
+    results give equal bytes, except for the measured times and memory.
 
-    convention: the one that summary.json was made under, where params names none of a data set's own. params: shown
-    as they are. data: where the Parquet collections' .json files lie. Equal results give equal bytes but for the
-    times and memory shown. Raises GradrankError where there is no data set to report or a file cannot be read.
+    convention: the primary convention of data sets for which params.yaml names none. params: params.yaml, which the
+    report shows in full. data: folder of the Parquet collections. only: names of the data sets and of the studies to
+    show; by default every data set with a summary.json and every finished study.
+    Raises GradrankError if there is nothing to report or a file cannot be read.
     """
-    found = Results(Path(results))
-    contents = read_contents(found, convention, Path(params), Path(data), only)
+    root = Results(Path(results))
+    contents = read_contents(root, convention, Path(params), Path(data), only)
     pages = [page for module in PAGES for page in module.pages(contents)]
     with atomic(Path(out)) as partial:
         partial.write_text(render_page("layout.html", pages=pages, contents=contents), encoding="utf-8")
     folder = Path(out).with_suffix("")
     write_tables(contents, folder)
     write_figures({name: drawing for page in pages for name, drawing in page.figures.items()}, folder)
-    return console_summary(found, {each.name: each.convention for each in contents.here}, Path(out))
+    return console_summary(root, {dataset.name: dataset.convention for dataset in contents.run_here}, Path(out))

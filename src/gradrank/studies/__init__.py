@@ -1,1 +1,1 @@
-"""One folder a study; see gradrank.config.studies."""
+"""Studies: one folder per publication or question that is recreated (see gradrank.config.studies)."""

@@ -1,1 +1,1 @@
-"""Finished results in MLflow, through its client: `runs.track` imports them, and `gradrank diff` reads them."""
+"""Import of finished results into MLflow through its client. `gradrank diff` reads the imported runs."""

@@ -15,7 +15,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
 from gradrank.base.results import PER_QUERY, FoldFolder, MethodFolder
 from gradrank.base.validation import flat
-from gradrank.data.reader import Trained
+from gradrank.data.reader import TrainingSchema
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QUERY
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from mlflow.entities import Dataset, Metric, Run
 
 COST, DATA, SEEDS, CONVENTION = "cost", "data.", "seeds", "convention"  # names that `gradrank diff` reads
-CURVE_POINTS, DIGEST_LENGTH = 40, 36  # per training curve; MLflow's limit
+CURVE_POINTS = 40  # per training curve
+DIGEST_LENGTH = 36  # MLflow's limit
 Values = tuple[str, Mapping[str, float | None], int, str | None]  # group, values by name, step, id of a logged model
 
 
@@ -36,16 +37,15 @@ def digest(value: Any) -> str:
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return parameters as text, nested ones by dotted name. MLflow truncates long values."""
-    named = flat(values).items()
-    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in named}
+    """Return parameters as text, nested ones under dotted names. MLflow truncates long values."""
+    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in flat(values).items()}
 
 
 class Result:
-    """A method's finished results, as its run shows them under one convention.
+    """A method's finished results under one convention, as its MLflow run shows them.
 
-    settings: `datasets.<dataset>` of params.yaml. Raises GradrankError unless all folds were trained, and evaluated
-    under this convention.
+    settings: `datasets.<dataset>` of params.yaml. Raises GradrankError unless the method was evaluated under this
+    convention on exactly the trained folds and seeds.
     """
 
     def __init__(self, method: MethodFolder, convention: str, settings: Mapping[str, Any]) -> None:
@@ -60,7 +60,7 @@ class Result:
         values = pl.read_parquet(method.per_query_path).filter(convention=convention)
         if SEED not in values.columns:
             values = values.with_columns(pl.lit(seed).alias(SEED) for seed in self.seeds[:1])
-        # Polars' mean skips queries that the convention leaves out.
+        # Queries that the convention leaves out are null, and Polars' mean skips them.
         means = values.drop("convention", "qid", QUERY, strict=False).group_by(SEED, "split", "fold").mean()
         self.means = means.sort(SEED, "split", "fold")
         trained = sorted((spec[SEED], fold.number) for fold, spec in zip(self.folds, self.specs, strict=True))
@@ -73,22 +73,26 @@ class Result:
         self.key = digest(self.digests | {"method": method.name, CONVENTION: convention})
 
     def suffix(self, spec: Mapping[str, Any]) -> str:
-        """Return the part of a name that tells the seeds of one fold apart."""
+        """Return the suffix that makes the names of a fold's seeds unique; empty for a single seed."""
         return f"_seed{spec[SEED]}" if len(self.seeds) > 1 else ""
 
     def parameters(self) -> dict[str, str]:
         """Return the model's parameters, seeds, convention and data set settings."""
-        own = {SEED: self.seeds[0], SEEDS: self.seeds, CONVENTION: self.convention}
-        return texts(self.specs[0]["params"] | own | flat(self.settings, DATA))
+        run = {SEED: self.seeds[0], SEEDS: self.seeds, CONVENTION: self.convention}
+        return texts(self.specs[0]["params"] | run | flat(self.settings, DATA))
 
     def dataset(self) -> "Dataset":
-        """Describe the data set by name, digest, schema and source."""
+        """Return the data set with its name, digest, schema and source."""
         from mlflow.entities import Dataset
-        from mlflow.types import ColSpec, Schema
+        from mlflow.types import ColSpec, Schema, TensorSpec
 
         name, spec, entry = self.method.dataset, self.specs[0], catalogue().get(self.method.dataset)
-        columns = [ColSpec("long", "qid"), ColSpec("long", "label"), ColSpec("string", "docid")]
-        columns += [ColSpec("float", feature) for feature in Trained.of(spec).feature_names]
+        columns: list[ColSpec | TensorSpec] = [
+            ColSpec("long", "qid"),
+            ColSpec("long", "label"),
+            ColSpec("string", "docid"),
+        ]
+        columns += [ColSpec("float", feature) for feature in TrainingSchema.of(spec).feature_names]
         kind, source = "local", {"uri": self.settings.get("path", name)}
         if entry and "path" not in self.settings:
             kind, source = "http", {"url": entry.homepage}
@@ -98,7 +102,11 @@ class Result:
         return Dataset(name, spec["data_sha256"][:DIGEST_LENGTH], kind, json.dumps(source), schema)
 
     def metrics(self, models: Mapping[Path, str], time: int) -> "list[Metric]":
-        """Return means, costs and curves; those of a fold belong to its logged model too. models: ids by folder."""
+        """Return means, costs and training curves.
+
+        models: ids of the logged models by fold folder; the metrics of a fold belong to its logged model as well. time:
+        timestamp in milliseconds.
+        """
         from mlflow.entities import Metric
 
         data = self.dataset()
@@ -110,6 +118,7 @@ class Result:
         ]
 
     def _values(self, models: Mapping[Path, str]) -> Iterator[Values]:
+        """Yield the values of `metrics` by group."""
         import polars as pl
 
         by_seed = self.means.group_by(SEED, "split").mean().drop("fold", SEED)
@@ -122,51 +131,51 @@ class Result:
             yield COST, asdict(cost), 0, None
         for fold, spec in zip(self.folds, self.specs, strict=True):
             suffix, step, model = self.suffix(spec), fold.number, models.get(fold.folder)
-            own = self.means.filter(pl.col(SEED) == spec[SEED], fold=step).drop("fold", SEED)
-            for row in own.iter_rows(named=True):
+            means = self.means.filter(pl.col(SEED) == spec[SEED], fold=step).drop("fold", SEED)
+            for row in means.iter_rows(named=True):
                 yield f"{row.pop('split')}_by_fold{suffix}", row, step, model
             if fold.timing_path.is_file():
                 yield f"cost_by_fold{suffix}", fold.timing(), step, model
             history = fold.history()
             for name in history.columns[1:]:
-                known = history.select("step", name).drop_nulls()
-                chosen = np.linspace(0, len(known) - 1, min(CURVE_POINTS, len(known))).round().astype(int)
-                for at, value in known[chosen].iter_rows():
-                    yield f"fold{step}{suffix}", {name: value}, at, None
+                points = history.select("step", name).drop_nulls()
+                chosen = np.linspace(0, len(points) - 1, min(CURVE_POINTS, len(points))).round().astype(int)
+                for training_step, value in points[chosen].iter_rows():
+                    yield f"fold{step}{suffix}", {name: value}, training_step, None
 
 
 def log_model(client: "MlflowClient", run: "Run", result: Result, fold: FoldFolder) -> str:
-    """Log a fold as a model that `mlflow.pyfunc.load_model("models:/<id>")` loads; return its id."""
+    """Log the model of a fold and return its id. `mlflow.pyfunc.load_model("models:/<id>")` loads it."""
     import mlflow.pyfunc
     import pandas as pd
     from mlflow.models import Model, ModelSignature
-    from mlflow.types import ColSpec, Schema
+    from mlflow.types import ColSpec, Schema, TensorSpec
     from mlflow.types.schema import AnyType
 
     spec, method = fold.spec(), result.method
     name = f"{method.name}-fold{fold.number}{result.suffix(spec)}".replace(".", "_")  # MLflow forbids dots
-    own = {"dataset": method.dataset, "model": method.name, "fold": fold.number, SEED: spec[SEED]}
-    tags = texts(own | {"data_sha256": spec["data_sha256"], "spec_sha256": sha256(fold.spec_path)})
+    identity = {"dataset": method.dataset, "model": method.name, "fold": fold.number, SEED: spec[SEED]}
+    tags = texts(identity | {"data_sha256": spec["data_sha256"], "spec_sha256": sha256(fold.spec_path)})
     model = client.create_logged_model(run.info.experiment_id, name, run.info.run_id, tags, result.parameters())
-    trained = Trained.of(spec)
-    columns = [ColSpec(AnyType(), trained.columns.query or "qid", required=False)]
+    trained = TrainingSchema.of(spec)
+    columns: list[ColSpec | TensorSpec] = [ColSpec(AnyType(), trained.columns.query or "qid", required=False)]
     columns += [ColSpec(AnyType(), feature) for feature in trained.feature_names]
     versions = {package: version.partition("+")[0] for package, version in spec["versions"].items()}
     with TemporaryDirectory() as folder:
-        data, made = Path(folder, "fold"), Path(folder, "model")
+        data, saved = Path(folder, "fold"), Path(folder, "model")
         shutil.copytree(fold.model_path, data / fold.model_path.name)
         shutil.copy(fold.spec_path, data)
         mlflow.pyfunc.save_model(
-            made,
+            saved,
             mlflow_model=Model(model.artifact_location, run.info.run_id, model_id=model.model_id),
             loader_module="gradrank.evaluation.predict",
             data_path=data,
-            # AnyType, because MLflow refuses a whole number for a double. The example is invented, because rows of a
+            # AnyType, because MLflow rejects integers for a double. The example is artificial, because rows of a
             # licensed collection must not be copied.
             signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
             input_example=pd.DataFrame(np.eye(2, spec["features"]), columns=trained.feature_names),
             pip_requirements=[f"{name}=={version}" for name, version in versions.items() if name != "python"],
         )
-        client.log_model_artifacts(model.model_id, str(made))
+        client.log_model_artifacts(model.model_id, str(saved))
     client.finalize_logged_model(model.model_id, "READY")
     return model.model_id

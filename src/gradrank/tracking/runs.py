@@ -1,9 +1,10 @@
-"""Import finished results into MLflow: a run per data set and study, and below it a run per method.
+"""Import finished results into MLflow: one run per data set and study, with one child run per method.
 
-A method's run has parameters (`grid.C`, `seed`, `data.queries`), means (`test/ndcg_at_10`; MLflow forbids `@`), values
-per fold with the fold as step (`test_by_fold/ndcg_at_10`), costs, training curves (`fold1/vali_map`), the values per
-query, its data set as input, and a logged model per fold. The tag `key` identifies its content; `current` is "true" for
-the content of the last import. A run that is not FINISHED was left by a killed import: it is deleted and made again.
+The run of a method has parameters (`grid.C`, `seed`, `data.queries`), means (`test/ndcg_at_10`; MLflow forbids `@`),
+values per fold with the fold as step (`test_by_fold/ndcg_at_10`), costs, training curves (`fold1/vali_map`), the values
+per query, its data set as input, and one logged model per fold. The tag `key` identifies its content, and the tag
+`current` is "true" for the content of the last import. A run that is not FINISHED comes from a killed import; the next
+import deletes and rewrites it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ METRICS_PER_CALL = 1000  # MLflow's limit
 
 
 class Tracked(NamedTuple):
-    """A method on a data set in MLflow; `new` says whether this import wrote its run."""
+    """The MLflow run of a method on a data set. new: True if this import wrote the run."""
 
     dataset: str
     model: str
@@ -44,34 +45,38 @@ def track(
     report: Path | None = None,
     uri: str | None = None,
 ) -> list[Tracked]:
-    """Import the results of the methods of each data set, and those of the studies.
+    """Import the results of the methods of each data set and of each study.
 
-    datasets: names of methods by data set. params: the content of params.yaml. studies: settings by name, among them
-    `datasets`, `models` and `own` (models that only this study trains). report: the HTML file whose figures lie in the
-    folder of its name. uri: see `open_store`. Raises GradrankError for results that are missing or
-    incomplete, before anything is written, and for a store that cannot be reached.
+    datasets: names of methods by data set. params: content of params.yaml. studies: settings by name, with `datasets`,
+    `models` and `own` (the models that only this study trains). report: the HTML report; its figures are in the folder
+    of the same name. uri: see `open_store`.
+    Raises GradrankError if results are missing or incomplete, before anything is written, and if the store cannot be
+    reached.
     """
     root, params, studies = Results(Path(results)), params or {}, studies or {}
-    asked: dict[tuple[str, str], str | None] = {
+    study_of: dict[tuple[str, str], str | None] = {
         (data, model): None for data, models in datasets.items() for model in models
     }
     for name, study in studies.items():
-        for each in ((data, model) for data in study["datasets"] for model in study["models"]):
-            asked[each] = name if each[1] in study["own"] else asked.get(each)
-    found: dict[str, dict[Result, str | None]] = {}
-    for (data, model), study in asked.items():
+        for data in study["datasets"]:
+            for model in study["models"]:
+                study_of[data, model] = name if model in study["own"] else study_of.get((data, model))
+    results_of: dict[str, dict[Result, str | None]] = {}  # studies by result, by data set
+    for (data, model), study in study_of.items():
         settings = params.get("datasets", {}).get(data) or {}
         result = Result(root.dataset(data).method(model), primary_convention(params, data), settings)
-        found.setdefault(data, {})[result] = study
+        results_of.setdefault(data, {})[result] = study
     with open_store(uri) as (client, experiment):
         importer = _Import(client, experiment, root, report or root.report_path, revision(root.project))
         parents = {name: importer.study(name, studies[name]) for name in studies}
-        made = [importer.dataset(data, own, parents) for data, own in found.items()]
-    return [each for tracked in made for each in tracked]
+        imported = [importer.dataset(data, by_result, parents) for data, by_result in results_of.items()]
+    return [tracked for by_dataset in imported for tracked in by_dataset]
 
 
 @dataclass(frozen=True)
 class _Import:
+    """One import into an experiment of a store."""
+
     client: "MlflowClient"
     experiment: str
     root: Results
@@ -80,20 +85,23 @@ class _Import:
 
     def study(self, name: str, settings: Mapping[str, Any]) -> "Run":
         """Return the study's run, with its settings, page, numbers and tables."""
-        own = self.root.study(name)
-        run = self._parent("study", name, [settings, sha256(own.numbers_path)])
+        folder = self.root.study(name)
+        run = self._parent("study", name, [settings, sha256(folder.numbers_path)])
         if run.info.status != FINISHED:
             for key, value in texts(settings).items():
                 self.client.log_param(run.info.run_id, key, value)
-            self._finish(run, f"studies/{name}", own.markdown_path, own.numbers_path, own.tables_path)
+            self._finish(run, f"studies/{name}", folder.markdown_path, folder.numbers_path, folder.tables_path)
         return run
 
-    def dataset(self, name: str, found: Mapping[Result, str | None], studies: Mapping[str, "Run"]) -> list[Tracked]:
-        """Import a data set's methods below the run of their study, or below the data set's."""
-        first = next(iter(found))
+    def dataset(self, name: str, results: Mapping[Result, str | None], studies: Mapping[str, "Run"]) -> list[Tracked]:
+        """Import the methods of a data set as children of their study's run, or of the data set's run.
+
+        results: the study of each result, None for no study. studies: runs by name of the study.
+        """
+        first = next(iter(results))
         run = self._parent("dataset", name, first.specs[0]["data_sha256"])
-        tracked = [self._method(result, studies.get(study, run)) for result, study in found.items()]
-        if run.info.status != FINISHED or any(each.new for each in tracked):
+        tracked = [self._method(result, studies[study] if study else run) for result, study in results.items()]
+        if run.info.status != FINISHED or any(method.new for method in tracked):
             self._log_input(run, first)
             self._finish(run, name, self.root.dataset(name).tables_path)
         return tracked
@@ -115,6 +123,7 @@ class _Import:
         return Tracked(data, name, run_id, same is None)
 
     def _write(self, result: Result) -> "Run":
+        """Write the run of a method and return it."""
         from mlflow.entities import LoggedModelOutput, Param
 
         client, method, spec = self.client, result.method, result.specs[0]
@@ -126,9 +135,9 @@ class _Import:
         run_id, trained = run.info.run_id, [fold for fold in result.folds if spec["model"] != IMPORTED]
         self._log_input(run, result)
         client.log_artifact(run_id, str(method.per_query_path))
-        client.log_batch(run_id, params=[Param(*each) for each in result.parameters().items()])
+        client.log_batch(run_id, params=[Param(*parameter) for parameter in result.parameters().items()])
         models = {fold.folder: log_model(client, run, result, fold) for fold in trained}
-        client.log_outputs(run_id, [LoggedModelOutput(each, 0) for each in models.values()])
+        client.log_outputs(run_id, [LoggedModelOutput(model, 0) for model in models.values()])
         metrics = result.metrics(models, run.info.start_time)
         for start in range(0, len(metrics), METRICS_PER_CALL):
             client.log_batch(run_id, metrics=metrics[start : start + METRICS_PER_CALL])
@@ -138,10 +147,11 @@ class _Import:
     def _log_input(self, run: "Run", result: Result) -> None:
         from mlflow.entities import DatasetInput, InputTag
 
-        given = DatasetInput(result.dataset(), [InputTag("mlflow.data.context", "train, vali, test")])
-        self.client.log_inputs(run.info.run_id, datasets=[given])
+        dataset = DatasetInput(result.dataset(), [InputTag("mlflow.data.context", "train, vali, test")])
+        self.client.log_inputs(run.info.run_id, datasets=[dataset])
 
     def _delete(self, run: "Run") -> None:
+        """Delete a run and its logged models."""
         query = f"source_run_id = '{run.info.run_id}'"
         for model in self.client.search_logged_models([self.experiment], query):
             self.client.delete_logged_model(model.model_id)
@@ -154,7 +164,7 @@ class _Import:
         return same[0] if same else self.client.create_run(self.experiment, tags=tags, run_name=name)
 
     def _finish(self, run: "Run", page: str, *paths: Path) -> None:
-        """Log these files and folders, and the figures of the report's page, where they exist."""
+        """Log these files and folders and the figures of the report's page, if they exist, and finish the run."""
         figures = self.report.with_suffix("") / page
         for path, name in (*((path, path.name) for path in paths), (figures, "figures")):
             if path.is_dir():

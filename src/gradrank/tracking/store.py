@@ -1,4 +1,4 @@
-"""Open an MLflow store: create it once, let one process write at a time, and explain failures."""
+"""Open an MLflow store: create it once, admit one writing process at a time, and explain failures."""
 
 import fcntl
 import os
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote  # Path.as_uri leaves quotes, which MLflow puts into SQL
+from urllib.parse import quote  # Path.as_uri does not escape quotes, which MLflow inserts into SQL
 
 from gradrank.base.errors import GradrankError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 DEFAULT_URI, EXPERIMENT = "sqlite:///mlflow.db", "gradrank"
-SETTINGS = {  # the user's own win; without the last two MLflow takes 4 minutes to notice that a server is down
+SETTINGS = {  # defaults; without the last two, MLflow needs 4 minutes to notice that a server is down
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "ERROR",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
@@ -28,8 +28,8 @@ SETTINGS = {  # the user's own win; without the last two MLflow takes 4 minutes 
 def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["MlflowClient", str]]:
     """Yield a client and the id of the experiment `gradrank`, which is created if it is missing.
 
-    uri: by default MLFLOW_TRACKING_URI, else sqlite:///mlflow.db with artifacts in mlartifacts/ next to it. create:
-    if False, a missing SQLite file is an error. Raises GradrankError for every error of the store within the block.
+    uri: by default MLFLOW_TRACKING_URI, else sqlite:///mlflow.db, with artifacts in mlartifacts/ in the same folder.
+    create: if False, a missing SQLite file is an error. Raises GradrankError if the store fails within the block.
     """
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     for name, value in SETTINGS.items():
@@ -44,7 +44,7 @@ def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["M
         path = Path(database).absolute() if database else None
         if path and "?" in str(path):
             raise GradrankError(
-                f"MLflow at {uri}: {path.parent}: a SQLite address cannot hold `?`. Fix: rename the folder, "
+                f"MLflow at {uri}: {path.parent}: a SQLite address cannot contain `?`. Fix: rename the folder, "
                 "or set MLFLOW_TRACKING_URI to another store"
             )
         if path and not create and not path.exists():
@@ -72,20 +72,22 @@ def _locked(database: Path) -> Iterator[None]:
 
 
 def create_tables(database: Path) -> None:
-    """Create the tables under another name and rename: MLflow cannot open a database with half of its tables."""
+    """Create a database with MLflow's tables under a temporary name, and rename it.
+
+    MLflow cannot open a database that has only some of its tables.
+    """
     from mlflow import MlflowClient
 
     partial = database.with_name(f"{database.name}.partial")
-    for left in database.parent.glob(f"{partial.name}*"):  # by a killed import, with SQLite's journal
-        left.unlink()
+    for leftover in database.parent.glob(f"{partial.name}*"):  # of a killed import, with SQLite's journal
+        leftover.unlink()
     MlflowClient(f"sqlite:///{partial}").search_experiments(max_results=1)
     partial.replace(database)
 
 
 def _experiment(client: "MlflowClient", database: Path | None) -> str:
-    if found := client.get_experiment_by_name(EXPERIMENT):
-        return found.experiment_id
-    location = (
-        "file://" + quote(str(database.parent / "mlartifacts")) if database else None
-    )  # a server has its own place
+    """Return the id of the experiment, after creating it if it is missing. A server chooses the artifacts' location."""
+    if experiment := client.get_experiment_by_name(EXPERIMENT):
+        return experiment.experiment_id
+    location = "file://" + quote(str(database.parent / "mlartifacts")) if database else None
     return client.create_experiment(EXPERIMENT, artifact_location=location)

@@ -1,1 +1,1 @@
-"""What a model is and how one is trained: jobs, losses, solvers, nets, selection on validation."""
+"""The interface of models and their training: jobs, losses, solvers, neural networks and selection on validation."""

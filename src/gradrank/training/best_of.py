@@ -1,4 +1,4 @@
-"""Keep the best on validation: the one loop by which every model chooses an epoch, a round or a grid point."""
+"""Selection of the best epoch, boosting round or grid point on the validation part, shared by all models."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -9,26 +9,30 @@ from gradrank.data.collection import Collection
 from gradrank.training.model import Callback
 from gradrank.training.selection import Criterion
 
-ALWAYS = ("map", "ndcg@10")  # reported besides the criterion
+ALWAYS_REPORTED = ("map", "ndcg@10")  # in addition to the criterion of the selection
 
 
 class Candidate(NamedTuple):
-    """What a step of the training offers.
+    """The state of training after one step.
 
-    kept: what is kept if this is the best: a model, or the number of rounds that makes one.
-    loss: on the training part. None: a round or a grid point, of which the criterion alone is reported.
-    scores: (n,) of the validation part. None: `kept` is a model and gives them.
-    told: what else the step reports, before its measures.
+    kept: the object to keep if this step is the best: the model, or the number of boosting rounds that rebuilds it.
+    loss: loss on the training part, or None. Without a loss, only the criterion of the selection is reported.
+    scores: (n,) scores of the validation part. None: `kept` is a model that computes them.
+    reported: further values for the history, which precede the loss and the measures.
     """
 
     kept: Any
     loss: float | None = None
     scores: np.ndarray | None = None
-    told: Mapping[str, float] = {}
+    reported: Mapping[str, float] = {}
 
 
 class Best(NamedTuple):
-    """What the best candidate had to be kept (None if there was no candidate), its measure, and the last step."""
+    """The result of `best_of`.
+
+    kept: `kept` of the best candidate; None if there was no candidate. value: its value of the criterion. step: number
+    of the last step.
+    """
 
     kept: Any
     value: float
@@ -43,11 +47,13 @@ def best_of(
     patience: float = np.inf,
     steps_before: int = 0,
 ) -> Best:
-    """The first of the candidates with the best `select_by` on `vali`, up to `patience` steps without a better.
+    """Return the first candidate with the highest `select_by` on `vali`.
 
-    `callback` is told of every step, with numbers from `steps_before` + 1 on.
+    select_by: `map` or `ndcg@k`. patience: the loop ends after this number of steps without improvement. steps_before:
+    the first step has the number steps_before + 1. Each step is passed to `callback`. Raises GradrankError if
+    `select_by` is not a criterion or the scores are invalid.
     """
-    criteria = {name: Criterion(name, vali.labels, vali.offsets) for name in sorted({*ALWAYS, select_by})}
+    criteria = {name: Criterion(name, vali.labels, vali.offsets) for name in sorted({*ALWAYS_REPORTED, select_by})}
     best, best_value, best_step, step = None, -np.inf, steps_before, steps_before
     for step, candidate in enumerate(candidates, start=steps_before + 1):
         value = _report(callback, step, candidate, vali, criteria, select_by)
@@ -66,12 +72,12 @@ def _report(
     criteria: Mapping[str, Criterion],
     select_by: str,
 ) -> float:
-    """Tell `callback` of a step; returns its `select_by`."""
-    kept, loss, scores, told = candidate
+    """Pass the values of a step to `callback` and return its value of `select_by`."""
+    kept, loss, scores, reported = candidate
     if scores is None:
         scores = kept.score(vali.features, vali.offsets)
-    told_of = [select_by] if loss is None else criteria
-    found = {name: criteria[name].mean(scores) for name in told_of}
+    names = [select_by] if loss is None else criteria
+    values = {name: criteria[name].mean(scores) for name in names}
     losses = {} if loss is None else {"train_loss": loss}
-    callback(step, **told, **losses, **{f"vali_{name}": value for name, value in found.items()})
-    return found[select_by]
+    callback(step, **reported, **losses, **{f"vali_{name}": value for name, value in values.items()})
+    return values[select_by]

@@ -1,4 +1,4 @@
-"""One training job: a model on one fold of a data set, written as a folder that is whole or absent."""
+"""Training jobs. A job trains one model on one fold of a data set and writes its folder atomically."""
 
 import os
 import re
@@ -6,7 +6,7 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import requires
 from pathlib import Path
@@ -20,11 +20,12 @@ from gradrank.base.results import FOLD_FILES, MEMBERS, SPEC, FoldFolder
 from gradrank.base.stamps import mismatches, write_stamp
 from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
-from gradrank.data.stored import COLLECTION, PAIRS, describe, pairs_told
-from gradrank.training.members import keep_members, trained_members, with_member_scores
+from gradrank.data.part_files import COLLECTION, PAIRS
+from gradrank.data.stored import StoredCollection
+from gradrank.training.members import copy_members, trained_members, with_member_scores
 from gradrank.training.model import Model, ModelParams
 from gradrank.training.registry import get_model, missing_packages, models
-from gradrank.training.score_checks import WrongScores, checked
+from gradrank.training.score_checks import InvalidScores, check_scores
 from gradrank.training.seeds import job_seed
 from gradrank.training.test_part_guard import guard_test_part
 
@@ -40,89 +41,82 @@ def train(
     members: Path | None = None,
     code: str = "",
 ) -> None:
-    """Fit `model` on fold `fold` of the stored collection `data` and write `out`.
+    """Train `model` on one fold of the stored collection `data` and write the folder `out`.
 
-    members: results/<dataset>, where the models lie whose scores this one is made of. code: the digest of the code that
-    trains this model, for spec.json.
-    `out` receives model/, scores.parquet (train, vali, test), history.parquet, timing.json and, last,
-    spec.json. Raises GradrankError for a fold that does not exist, parameters out of range, data that
-    cannot be trained on or members that are not trained.
+    fold: number of the fold, from 1. params: parameters of the model; missing ones have their defaults. seed: seed of
+    the study. pairs: folder of the stored pairs. members: results/<dataset> with the trained members, for a model that
+    combines the scores of other models. code: digest of the code that trains the model, for spec.json.
+
+    The job writes model/, scores.parquet (splits train, vali and test), history.parquet, timing.json and, last,
+    spec.json. Raises GradrankError if the fold does not exist, a parameter is invalid, the data cannot be trained on, a
+    member is not trained, or the model returns invalid scores.
     """
     started = time.perf_counter()
-    cls, resolved = _resolved(model, params)
-    meta = describe(data)
-    if not 1 <= fold <= len(meta["folds"]):
-        raise GradrankError(f"{data}: fold {fold} does not exist; it has folds 1 to {len(meta['folds'])}")
-    spec = _specification(model, meta, fold, resolved, seed)
-    if pairs is not None and cls.needs_pairs:
-        spec |= pairs_told(pairs)
-    names = cls.members(resolved)
-    if not (names or cls.takes_missing):
-        _check_none_missing(data, meta, model)
-    found = trained_members(names, members, spec, data) if names else {}
-    with _begun(out) as made:
+    cls, resolved = _resolve(model, params)
+    stored = StoredCollection.open(data)
+    splits = stored.fold(fold)
+    spec = _specification(model, stored.description, fold, resolved, seed)
+    stored_pairs = stored.pairs(pairs) if pairs is not None and cls.needs_pairs else None
+    if stored_pairs is not None:
+        spec |= stored_pairs.specification
+    member_names = cls.members(resolved)
+    if not (member_names or cls.takes_missing):
+        _check_no_missing_values(data, stored.description, model)
+    member_folds = trained_members(member_names, members, spec, data) if member_names else {}
 
-        def read(split: str) -> Collection:
-            own_pairs = pairs if split == "train" and cls.needs_pairs else None
-            collection = Collection.read(data, meta["folds"][fold - 1][split], own_pairs)
-            if found:
-                return with_member_scores(collection, split, found)
-            collection.check(f"{data}, fold {fold}, {split} part", missing=cls.takes_missing)
-            return collection
+    def read(split: str) -> Collection:
+        collection = stored.read(splits[split], stored_pairs if split == "train" else None)
+        if member_folds:
+            return with_member_scores(collection, split, member_folds)
+        collection.check(f"{data}, fold {fold}, {split} part", missing=cls.takes_missing)
+        return collection
 
-        tested = _test_files(meta["folds"][fold - 1]["test"], data, pairs)
-        history = History(f"{meta['dataset']}/{model}/fold{fold}")
-        with guard_test_part(tested, model):
-            parts = {split: read(split) for split in ("train", "vali")}
-            fit_started = time.perf_counter()
-            fitted = _fitted(cls, parts, resolved, spec["job_seed"], history)
-            fit_seconds = time.perf_counter() - fit_started
-            fitted.save(made.model_path)
-        keep_members(found, made)
-        parts["test"] = read("test")
-        with guard_test_part(tested, model):
-            scoring = _write_scores(fitted, parts, made.scores_path)
-        history.write(made.history_path)
-        _write_timing(made, started, fit_seconds, scoring)
-        inputs = _inputs(data, pairs if cls.needs_pairs else None, found)
+    with _partial_folder(out) as partial:
+        test_files = _test_files(splits["test"], data, pairs)
+        fit_seconds, scoring = _fit_and_score(cls, resolved, spec, read, test_files, partial)
+        copy_members(member_folds, partial)
+        _write_timing(partial, started, fit_seconds, scoring)
+        inputs = _inputs(data, pairs if cls.needs_pairs else None, member_folds)
         made_by = {"inputs": inputs, "code": code, "versions": _versions(cls), "processor": form()}
-        write_stamp(made.spec_path, spec | made_by, reproducible_files(made))
-        _publish(made, FoldFolder(out))
+        write_stamp(partial.spec_path, spec | made_by, reproducible_files(partial))
+        _publish(partial, FoldFolder(out))
 
 
-def _resolved(model: str, params: dict) -> tuple[type[Model], ModelParams]:
-    """The registered model and its checked parameters, the defaults filled in."""
+def _resolve(model: str, params: dict) -> tuple[type[Model], ModelParams]:
+    """Return the model class and its validated parameters, including the defaults."""
     cls = get_model(model)
     if missing := missing_packages(cls):
-        raise GradrankError(f"{model} needs {', '.join(missing)}: pip install 'gradrank[{cls.extra}]'")
+        raise GradrankError(
+            f"{model}: needs {', '.join(missing)}, which is not installed. Fix: pip install 'gradrank[{cls.extra}]'"
+        )
     faults: list[str] = []
     resolved = validate(cls.Params, params, "params.", faults)
-    if resolved is None:
+    if not isinstance(resolved, ModelParams):
         raise GradrankError(f"{model}: {'; '.join(faults)}")
     return cls, resolved
 
 
-def _check_none_missing(data: Path, meta: Mapping[str, Any], model: str) -> None:
-    """Raise GradrankError where a feature has no value in some rows, for a model that needs all."""
+def _check_no_missing_values(data: Path, meta: Mapping[str, Any], model: str) -> None:
+    """Raise GradrankError if a feature has missing values; the model cannot handle them."""
     for feature, rows in meta.get("missing_values", {}).items():
         name = f" ({meta['names'][int(feature[1:]) - 1]!r})" if "names" in meta else ""
-        able = ", ".join(name for name, cls in models().items() if cls.takes_missing)
+        capable = ", ".join(name for name, cls in models().items() if cls.takes_missing)
         raise GradrankError(
-            f"{data}: {feature}{name} has no value in {rows:,} of {meta['rows']:,} rows, and {model} takes no missing "
-            f"values: say what they become (`missing: zero`, `mean` or `least` for {meta['dataset']} in params.yaml), "
-            f"or train models that take them: {able}"
+            f"{data}: {feature}{name} is missing in {rows:,} of {meta['rows']:,} rows, and {model} does not accept "
+            f"missing values. Fix: replace them (`missing: zero`, `mean` or `least` for {meta['dataset']} in "
+            f"params.yaml), or choose models that accept them: {capable}"
         )
 
 
 def _test_files(parts: Sequence[int], data: Path, pairs: Path | None) -> list[Path]:
-    """The files of these parts that are here: their rows and, if a model is given pairs, those."""
+    """Return the existing files of the test part: its rows and, if pairs are stored, its pairs."""
     folders = [data] if pairs is None else [data, pairs]
-    found = [folder / f"part{part}.parquet" for folder in folders for part in parts]
-    return [path for path in found if path.is_file()]
+    paths = [folder / f"part{part}.parquet" for folder in folders for part in parts]
+    return [path for path in paths if path.is_file()]
 
 
 def _specification(model: str, meta: Mapping[str, Any], fold: int, params: ModelParams, seed: int) -> dict[str, Any]:
-    """What a job is: the part of spec.json that is known before it is done."""
+    """Return the entries of spec.json that identify the job."""
     spec = {
         "model": model,
         "dataset": meta["dataset"],
@@ -136,31 +130,61 @@ def _specification(model: str, meta: Mapping[str, Any], fold: int, params: Model
     return spec | {key: meta[key] for key in ("missing", "names", "columns", "sparse") if key in meta}
 
 
-def _fitted(
+def _fit_and_score(
+    cls: type[Model],
+    params: ModelParams,
+    spec: Mapping[str, Any],
+    read: Callable[[str], Collection],
+    test_files: Sequence[Path],
+    folder: FoldFolder,
+) -> tuple[float, dict[str, float]]:
+    """Fit the model, then write it, its scores of every split and its history into `folder`.
+
+    read: returns the collection of a split. Returns the seconds of fitting and the result of `_write_scores`.
+    """
+    history = History(f"{spec['dataset']}/{spec['model']}/fold{spec['fold']}")
+    with guard_test_part(test_files, spec["model"]):
+        parts = {split: read(split) for split in ("train", "vali")}
+        started = time.perf_counter()
+        fitted = _fit(cls, parts, params, spec["job_seed"], history)
+        seconds = time.perf_counter() - started
+        fitted.save(folder.model_path)
+    parts["test"] = read("test")
+    with guard_test_part(test_files, spec["model"]):
+        scoring = _write_scores(fitted, parts, folder.scores_path)
+    history.write(folder.history_path)
+    return seconds, scoring
+
+
+def _fit(
     cls: type[Model], parts: Mapping[str, Collection], params: ModelParams, seed: int, history: "History"
 ) -> Model:
     try:
         return cls.fit(parts["train"], parts["vali"], params, seed, history)
-    except WrongScores as error:
+    except InvalidScores as error:
         raise GradrankError(f"{cls.name}: while it was fitted: {error}") from None
 
 
 @contextmanager
-def _begun(out: Path) -> Iterator[FoldFolder]:
-    """Yield a new folder next to `out` for this process alone, and remove it at the end.
+def _partial_folder(out: Path) -> Iterator[FoldFolder]:
+    """Yield a new folder next to `out` that only this process uses, and remove it at the end.
 
-    A folder that a killed job left stays: its process may be alive. `gradrank verify --repair` removes it.
+    A folder that a killed job left is not removed, because its process could still run. `gradrank verify --repair`
+    removes it.
     """
-    made = FoldFolder(out.with_name(f".{out.name}.{os.getpid()}.partial"))
-    made.model_path.mkdir(parents=True)
+    partial = FoldFolder(out.with_name(f".{out.name}.{os.getpid()}.partial"))
+    partial.model_path.mkdir(parents=True)
     try:
-        yield made
+        yield partial
     finally:
-        shutil.rmtree(made.folder, ignore_errors=True)
+        shutil.rmtree(partial.folder, ignore_errors=True)
 
 
 class History:
-    """The callback of a training job: keeps a row a step and shows the latest in the log."""
+    """The callback of a training job, which records one row per step and logs the latest row every few seconds.
+
+    job: name of the job in the log. every_seconds: the shortest time between two log lines.
+    """
 
     def __init__(self, job: str, every_seconds: float = 5.0) -> None:
         self.job, self.every = job, every_seconds
@@ -175,7 +199,7 @@ class History:
             print(f"{self.job}: step {step}  {shown}", file=sys.stderr, flush=True)
 
     def write(self, path: Path) -> None:
-        """(steps, columns) as Parquet; a value that a step did not report is null."""
+        """Write the rows as Parquet: column `step`, then one column per value; unreported values are null."""
         import polars as pl
 
         names = list(dict.fromkeys(key for row in self.rows for key in row if key != "step"))
@@ -184,57 +208,63 @@ class History:
 
 
 def _write_scores(fitted: Model, collections: Mapping[str, Collection], path: Path) -> dict[str, float]:
-    """Returns what the last part took: by then all is loaded and compiled that a first call needs."""
+    """Write the scores of all collections and return the entries of timing.json about the last one.
+
+    Only the last collection is reported, because the first call also loads and compiles code.
+    """
     import polars as pl
 
-    frames = []
+    frames, seconds, documents = [], 0.0, 0
     for split, collection in collections.items():
         started = time.perf_counter()
-        given = fitted.score(collection.features, collection.offsets)
-        seconds = time.perf_counter() - started
-        scores = checked(given, collection.rows, f"{fitted.name}: scores of the {split} part")
+        returned = fitted.score(collection.features, collection.offsets)
+        seconds, documents = time.perf_counter() - started, collection.rows
+        scores = check_scores(returned, documents, f"{fitted.name}: scores of the {split} part")
         frames.append(pl.DataFrame({"split": [split] * len(scores), "score": scores}))
     pl.concat(frames).write_parquet(path)
-    return {"score_seconds": round(seconds, 6), "scored_documents": collection.rows}
+    return {"score_seconds": round(seconds, 6), "scored_documents": documents}
 
 
-def _publish(made: FoldFolder, out: FoldFolder) -> None:
-    """Move a finished folder's contents into `out`, which may exist from before; its specification last.
+def _publish(partial: FoldFolder, out: FoldFolder) -> None:
+    """Move the contents of the finished folder `partial` into `out`, which may exist; spec.json is moved last.
 
-    Nothing is moved where the same result lies there already: a job of a killed run may end after its successor.
+    If `out` already contains the same result, nothing is moved: a job of a killed run can end after its successor.
     """
-    same = out.finished and out.spec_path.read_bytes() == made.spec_path.read_bytes()
+    same = out.finished and out.spec_path.read_bytes() == partial.spec_path.read_bytes()
     if same and not any(mismatches(out.spec_path)):
         return
     out.folder.mkdir(parents=True, exist_ok=True)
     out.spec_path.unlink(missing_ok=True)
     shutil.rmtree(out.model_path, ignore_errors=True)
     for name in FOLD_FILES:
-        (made.folder / name).replace(out.folder / name)
+        (partial.folder / name).replace(out.folder / name)
 
 
 def _peak_memory_mb() -> int:
-    """Peak resident memory of this process; ru_maxrss is in KiB on Linux and in bytes on macOS."""
+    """Return the peak resident memory of this process in MiB; ru_maxrss is in KiB on Linux and in bytes on macOS."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10))
 
 
-def _write_timing(made: FoldFolder, started: float, fit_seconds: float, scoring: dict[str, float]) -> None:
-    """What the job took; and the model's size, without those that it is made of, as its scoring is without theirs."""
+def _write_timing(folder: FoldFolder, started: float, fit_seconds: float, scoring: dict[str, float]) -> None:
+    """Write timing.json: seconds, memory and the size of the model.
+
+    The size excludes the copied members, because the scoring time excludes theirs.
+    """
     seconds = {"seconds": time.perf_counter() - started, "fit_seconds": fit_seconds}
     rounded = {name: round(value, 3) for name, value in seconds.items()}
-    own = (path for path in made.model_path.rglob("*") if made.model_path / MEMBERS not in path.parents)
-    size = {"model_bytes": sum(path.stat().st_size for path in own if path.is_file())}
-    write_json(made.timing_path, rounded | {"peak_memory_mb": _peak_memory_mb()} | scoring | size)
+    paths = (path for path in folder.model_path.rglob("*") if folder.model_path / MEMBERS not in path.parents)
+    size = {"model_bytes": sum(path.stat().st_size for path in paths if path.is_file())}
+    write_json(folder.timing_path, rounded | {"peak_memory_mb": _peak_memory_mb()} | scoring | size)
 
 
-def reproducible_files(made: FoldFolder) -> list[Path]:
-    """Return the files of a fold that equal jobs write with equal bytes: all but the timings."""
-    return [path for path in made.folder.rglob("*") if path.is_file() and path != made.timing_path]
+def reproducible_files(fold: FoldFolder) -> list[Path]:
+    """Return the files of a fold's folder whose bytes are equal for equal jobs: all except timing.json."""
+    return [path for path in fold.folder.rglob("*") if path.is_file() and path != fold.timing_path]
 
 
 def _inputs(data: Path, pairs: Path | None, members: Mapping[str, FoldFolder]) -> dict[str, str]:
-    """Return the SHA-256 of the stamps of what a job read: the collection, the pairs, each member's fold."""
+    """Return the SHA-256 digests of the descriptions of all inputs: the collection, the pairs and the members."""
     stamps = {COLLECTION: data / COLLECTION}
     stamps |= {PAIRS: pairs / PAIRS} if pairs else {}
     stamps |= {f"{name}/{SPEC}": fold.spec_path for name, fold in members.items()}
@@ -242,11 +272,12 @@ def _inputs(data: Path, pairs: Path | None, members: Mapping[str, FoldFolder]) -
 
 
 def _versions(cls: type[Model]) -> dict[str, str]:
-    """Of Python and of the packages that this job has used: those of gradrank's own that it has imported.
+    """Return the versions of Python, gradrank and the imported packages among its dependencies.
 
-    Without a build's name ("+cpu", "+cu130"): one version's builds compute alike on a processor.
+    Build tags ("+cpu", "+cu130") are removed: on one processor, all builds of a version compute the same numbers.
     """
-    declared = (re.match(r"[\w-]+", each)[0].replace("-", "_") for each in requires("gradrank") or ())
+    requirements = (re.match(r"[\w-]+", requirement) for requirement in requires("gradrank") or ())
+    declared = (name[0].replace("-", "_") for name in requirements if name is not None)
     used = sorted(name for name in {*declared, *cls.requires} if hasattr(sys.modules.get(name), "__version__"))
-    found = {"gradrank": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
-    return found | {name: str(sys.modules[name].__version__).partition("+")[0] for name in used}
+    versions = {"gradrank": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
+    return versions | {name: str(sys.modules[name].__version__).partition("+")[0] for name in used}

@@ -1,7 +1,8 @@
-"""Losses and scorers found by name: one file each in a folder of the package, with a function of the file's name.
+"""Lookup of losses and scorers by name.
 
-Nothing else lists them. Parameters that name one declare its module (`ModelParams.modules`), because an import of this
-file is no dependency on any of them.
+Each loss is one file in losses/ and each scorer one file in scorers/; the file contains a function of the same name.
+There is no other list of them. This module does not import them statically, so parameters that select a loss or scorer
+declare its module in `ModelParams.modules`.
 """
 
 import importlib
@@ -9,23 +10,30 @@ import pkgutil
 from typing import Any
 
 from gradrank.base.errors import GradrankError, unknown
+from gradrank.training.loss import LossFunction
 
 LOSSES = "gradrank.training.losses"
 SCORERS = "gradrank.training.scorers"
 
 
 def loss_names() -> list[str]:
-    """Return the names in alphabetical order, without importing a loss."""
+    """Return the names of all losses in alphabetical order, without importing them."""
     return _names(LOSSES)
 
 
-def find_loss(name: str) -> Any:
-    """Return the function `name` of losses/`name`.py. Raises GradrankError with the nearest name if there is none."""
+def find_loss(name: str) -> LossFunction:
+    """Return the function `name` of losses/`name`.py.
+
+    Raises GradrankError, with the most similar name, if there is no such file.
+    """
     return _find(LOSSES, "loss", name)
 
 
 def find_scorer(name: str) -> Any:
-    """Return the function `name` of scorers/`name`.py. Raises GradrankError with the nearest name if there is none."""
+    """Return the function `name` of scorers/`name`.py.
+
+    Raises GradrankError, with the most similar name, if there is no such file.
+    """
     return _find(SCORERS, "scorer", name)
 
 

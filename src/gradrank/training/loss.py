@@ -1,40 +1,78 @@
-"""What a loss is: `loss(scores, labels, offsets, *, rng) -> (cost, gradient)`, summed over queries.
+"""The interface of losses.
 
-scores: (n,), or (n, K) where the loss says how many outputs it is about; labels: (n,) grades; offsets: (q+1,) of
-contiguous queries; rng: the NumPy generator of what the loss draws, if it does. cost: float; gradient: float64, as the
-scores. Pure: equal arguments and an rng in an equal state give equal results. Further keywords are the loss's own
-settings, with the defaults of its paper.
+A loss is a function `loss(scores, labels, offsets, *, rng=None, **settings) -> (cost, gradient)`:
+
+    scores: (n,) float64, or (n, K) for a loss of K outputs per document.
+    labels: (n,) integer grades.
+    offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+    rng: NumPy generator for losses that draw random numbers.
+    settings: keywords of this loss, with the defaults of its paper.
+    cost: float, a sum over queries.
+    gradient: float64 derivatives of the cost in the scores, of the shape of the scores.
+
+Losses are pure: equal arguments and an rng in an equal state give equal results.
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import update_wrapper
 from inspect import signature
+from typing import Any, overload
 
 import numpy as np
 
 Loss = Callable[..., tuple[float, np.ndarray]]
 
 
+class LossFunction:
+    """A loss that accepts `rng` even if it draws no random numbers, and converts scores to contiguous float64.
+
+    outputs: returns K, the outputs per document, from the (n,) grades of the training part. on_pairs: whether the loss
+    also accepts `gradrank.data.pairs.Pairs` in place of the grades and has the keyword `ties`, with which equal grades
+    form pairs too.
+    """
+
+    def __init__(self, function: Loss, outputs: Callable[[np.ndarray], int], on_pairs: bool) -> None:
+        update_wrapper(self, function)
+        self.function, self.outputs, self.on_pairs = function, outputs, on_pairs
+        self.uses_rng = "rng" in signature(function).parameters
+
+    def __call__(
+        self,
+        scores: np.ndarray,
+        labels: Any,
+        offsets: np.ndarray,
+        *,
+        rng: np.random.Generator | None = None,
+        **settings: Any,
+    ) -> tuple[float, np.ndarray]:
+        if self.uses_rng:
+            settings["rng"] = rng
+        return self.function(np.ascontiguousarray(scores, dtype=np.float64), labels, offsets, **settings)
+
+
 def one_output(labels: np.ndarray) -> int:
+    """Return 1, the outputs per document of most losses."""
     return 1
+
+
+@overload
+def loss(function: Loss) -> LossFunction: ...
+
+
+@overload
+def loss(
+    *, outputs: Callable[[np.ndarray], int] = one_output, on_pairs: bool = False
+) -> Callable[[Loss], LossFunction]: ...
 
 
 def loss(
     function: Loss | None = None, *, outputs: Callable[[np.ndarray], int] = one_output, on_pairs: bool = False
-) -> Loss:
-    """Decorator: every loss takes `rng`, whether it draws or not, and sees contiguous float64 scores.
-
-    outputs: the scores' width K, of the (n,) grades of the training part. on_pairs: in place of the grades the loss
-    takes a `gradrank.data.pairs.Pairs` too, and has the keyword `ties`: of grades it takes equal ones as pairs.
-    """
+) -> LossFunction | Callable[[Loss], LossFunction]:
+    """Make a function a LossFunction. Used as the decorator `@loss` or `@loss(outputs=..., on_pairs=...)`."""
     if function is None:
-        return lambda function: loss(function, outputs=outputs, on_pairs=on_pairs)
-    draws = "rng" in signature(function).parameters
 
-    @wraps(function)
-    def of_scores(scores, labels, offsets, *, rng=None, **settings) -> tuple[float, np.ndarray]:
-        drawn_from = {"rng": rng} if draws else {}
-        return function(np.ascontiguousarray(scores, dtype=np.float64), labels, offsets, **drawn_from, **settings)
+        def decorate(function: Loss) -> LossFunction:
+            return LossFunction(function, outputs, on_pairs)
 
-    of_scores.outputs, of_scores.on_pairs = outputs, on_pairs
-    return of_scores
+        return decorate
+    return LossFunction(function, outputs, on_pairs)

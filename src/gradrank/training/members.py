@@ -1,4 +1,4 @@
-"""Models made of other models' scores: those scores as features, and the members kept with what they make."""
+"""Members of models that combine the scores of other models: their trained folds, scores and copies."""
 
 import shutil
 from collections.abc import Sequence
@@ -18,37 +18,38 @@ from gradrank.training.registry import models
 def trained_members(
     members: Sequence[str], folder: Path | None, spec: dict[str, Any], data: Path
 ) -> dict[str, FoldFolder]:
-    """Each member's fold, folder/<member>/fold<k>, of the job's seed where the member has several.
+    """Return the fold of each member, folder/<member>/fold<k>, with the seed of the job if the member has several.
 
-    folder: results/<dataset>. spec: of the job that is made of them; data: its Parquet collection. Raises
-    GradrankError for a member that is not trained or was trained on another fold or other data.
+    folder: results/<dataset>. spec: specification of the job that combines the members. data: folder of the job's
+    stored collection. Raises GradrankError without a folder, or if a member is not trained or was trained on another
+    fold or other data.
     """
     if folder is None:
         raise GradrankError(
-            f"{spec['model']}: it is made of the scores of {', '.join(members)}; say where they are: "
-            f"--members results/{spec['dataset']}"
+            f"{spec['model']}: combines the scores of {', '.join(members)}, but --members is missing. "
+            f"Fix: add --members results/{spec['dataset']}"
         )
-    found = {member: _of_seed(DatasetFolder(folder).method(member), spec["fold"], spec["seed"]) for member in members}
-    for member, fold in found.items():
-        model = member.partition("-")[0]  # of a sweep's variant, the entry
+    folds = {member: _seed_fold(DatasetFolder(folder).method(member), spec["fold"], spec["seed"]) for member in members}
+    for member, fold in folds.items():
+        model = member.partition("-")[0]  # the name of a sweep's variant is <entry>-<values>
         job = f"--model {model} --data {data} --fold {spec['fold']} --seed {spec['seed']}"
         command = f"gradrank train {job} --out {fold.folder}"
         if not fold.finished:
-            raise GradrankError(f"{fold.folder}: a member of {spec['model']} that is not trained; first run: {command}")
-        own = fold.spec()
+            raise GradrankError(f"{fold.folder}: a member of {spec['model']} that is not trained. Fix: {command}")
+        member_spec = fold.spec()
         expected = {key: spec[key] for key in ("fold", "data_sha256")}
-        if model in models():  # else a variant under a name of its own
+        if model in models():  # a variant may have any other name
             expected["model"] = model
-        for key, wanted in expected.items():
-            if own[key] != wanted:
+        for key, value in expected.items():
+            if member_spec[key] != value:
                 raise GradrankError(
-                    f"{fold.folder}: its {key} is {own[key]!r}, expected {wanted!r}; train it again: {command}"
+                    f"{fold.folder}: its {key} is {member_spec[key]!r}, expected {value!r}. Fix: {command}"
                 )
-    return found
+    return folds
 
 
-def _of_seed(method: MethodFolder, number: int, seed: int) -> FoldFolder:
-    """The fold trained with `seed`; where none belongs to the first seed's fold<k>/, that: it is the only one."""
+def _seed_fold(method: MethodFolder, number: int, seed: int) -> FoldFolder:
+    """Return fold<k>/seed<s>/ if fold<k>/ has another seed and both belong to the same training; else fold<k>/."""
     first, further = method.fold(number), method.fold(number, seed)
     if not (first.finished and further.finished) or first.spec()["seed"] == seed:
         return first
@@ -57,35 +58,35 @@ def _of_seed(method: MethodFolder, number: int, seed: int) -> FoldFolder:
 
 
 def with_member_scores(collection: Collection, split: str, members: dict[str, FoldFolder]) -> Collection:
-    """A fold's `split`, with (n, m) float32 features: the scores of m members in their order.
+    """Return the collection of `split` with (n, m) float32 features: the scores of the m members, in their order.
 
-    Raises GradrankError for scores that do not fit the collection.
+    Raises GradrankError if the number of scores differs from the number of documents.
     """
     scores = []
     for fold in members.values():
-        own = fold.scores(split)
-        if len(own) != collection.rows:
+        member_scores = fold.scores(split)
+        if len(member_scores) != collection.rows:
             raise GradrankError(
-                f"{fold.folder}: {len(own)} scores of the {split} part, which has {collection.rows} "
-                "documents; train it again"
+                f"{fold.folder}: {len(member_scores)} scores of the {split} part, which has {collection.rows} "
+                "documents. Fix: remove this folder and train the member again"
             )
-        scores.append(own)
+        scores.append(member_scores)
     return replace(collection, features=member_features(scores))
 
 
 def member_features(scores: Sequence[np.ndarray]) -> np.ndarray:
-    """(n, m) float32 features from the (n,) scores of m members."""
+    """Return (n, m) float32 features from the (n,) scores of m members."""
     return np.stack(scores, axis=1).astype(np.float32)
 
 
-def keep_members(members: dict[str, FoldFolder], fold: FoldFolder) -> None:
-    """Copy the trained members into the fold whose model is made of them, so that it can rank new data."""
+def copy_members(members: dict[str, FoldFolder], fold: FoldFolder) -> None:
+    """Copy the trained members into `fold`, so that the model that combines them can rank new data."""
     for number, member in enumerate(members.values(), start=1):
-        kept = fold.member(number)
-        shutil.copytree(member.model_path, kept.model_path)
-        shutil.copy(member.spec_path, kept.spec_path)
+        copy = fold.member(number)
+        shutil.copytree(member.model_path, copy.model_path)
+        shutil.copy(member.spec_path, copy.spec_path)
 
 
-def kept_members(fold: FoldFolder) -> list[FoldFolder]:
-    """What `keep_members` put into `fold`, in the members' order."""
-    return list(takewhile(lambda kept: kept.finished, map(fold.member, count(1))))
+def copied_members(fold: FoldFolder) -> list[FoldFolder]:
+    """Return the members that `copy_members` copied into `fold`, in their order."""
+    return list(takewhile(lambda member: member.finished, map(fold.member, count(1))))

@@ -21,20 +21,24 @@ from gradrank.training.search_space import Dimension
 
 
 class ModelParams(BaseModel):
-    """Base of every model's parameters: unknown keys, wrong types and non-finite numbers are refused."""
+    """The base class of all model parameters. Unknown keys, wrong types and non-finite numbers are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=False)
 
     def modules(self) -> tuple[str, ...]:
-        """Return the modules of the package that a value names, such as a loss's, and that no file imports.
+        """Return the names of modules that the parameters select by name, such as the module of a loss.
 
-        A model is trained again when one of them changes. Each parameter adds its own, whatever the others' values.
+        The model is retrained if one of them changes. They must be listed, because they are not found by following
+        import statements. A subclass appends its own modules to those of `super().modules()`.
         """
         return ()
 
 
 def param(default: Any, source: str, **constraints: Any) -> Any:
-    """A parameter's default with its source (paper, section; or how it was measured) and pydantic constraints."""
+    """Return a pydantic field with a default, its source and pydantic constraints.
+
+    source: the origin of the default: a paper and section, a library, or a measurement.
+    """
     return Field(default, description=source, **constraints)
 
 
@@ -42,7 +46,10 @@ P = TypeVar("P", bound=ModelParams)
 
 
 class Callback(Protocol):
-    """Called once an epoch or boosting round (or grid point); keeps the history and shows progress."""
+    """A function that `fit` calls once per epoch, boosting round or grid point, to record the history.
+
+    step: number of the step, from 1. values: measurements of the step, by name.
+    """
 
     def __call__(self, step: int, **values: float) -> None: ...
 
@@ -50,31 +57,36 @@ class Callback(Protocol):
 class Model(ABC, Generic[P]):
     """A trained ranker. `fit` sees the training and validation parts only; the test part never reaches it.
 
-    P: the class of its parameters, as in `class Regression(Model[RegressionParams])`; `Params` names the same class.
+    P is the class of the parameters, as in `class Regression(Model[RegressionParams])`. The attribute `Params` is this
+    class, too.
     """
 
     name: ClassVar[str]
     Params: ClassVar[type[ModelParams]]
-    summary: ClassVar[str]  # one line for `gradrank models`: what it is and the paper it is from
-    needs_pairs: ClassVar[bool] = False  # True: its jobs wait for the stored pairs: `train.targets`, `train.pairs`
-    takes_missing: ClassVar[bool] = False  # True: a feature may be NaN, for which the model has a way of its own
+    summary: ClassVar[str]  # one line for `gradrank models`: the method and its paper
+    needs_pairs: ClassVar[bool] = False  # if True, `fit` reads `train.targets` or `train.pairs`, so pairs are stored
+    takes_missing: ClassVar[bool] = False  # if True, the model handles NaN features itself
     requires: ClassVar[tuple[str, ...]] = ()  # importable packages that a plain install lacks
-    extra: ClassVar[str | None] = None  # the optional extra of the package that installs them
-    # True: `fit` learns from `vali`, so that values there judge nothing, and `gradrank tune` has no choice to make.
+    extra: ClassVar[str | None] = None  # the optional extra of gradrank that installs `requires`
+    # If True, `fit` learns from `vali`: its validation values are biased, and `gradrank tune` cannot tune the model.
     learns_on_validation: ClassVar[bool] = False
     # The search space of `gradrank tune`, by parameter. Parameters declared as Grid are added automatically.
     space: ClassVar[Mapping[str, Dimension]] = MappingProxyType({})
-    # The first configuration tried, where a default of Params was chosen here: the paper's values, or the library's.
+    # The values of the paper or library, for parameters whose default in Params was chosen on this project's data.
+    # `gradrank tune` tries them first.
     published: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     @classmethod
     def members(cls, params: P) -> tuple[str, ...]:
-        """Models whose scores, one column each in this order, are this one's features; none: the data's."""
+        """Return the names of the member models whose scores are this model's features, one column each.
+
+        Empty if the model uses the features of the data set.
+        """
         return ()
 
     @classmethod
     def uses_seed(cls, params: P) -> bool:
-        """Whether chance plays a part in `fit`. What says no is trained once, however many seeds there are."""
+        """Return whether `fit` uses random numbers. If False, the model is trained with one seed only."""
         return True
 
     @classmethod
@@ -84,34 +96,40 @@ class Model(ABC, Generic[P]):
 
     @abstractmethod
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """(n,) float64 scores of (n, d) float32 features; higher ranks first.
+        """Return (n,) float64 scores of (n, d) float32 features. Higher scores rank first.
 
-        `offsets` (q+1,) marks the queries, for the few rankers whose score depends on the whole list.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1]. Only models whose scores depend on the
+        whole list use it.
         """
 
     @abstractmethod
     def save(self, folder: Path) -> None:
-        """Write the model into an existing empty folder: safetensors, LightGBM text or JSON; never pickle."""
+        """Write the model into an existing, empty folder as safetensors, LightGBM text or JSON, never as pickle."""
 
     @classmethod
     @abstractmethod
     def load(cls, folder: Path) -> Self:
-        """Read what `save` wrote; scores are bit-identical to the saved model's."""
+        """Return the model that `save` wrote to `folder`. Its scores are bit-identical to those of the saved model."""
 
 
-registered: dict[str, type[Model]] = {}  # by name, of the model files that this process has imported
-
+registered: dict[str, type[Model]] = {}  # the models of all files imported so far, by name
 
 M = TypeVar("M", bound=Model)
 
 
 def register(name: str) -> Callable[[type[M]], type[M]]:
-    """Class decorator: make a Model known to the command line, the workflow and the contract tests as `name`."""
+    """Return a class decorator that registers a Model as `name` for the CLI, the workflow and the contract tests.
+
+    The decorator raises GradrankError if the class lacks a part that a model needs, and ValueError if another model has
+    this name.
+    """
 
     def decorate(cls: type[M]) -> type[M]:
         check_model_class(cls, name)
         if name in registered:
-            raise ValueError(f"two models are called {name!r}: {registered[name].__module__}, {cls.__module__}")
+            raise ValueError(
+                f"duplicate model name {name!r} in {registered[name].__module__} and {cls.__module__}. Fix: rename one"
+            )
         cls.name = name
         registered[name] = cls
         return cls
@@ -120,10 +138,10 @@ def register(name: str) -> Callable[[type[M]], type[M]]:
 
 
 def check_model_class(cls: type, name: str) -> None:
-    """Check that `cls`, which is to be registered as `name`, defines everything that a model needs.
+    """Check that the class of the model `name` derives from Model and defines everything that a model needs.
 
-    Raises GradrankError, naming the class and all that it lacks, unless `cls` derives from Model and defines `fit`,
-    `score`, `save`, `load`, `Params` (a subclass of ModelParams) and `summary` (a non-empty string).
+    Raises GradrankError, with the class and all missing parts, if `fit`, `score`, `save` or `load` is missing, `Params`
+    is not a subclass of ModelParams, or `summary` is not a non-empty string.
     """
     missing: list[str] = sorted(getattr(cls, "__abstractmethods__", ()))
     if not issubclass(cls, Model):

@@ -1,4 +1,4 @@
-"""NeuralSort (Grover et al. 2019): a sort as a matrix of probabilities, and what scores get back through it."""
+"""NeuralSort (Grover et al. 2019), a differentiable relaxation of sorting, and its gradient."""
 
 import numpy as np
 
@@ -7,9 +7,11 @@ from gradrank.base.compiled import compiled
 
 @compiled()
 def soft_sort(scores, ranks, temperature):
-    """(ranks, n): row r is softmax_j(((n + 1 - 2r) s_j - sum_k |s_j - s_k|) / temperature), rank r's document.
+    """Return the (ranks, n) soft permutation matrix of a descending sort of the scores of one query.
 
-    scores: (n,) of one query. The permutation of a descending sort as the temperature falls.
+    Row r is softmax_j(((n + 1 - 2r) s_j - sum_k |s_j - s_k|) / temperature), r from 1: the probabilities of the
+    documents at rank r. The matrix tends to the permutation matrix of the sort as the temperature tends to 0.
+    scores: (n,) float64. ranks: number of rows.
     """
     n = len(scores)
     spread = np.empty(n)
@@ -24,8 +26,11 @@ def soft_sort(scores, ranks, temperature):
 
 
 @compiled()
-def through_soft_sort(scores, soft, slope, temperature):
-    """(n,) gradient of the scores, given the (ranks, n) slope of what `soft_sort` returned, `soft`."""
+def soft_sort_gradient(scores, soft, slope, temperature):
+    """Return the (n,) gradient in the scores, given the gradient in the matrix of `soft_sort`.
+
+    soft, slope: (ranks, n), the matrix and the derivatives of the cost in its entries.
+    """
     n = len(scores)
     gradient, by_spread = np.zeros(n), np.zeros(n)
     for r in range(len(soft)):

@@ -1,4 +1,4 @@
-"""The Plackett-Luce model of an order: each rank drawn by softmax of the scores from what is left."""
+"""The Plackett-Luce model of rankings: the document at each rank is drawn by softmax from the remaining documents."""
 
 import numpy as np
 
@@ -7,21 +7,23 @@ from gradrank.base.compiled import compiled
 
 @compiled("f8[:], i8[:], i8[:], f8[:]")
 def order_likelihood(scores, offsets, ordered, weights):
-    """-sum_r w_r ln P(the document at rank r | those at ranks r and below), and its gradient, each query O(n).
+    """Return the weighted negative log-likelihood of an order and its (n,) gradient in the scores.
 
-    ordered: (n,) row numbers, the order of each query; weights: (n,) float64 >= 0, one a rank. Sums are kept as
-    logarithms: a document far below all before it would lose them.
+    The cost is -sum_r w_r ln P(document at rank r | documents at ranks r, ..., n). Time per query: O(n).
+    scores: (n,) float64. offsets: (q+1,) int64. ordered: (n,) int64 row numbers in the order of the ranks, query by
+    query. weights: (n,) float64 >= 0, the weights w of the ranks. Sums are stored as logarithms, because documents with
+    scores far below the others would vanish from plain sums.
     """
     cost = 0.0
     gradient = np.zeros(len(scores))
-    left = np.empty(len(scores))  # ln sum of exp(score) from this rank on
+    left = np.empty(len(scores))  # ln sum of exp(score) over this rank and all later ones
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
         log_sum = -np.inf
         for r in range(b - 1, a - 1, -1):
             log_sum = log_add(log_sum, scores[ordered[r]])
             left[r] = log_sum
-        log_shares = -np.inf  # ln sum of w_r / (sum of exp(score) from r on), over the ranks so far
+        log_shares = -np.inf  # ln sum of w_r / (sum of exp(score) from rank r on), over the previous ranks
         for r in range(a, b):
             row = ordered[r]
             cost += weights[r] * (left[r] - scores[row])
@@ -33,6 +35,6 @@ def order_likelihood(scores, offsets, ordered, weights):
 
 @compiled()
 def log_add(x, y):
-    """ln(e^x + e^y) without overflow; -inf is nothing yet."""
+    """Return ln(e^x + e^y) without overflow; -inf stands for an empty sum."""
     high, low = max(x, y), min(x, y)
     return high if low == -np.inf else high + np.log1p(np.exp(low - high))

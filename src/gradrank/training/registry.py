@@ -1,7 +1,7 @@
-"""The registry of models: find model classes by name.
+"""The registry of models, which finds model classes by name.
 
-The entry points of the group `gradrank.models` name the packages that hold models, so this module imports no room above
-its own. A user's own models are files in `models/` of the working folder.
+Packages that contain models are listed as entry points of the group `gradrank.models`, so this module imports none of
+them by name. Users add models as files in the folder `models/` of the working folder.
 """
 
 import importlib
@@ -18,28 +18,31 @@ from gradrank.base.files import OWN_MODELS
 from gradrank.training.model import Model, ModelParams, registered
 
 GROUP = "gradrank.models"
-OWN_PACKAGE = "gradrank.models"  # a user's own files become modules of this package
-INTERFACE = "gradrank.training.model"  # imported by every model file, and by no other file of a folder called models/
-FORMER_INTERFACE = re.compile(r"\bgradrank\.learning\b")  # of version 0.1
+OWN_PACKAGE = "gradrank.models"  # a user's model files become modules of this package
+INTERFACE = "gradrank.training.model"  # a file in a user's folder models/ is a model file if it contains this name
+FORMER_INTERFACE = re.compile(r"\bgradrank\.learning\b")  # the package of INTERFACE in version 0.1
 
 
 @cache
 def model_packages() -> list[str]:
-    """Return the names of the packages that hold models, the package's own first."""
-    named = {entry.value for entry in entry_points(group=GROUP)}
-    if not named:
+    """Return the names of the packages that contain models, `gradrank.models` first.
+
+    Raises GradrankError if the installation lists no such package.
+    """
+    packages = {entry.value for entry in entry_points(group=GROUP)}
+    if not packages:
         raise GradrankError(
-            "gradrank: no entry point names a package of models, so the installation is incomplete or of an older "
-            "version. Fix: pip install --editable . (in a checkout), or pip install --force-reinstall gradrank"
+            f"gradrank: no entry point in the group {GROUP}; the installation is incomplete or outdated. "
+            "Fix: pip install --editable . (in a checkout), or pip install --force-reinstall gradrank"
         )
-    return sorted(named, key=lambda package: (package != OWN_PACKAGE, package))
+    return sorted(packages, key=lambda package: (package != OWN_PACKAGE, package))
 
 
 @cache
 def models() -> dict[str, type[Model]]:
-    """Return every registered model by name, in alphabetical order.
+    """Return all models by name, in alphabetical order.
 
-    Raises GradrankError if one of the user's own files cannot be imported.
+    Raises GradrankError if a model file of the user cannot be imported.
     """
     for package in model_packages():
         for module in _module_names(package):
@@ -51,13 +54,13 @@ def models() -> dict[str, type[Model]]:
 
 
 def _module_names(package: str) -> list[str]:
-    """Return the modules and packages directly inside a package; a user's own files are not among them."""
+    """Return the names of the modules and packages directly inside `package`, without the user's files."""
     folders = importlib.import_module(package).__path__[:1]
     return sorted(info.name for info in pkgutil.iter_modules(folders))
 
 
 def _has_own_models() -> bool:
-    """Return whether `models/` of the working folder holds a user's own files, and make it part of the package."""
+    """Return whether the working folder has a folder `models/`; if so, add it to the package of models."""
     package = importlib.import_module(OWN_PACKAGE)
     if not OWN_MODELS.is_dir() or OWN_MODELS.samefile(package.__path__[0]):
         return False
@@ -66,40 +69,45 @@ def _has_own_models() -> bool:
 
 
 def _import_own(path: Path) -> None:
-    """Import a user's file as a module of the package of models, if the file defines a model."""
+    """Import a model file of the user as a module of the package of models. Other files are ignored."""
     text = path.read_text(encoding="utf-8", errors="replace")
     if FORMER_INTERFACE.search(text):
-        raise GradrankError(f"{path}: gradrank.learning is now called gradrank.training. Fix: change the imports")
+        raise GradrankError(
+            f"{path}: imports gradrank.learning, which was renamed. Fix: import from gradrank.training instead"
+        )
     if INTERFACE not in text:
         return
     if path.stem in _module_names(OWN_PACKAGE):
-        raise GradrankError(f"{path}: gradrank has a file of this name. Fix: rename yours")
+        raise GradrankError(f"{path}: gradrank already has a model file of this name. Fix: rename your file")
     try:
         importlib.import_module(f"{OWN_PACKAGE}.{path.stem}")
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == str(path.resolve())]
-        where = f"{path}, line {lines[-1]}" if lines else str(path)
+        location = f"{path}, line {lines[-1]}" if lines else str(path)
         if isinstance(error, GradrankError):
-            raise GradrankError(f"{where}: {error}") from error
+            raise GradrankError(f"{location}: {error}") from error
         raise GradrankError(
-            f"{where}: {type(error).__name__}: {error}. Fix: correct the file, or move it out of {OWN_MODELS}/"
+            f"{location}: {type(error).__name__}: {error}. Fix: correct the file, or move it out of {OWN_MODELS}/"
         ) from error
 
 
 def get_model(name: str) -> type[Model]:
-    """Return the class registered as `name`. Raises GradrankError with the nearest name if there is none."""
+    """Return the model class registered as `name`.
+
+    Raises GradrankError, with the most similar name, if no model has this name.
+    """
     _import_declaring(name)
     known = registered if name in registered else models()
     if name not in known:
         raise GradrankError(
-            f"{unknown('model', name, known)}; a model of your own is a file in {OWN_MODELS}/ of this folder"
+            f"{unknown('model', name, known)}. Fix: correct the name, or add your own model as a file in {OWN_MODELS}/"
         )
     return known[name]
 
 
 def _import_declaring(name: str) -> None:
-    """Import only the modules whose text registers `name`: a job does not need the other models."""
+    """Import only the modules whose text registers `name`, because importing all models takes longer."""
     for package in model_packages():
         for folder in importlib.import_module(package).__path__:
             for file in sorted([*Path(folder).glob("*.py"), *Path(folder).glob("*/__init__.py")]):
@@ -109,10 +117,10 @@ def _import_declaring(name: str) -> None:
 
 
 def training_modules(cls: type[Model], params: ModelParams) -> tuple[str, ...]:
-    """Return the modules whose code, with all that they import, decides what `cls` learns with `params`."""
+    """Return the names of the modules whose code, including their imports, determines the training of `cls`."""
     return cls.__module__, *params.modules()
 
 
 def missing_packages(cls: type[Model]) -> list[str]:
-    """Return the packages in `cls.requires` that are not installed."""
+    """Return the packages of `cls.requires` that are not installed."""
     return [package for package in cls.requires if find_spec(package) is None]

@@ -1,4 +1,4 @@
-"""A model's scores, held against what every model promises: one finite number a document."""
+"""Checks of the scores that a model returns: one finite real number per document."""
 
 from typing import Any
 
@@ -7,29 +7,32 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 
 
-class WrongScores(GradrankError):
-    """What a model gave as scores is none."""
+class InvalidScores(GradrankError):
+    """The error of a model that returns something else than one finite real number per document."""
 
 
-def checked(scores: Any, rows: int, whose: str) -> np.ndarray:
-    """(rows,) float64 of what a model gave for that many documents.
+def check_scores(scores: Any, rows: int, source: str) -> np.ndarray:
+    """Return a model's scores of `rows` documents as (rows,) float64.
 
-    Raises WrongScores, naming `whose`, for another shape, for what is no real number, and for one that is not finite.
+    source: origin of the scores, with which the error message begins. Raises InvalidScores if the scores have another
+    shape, are not real numbers, or are not finite.
     """
     try:
-        found = np.asarray(scores)
-    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists, a tensor that is being trained
-        raise WrongScores(f"{whose}: no array of numbers ({error}); expected shape ({rows},)") from None
-    if found.shape != (rows,):
-        advice = "; return scores[:, 0]" if found.shape == (rows, 1) else ""
-        raise WrongScores(f"{whose}: of shape {found.shape}, expected ({rows},), one number a document{advice}")
-    if found.dtype.kind not in "fiub":
-        raise WrongScores(f"{whose}: of type {found.dtype}, expected real numbers, float64 best")
-    finite = np.isfinite(found)
+        array = np.asarray(scores)
+    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists, or a tensor that requires gradients
+        raise InvalidScores(
+            f"{source}: not an array of numbers ({error}). Fix: return an array of shape ({rows},)"
+        ) from None
+    if array.shape != (rows,):
+        fix = "return scores[:, 0]" if array.shape == (rows, 1) else "return one number per document"
+        raise InvalidScores(f"{source}: shape {array.shape}, expected ({rows},). Fix: {fix}")
+    if array.dtype.kind not in "fiub":
+        raise InvalidScores(f"{source}: type {array.dtype}, expected real numbers. Fix: return float64 numbers")
+    finite = np.isfinite(array)
     if not finite.all():
         first = int(np.argmin(finite))
-        raise WrongScores(
-            f"{whose}: {rows - finite.sum():,} of {rows:,} are not finite, the first is {found[first]}, of document "
-            f"{first + 1}; training diverged or the model is wrong"
+        raise InvalidScores(
+            f"{source}: {rows - finite.sum():,} of {rows:,} are not finite, the first is {array[first]}, of document "
+            f"{first + 1}. Fix: lower the learning rate if training diverged; otherwise correct the model"
         )
-    return found.astype(np.float64, copy=False)
+    return array.astype(np.float64, copy=False)

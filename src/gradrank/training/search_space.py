@@ -1,4 +1,8 @@
-"""What a parameter may be drawn from when a model is tuned: a model declares one dimension a parameter, its `space`."""
+"""Dimensions of the search space from which `gradrank tune` draws a model's parameters.
+
+A model declares one dimension per tuned parameter in its attribute `space`. Each dimension states the source of its
+bounds.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 @dataclass(frozen=True)
 class LogUniform:
-    """The logarithm is uniform between those of low and high, both positive."""
+    """A number from `low` to `high` whose logarithm is uniformly distributed; both bounds are positive."""
 
     low: float
     high: float
@@ -18,6 +22,8 @@ class LogUniform:
 
 @dataclass(frozen=True)
 class Uniform:
+    """A uniformly distributed number from `low` to `high`."""
+
     low: float
     high: float
     source: str
@@ -25,7 +31,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Integer:
-    """Every whole number from low to high alike."""
+    """An integer from `low` to `high`, all equally likely."""
 
     low: int
     high: int
@@ -34,7 +40,7 @@ class Integer:
 
 @dataclass(frozen=True)
 class Choice:
-    """Each value alike."""
+    """One of `values`, all equally likely."""
 
     values: Sequence[Any]
     source: str

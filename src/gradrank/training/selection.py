@@ -1,10 +1,11 @@
-"""The criterion by which every model is selected on the validation part.
+"""The criteria for the selection of models on the validation part: MAP and NDCG@k.
 
-Fixed to the `letor4` convention on purpose, in expectation over the orders of equal scores: how results are
-reported (metrics.py, params `evaluation`) can change without changing what was trained, and no choice is made by
-the file's order, which may know what is relevant. A test holds both implementations together.
+The criteria always follow the convention `letor4_expected`, which averages over all orders of equal scores. So the
+convention of the report (params `evaluation`) can change without retraining, and the order of documents in the file,
+which can reveal their relevance, has no influence. A test compares these implementations with the metrics of the
+report.
 
-NumPy alone: to load a compiler takes longer than most models' choices do, and many need none otherwise.
+This module uses NumPy only, because importing Numba takes longer than most selections.
 """
 
 import math
@@ -13,16 +14,19 @@ import re
 import numpy as np
 
 from gradrank.base.errors import GradrankError
-from gradrank.training.score_checks import checked
+from gradrank.training.score_checks import check_scores
 
-CRITERION = r"^(map|ndcg@[1-9]\d*)$"  # what `Criterion` knows: the pattern of every `select_by`
+CRITERION = r"^(map|ndcg@[1-9]\d*)$"  # the names that `Criterion` accepts; pattern of the parameter `select_by`
 
 
 class Criterion:
-    """`map` or `ndcg@k` on one part: what does not depend on scores is counted once."""
+    """`map` or `ndcg@k` on one part; quantities that do not depend on the scores are computed once."""
 
     def __init__(self, name: str, labels: np.ndarray, offsets: np.ndarray) -> None:
-        """labels: (n,) grades; offsets: (q+1,). Raises GradrankError for another criterion."""
+        """Prepare the criterion `name` for (n,) grades and (q+1,) offsets of queries.
+
+        Raises GradrankError if `name` is not a criterion.
+        """
         self.cutoff = None if name == "map" else _cutoff(name)
         self.labels, self.offsets, self.sizes = labels, offsets, np.diff(offsets)
         self.queries = len(self.sizes)
@@ -31,7 +35,7 @@ class Criterion:
         self.place = np.arange(len(labels)) - offsets[:-1][self.query]
         if self.cutoff is None:
             self.relevant = self._summed(self.query, labels > 0)
-            self.earlier = np.cumsum(self.relevant) - self.relevant  # relevant documents of queries before
+            self.earlier = np.cumsum(self.relevant) - self.relevant  # relevant documents of all previous queries
             self.best = self.relevant
         else:
             self.top = np.flatnonzero(self.place < self.cutoff)
@@ -39,23 +43,26 @@ class Criterion:
             self.best = self._gained(self._gain(labels[self._ranked(labels)[0]]))
 
     def mean(self, scores: np.ndarray) -> float:
-        """Mean over queries under `letor4_expected` of (n,) scores; higher is better."""
+        """Return the mean over queries for (n,) scores, under `letor4_expected`; higher is better.
+
+        Raises InvalidScores if the scores are invalid.
+        """
         values = self._values(scores, in_expectation=True)
         if self.cutoff is not None:
             values[self.sizes < self.cutoff] = 0.0
         return math.fsum(values) / max(len(values), 1)
 
     def per_query(self, scores: np.ndarray) -> np.ndarray:
-        """(q,) AP or NDCG@k of each query, which AdaRank and coordinate ascent optimise.
+        """Return (q,) AP or NDCG@k per query, the measures that AdaRank and coordinate ascent optimise.
 
-        Differs from `mean` in two cases: a query of fewer than k documents has NDCG@n here, not 0, because a
-        measure that no order can change says nothing about how to train; and equal scores keep file order, as in the
-        programs that these methods were published with. Raises WrongScores for scores that are none.
+        There are two differences from `mean`. A query with n < k documents has NDCG@n instead of 0, because a constant
+        cannot guide the training. Equal scores keep the order of the file, as in the published implementations of these
+        methods. Raises InvalidScores if the scores are invalid.
         """
         return self._values(scores, in_expectation=False)
 
     def _values(self, scores: np.ndarray, in_expectation: bool) -> np.ndarray:
-        scores = checked(scores, len(self.labels), "scores to be judged")
+        scores = check_scores(scores, len(self.labels), "scores for the criterion")
         rows, groups = self._ranked(scores, in_file_order=not in_expectation)
         ranked = self.labels[rows]
         if not in_expectation or len(groups) == len(ranked):
@@ -67,10 +74,10 @@ class Criterion:
         return np.divide(gained, self.best, out=np.zeros(self.queries), where=self.best > 0)
 
     def _ranked(self, scores: np.ndarray, in_file_order: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """(n,) row numbers by descending score within each query; where each run of equal scores begins.
+        """Return (n,) row numbers by descending score within each query, and the first place of each group of ties.
 
-        All rows are sorted by score, then by query with a radix sort, which keeps that order: NumPy's fastest two.
-        Equal scores come in any order, or in the file's.
+        in_file_order: equal scores keep the order of the file; otherwise their order is arbitrary. Rows are sorted by
+        score and then, with a stable radix sort, by query: the two fastest sorts of NumPy.
         """
         falling = np.negative(scores, dtype=np.float64)
         rows = ascending(falling)
@@ -84,17 +91,17 @@ class Criterion:
         return rows, groups
 
     def _precisions(self, ranked: np.ndarray) -> np.ndarray:
-        """(q,) sum over relevant (grade >= 1) ranks i of P@i."""
+        """Return (q,) sums of P@i over the ranks i of relevant documents (grade >= 1)."""
         at = np.flatnonzero(ranked > 0)
         query = self.query[at]
         hits = np.arange(1, len(at) + 1) - self.earlier[query]
         return self._summed(query, hits / (self.place[at] + 1.0))
 
     def _expected_precisions(self, ranked: np.ndarray, groups: np.ndarray) -> np.ndarray:
-        """(q,) expected sum over relevant ranks i of P@i.
+        """Return (q,) expected sums of P@i over the ranks i of relevant documents, for ties in random order.
 
-        Of a group of m with r relevant, place i from 0 is relevant with probability r/m, and i (r - 1)/(m - 1) of those
-        before it in the group are.
+        In a group of m equal scores with r relevant documents, place i (from 0) is relevant with probability r/m. If it
+        is, the expected number of relevant documents before it in the group is i (r - 1)/(m - 1).
         """
         sizes = np.diff(groups, append=len(ranked))
         relevant = np.add.reduceat(ranked > 0, groups, dtype=np.int64)
@@ -111,24 +118,25 @@ class Criterion:
         return np.ldexp(1.0, labels) - 1.0
 
     def _gained(self, gains: np.ndarray) -> np.ndarray:
-        """(q,) DCG@min(k, n) of (n,) gains by rank: discount 1 at ranks 1 and 2, then 1/log2(rank)."""
+        """Return (q,) DCG@min(k, n) of (n,) gains in rank order; discount 1 at ranks 1 and 2, then 1/log2(rank)."""
         return self._summed(self.query[self.top], gains[self.top] * self.discount)
 
     def _summed(self, query: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """(q,) sums of each query's values, one after the other."""
+        """Return (q,) sums of the values of each query, added in their order."""
         return np.bincount(query, values, self.queries)
 
 
 def measure(criterion: str, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> float:
-    """Mean over queries of `map` or `ndcg@k` under `letor4_expected`; higher is better.
+    """Return the mean over queries of `map` or `ndcg@k` under `letor4_expected`; higher is better.
 
-    scores: (n,); labels: (n,) grades; offsets: (q+1,). Raises GradrankError for another criterion.
+    scores: (n,); labels: (n,) grades; offsets: (q+1,). Raises GradrankError if `criterion` is not a criterion or the
+    scores are invalid.
     """
     return Criterion(criterion, labels, offsets).mean(scores)
 
 
 def _over_groups(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """(n,) the mean over each group, at each of its places."""
+    """Return (n,) values in which each value is replaced by the mean of its group."""
     sizes = np.diff(groups, append=len(values))
     return np.repeat(np.add.reduceat(values, groups) / sizes, sizes)
 
@@ -136,10 +144,10 @@ def _over_groups(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
 def _cutoff(criterion: str) -> int:
     match = re.fullmatch(r"ndcg@([1-9]\d*)", criterion)
     if match is None:
-        raise GradrankError(f"selection criterion {criterion!r}: expected 'map' or 'ndcg@K', as in 'ndcg@10'")
+        raise GradrankError(f"selection criterion {criterion!r}: unknown. Fix: use 'map' or 'ndcg@K', as in 'ndcg@10'")
     return int(match.group(1))
 
 
 def ascending(values: np.ndarray) -> np.ndarray:
-    """Return the positions of (n,) values in ascending order, equal values in any order: NumPy's fastest sort."""
+    """Return the positions of (n,) values in ascending order. The order of equal values is arbitrary."""
     return np.argsort(values)

@@ -1,8 +1,8 @@
-"""A guard that refuses to open the test part's files in this process while a model is fitted and while it scores.
+"""A guard that prevents models from opening the files of the test part while they are fitted and while they score.
 
-It is an audit hook (sys.addaudithook), so it sees what is opened by Python: `open`, `os.open`, NumPy, pathlib and what
-uses them. It does not see what a library opens without Python (Polars, pyarrow), what another process reads, a copy of
-the data such as the parsed text, or what a model's file reads when it is imported.
+The guard is an audit hook (sys.addaudithook). It detects files opened through Python: by `open`, `os.open`, NumPy,
+pathlib and code that uses them. It does not detect files opened by native code (Polars, pyarrow), reads by other
+processes, reads of copies of the data such as the downloaded text files, or reads while a model file is imported.
 """
 
 import os
@@ -17,7 +17,7 @@ from gradrank.base.errors import GradrankError
 
 
 class Guard:
-    """The files of a fold's test part, the model that must not open them, and those that it tried to open."""
+    """The files of a fold's test part, the name of the model that must not open them, and its attempts."""
 
     def __init__(self, files: Iterable[Path], model: str) -> None:
         self.model = model
@@ -25,53 +25,53 @@ class Guard:
         self.refused: list[Path] = []
 
     def refuse(self, path: Any) -> None:
-        """Raise GradrankError if `path` is one of the files, by whatever name."""
+        """Raise GradrankError if `path` is one of the files, or a link to one."""
         try:
-            found = self.files.get(_identity(path))
+            test_file = self.files.get(_identity(path))
         except (OSError, ValueError, TypeError):
             return
-        if found is not None:
-            self.refused.append(found)
-            raise self.error(found)
+        if test_file is not None:
+            self.refused.append(test_file)
+            raise self.error(test_file)
 
     def error(self, path: Path) -> GradrankError:
         return GradrankError(
-            f"{self.model}: it opens {path}, which this fold tests on. Fix: use only the data that `fit` and `score` "
-            "are given"
+            f"{self.model}: the model opens {path}, a file of this fold's test part. Fix: use only the arguments of "
+            "`fit` and `score`"
         )
 
 
 @contextmanager
 def guard_test_part(files: Iterable[Path], model: str) -> Iterator[None]:
-    """Raise GradrankError if this process opens one of `files` within the block; the files exist.
+    """Raise GradrankError if this process opens one of the existing `files` within the block.
 
-    If the model catches that error, it is raised again at the end of the block.
+    If the model catches this error, it is raised again at the end of the block.
     """
-    global _in_force
+    global _active_guard
     _add_hook()
-    _in_force = Guard(files, model)
+    guard = _active_guard = Guard(files, model)
     try:
         yield
-        if _in_force.refused:
-            raise _in_force.error(_in_force.refused[0])
+        if guard.refused:
+            raise guard.error(guard.refused[0])
     finally:
-        _in_force = None
+        _active_guard = None
 
 
-_in_force: Guard | None = None
+_active_guard: Guard | None = None
 
 
 @cache
 def _add_hook() -> None:
-    """Add the hook once per process: an audit hook cannot be removed."""
+    """Add the hook once per process, because an audit hook cannot be removed."""
     sys.addaudithook(_hook)
 
 
 def _hook(event: str, arguments: tuple) -> None:
-    if event == "open" and _in_force is not None and not isinstance(arguments[0], int):
-        _in_force.refuse(arguments[0])
+    if event == "open" and _active_guard is not None and not isinstance(arguments[0], int):
+        _active_guard.refuse(arguments[0])
 
 
 def _identity(path: Any) -> tuple[int, int]:
-    found = os.stat(path)  # noqa: PTH116 - of bytes and others, too
-    return found.st_dev, found.st_ino
+    status = os.stat(path)  # noqa: PTH116 - the path may be bytes
+    return status.st_dev, status.st_ino

@@ -1,4 +1,4 @@
-"""Probabilities over a query's documents, and the cross-entropy between them: what ListNet and softmax share."""
+"""Top-one probabilities of documents and their cross-entropy, for the losses `listnet` and `softmax`."""
 
 import numpy as np
 
@@ -7,7 +7,10 @@ from gradrank.base.compiled import compiled
 
 @compiled("f8[:], i8[:]")
 def softmax(values, offsets):
-    """(n,) float64 probabilities exp(v_i) / sum_j exp(v_j) within each query, without overflow."""
+    """Return (n,) float64 probabilities exp(v_i) / sum_j exp(v_j) within each query, without overflow.
+
+    values: (n,) float64. offsets: (q+1,) int64.
+    """
     out = np.empty(len(values))
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
@@ -25,9 +28,10 @@ def softmax(values, offsets):
 
 @compiled("f8[:], f8[:], f8[:], i8[:]")
 def cross_entropy(scores, target, weight, offsets):
-    """-sum weight_q target_i ln softmax(scores)_i, and its gradient; the targets of a query add up to one.
+    """Return the cost -sum weight_q target_i ln softmax(scores)_i and its (n,) gradient in the scores.
 
-    scores, target: (n,) float64; weight: (q,) float64. The logarithm is taken before anything can underflow.
+    scores: (n,) float64. target: (n,) float64 probabilities, which sum to one within each query. weight: (q,) float64.
+    offsets: (q+1,) int64. The logarithm is computed from the scores, so small probabilities do not underflow.
     """
     cost = 0.0
     gradient = np.empty(len(scores))

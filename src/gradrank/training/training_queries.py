@@ -1,4 +1,4 @@
-"""The training part as models learn from it: queries with an order to learn, documents in no telling order."""
+"""Preparation of the training part: selection of the queries that have pairs, and shuffling of their documents."""
 
 import dataclasses
 
@@ -9,78 +9,66 @@ from gradrank.data.collection import Collection
 
 
 def with_grades_to_order(train: Collection, model: str) -> Collection:
-    """The queries of `train` that hold two different grades; from the others there is nothing to learn.
+    """Return the queries of `train` that have documents of two different grades.
 
-    AdaRank must not see them: a query that no ranker can improve keeps the highest weight for ever.
-    Raises GradrankError where none is left.
+    The other queries contain nothing to learn, and AdaRank would give them the highest weight in every round.
+    model: name for error messages. Raises GradrankError if no query remains.
     """
-    return dataclasses.replace(of_queries(train, _mixed(train, model)), pair_source=None)
+    return dataclasses.replace(train.select_queries(_have_two_grades(train, model)), pair_source=None)
 
 
 def with_pairs_to_order(train: Collection, model: str) -> Collection:
-    """The same for a model that learns from `train.targets`: the queries that have a pair.
+    """Return the queries of `train` that have a pair, for models that learn from `train.targets`.
 
-    Raises GradrankError where no pair says which document is the better one.
+    model: name for error messages. Raises GradrankError as `queries_to_order` does.
     """
-    return of_queries(train, queries_to_order(train, model))
+    return train.select_queries(queries_to_order(train, model))
 
 
 def queries_to_order(train: Collection, model: str) -> np.ndarray:
-    """(q,) whether a query has a pair: documents of two different grades, with ties any two, or one that a user gave.
+    """Return a (q,) mask of the queries that have a pair.
 
-    Raises GradrankError where no pair says which document is the better one.
+    A pair is a pair of the user's file, if there is one. Otherwise it consists of two documents of different grades or,
+    with ties, of any two documents. model: name for error messages. Raises GradrankError if there is no query, or if no
+    pair prefers one of its documents.
     """
     source = train.pair_source
     if source is None or not source.given:
-        mixed = _mixed(train, model)
+        mixed = _have_two_grades(train, model)
         return np.diff(train.offsets) > 1 if train.ties else mixed
     pairs = source.read()
-    if not (pairs.target > 0.5).any():
+    if pairs.target is not None and not (pairs.target > 0.5).any():
         raise GradrankError(
-            f"{model}: no pair given of the training part says which document is the better one; check the queries of "
-            "the file that `pairs` names, or the split"
+            f"{model}: no pair of the training part has a target above 1/2, so there is no preference to learn. "
+            "Fix: correct the queries in the file named by `pairs` in params.yaml, or change the split"
         )
     return np.bincount(pairs.query, minlength=train.queries) > 0
 
 
-def _mixed(train: Collection, model: str) -> np.ndarray:
-    """(q,) whether a query holds two different grades."""
+def _have_two_grades(train: Collection, model: str) -> np.ndarray:
+    """Return `have_two_grades(train)`; raise GradrankError if it is empty or nowhere true."""
     if train.queries == 0 or train.rows == 0:
-        raise GradrankError(f"{model}: the training part has no query; check the fold")
-    mixed = of_two_grades(train)
+        raise GradrankError(f"{model}: the training part has no query. Fix: correct the folds of the data set")
+    mixed = have_two_grades(train)
     if not mixed.any():
         raise GradrankError(
-            f"{model}: no query of the training part has documents of two different grades, so there is no "
-            f"order to learn; check the labels, or train on more queries"
+            f"{model}: no query of the training part has documents of two different grades, so there is no order to "
+            "learn. Fix: correct the labels, or train on more queries"
         )
     return mixed
 
 
-def of_two_grades(part: Collection) -> np.ndarray:
-    """(q,) whether the query holds documents of two different grades."""
+def have_two_grades(part: Collection) -> np.ndarray:
+    """Return a (q,) mask of the queries that have documents of two different grades."""
     starts = part.offsets[:-1]
     return np.maximum.reduceat(part.labels, starts) > np.minimum.reduceat(part.labels, starts)
 
 
-def of_queries(part: Collection, chosen: np.ndarray) -> Collection:
-    """The queries that (q,) bool `chosen` marks, with their pairs."""
-    rows, source = chosen[part.query_of_row], part.pair_source
-    return dataclasses.replace(
-        part,
-        features=part.features[rows],
-        labels=part.labels[rows],
-        offsets=np.r_[0, np.cumsum(np.diff(part.offsets)[chosen])],
-        qids=part.qids[chosen],
-        pair_source=source and source.of_queries(np.flatnonzero(chosen), part.offsets),
-    )
-
-
 def shuffled_within_queries(train: Collection, seed: int) -> Collection:
-    """`train` with the documents of each query in random order.
+    """Return `train` with the documents of each query in random order and without stored pairs.
 
-    Measures break ties by file order. Where a file lists relevant documents first (OHSUMED does: a constant
-    score has MAP .43), a feature of few values would look as good as that order.
+    Measures break ties by the order of the file. If a file lists relevant documents first, a feature with few distinct
+    values therefore appears too good: on OHSUMED, constant scores have MAP .43.
     """
     rows = np.lexsort((np.random.default_rng(seed).random(train.rows), train.query_of_row))
-    documents = {"features": train.features[rows], "labels": train.labels[rows]}
-    return dataclasses.replace(train, **documents, pair_source=None)
+    return dataclasses.replace(train, pair_source=None).take(rows)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_files import read_scores
 from gradrank.tuning.folders import Contest
@@ -23,14 +23,14 @@ def evaluate_refits(contest: Contest, method: str, data: Path, seeds: int, conve
 
     Raises GradrankError if a run is missing, was trained with other parameters, or its scores are damaged.
     """
-    meta = describe(data)
-    tuned = contest.tuned(meta["dataset"], method)
+    stored = StoredCollection.open(data)
+    tuned = contest.tuned(stored.name, method)
 
     def tables() -> Iterator["pl.DataFrame"]:
-        for number, splits in enumerate(meta["folds"], start=1):
-            judged = read_judgements(data, splits["test"])
+        for number, splits in enumerate(stored.folds, start=1):
+            judged = read_judgements(stored, splits["test"])
             choice = read_choice(tuned.fold(number))
-            for tuner, seed, run in refitted(contest, choice, meta["dataset"], number, seeds):
+            for tuner, seed, run in refitted(contest, choice, stored.name, number, seeds):
                 run.check(run.scores_path)
                 scores = read_scores(run.scores_path, judged)
                 yield values_table(judged, scores, METRICS, convention, tuner=tuner, seed=seed, fold=number)

@@ -7,7 +7,8 @@ from pathlib import Path
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256, write_json
 from gradrank.base.results import FoldFolder
-from gradrank.data.stored import COLLECTION, PAIRS, describe
+from gradrank.data.part_files import COLLECTION, PAIRS
+from gradrank.data.stored import StoredCollection
 from gradrank.training.job import train
 from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed
@@ -35,7 +36,7 @@ def refit(
 
     Raises GradrankError if a training job fails.
     """
-    choice, dataset = read_choice(fold), describe(data)["dataset"]
+    choice, dataset = read_choice(fold), StoredCollection.open(data).name
     of_data = [sha256(data / COLLECTION), *([sha256(pairs / PAIRS)] if pairs else [])]
     done = _finished_runs(fold, made_with := json.dumps([choice.sha256, *of_data, seed, code]))
     cls = get_model(choice.model)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.training.registry import get_model
-from gradrank.training.score_checks import checked
+from gradrank.training.score_checks import check_scores
 from gradrank.tuning.folders import Contest, TunedFold
 from gradrank.tuning.member_scores import MemberScores
 from gradrank.tuning.selection import JUDGED, read_trials
@@ -31,13 +31,13 @@ def score_trials(contest: Contest, method: str, data: Path, convention: str) -> 
 
     Raises GradrankError if a fold has no trials.parquet or a model returns invalid scores.
     """
-    meta = describe(data)
-    tuned = contest.tuned(meta["dataset"], method)
+    stored = StoredCollection.open(data)
+    tuned = contest.tuned(stored.name, method)
 
     def tables() -> Iterator["pl.DataFrame"]:
-        for number, splits in enumerate(meta["folds"], start=1):
-            judged = read_judgements(data, splits["test"])
-            test = Collection.read(data, splits["test"])
+        for number, splits in enumerate(stored.folds, start=1):
+            judged = read_judgements(stored, splits["test"])
+            test = stored.read(splits["test"])
             for row, scores in _trial_scores(tuned.fold(number), test):
                 keys = {"tuner": row["tuner"], "trial": row["trial"], "fold": number}
                 yield values_table(judged, scores, OF_TRIALS, convention, **keys)
@@ -54,7 +54,7 @@ def _trial_scores(fold: TunedFold, test: Collection) -> Iterator[tuple[Mapping[s
         members, path = members_of[row["params"]], fold.model_path(row["tuner"], row["trial"])
         part = member_scores.parts(row["tuner"], members)["test"] if members else test
         scores = get_model(row["model"]).load(path).score(part.features, part.offsets)
-        yield row, checked(scores, part.rows, f"{path}: scores of the test part")
+        yield row, check_scores(scores, part.rows, f"{path}: scores of the test part")
 
 
 def _members(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -20,10 +20,10 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
 from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe, pairs_told
+from gradrank.data.stored import StoredCollection
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model, missing_packages
-from gradrank.training.score_checks import checked
+from gradrank.training.score_checks import check_scores
 from gradrank.training.seeds import job_seed
 from gradrank.training.selection import Criterion
 from gradrank.training.test_part_guard import guard_test_part
@@ -34,6 +34,8 @@ from gradrank.tuning.spaces import configuration, count_configurations, members_
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from gradrank.data.pairs import StoredPairs
 
 VALIDATION = {"ndcg@10": JUDGED, "map": "vali_map"}  # columns of the measures of the validation part
 KEYS = ("tuner", "trial")
@@ -60,7 +62,7 @@ class Plan:
 class TrialJob(NamedTuple):
     """The settings and data that all trials of a fold share.
 
-    parts: `train` and `vali`. members: the scores of other models, if the model combines them. held_out: files of the
+    parts: `train` and `vali`. members: the scores of other models, if the model combines them. test_files: files of the
     test part, which must not be opened. out: the folder to write.
     """
 
@@ -71,7 +73,7 @@ class TrialJob(NamedTuple):
     plan: Plan
     parts: Mapping[str, Collection]
     members: MemberScores | None
-    held_out: Sequence[Path]
+    test_files: Sequence[Path]
     out: TunedFold
 
 
@@ -88,7 +90,7 @@ def tune(
 
     Raises GradrankError if the fold does not exist, packages or members are missing, or every configuration fails.
     """
-    cls, meta = get_model(model), describe(data)
+    cls, stored = get_model(model), StoredCollection.open(data)
     if missing := missing_packages(cls):
         raise GradrankError(f"{model}: missing packages {', '.join(missing)}. Fix: pip install 'gradrank[{cls.extra}]'")
     if members_parameter(cls) and not plan.among:
@@ -96,16 +98,15 @@ def tune(
             f"{model}: no members given; this model combines the scores of methods that are tuned in "
             f"{out.beside('<method>').folder}. Fix: name them, as in `--among ranksvm,lambdamart`"
         )
-    if not 1 <= fold <= len(meta["folds"]):
-        raise GradrankError(f"{data}: fold {fold} does not exist. Fix: use --fold 1 to {len(meta['folds'])}")
-    splits = meta["folds"][fold - 1]
-    parts = {split: _read(data, splits[split], split, cls, pairs) for split in ("train", "vali")}
+    splits = stored.fold(fold)
+    stored_pairs = stored.pairs(pairs) if pairs else None
+    parts = {split: _read(stored, splits[split], split, cls, stored_pairs) for split in ("train", "vali")}
     members = MemberScores(out, plan.among, parts) if plan.among else None
-    stored = [folder / f"part{part}.parquet" for folder in (data, pairs) if folder for part in splits["test"]]
-    held_out = [path for path in stored if path.is_file()]
-    job = TrialJob(cls, meta["dataset"], fold, seed, plan, parts, members, held_out, out)
-    pair_settings = pairs_told(pairs) if pairs else {}
-    made_with = json.dumps([model, meta["source_sha256"], fold, seed, plan.among, code, pair_settings])
+    test_files = [folder / f"part{part}.parquet" for folder in (data, pairs) if folder for part in splits["test"]]
+    tested = [path for path in test_files if path.is_file()]
+    job = TrialJob(cls, stored.name, fold, seed, plan, parts, members, tested, out)
+    pair_settings = stored_pairs.specification if stored_pairs else {}
+    made_with = json.dumps([model, stored.source_sha256, fold, seed, plan.among, code, pair_settings])
     rows = list(_trials(job, made_with))
     if all(row["error"] for row in rows):
         raise GradrankError(
@@ -115,9 +116,11 @@ def tune(
     return _finish(job, rows)
 
 
-def _read(data: Path, parts: Sequence[int], split: str, cls: type[Model], pairs: Path | None) -> Collection:
-    collection = Collection.read(data, parts, pairs if split == "train" and cls.needs_pairs else None)
-    collection.check(f"{data}, {split} part", missing=cls.takes_missing)
+def _read(
+    stored: StoredCollection, parts: Sequence[int], split: str, cls: type[Model], pairs: "StoredPairs | None"
+) -> Collection:
+    collection = stored.read(parts, pairs if split == "train" and cls.needs_pairs else None)
+    collection.check(f"{stored.path}, {split} part", missing=cls.takes_missing)
     return collection
 
 
@@ -157,7 +160,7 @@ def _trial(job: TrialJob, tuner: int, trial: int) -> dict[str, Any]:
     row["params"] = params.model_dump_json()
     parts = job.members.parts(tuner, job.cls.members(params)) if job.members else job.parts
     # The guard raises again at the end of the block, so that a model cannot hide that it opened the test part.
-    with guard_test_part(job.held_out, job.cls.name):
+    with guard_test_part(job.test_files, job.cls.name):
         row |= _fit(job, parts, params, seed, job.out.model_path(tuner, trial))
     return row | {"seconds": round(time.process_time() - started, 3)}
 
@@ -167,7 +170,7 @@ def _fit(job: TrialJob, parts: Mapping[str, Collection], params: Any, seed: int,
     vali = parts["vali"]
     try:
         fitted = job.cls.fit(parts["train"], vali, params, seed, _silent)
-        scores = checked(fitted.score(vali.features, vali.offsets), vali.rows, "scores of the validation part")
+        scores = check_scores(fitted.score(vali.features, vali.offsets), vali.rows, "scores of the validation part")
     except (MemoryError, OSError):  # a fault of the machine, not of the configuration
         raise
     except Exception as error:

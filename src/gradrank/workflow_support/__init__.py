@@ -1,1 +1,1 @@
-"""Functions that the Snakefile and the rules call: they compute targets, inputs and options from params.yaml."""
+"""The functions of the Snakefile and the rules: they compute targets, inputs and options from params.yaml."""

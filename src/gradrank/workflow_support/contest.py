@@ -1,7 +1,7 @@
 """The files of a contest and the options of its commands, computed from `studies.contest` of params.yaml."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from gradrank.base.errors import GradrankError
 from gradrank.provenance.code import tuning_code
@@ -10,84 +10,109 @@ from gradrank.workflow_support.plan import Plan
 
 FORMS = ("contest", "contest/reduced")
 TUNED_FILES = ("trials.parquet", "choice.json", "refits.json")
+FROZEN_FILES = TUNED_FILES[1:]  # a frozen data set has no trials
+
+
+@runtime_checkable
+class ContestSettings(Protocol):
+    """The settings of a contest that the workflow reads. The study declares them (gradrank.studies.contest)."""
+
+    datasets: tuple[str, ...]
+    frozen: tuple[str, ...]
+    methods: tuple[str, ...]
+    trials: int
+    tuners: int
 
 
 class ContestPlan:
-    """The contest and its reduced form, as far as params.yaml has them."""
+    """The contest and its reduced form, if params.yaml has them.
+
+    forms: their names. frozen: the data sets that are not tuned, of both forms. `form` is one of the names.
+    """
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.params = plan, plan.params
-        self.forms = [form for form in FORMS if form in plan.params.studies]
-        self.frozen = {dataset for form in self.forms for dataset in plan.params.studies[form].frozen}
+        self.plan = plan
+        studies = plan.settings.studies
+        self.settings: dict[str, ContestSettings] = {
+            form: study for form in FORMS if isinstance(study := studies.get(form), ContestSettings)
+        }
+        self.forms = list(self.settings)
+        self.frozen = {dataset for settings in self.settings.values() for dataset in settings.frozen}
 
     def folder(self, form: str, dataset: str, method: str, fold: int | str | None = None) -> str:
+        """Return the folder of a tuned method, or of one of its folds."""
         inside = "" if fold is None else f"/fold{fold}"
         return f"results/studies/{form}/tuning/{dataset}/{method}{inside}"
 
     def members(self, form: str, method: str) -> list[str]:
-        """Return the contest's methods whose scores `method` may combine; none if it combines no scores."""
-        combining = [name for name in self.params.studies[form].methods if combines(name)]
-        names = self.params.studies[form].methods
-        return [name for name in names if name not in combining] if method in combining else []
+        """Return the contest's methods whose scores `method` may combine; empty if it combines no scores."""
+        methods = self.settings[form].methods
+        return [name for name in methods if not combines_scores(name)] if combines_scores(method) else []
 
     def member_files(self, form: str, dataset: str, method: str, fold: str, name: str) -> list[str]:
+        """Return the file `name` of a fold for each member of a method."""
         return [f"{self.folder(form, dataset, member, fold)}/{name}" for member in self.members(form, method)]
 
-    def pairs(self, dataset: str, method: str) -> list[str]:
-        return self.plan.stored(dataset)[1:] if models()[method].needs_pairs else []
+    def pair_stamps(self, dataset: str, method: str) -> list[str]:
+        """Return the stamp of the pairs if the method needs pairs."""
+        return self.plan.stored_stamps(dataset)[1:] if models()[method].needs_pairs else []
 
     def pairs_option(self, dataset: str, method: str) -> str:
         return f"--pairs data/pairs/{dataset}" if models()[method].needs_pairs else ""
 
     def tune_options(self, form: str, method: str) -> str:
-        own, members = self.params.studies[form], self.members(form, method)
+        """Return the options of `gradrank tune` for the budget and for the methods whose scores may be combined."""
+        settings, members = self.settings[form], self.members(form, method)
         among = f" --among {','.join(members)}" if members else ""
-        return f"--trials {own.trials} --tuners {own.tuners}{among}"
+        return f"--trials {settings.trials} --tuners {settings.tuners}{among}"
 
-    def every_fold(self, form: str, dataset: str, method: str, name: str) -> list[str]:
+    def fold_files(self, form: str, dataset: str, method: str, name: str) -> list[str]:
         """Return the file `name` of every fold of a tuned method."""
         return [f"{self.folder(form, dataset, method, fold)}/{name}" for fold in self.plan.folds(dataset)]
 
     def source_trials(self, form: str, method: str) -> list[str]:
-        """Return the trials of the data set whose choices are taken over."""
-        return self.every_fold(form, self.params.studies[form].datasets[0], method, "trials.parquet")
+        """Return the trials from which the choices for frozen data sets are taken: those of the first data set."""
+        return self.fold_files(form, self.settings[form].datasets[0], method, "trials.parquet")
 
     def choices(self, form: str) -> list[str]:
-        """Return every choice that the contest makes."""
-        own = self.params.studies[form]
+        """Return the choice of every tuned data set, method and fold."""
+        settings = self.settings[form]
         return [
             file
-            for dataset in own.datasets
-            for method in own.methods
-            for file in self.every_fold(form, dataset, method, "choice.json")
+            for dataset in settings.datasets
+            for method in settings.methods
+            for file in self.fold_files(form, dataset, method, "choice.json")
         ]
 
     def page_inputs(self, form: str) -> list[str]:
-        """Return what the contest's page is about: the values of all runs and of all trials."""
-        own = self.params.studies[form]
-        runs = [(dataset, "per_query.parquet") for dataset in (*own.datasets, *own.frozen)]
-        trials = [(dataset, "trials_test.parquet") for dataset in own.datasets]
+        """Return the files that the page reads: the values per query of all runs and of all trials."""
+        settings = self.settings[form]
+        runs = [(dataset, "per_query.parquet") for dataset in (*settings.datasets, *settings.frozen)]
+        trials = [(dataset, "trials_test.parquet") for dataset in settings.datasets]
         return [
-            f"{self.folder(form, dataset, method)}/{name}" for dataset, name in runs + trials for method in own.methods
+            f"{self.folder(form, dataset, method)}/{name}"
+            for dataset, name in runs + trials
+            for method in settings.methods
         ]
 
     def files(self, form: str) -> Iterator[str]:
-        """Yield every file that the contest's page is made of, from the stored data on."""
-        own = self.params.studies[form]
-        for dataset in (*own.datasets, *own.frozen):
-            yield from self.plan.stored(dataset)
-            for method in own.methods:
-                for name in TUNED_FILES[dataset in own.frozen :]:
-                    yield from self.every_fold(form, dataset, method, name)
+        """Yield every file that the page depends on, from the stored data to its inputs."""
+        settings = self.settings[form]
+        for dataset in (*settings.datasets, *settings.frozen):
+            yield from self.plan.stored_stamps(dataset)
+            for method in settings.methods:
+                for name in FROZEN_FILES if dataset in settings.frozen else TUNED_FILES:
+                    yield from self.fold_files(form, dataset, method, name)
         yield f"results/studies/{form}/choices.json"
         yield from self.page_inputs(form)
 
-    def code(self, stage: str, method: str) -> str:
+    def stage_code(self, stage: str, method: str) -> str:
+        """Return the code digest of `tune`, `refit` or `score_trials` for a method."""
         return tuning_code(stage, method)
 
 
-def combines(method: str) -> bool:
-    """Return whether a method is made of other methods' scores."""
+def combines_scores(method: str) -> bool:
+    """Return whether a method combines other methods' scores."""
     cls = models()[method]
     return bool(cls.members(cls.Params()))
 
@@ -95,14 +120,14 @@ def combines(method: str) -> bool:
 def with_frozen_datasets(config: dict[str, Any]) -> dict[str, Any]:
     """Return params.yaml with `--config contest_datasets=a,b` as `studies.contest.frozen`.
 
-    These are the collections that the contest looks at once, with every choice taken over from the first data set of
-    `studies.contest`. Raises GradrankError if params.yaml has no contest.
+    The contest does not tune on frozen data sets. It uses the choices of the first data set of `studies.contest`.
+    Raises GradrankError if params.yaml has no contest.
     """
-    found = dict(config)
-    if named := found.pop("contest_datasets", None):
-        studies = dict(found.get("studies") or {})
+    values = dict(config)
+    if names := values.pop("contest_datasets", None):
+        studies = dict(values.get("studies") or {})
         if not studies.get("contest"):
             raise GradrankError("contest_datasets: params.yaml has no `studies.contest`. Fix: add it")
-        frozen = named if isinstance(named, list) else str(named).split(",")
-        found["studies"] = studies | {"contest": {**studies["contest"], "frozen": frozen}}
-    return found
+        frozen = names if isinstance(names, list) else str(names).split(",")
+        values["studies"] = studies | {"contest": {**studies["contest"], "frozen": frozen}}
+    return values

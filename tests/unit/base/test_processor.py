@@ -42,7 +42,7 @@ def test_native_leaves_everything_alone():
 def test_numpy_imported_first_is_said_once_and_nothing_is_half_set():
     done = run(f"import numpy; {FORM}; import gradrank.data.collection")
     assert done.stdout.split() == ["unpinned", "None"]
-    assert done.stderr.count("numpy imported before gradrank") == 1
+    assert done.stderr.count("numpy was imported before gradrank") == 1
 
 
 @pinned_here

@@ -57,11 +57,11 @@ def test_a_damaged_stamp_and_one_of_another_version_are_mismatches_themselves(st
 @pytest.mark.parametrize("schema", [None, 1, SCHEMA + 1])
 def test_another_schema_is_refused_with_both_numbers(stamp, schema):
     stamp.write_text(json.dumps(read_stamp(stamp) | {"schema": schema}))
-    with pytest.raises(GradrankError, match=rf"spec\.json: its schema is {schema}, not {SCHEMA}.*Fix: "):
+    with pytest.raises(GradrankError, match=rf"spec\.json: the schema is {schema}, not {SCHEMA}.*Fix: "):
         read_stamp(stamp)
 
 
 def test_a_stamp_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(GradrankError, match=r"spec\.json: no such file.*Fix: "):
+    with pytest.raises(GradrankError, match=r"spec\.json: .*missing.*Fix: "):
         read_stamp(tmp_path / "spec.json")
     assert [path.name for path, _ in mismatches(tmp_path / "spec.json")] == ["spec.json"]

@@ -38,14 +38,14 @@ def test_a_call_that_ended_half_way_is_completed_by_the_same_call(tmp_path):
     written[2].unlink()
     assert init(tmp_path / "new") == written and all(path.is_file() for path in written)
     written[0].write_text("mine")
-    with pytest.raises(GradrankError, match=r"holds params.yaml already"):
+    with pytest.raises(GradrankError, match=r"params.yaml already exist"):
         init(tmp_path / "new")
 
 
 def test_a_folder_that_holds_such_files_is_left_as_it_is(tmp_path):
     (tmp_path / "params.yaml").write_text("mine")
     (tmp_path / "dvc.yaml").symlink_to("gone")
-    with pytest.raises(GradrankError, match=r"holds params.yaml, dvc.yaml already"):
+    with pytest.raises(GradrankError, match=r"params.yaml, dvc.yaml already exist"):
         init(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dvc.yaml", "params.yaml"]
     assert (tmp_path / "params.yaml").read_text() == "mine"

@@ -60,7 +60,7 @@ def test_a_ranking_from_elsewhere_is_a_method_that_nothing_trains():
 
 def test_a_fusion_of_a_ranking_from_elsewhere_is_refused():
     models = {"theirs": {"scores": "x"}, "fusion": {"models": ["ranksvm", "theirs"]}}
-    with pytest.raises(GradrankError, match=r"models\.fusion: 'theirs' comes from elsewhere"):
+    with pytest.raises(GradrankError, match=r"models\.fusion: the scores of 'theirs' are imported"):
         study(models)
 
 

@@ -9,7 +9,7 @@ LICENSED = ["mq2007", "ohsumed", "mq2008", "mslr_web10k", "mslr_web30k", "istell
 
 
 def meta(entry: Entry, **changes) -> dict:
-    """What parsing would write for the published collection, all rows in one part."""
+    """Return collection.json as parsing would write it for the published collection, with all rows in one part."""
     labels = {str(grade): rows for grade, rows in entry.labels.items()}
     counts = {"rows": entry.rows, "queries": entry.queries, "features": entry.features}
     return {**counts, "parts": {"1": {"labels": labels}}, **changes}

@@ -82,11 +82,11 @@ def test_collection_below_the_folder(tmp_path):
 def test_incomplete_collection_names_what_is_missing(tmp_path):
     write_parts(tmp_path / "a")
     (tmp_path / "a" / "S4.txt").unlink()
-    with pytest.raises(GradrankError, match=r"without S4\.txt; expected"):
+    with pytest.raises(GradrankError, match=r"S4\.txt: expected"):
         find_layout(tmp_path)
     write_folds(tmp_path / "b")
     (tmp_path / "b" / "Fold3" / "test.txt").unlink()
-    with pytest.raises(GradrankError, match=r"without Fold3/test\.txt; expected"):
+    with pytest.raises(GradrankError, match=r"Fold3/test\.txt: expected"):
         find_layout(tmp_path / "b")
 
 

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
 from gradrank.data import pair_files as module
-from gradrank.data.collection import Collection
-from gradrank.data.pair_files import pairs as write_pairs
+from gradrank.data.pair_files import write_pairs
 from gradrank.data.pairs import Pairs, crucial_pairs, pair_counts
-from gradrank.data.stored import pairs_told
+from gradrank.data.stored import StoredCollection
 from made_collection import store
 
 queries = st.lists(st.lists(st.integers(0, 5), max_size=9), max_size=6)
@@ -73,15 +72,16 @@ def test_the_files_have_the_pairs_of_each_part_whatever_the_batch(tmp_path, monk
 def test_equal_grades_are_pairs_of_one_half_where_the_stage_is_told_so(tmp_path):
     path = collection(tmp_path / "c", {1: [[0, 1, 1], [2, 2]], 2: [[3], [0, 0]]})
     write_pairs(path, tmp_path / "pairs", ties="half")
-    part = Collection.read(path, [2, 1], tmp_path / "pairs")
+    stored = StoredCollection.open(path)
+    part = stored.read([2, 1], stored.pairs(tmp_path / "pairs"))
     assert part.ties and part.targets is part.labels  # the grades say all: nothing is read for them
     pairs, fresh = part.pairs, crucial_pairs(part.labels, part.offsets, ties=True)
     for name in ("better", "worse", "query", "target"):
         assert getattr(pairs, name).tolist() == getattr(fresh, name).tolist()
     assert pairs.target.tolist() == [0.5, 1.0, 0.5, 1.0, 0.5] and pairs.weight is None
-    assert pairs_told(tmp_path / "pairs") == {"pairs": {"targets": "grades", "ties": "half"}}
+    assert stored.pairs(tmp_path / "pairs").specification == {"pairs": {"targets": "grades", "ties": "half"}}
     write_pairs(path, tmp_path / "pairs")
-    assert pairs_told(tmp_path / "pairs") == {}  # a specification needs not say so
+    assert stored.pairs(tmp_path / "pairs").specification == {}  # a specification needs not say so
 
 
 def test_a_list_that_the_grades_imply_is_not_opened_until_it_is_asked_for(tmp_path):
@@ -89,7 +89,8 @@ def test_a_list_that_the_grades_imply_is_not_opened_until_it_is_asked_for(tmp_pa
     write_pairs(path, tmp_path / "pairs")
     for part in tmp_path.glob("pairs/part*.parquet"):
         part.unlink()
-    read = Collection.read(path, [1, 2], tmp_path / "pairs")
+    stored = StoredCollection.open(path)
+    read = stored.read([1, 2], stored.pairs(tmp_path / "pairs"))
     assert read.targets is read.labels and not read.ties
     with pytest.raises(GradrankError, match=r"part1\.parquet: missing, .*pairs\.json"):
         _ = read.pairs

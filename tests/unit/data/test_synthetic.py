@@ -97,7 +97,7 @@ def test_equal_seeds_give_equal_bytes_and_other_seeds_do_not(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(("nett", 10, 5), "did you mean 'net'"), (("net", 4, 5), "at least 5"), (("poly", 5, 1), "at least 5 of 2")],
+    [(("nett", 10, 5), "did you mean 'net'"), (("net", 4, 5), "at least 5"), (("poly", 5, 1), "at least 2 documents")],
 )
 def test_what_cannot_be_drawn_is_refused(tmp_path, arguments, message):
     with pytest.raises(GradrankError, match=message):

@@ -7,7 +7,7 @@ from gradrank.data.collection import Collection
 from gradrank.models.dasalc import DASALC
 from gradrank.models.lambdaloss import AttentionLambdaLoss
 from gradrank.training.nets.encoder import CELLS
-from gradrank.training.nets.torch_training import untrained
+from gradrank.training.nets.torch_training import create_scorer
 
 SIZES = (7, 1, 12, 4, 30)
 both = pytest.mark.parametrize("cls", [AttentionLambdaLoss, DASALC], ids=lambda cls: cls.name)
@@ -24,7 +24,7 @@ def scorer_of(cls, data, **changes):
     """Untrained, but with every number of its layers moved off where it starts."""
     import torch
 
-    scorer, _ = untrained(data.features, cls.Params(**changes), seed=3)
+    scorer, _ = create_scorer(data.features, cls.Params(**changes), seed=3)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for each in scorer.layers.parameters():

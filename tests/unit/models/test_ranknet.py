@@ -8,7 +8,7 @@ from gradrank.models.lambdarank import LambdaRank
 from gradrank.models.ranknet import RankNetTwoLayer
 from gradrank.training.losses.ranknet import ranknet
 from gradrank.training.nets.net import standardisation, standardised
-from gradrank.training.nets.torch_training import untrained
+from gradrank.training.nets.torch_training import create_scorer
 from gradrank.training.solvers.linear import l2_path
 from made_rankings import linear_grades, silent
 
@@ -31,7 +31,7 @@ def test_linear_ranknet_is_logistic_regression_on_differences(l2):
 def scorer_of(features, **changes):
     """Untrained, as it starts."""
     params = RankNetTwoLayer.Params(**changes)
-    return untrained(features, params, seed=3)[0]
+    return create_scorer(features, params, seed=3)[0]
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])

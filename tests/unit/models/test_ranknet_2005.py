@@ -12,7 +12,7 @@ from gradrank.models.lambdarank_faithful import LambdaRankFaithful
 from gradrank.models.ranknet_2005 import RankNet2005Linear, RankNet2005TwoLayer
 from gradrank.training.losses.lambdarank import ndcg_swap
 from gradrank.training.losses.ranknet import pair_cost
-from gradrank.training.solvers.pair_descent import descend, descend_pairs
+from gradrank.training.solvers.pair_descent import update_by_group, update_by_pair
 from gradrank.training.solvers.stochastic import initial_layers
 from made_rankings import linear_grades
 
@@ -67,7 +67,7 @@ def test_a_step_is_the_sum_over_pairs(hidden, ties, by_ndcg):
 
     expected = pair_by_pair(x, part.labels, before, sigma, ties, weight)
     one, rows = np.array([0]), np.arange(len(x))
-    descend(x, part.labels, rows, part.offsets, one, *after, rate, sigma, ties, by_ndcg)
+    update_by_group(x, part.labels, rows, part.offsets, one, *after, rate, sigma, ties, by_ndcg)
     for old, new, gradient in zip(before, after, expected, strict=True):
         np.testing.assert_allclose((old - new) / rate, gradient, rtol=0, atol=1e-10)
 
@@ -89,7 +89,7 @@ def test_a_step_a_pair_is_that_pairs_gradient_one_after_the_other(hidden, ties):
         slopes = pair_by_pair(x[rows], part.labels[rows], expected, sigma, ties, lambda i, j: 1.0)
         for layer, slope in zip(expected, slopes, strict=True):
             layer -= rate * slope
-    summed = descend_pairs(x, pairs.better, pairs.worse, targets, np.ones(len(pairs)), steps, *found, rate, sigma)
+    summed = update_by_pair(x, pairs.better, pairs.worse, targets, np.ones(len(pairs)), steps, *found, rate, sigma)
     assert summed == pytest.approx(cost)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)

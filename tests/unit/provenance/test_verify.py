@@ -1,4 +1,4 @@
-"""`gradrank verify`: each part that differs from the checkout is named, and what is not here is a note."""
+"""`gradrank verify`: it names each part of the results that differs from the checkout, and notes missing methods."""
 
 import shutil
 from collections.abc import Callable
@@ -24,167 +24,169 @@ RECORD = RESULTS / DATASET / "provenance.json"
 PAGE = RESULTS / "studies" / STUDY / "provenance.json"
 
 
-def checks(params: RunSettings | None = None, ok: bool | None = False) -> list[str]:
-    """The texts of the checks with this outcome."""
-    return [each.text for each in verify(params or load(), RESULTS, DATA) if each.ok is ok]
+def checks(settings: RunSettings | None = None, ok: bool | None = False) -> list[str]:
+    """Return the texts of the checks with this outcome."""
+    return [check.text for check in verify(settings or load(), RESULTS, DATA) if check.ok is ok]
+
+
+def places(settings: RunSettings | None = None) -> list[str]:
+    """Return what differs, without the difference: `<data set or study>: <part>`."""
+    return [text.rpartition(": ")[0] for text in checks(settings)]
 
 
 def edit(path: Path, change: Callable[[dict], object]) -> None:
-    said = read_sealed(path)
-    change(said)
-    write_sealed(path, said)
+    content = read_sealed(path)
+    change(content)
+    write_sealed(path, content)
 
 
 def test_a_finished_project_matches_its_checkout(project):
-    found = list(verify(load(), RESULTS, DATA))
-    assert {each.ok for each in found} == {True}
+    outcomes = list(verify(load(), RESULTS, DATA))
+    assert {check.ok for check in outcomes} == {True}
     for name in (DATASET, STUDY, "pair_targets"):
-        assert any(each.text.startswith(f"{name}: ") for each in found)
+        assert any(check.text.startswith(f"{name}: ") for check in outcomes)
 
 
-POLY, NO_LONGER = "synthetic_poly", f"{DATASET}: models.single_feature: no longer asked for"
+POLY = "synthetic_poly"
 OTHER_SIZE = {"datasets": {DATASET: {"queries": 11, "documents": 6}}}
 OWN_MODELS = {"datasets": {DATASET: {"queries": 10, "documents": 6, "models": ["prank"]}}}
 OTHER_DRAWS = {"studies": {"pair_targets": {"draws": 4, "sizes": [50]}}}
-# A change of a key of params.yaml ({} empties it), and the message.
+TWO_CONVENTIONS = {"evaluation": {"conventions": ["letor4", "trec"]}}
+# A change of a key of params.yaml ({} empties it), what differs, and the old and the new value if there are any.
 CHANGES = {
-    "seed": ({"seed": 6, "run": {"seeds": [5, 6]}}, f"{DATASET}: seed: 5 then, 6 now"),
-    "seeds": ({"run": {"seeds": [5]}}, f"{DATASET}: seeds: [5, 6] then, None now"),
-    "parameter": ({"models": {"prank": {"epochs": 3}}}, f"{DATASET}: models.prank.epochs: 2 then, 3 now"),
-    "default": ({"models": {}}, f"{DATASET}: models.prank.epochs: 2 then, default now"),
-    "pairs": ({"pairs": {"ties": "half"}}, f"{DATASET}: pairs.ties: omit then, half now"),
-    "size": (OTHER_SIZE, f"{DATASET}: dataset.queries: 10 then, 11 now"),
-    "convention": (
-        {"evaluation": {"conventions": ["letor4", "trec"]}},
-        f"{DATASET}: evaluation.conventions: ['letor4'] then, ['letor4', 'trec'] now",
-    ),
-    "more models": ({"run": {"models": ["single_feature", "prank", "mart"]}}, f"{DATASET}: models.mart: not trained"),
-    "fewer models": ({"run": {"models": ["prank"]}}, NO_LONGER),
-    "a data set's models": (OWN_MODELS, NO_LONGER),
-    "another data set": ({"run": {"datasets": [DATASET, POLY]}}, f"{POLY}: in run.datasets, but without results"),
-    "study": ({"studies": {}}, "pair_targets: no longer in params.yaml"),
-    "a study's setting": (OTHER_DRAWS, "pair_targets: settings.draws: 3 then, 4 now"),
+    "seed": ({"seed": 6, "run": {"seeds": [5, 6]}}, f"{DATASET}: seed", "5", "6"),
+    "seeds": ({"run": {"seeds": [5]}}, f"{DATASET}: seeds", "[5, 6]", "None"),
+    "parameter": ({"models": {"prank": {"epochs": 3}}}, f"{DATASET}: models.prank.epochs", "2", "3"),
+    "default": ({"models": {}}, f"{DATASET}: models.prank.epochs", "2", "default"),
+    "pairs": ({"pairs": {"ties": "half"}}, f"{DATASET}: pairs.ties", "omit", "half"),
+    "size": (OTHER_SIZE, f"{DATASET}: dataset.queries", "10", "11"),
+    "convention": (TWO_CONVENTIONS, f"{DATASET}: evaluation.conventions", "['letor4']", "['letor4', 'trec']"),
+    "more models": ({"run": {"models": ["single_feature", "prank", "mart"]}}, f"{DATASET}: models.mart", "", ""),
+    "fewer models": ({"run": {"models": ["prank"]}}, f"{DATASET}: models.single_feature", "", ""),
+    "a data set's models": (OWN_MODELS, f"{DATASET}: models.single_feature", "", ""),
+    "another data set": ({"run": {"datasets": [DATASET, POLY]}}, POLY, "", ""),
+    "study": ({"studies": {}}, "pair_targets", "", ""),
+    "a study's setting": (OTHER_DRAWS, "pair_targets: settings.draws", "3", "4"),
 }
 
 
-@pytest.mark.parametrize(("changes", "said"), CHANGES.values(), ids=CHANGES)
-def test_a_changed_parameter_is_named_with_both_values(project, changes, said):
+@pytest.mark.parametrize(("changes", "place", "old", "new"), CHANGES.values(), ids=CHANGES)
+def test_a_changed_parameter_is_named_with_both_values(project, changes, place, old, new):
     merged = {
         key: SETTINGS.get(key, {}) | value if isinstance(value, dict) and value else value
         for key, value in changes.items()
     }
-    assert said in checks(write_params(project, **merged))
+    (text,) = (text for text in checks(write_params(project, **merged)) if text.rpartition(": ")[0] == place)
+    difference = text.removeprefix(place)
+    assert old in difference and new in difference[difference.index(old) + len(old) :]
 
 
-def test_another_default_is_named_though_no_parameter_is_written_down(project):
-    edit(RECORD, lambda said: said["methods"]["single_feature"].update(digest="0" * 16))
-    assert checks() == [f"{DATASET}: models.single_feature: another default"]
+def test_a_changed_default_is_named(project):
+    edit(RECORD, lambda record: record["methods"]["single_feature"].update(digest="0" * 16))
+    assert places() == [f"{DATASET}: models.single_feature"]
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "stage"),
     [
-        (lambda code: code.update(summary="0" * 16), "code of `summary`: changed"),
-        (lambda code: code.update(telepathy="0" * 16), "code of `telepathy`: no longer there"),
-        (lambda code: code.pop("parse"), "code of `parse`: new"),
+        (lambda code: code.update(summary="0" * 16), "summary"),
+        (lambda code: code.update(telepathy="0" * 16), "telepathy"),
+        (lambda code: code.pop("parse"), "parse"),
     ],
 )
-def test_a_stage_s_other_code_is_named_and_an_unknown_stage_is_no_crash(project, change, said):
+def test_changed_removed_and_added_stages_are_named(project, change, stage):
     edit(RECORD, lambda record: change(record["code"]))
-    assert checks() == [f"{DATASET}: {said}"]
+    assert places() == [f"{DATASET}: code of `{stage}`"]
 
 
-def test_a_method_s_other_code_is_named_for_its_data_set_and_its_studies(project):
-    edit(RECORD, lambda said: said["methods"]["prank"].update(train="0" * 16))
-    edit(PAGE, lambda said: said["models"]["prank"].update(train="1" * 16))
-    edit(PAGE, lambda said: said["code"].pop("study"))
-    assert checks() == [
-        f"{DATASET}: code of `train prank`: changed",
-        f"{STUDY}: code of `study`: new",
-        f"{STUDY}: code of `train prank`: changed",
+def test_changed_code_of_a_method_is_named_for_its_data_set_and_its_studies(project):
+    edit(RECORD, lambda record: record["methods"]["prank"].update(train="0" * 16))
+    edit(PAGE, lambda record: record["models"]["prank"].update(train="1" * 16))
+    edit(PAGE, lambda record: record["code"].pop("study"))
+    assert places() == [
+        f"{DATASET}: code of `train prank`",
+        f"{STUDY}: code of `study`",
+        f"{STUDY}: code of `train prank`",
     ]
 
 
-def test_a_method_that_no_longer_exists_is_no_crash(project):
-    edit(RECORD, lambda said: said["methods"].update(gone=said["methods"]["prank"]))
-    found = checks()
-    assert f"{DATASET}: models.gone: no longer asked for" in found
-    assert f"{DATASET}: code of `train gone`: no longer there" in found
+def test_a_recorded_method_that_no_longer_exists_is_named(project):
+    edit(RECORD, lambda record: record["methods"].update(gone=record["methods"]["prank"]))
+    assert {f"{DATASET}: models.gone", f"{DATASET}: code of `train gone`"} <= set(places())
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "null", '{"params": {}, "code": {"files": {}}}', '{"schema": 1}'])
 @pytest.mark.parametrize("path", [RECORD, PAGE], ids=["data set", "study"])
 def test_a_record_of_another_version_is_one_line(project, path, text):
     path.write_text(text)
-    wrong = [each for each in verify(load(), RESULTS, DATA) if each.ok is False and str(path) in each.text]
+    wrong = [check for check in verify(load(), RESULTS, DATA) if check.ok is False and str(path) in check.text]
     assert len(wrong) == 1 and ("git" if "schema" in text else "") in wrong[0].fix
 
 
-@pytest.mark.parametrize("made", ["native", "not recorded"])
-def test_another_instruction_set_differs(project, made):
+@pytest.mark.parametrize("processor_form", ["native", "not recorded"])
+def test_another_instruction_set_differs(project, processor_form):
     if processor.form() != processor.X86_64_V3:
-        pytest.skip("this process is held to no instruction set")
-    edit(RECORD, lambda said: said.update(processors=[made]))
-    (said,) = checks()
-    assert said.startswith(f"{DATASET}: instruction set: ")
+        pytest.skip("this process uses the instruction set of this processor")
+    edit(RECORD, lambda record: record.update(processors=[processor_form]))
+    (text,) = checks()
+    assert text.startswith(f"{DATASET}: instruction set: ")
 
 
 def test_another_package_version_is_a_note(project):
-    edit(RECORD, lambda said: said["versions"].update(numpy="1.0", gone="2.0"))
-    (said,) = checks(ok=None)
-    assert "numpy 1.0" in said and checks() == []
+    edit(RECORD, lambda record: record["versions"].update(numpy="1.0", gone="2.0"))
+    (text,) = checks(ok=None)
+    assert "numpy 1.0" in text and checks() == []
 
 
 def test_other_models_and_other_values_than_the_recorded_ones_differ(project):
     method = Results(RESULTS).dataset(DATASET).method("single_feature")
     stored = DATA / "parquet" / DATASET
     train("single_feature", stored, 2, {"select_by": "ndcg@10"}, 5, method.fold(2).folder)
-    assert checks() == [f"{DATASET}: {method.folder}: not the recorded results"]
+    assert places() == [f"{DATASET}: {method.folder}"]
     other = pl.read_parquet(method.per_query_path).with_columns(map=0.5)
     other.write_parquet(method.per_query_path)
     write_stamp(method.evaluation_path, read_stamp(method.evaluation_path), [method.per_query_path])
-    assert f"{STUDY}: {DATASET}/single_feature: not the results that the page was made of" in checks()
+    assert f"{STUDY}: {DATASET}/single_feature" in places()
 
 
 @pytest.mark.parametrize("name", ["fold2/spec.json", "fold2/seed6/spec.json", "evaluation.json"])
 def test_a_missing_stamp_of_a_method_differs(project, name):
     (RESULTS / DATASET / "prank" / name).unlink()
-    assert f"{DATASET}: {RESULTS / DATASET / 'prank'}: not the recorded results" in checks()
+    assert f"{DATASET}: {RESULTS / DATASET / 'prank'}" in places()
 
 
 def test_a_missing_record_of_the_run_s_data_set_differs(project):
     RECORD.unlink()
-    assert f"{DATASET}: in run.datasets, but without results" in checks()
+    assert DATASET in places()
 
 
-def test_a_study_whose_jobs_found_something_else_differs(project):
-    own = Results(RESULTS).study("pair_targets")
-    write_job(own.job_path("targets"), {"other": 1})
-    (said,) = checks()
-    assert said.startswith("pair_targets: jobs: ")
+def test_a_study_with_other_results_of_a_job_differs(project):
+    study = Results(RESULTS).study("pair_targets")
+    write_job(study.job_path("targets"), {"other": 1})
+    assert places() == ["pair_targets: jobs"]
 
 
 def test_other_stored_data_than_the_results_differ(project):
     raw = DATA / "raw" / DATASET
     text = (raw / "S1.txt").read_text()
     parse(raw, DATA / "parquet" / DATASET, 5, DATASET, missing="mean")
-    edit(DATA / "parquet" / DATASET / "collection.json", lambda said: said.update(note="other"))
-    assert any("not the data of the recorded results" in each for each in checks())
+    edit(DATA / "parquet" / DATASET / "collection.json", lambda stamp: stamp.update(note="other"))
+    assert f"{DATASET}: {DATA / 'parquet' / DATASET / 'collection.json'}" in places()
     (raw / "S1.txt").write_text(text.replace("qid:1 1:", "qid:1 1:0", 1))
-    assert any(f"{raw} is not the text" in each for each in checks())
+    assert any(text.startswith(f"{DATASET}: {raw} ") for text in checks())
 
 
 def test_a_user_s_own_text_and_pairs_are_compared_with_what_was_parsed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.txt").write_text("".join(f"{q % 2} qid:{q} 1:{q}\n0 qid:{q} 1:0\n" for q in range(1, 7)))
     own = {"datasets": SETTINGS["datasets"] | {"mine": {"path": "mine.txt"}}}
-    params = write_params(tmp_path, run={"datasets": ["mine"], "models": ["mart"]}, studies={}, **own)
+    settings = write_params(tmp_path, run={"datasets": ["mine"], "models": ["mart"]}, studies={}, **own)
     parse(Path("mine.txt"), DATA / "parquet/mine", 5, "mine")
-    expected = ["mine: in run.datasets, but without results"]
-    assert checks(params) == expected
+    without_results = checks(settings)
+    assert places(settings) == ["mine"]
     Path("mine.txt").write_text(Path("mine.txt").read_text().replace("1:6", "1:7"))
-    first, *rest = checks(params)
-    assert "mine.txt is not the text that" in first and rest == expected
+    first, *rest = checks(settings)
+    assert first.startswith("mine: mine.txt ") and rest == without_results
 
 
 def test_a_fresh_clone_is_judged_without_training(project):
@@ -196,27 +198,27 @@ def test_a_fresh_clone_is_judged_without_training(project):
     for name in ("per_query.parquet", "methods.csv", "run.json"):
         (RESULTS / name).unlink()
     assert checks() == []
-    assert {each.partition(":")[0] for each in checks(ok=None)} == {DATASET}
+    assert {text.partition(":")[0] for text in checks(ok=None)} == {DATASET}
     assert checks(write_params(project, models={})) != []
 
 
 def test_nothing_to_verify_and_another_checkout_are_errors(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    params = write_params(tmp_path)
-    with pytest.raises(GradrankError, match="no results to verify"):
-        list(verify(params, RESULTS, DATA))
+    settings = write_params(tmp_path)
+    with pytest.raises(GradrankError, match=f"^{RESULTS}: .*Fix: "):
+        list(verify(settings, RESULTS, DATA))
     Path("src/gradrank").mkdir(parents=True)
-    with pytest.raises(GradrankError, match="not the one of this checkout"):
-        list(verify(params, RESULTS, DATA))
+    with pytest.raises(GradrankError, match=r"^/.*/gradrank: .*Fix: "):
+        list(verify(settings, RESULTS, DATA))
 
 
-def test_the_command_ends_with_1_where_something_differs_and_repairs_it(project):
+def test_the_command_exits_with_1_if_a_file_differs_and_repairs_it(project):
     run = CliRunner().invoke
     assert run(app, ["verify"]).exit_code == 0
     scores = RESULTS / DATASET / "prank/fold1/scores.parquet"
     scores.write_bytes(b"damaged")
-    done = run(app, ["verify"])
-    assert done.exit_code == 1 and str(scores) in done.stdout and "gradrank verify --repair" in done.stdout
-    done = run(app, ["verify", "--repair"])
-    assert done.exit_code == 0 and str(scores) in done.stdout and not scores.exists()
+    result = run(app, ["verify"])
+    assert result.exit_code == 1 and str(scores) in result.stdout and "gradrank verify --repair" in result.stdout
+    result = run(app, ["verify", "--repair"])
+    assert result.exit_code == 0 and str(scores) in result.stdout and not scores.exists()
     assert not scores.with_name("spec.json").exists()

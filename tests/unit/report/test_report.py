@@ -1,4 +1,4 @@
-"""The report as a browser would read it: parsed with html.parser, compared with the per-query values."""
+"""The HTML of the report, parsed with html.parser and compared with the per-query values."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def root(study, tmp_path):
 
 
 def means(root, dataset, convention):
-    """{model: {metric: mean}} straight from per_query.parquet."""
+    """Return {model: {metric: mean}} from per_query.parquet."""
     found = {}
     for model in MODELS:
         frame = pl.read_parquet(root / "results" / dataset / model / "per_query.parquet")
@@ -62,7 +62,7 @@ def test_main_table_prints_the_per_query_means(root):
             assert ("best" in cell["class"].split()) == (float(mean) == highest)
 
 
-def test_how_the_columns_were_understood_is_shown(root):
+def test_roles_of_the_columns_are_shown(root):
     path = root / "data/parquet/mq2007/collection.json"
     meta = json.loads(path.read_text())
     feature = {"role": "feature", "column": "a<b", "type": "Float64", "count": 4, "missing": 0.2}
@@ -72,7 +72,7 @@ def test_how_the_columns_were_understood_is_shown(root):
     path.write_text(json.dumps(meta))
     texts = [[cell["text"].strip() for cell in row] for row in document.table("roles")[1:]]
     assert texts[0] == ["feature", "a<b", "Float64", "4", "-1.5", "2", "20.0%"]
-    assert texts[1] == ["set aside", "", "Int64", "an index"]
+    assert texts[1] == ["ignored", "", "Int64", "an index"]
     assert "WARNING: 1 of 3 queries" in "".join(document.text)
 
 
@@ -105,7 +105,7 @@ def test_published_values_and_verdicts(root):
 
 
 def test_offline(root):
-    """Nothing is fetched: no address in an attribute that loads, no import or url() in the styles."""
+    """The page loads nothing: no address in an attribute that loads, no import or url() in the styles."""
     text = rendered(root)
     for tag, attributes in Document(text).tags:
         for name in ("src", "href", "xlink:href", "action", "data", "poster", "srcset"):
@@ -152,7 +152,7 @@ def test_names_and_files_are_escaped(root):
     Document(text)
 
 
-def test_every_figure_is_a_file_that_stands_alone(root):
+def test_every_figure_is_a_self_contained_file(root):
     rendered(root)
     folder = root / "results" / "report"
     names = {str(path.relative_to(folder).with_suffix("")) for path in folder.rglob("*.svg")}
@@ -175,10 +175,10 @@ def test_a_report_of_some_data_sets_or_studies_shows_nothing_else(root):
         (([], ["mine"]), {"study-mine"}),
         (None, {"data-mq2007", "data-synthetic_net", "study-mine", "study-theirs"}),
     ):
-        said = render(root / "results", root / "report.html", "letor4", only=only)
+        printed = render(root / "results", root / "report.html", "letor4", only=only)
         ids = {attributes.get("id") for _, attributes in Document((root / "report.html").read_text()).tags}
-        assert {each for each in ids if re.fullmatch("(data|study)-[a-z0-9_]+", each or "")} == shown
-        assert ("synthetic_net: " in said) == (only is None) and str(root / "report.html") in said
+        assert {name for name in ids if re.fullmatch("(data|study)-[a-z0-9_]+", name or "")} == shown
+        assert ("synthetic_net: " in printed) == (only is None) and str(root / "report.html") in printed
 
 
 def test_stale_summary_is_marked(root):

@@ -1,4 +1,4 @@
-"""The report's plots: what they draw against the values that they are made of."""
+"""The report's plots, compared with the values that they show."""
 
 import re
 from itertools import combinations
@@ -27,13 +27,13 @@ def dataset(tmp_path_factory):
 
 
 def dataset_of(queries, tables=None):
-    """A DataSet that holds (q,) values by model and nothing else that the plots need."""
+    """Return a data set with only (q,) values by model and tables."""
     summary = {model: {"ndcg@10": round(float(np.nanmean(v)), 4)} for model, v in queries.items()}
     return ReportedDataset("d", "d", "letor4", summary, tables or {}, queries, {}, None, [])
 
 
 def polygons(drawing):
-    """By class the (x, y) of a difference plot's polygons."""
+    """Return the points (x, y) of a difference plot's polygons by class."""
     found = re.findall(r'<polygon points="([^"]*)" class="(\w+)"', str(drawing))
     return {name: [tuple(map(float, xy.split(","))) for xy in points.split()] for points, name in found}
 
@@ -55,7 +55,7 @@ def test_embedded_values_are_those_of_the_test_queries(dataset):
         np.testing.assert_allclose(np.array(values) / 1e4, dataset.queries[model], atol=5.001e-5)
 
 
-def test_large_collections_are_thinned(monkeypatch):
+def test_values_of_large_collections_are_thinned(monkeypatch):
     values = {"a": np.linspace(0, 1, 84_600), "b": np.zeros(84_600), "c": np.ones(84_600)}
     found = two_methods(dataset_of(values))
     assert found.every == 2
@@ -69,7 +69,7 @@ def test_undefined_values_are_marked():
     assert dict(zip(found.models, found.data["values"], strict=True)) == {"a": [5000, -1], "b": [2500, 10_000]}
 
 
-def test_stored_tests_are_those_of_the_two_methods_in_that_order(dataset):
+def test_stored_tests_have_the_sign_of_their_pair(dataset):
     models = dataset.ranked()
     stored = paired_tests(dataset, models)
     assert set(stored) == {"ndcg@10", "map"}
@@ -83,7 +83,7 @@ def test_stored_tests_are_those_of_the_two_methods_in_that_order(dataset):
         assert got == pytest.approx([row[key] for key in keys], abs=1.01e-4)
 
 
-def test_swept_parameters_are_those_of_the_names_with_the_values_of_the_spec():
+def test_swept_parameters_have_the_names_of_the_variants_and_the_values_of_the_spec():
     params = {
         "lambdamart": {"learning_rate": 0.05},
         "lambdamart-learning_rate=1e-05": {"learning_rate": 1e-05},

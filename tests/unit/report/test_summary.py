@@ -1,4 +1,4 @@
-"""Summaries against the definitions, computed a second way."""
+"""Summaries, compared with a second computation of their definitions."""
 
 import csv
 import json
@@ -36,18 +36,18 @@ def summarised(tmp_path_factory):
 
 @pytest.fixture
 def folder(summarised, tmp_path):
-    """A copy that a test may damage."""
+    """A copy that a test may change."""
     return shutil.copytree(summarised, tmp_path / summarised.name)
 
 
 def table(folder, name, **wanted):
-    """The rows of a table, as text, that have these values."""
+    """Return the rows of a table, as text, that have these values."""
     with (folder / "tables" / f"{name}.csv").open(newline="") as stream:
         return [row for row in csv.DictReader(stream) if row.items() >= wanted.items()]
 
 
 def queries_by_fold(folder, model="ranksvm", convention="letor4", metric="ndcg@10"):
-    """{fold: values} of the test queries, by plain Python."""
+    """Return {fold: values} of the test queries, read row by row."""
     values = {}
     for row in pl.read_parquet(folder / model / "per_query.parquet").iter_rows(named=True):
         if row["convention"] == convention and row["split"] == "test":
@@ -109,7 +109,7 @@ def test_pairwise_difference_is_that_of_the_two_printed_means(folder):
 
 
 def test_a_column_is_added_in_one_place(folder, monkeypatch):
-    """A line in the definition: it is written, printed and read."""
+    """A column added to the definition is written, printed and read."""
     folds = DEFINITIONS["folds"]
     spread = Column("half_width", form=".4f")
     monkeypatch.setitem(DEFINITIONS, "folds", folds._replace(columns=(*folds.columns, spread), wide=None))
@@ -123,11 +123,11 @@ def test_a_column_is_added_in_one_place(folder, monkeypatch):
     assert read_tables(folder / "tables")["folds"][3]["half_width"] == pytest.approx(float(rows[3]["half_width"]))
 
 
-def test_published_numbers_stand_beside_ours(folder):
+def test_published_numbers_are_compared_with_the_measured_ones(folder):
     written = json.loads((folder / "summary.json").read_text())
     rows = table(folder, "published", metric="ndcg@10")
     assert [(row["method"], float(row["published"])) for row in rows] == [
-        (there.method, there.value) for there in lookup("mq2007", "ranksvm", "ndcg@10")
+        (number.method, number.value) for number in lookup("mq2007", "ranksvm", "ndcg@10")
     ]
     for row in rows:
         ours, half_width = float(row["ours"]), float(row["half_width"])
@@ -148,8 +148,8 @@ def test_markdown_bold_is_best_of_each_column(folder):
                 assert cell.startswith("**") == (written[model.strip("`")][metric] == highest)
 
 
-def test_nothing_that_varies_is_in_git(folder):
-    """Times and memory stay out of summary.*; the same input gives the same bytes."""
+def test_files_in_git_do_not_depend_on_times(folder):
+    """summary.* contain neither times nor memory, and equal inputs give equal bytes."""
     before = {name: (folder / name).read_bytes() for name in ("summary.json", "summary.md")}
     for timing in folder.glob("*/*/timing.json"):
         timing.write_text('{"seconds": 99, "fit_seconds": 98, "peak_memory_mb": 97}')
@@ -184,8 +184,8 @@ def test_one_query_has_no_interval(folder):
     assert {row["half_width"] for row in table(folder, "main")} == {""}
 
 
-def test_an_evaluation_or_a_convention_that_is_not_there_is_named(folder):
-    with pytest.raises(GradrankError, match=r"lambdarank/evaluation\.json: no such file"):
+def test_a_missing_evaluation_or_convention_is_named(folder):
+    with pytest.raises(GradrankError, match=r"lambdarank/evaluation\.json: .*missing"):
         summary(folder, [*MODELS, "lambdarank"], "letor4")
     with pytest.raises(GradrankError, match=r"not evaluated under convention 'letor3'.*letor4"):
         summary(folder, MODELS, "letor3")
@@ -203,7 +203,7 @@ def test_no_known_metric_is_refused(folder):
         read_test_queries(folder / MODELS[0] / "per_query.parquet", ["err@10"])
 
 
-def test_best_is_by_what_is_printed():
+def test_best_is_decided_by_the_printed_digits():
     assert best({"a": 0.44391, "b": 0.44394, "c": 0.4438}) == {"a", "b"}
     assert best({"a": float("nan"), "b": 0.1}) == {"b"}
     assert best({"a": float("nan"), "b": None}) == set()
@@ -211,7 +211,7 @@ def test_best_is_by_what_is_printed():
 
 @pytest.fixture
 def short(tmp_path):
-    """Results on 75 queries of which all but five have two documents, so that NDCG@10 is 0; and their data."""
+    """Results on 75 queries, 70 of which have two documents, so that NDCG@10 is 0; and the stored collection."""
     folder = make_results(tmp_path, "mine", MODELS, queries=13)
     for model in MODELS:
         path = folder / model / "per_query.parquet"
@@ -229,12 +229,12 @@ def short(tmp_path):
     return folder, store(tmp_path / "data/parquet/mine", parts, folds=folds)
 
 
-def test_zeros_of_short_lists_are_warned_of_and_nobody_is_best(short):
+def test_zeros_of_short_lists_give_a_warning_and_no_method_is_best(short):
     folder, data = short
     summary(folder, MODELS, "letor4", data)
     page = (folder / "summary.md").read_text()
-    assert "> **Warning.** Zeros that are no results: under `letor4`" in page
-    assert "NDCG@3 of 93%, NDCG@5 of 93%, NDCG@10 of 93% of the 75 test queries" in page
+    assert "> **Warning.** " in page and "under `letor4`" in page
+    assert all(f"NDCG@{k} is 0 for 93%" in page for k in (3, 5, 10)) and "75 test queries" in page
     assert "`datasets.mine.convention: standard`" in page
     assert "**0.0000**" not in page and "Level with the best by NDCG@10" not in page
     assert "Level with the best by MAP" in page
@@ -242,8 +242,8 @@ def test_zeros_of_short_lists_are_warned_of_and_nobody_is_best(short):
     assert rows["letor4", "ndcg@10"]["queries"] == "70" and ("standard", "ndcg@10") not in rows
 
 
-def test_a_constant_score_and_what_the_file_s_order_moves(short):
-    """Every file begins with what is relevant: a constant score is perfect in file order."""
+def test_a_constant_score_and_the_effect_of_the_file_order(short):
+    """Relevant documents come first in every file, so a constant score is perfect in file order."""
     folder, data = short
     for model, gap in zip(MODELS, (0.2, 0.0), strict=True):
         path = folder / model / "per_query.parquet"
@@ -266,8 +266,8 @@ def test_a_constant_score_and_what_the_file_s_order_moves(short):
     assert f"| `lambdamart` | MAP | {float(rows['lambdamart', 'map']['mean']):.4f} |" in page
     assert json.loads((folder / "summary.json").read_text()).keys() == set(MODELS)
     shutil.rmtree(data)
-    moved = Document(rendered(data.parents[2])).table("moved")
-    assert [row[0]["text"] for row in moved[1:]].count("lambdamart") == 1
+    shown = Document(rendered(data.parents[2])).table("file-order")
+    assert [row[0]["text"] for row in shown[1:]].count("lambdamart") == 1
 
 
 @pytest.fixture
@@ -283,7 +283,7 @@ def seeded(summarised, tmp_path):
     return folder
 
 
-def test_two_seeds_are_shown_as_their_mean_with_its_spread(seeded):
+def test_two_seeds_are_shown_as_their_mean_with_its_deviation(seeded):
     one = {row["model"]: row for row in read_tables(seeded / "tables")["main"] if row["metric"] == "ndcg@10"}
     assert "seeds" not in one["lambdamart"] and "(" not in page_row(seeded, "lambdamart")
     before = queries_by_fold(seeded, "lambdamart")
@@ -308,16 +308,16 @@ def test_two_seeds_are_shown_as_their_mean_with_its_spread(seeded):
     assert "the standard deviation of the mean over 2 seeds" in page
     assert SEEDS in (seeded / "tables/main.tex").read_text()
     text = rendered(seeded.parents[1])
-    assert f"±{shown}" in text and "In brackets: the standard deviation of the mean over 2 seeds" in text
+    assert f"±{shown}" in text
 
 
 def page_row(folder, model):
-    """A method's line of the main table, which comes first."""
+    """Return the line of a method in the main table, the first table of the page."""
     lines = (folder / "summary.md").read_text().splitlines()
     return next(line for line in lines if line.startswith(f"| `{model}` |"))
 
 
-def test_git_keeps_the_values_of_each_seed_and_tests_are_of_their_means(seeded):
+def test_queries_parquet_has_the_values_of_each_seed_and_tests_use_their_means(seeded):
     summary(seeded, MODELS, "letor4")
     rows = pl.read_parquet(seeded / "queries.parquet").group_by("model", maintain_order=True)
     kept = {model: query_values(own, ["ndcg@10", "map"]) for (model,), own in rows}

@@ -1,4 +1,4 @@
-"""Tables as CSV, Markdown and LaTeX, and read again."""
+"""Tables as CSV, Markdown and LaTeX, and reading them back."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def root(tmp_path_factory):
 
 
 def read_markdown(path):
-    """Head and lines of a pipe table as lists of cells."""
+    """Return the heading and the lines of a pipe table as lists of cells."""
     lines = [[cell.strip() for cell in line.strip("| \n").split(" | ")] for line in path.open(encoding="utf-8")]
     head, rule, *rows = lines
     assert set("".join(rule)) <= set(":-| ")
@@ -42,7 +42,7 @@ def test_main_table_reads_as_in_the_report(root):
     folder = root / "results/mq2007/tables"
     head, rows = read_markdown(folder / "main.md")
     assert head == ["convention", "model", *METRICS]
-    assert [row[:2] for row in rows] == [[each, model] for model in MODELS for each in CONVENTIONS]
+    assert [row[:2] for row in rows] == [[convention, model] for model in MODELS for convention in CONVENTIONS]
     numbers = {(row["convention"], row["model"], row["metric"]): row for row in read_tables(folder)["main"]}
     for convention, model, *cells in rows:
         for metric, cell in zip(METRICS, cells, strict=True):
@@ -64,8 +64,8 @@ ROWS = [
 ]
 
 
-def test_what_is_written_is_read_again_with_its_types(tmp_path):
-    """Every digit; nan is null; what looks like a number stays text."""
+def test_csv_is_read_back_with_its_types(tmp_path):
+    """CSV keeps every digit, nan becomes null, and text that looks like a number stays text."""
     table = Table("made", "Made", COLUMNS, ROWS)
     write_csv(table, tmp_path)
     again = read_csv(tmp_path / "made.csv", COLUMNS)
@@ -84,7 +84,7 @@ def test_markdown_prints_each_column_in_its_form():
     ]
 
 
-def test_a_column_takes_its_value_where_it_says():
+def test_a_column_takes_its_value_from_an_attribute_or_a_function():
     columns = (Column("real"), Column("twice", form="d", of=lambda x: int(2 * x.real)))
     with pytest.raises(TypeError, match="String"):
         Table("wrong", "Wrong", columns, [1.0])

@@ -1,18 +1,18 @@
-"""The artificial experiments against loops over pairs."""
+"""The artificial experiments, compared with loops over pairs."""
 
 from itertools import combinations, islice
 
 import numpy as np
 import pytest
 
-from gradrank.studies.ranknet2005.artificial import PARTS, Vectors, epochs, trained, vectors
+from gradrank.studies.ranknet2005.artificial import PARTS, Vectors, draw_vectors, train_epochs, train_net
 
 SEED = 7
 
 
 @pytest.fixture(scope="module")
 def data() -> Vectors:
-    return vectors("net", SEED)
+    return draw_vectors("net", SEED)
 
 
 def crucial_pairs(grades):
@@ -47,17 +47,17 @@ def test_correct_counts_pairs_within_files_and_half_of_equal_scores(data):
 
 def test_a_step_is_the_sum_of_the_files_pair_gradients(data):
     own = data[:50]
-    weights = next(epochs(own, 0, False, SEED, halve=True))[2]
+    weights = next(train_epochs(own, 0, False, SEED, halve=True))[2]
     # All scores are zero before the first step, so every pair's gradient is (1/2 - 1) (x_better - x_worse).
     gradient = sum(-0.5 * (own.x[i] - own.x[j]) for i, j in crucial_pairs(own.grades))
     np.testing.assert_allclose(weights, -1e-3 * gradient, atol=1e-12)
 
 
 def test_the_kept_net_has_the_least_validation_error(data):
-    found = trained(data, 100, 0, False, SEED)
+    found = train_net(data, 100, 0, False, SEED)
     own, vali, test = data[:100], data[PARTS["vali"]], data[PARTS["test"]]
     scored = []
-    for layers in islice(epochs(own, 0, False, SEED, halve=True), found["epochs"]):
+    for layers in islice(train_epochs(own, 0, False, SEED, halve=True), found["epochs"]):
         scored.append((vali.correct(layers), test.correct(layers)))
     best = int(np.argmax([correct for correct, _ in scored]))
     assert (found["vali"], found["test"]) == scored[best] and found["epoch"] == best + 1

@@ -1,4 +1,4 @@
-"""The contest's statistics on simulated runs, whose variances are known, and against brute force."""
+"""The statistics of the contest on simulated runs with known variances, and against brute force."""
 
 from itertools import combinations
 
@@ -7,16 +7,16 @@ import pytest
 
 from gradrank.evaluation.variance import Runs, half_width, query_term
 from gradrank.studies.contest.budget import best_of_weights, expected_best
-from gradrank.studies.contest.claims import NOT_SEPARATED, compare, compare_all, usual_chance
+from gradrank.studies.contest.claims import NOT_SEPARATED, compare, compare_all, mean_run_variance
 
-FOLDS, QUERIES = 5, 30  # of a fold
+FOLDS, QUERIES = 5, 30  # queries per fold
 FOLD_OF = np.repeat(np.arange(FOLDS), QUERIES)
-# Deviations: a query's, a method's on a query, a run's on a fold, a tuner's.
+# Standard deviations of queries, of a method on a query, of a run on a fold, and of tuners.
 EASY, OWN, SEED, TUNER = 0.3, 0.1, 0.02, 0.01
 
 
 def simulated(rng, easy, mean=0.4, tuner=TUNER, seed=SEED, tuners=2, seeds=3):
-    """A method's runs. easy: (q,) what a query adds to every method's value."""
+    """Return the runs of a method. easy: (q,) effects of the queries that all methods share."""
     shift = rng.normal(0, tuner, (tuners, 1, 1)) + rng.normal(0, seed, (tuners, seeds, FOLDS))
     values = mean + easy + rng.normal(0, OWN, len(FOLD_OF)) + shift[:, :, FOLD_OF]
     return Runs(values, FOLD_OF)
@@ -47,7 +47,7 @@ def test_variance_over_queries_is_the_bootstraps():
 
 
 def test_interval_of_the_mean_holds_all_three():
-    """Wide tuners, and only two of them: the interval widens as it must; one over queries alone would not."""
+    """With two tuners that differ much, the interval has to be wide; an interval over queries only is too narrow."""
     rng = np.random.default_rng(4)
     held, alone = [], []
     for _ in range(600):
@@ -59,7 +59,7 @@ def test_interval_of_the_mean_holds_all_three():
 
 @pytest.mark.parametrize(("tuner", "seed"), [(0.0, 0.0), (0.002, 0.02), (0.01, 0.02), (0.05, 0.01)])
 def test_two_equal_methods_are_not_separated(tuner, seed):
-    """Whatever dominates, queries, seeds or tuning: in 95 of 100 contests of equal methods no pair at all is."""
+    """At most 5 of 100 contests of equal methods separate a pair, for any of the variances as the largest one."""
     rng = np.random.default_rng(5)
     contests = []
     for _ in range(400):
@@ -70,9 +70,9 @@ def test_two_equal_methods_are_not_separated(tuner, seed):
 
 
 def test_probability_is_the_share_of_single_runs():
-    """Two methods .01 apart: over new queries, tuners and seeds A wins as often as P(A > B) of one contest says."""
+    """For two methods .01 apart, P(A > B) of a contest equals the share of single runs in which A is better."""
     rng = np.random.default_rng(7)
-    won, said = [], []
+    won, probabilities = [], []
     for _ in range(1500):
         easy = queries(rng)
         a, b = simulated(rng, easy, 0.41, tuners=1, seeds=1), simulated(rng, easy, 0.40, tuners=1, seeds=1)
@@ -80,9 +80,9 @@ def test_probability_is_the_share_of_single_runs():
     for _ in range(300):
         easy = queries(rng)
         a, b = (simulated(rng, easy, mean, tuners=6) for mean in (0.41, 0.40))
-        pair = compare("a", a, "b", b, usual_chance([a, b]))
-        said.append(pair.probability if pair.first == "a" else 1 - pair.probability)
-    assert np.mean(said) == pytest.approx(np.mean(won), abs=0.05)
+        pair = compare("a", a, "b", b, mean_run_variance([a, b]))
+        probabilities.append(pair.probability if pair.first == "a" else 1 - pair.probability)
+    assert np.mean(probabilities) == pytest.approx(np.mean(won), abs=0.05)
 
 
 def test_expected_best_is_that_of_every_sample():

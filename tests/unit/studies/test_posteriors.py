@@ -1,4 +1,4 @@
-"""Combining probabilities: the properties that section 3.1 of the 2005 paper states, on any input."""
+"""The combination of probabilities has the properties of section 3.1 of the 2005 paper."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_neighbours_determine_a_consistent_whole(adjacent):
 
 
 def test_posteriors_across_a_certain_step():
-    """A certainty outweighs all else, the two items before and after it keep their own; none: one item."""
+    """A certain step decides all pairs across it and leaves the others unchanged; no step gives one item."""
     p = posteriors(np.array([0.3, 1.0, 0.4]))
     assert p[0, 1] == pytest.approx(0.3) and p[2, 3] == pytest.approx(0.4)
     assert p[0, 2] == p[0, 3] == p[1, 2] == p[1, 3] == 1.0
@@ -65,7 +65,9 @@ def test_posteriors_across_a_certain_step():
 
 
 def test_figure1_cost_has_the_limits_that_the_paper_names():
-    """Linear in the wrong direction, vanishing in the right one; for target 1/2 even, with log 2 at 0."""
+    """The cost is linear in the wrong direction and vanishes in the right one; for target 1/2 it is even, with log 2
+    at 0.
+    """
     o, curves = figure1_cost()
     assert o[0] == -5 and o[-1] == 5 and len(o) == 201
     np.testing.assert_allclose(curves[1.0], np.log(1 + np.exp(-o)), rtol=1e-12)
@@ -75,7 +77,7 @@ def test_figure1_cost_has_the_limits_that_the_paper_names():
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, np.nan])
-def test_what_is_no_probability_is_refused(wrong):
+def test_values_outside_0_and_1_are_refused(wrong):
     for call in (lambda: combine(wrong, 0.5), lambda: chain(wrong, 2), lambda: posteriors([wrong])):
         with pytest.raises(GradrankError, match=r"outside \[0, 1\]"):
             call()

@@ -1,4 +1,4 @@
-"""Studies: what a page's files hold, what they leave out, and the report's page of it."""
+"""The files that a study writes, and the study's page in the report."""
 
 import csv
 import json
@@ -17,24 +17,24 @@ from gradrank.evaluation.literature.verdict import QUERIES, Band, judge
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column
 from gradrank.studies.common import writing as study_files
-from gradrank.studies.common.comparison import alone, beside, comparison
+from gradrank.studies.common.comparison import unpublished_row, verdict_columns, verdict_row
 from gradrank.studies.common.study import Figure, Inputs, PageSection, Table
-from gradrank.studies.common.writing import study as write_study
+from gradrank.studies.common.writing import write_study
 from made_study import make_collection
 
 ALT = "One line that rises"
 
 
 def made_study(seconds=1.5):
-    """A study of numbers with each verdict and one without a published one; a curve; and a time."""
+    """Return a study with rows of each verdict, one row without a published number, a curve, and a table of times."""
     exact, near, far = (judge(0.5, ours, Band(0.02, QUERIES)) for ours in (0.5, 0.51, 0.6))
     rows = [
-        {"what": "a | b"} | beside(0.5, near, [exact, far]),
-        {"what": "<b>"} | beside(0.5, far, [exact, near]),
-        {"what": "same"} | beside(0.5, exact, [near, far]),
-        {"what": "own"} | alone(0.25, math.nan, QUERIES),
+        {"what": "a | b"} | verdict_row(0.5, near, [exact, far]),
+        {"what": "<b>"} | verdict_row(0.5, far, [exact, near]),
+        {"what": "same"} | verdict_row(0.5, exact, [near, far]),
+        {"what": "own"} | unpublished_row(0.25, math.nan, QUERIES),
     ]
-    numbers = Table("numbers", "Numbers", (Column("what", "what"), *comparison()), rows, "Of `three` rows.")
+    numbers = Table("numbers", "Numbers", (Column("what", "what"), *verdict_columns()), rows, "Of `three` rows.")
     times = Table("times", "Times", [Column("s", "seconds", ".2f")], [{"s": seconds}], timed=True)
     points = Table("curve", "Points", [Column("x", "x", "d"), Column("y", "y", ".2f")], [{"x": 1, "y": 0.5}])
     drawing = line_chart([Series("rising", [1, 2, 3], [0.1, 0.2, 0.4])], "x", "y", ALT)
@@ -79,7 +79,7 @@ def test_times_change_neither_numbers_nor_markdown(written):
 
 
 def test_measure_gives_what_evaluation_writes(tmp_path):
-    """Of the same scores: `gradrank evaluate-folds` writes per_query.parquet, `measure` computes for itself."""
+    """`Inputs.measure` gives the values that `gradrank evaluate-folds` writes to per_query.parquet."""
     folds = [{"train": [1, 2], "vali": [3], "test": [4]}, {"train": [5, 1], "vali": [2], "test": [3]}]
     collection = tmp_path / "data" / "parquet" / "made"
     rows = make_collection(collection, folds=folds, source_sha256="ab").shape[1]
@@ -103,7 +103,7 @@ def test_measure_gives_what_evaluation_writes(tmp_path):
             assert np.array_equal(found.folds, expected["fold"]) and np.array_equal(found.qids, expected["qid"])
             for metric in metrics:
                 np.testing.assert_allclose(found.values[metric], expected[metric].to_numpy())
-    with pytest.raises(GradrankError, match="no such file"):
+    with pytest.raises(GradrankError, match=r"spec\.json"):
         inputs.measure("made", "other", metrics, "letor4")
 
 

@@ -16,8 +16,8 @@ from gradrank.studies.arsm.variance import GRADES, LEVELS
 from made_collection import store
 from made_study import PARTS, QUERIES, make_study, written
 
-WORSE = "arsm_levels-levels=3"  # scores that are nearly all noise
-BETTER = "arsm_levels-levels=40"  # scores without any
+WORSE = "arsm_levels-levels=3"  # mostly noise
+BETTER = "arsm_levels-levels=40"  # no noise
 NOISE = {WORSE: 30.0, BETTER: 0.0, "ranksvm": 30.0, "listnet": 2.0, "adarank_map": 0.0, "arsm_bare": 30.0}
 NOISE |= {"arsm_paper": 2.0, "arsm_combination-combination=likeliest": 30.0}
 JOB = {  # NDCG@3 and @10 of LETOR 3.0's RankSVM are .4207 and .4140
@@ -46,7 +46,7 @@ def made(tmp_path_factory):
 
 
 def published(source, dataset, split="test"):
-    """Rows of letor_results.csv whose source begins so."""
+    """Return the rows of letor_results.csv whose source begins with `source`."""
     text = files("gradrank.evaluation").joinpath("literature/letor_results.csv").read_text()
     return [
         row
@@ -70,7 +70,7 @@ def test_every_number_of_the_paper_stands_beside_ours(made, dataset):
         inside = abs(row["difference"]) <= row["half_width"] <= ours.half_width(metric)
         assert row["verdict"] == ("consistent" if inside else "not reproduced")
         assert row["others"] == 4 and 0 <= row["alike"] <= 4
-    assert len({row["verdict"] for row in rows}) > 1  # else the verdicts say nothing
+    assert len({row["verdict"] for row in rows}) > 1  # otherwise the verdicts would not be tested
 
 
 @pytest.mark.parametrize("metric", ["NDCG@10", "MAP"])
@@ -117,7 +117,7 @@ def test_ohsumed_s_ranksvm_solved_and_stopped(made):
 
 
 def test_ranksvm_s_job_solves_and_stops(tmp_path):
-    """On two features, one of them the grade: at the end it ranks perfectly, whatever C; and the same twice."""
+    """With the grade as a feature, the optimum ranks perfectly for every C; two runs of the job are equal."""
     labels = np.tile([2, 1, 0], 4)
     kinds = {"qid": pl.Int64, "label": pl.Int8, "f1": pl.Float32, "f2": pl.Float32}
     noise = {part: np.random.default_rng(part).normal(size=12) for part in (1, 2)}
@@ -125,10 +125,10 @@ def test_ranksvm_s_job_solves_and_stops(tmp_path):
     frames = {part: pl.DataFrame(own, schema_overrides=kinds) for part, own in columns.items()}
     folds = [{"train": [1], "vali": [1], "test": [2]}, {"train": [2], "vali": [2], "test": [1]}]
     store(tmp_path / "tiny", frames, folds=folds, features=2)
-    told = {"dataset": "tiny", "exponents": [-4, 4], "stopped": [0], "visits": [1, 10_000], "orders": 2}
+    settings = {"dataset": "tiny", "exponents": [-4, 4], "stopped": [0], "visits": [1, 10_000], "orders": 2}
     found = []
     for out in (tmp_path / "one.json", tmp_path / "two.json"):
-        options = {"--settings": json.dumps(told), "--data": tmp_path, "--seed": 2005, "--out": out}
+        options = {"--settings": json.dumps(settings), "--data": tmp_path, "--seed": 2005, "--out": out}
         arguments = [str(each) for option in options.items() for each in option]
         done = CliRunner().invoke(app, ["study-job", "arsm", "ranksvm-tiny", *arguments])
         assert done.exit_code == 0, done.output

@@ -60,7 +60,7 @@ def test_spread_over_queries_and_over_methods(made):
 
 
 def test_no_three_relevant_documents_have_the_printed_value():
-    """Whatever the depth: 3 / r = 8/3 - 1/r1 - 2/r2 has no rank r after r2."""
+    """At every depth: 3 / r = 8/3 - 1/r1 - 2/r2 has no rank r after r2."""
     assert Fraction(8, 9) == PRINTED
     assert all(average_precision(ranks) != PRINTED for ranks in combinations(range(1, 60), 3))
     for first, second in combinations(range(1, 200), 2):
@@ -69,7 +69,7 @@ def test_no_three_relevant_documents_have_the_printed_value():
         assert not (last > second and last.denominator == 1)
 
 
-def test_worked_example_by_the_metric_that_is_used_elsewhere(made):
+def test_worked_example_agrees_with_the_metric_map(made):
     rows = made[2]["worked"].rows
     assert [row["printed"] for row in rows] == [pytest.approx(8 / 9)] * 3
     assert [row["right"] for row in rows] == pytest.approx([11 / 12, 29 / 36, 1.0])

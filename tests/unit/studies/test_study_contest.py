@@ -1,4 +1,4 @@
-"""The contest's page, of a small one that is run here: two collections, the second looked at once."""
+"""The page of a small contest that is run here: two collections, the second without tuning."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.studies.common.study import Inputs
 from gradrank.studies.contest.page import build
-from gradrank.studies.contest.reading import HEADLINE, entries, tried
+from gradrank.studies.contest.results import HEADLINE, read_entries, read_entry_trials
 from gradrank.tuning.evaluate_refits import evaluate_refits
 from gradrank.tuning.folders import Contest
 from gradrank.tuning.freeze import freeze
@@ -54,12 +54,12 @@ def inputs(tmp_path_factory) -> Inputs:
 
 @pytest.fixture(scope="module")
 def rows(inputs) -> dict:
-    """By table."""
+    """Return the rows of each table by its id."""
     return {item.id: item.rows for section in build(inputs) for item in section.content if hasattr(item, "rows")}
 
 
 def test_table_of_results(inputs, rows):
-    """Means over folds of the runs' own values, and a last row without any order."""
+    """The table holds means over folds of the runs, and the constant score in its last rows."""
     *methods, last, expected = rows[f"results_{TUNED}"]
     assert {row["method"] for row in methods} == set(METHODS) and last["method"] == "constant score, file order"
     assert expected["method"] == "constant score, expected" and expected[HEADLINE] != last[HEADLINE]
@@ -83,9 +83,9 @@ def test_every_two_methods_are_compared(rows):
 
 
 def test_default_tuned_and_one_for_all(inputs, rows):
-    """By the trials' own models: recomputed from what score-trials wrote."""
-    entry = next(each for each in entries(inputs, TUNED) if each.method == "ranknet_linear")
-    own = tried(inputs, entry)
+    """The test values of the choices are recomputed from the files of score-trials."""
+    entry = next(each for each in read_entries(inputs, TUNED) if each.method == "ranknet_linear")
+    own = read_entry_trials(inputs, entry)
     tested = pl.read_parquet(Contest(inputs.folder).tuned(TUNED, "ranknet_linear").trials_test_path)
 
     def mean(trial_of):
@@ -103,10 +103,10 @@ def test_default_tuned_and_one_for_all(inputs, rows):
 
 
 def test_the_second_collection(inputs, rows):
-    """One configuration a tuner, that of the first, and how well both orders agree; nothing was tried on it."""
+    """Each tuner uses one configuration, chosen on the first collection; no trials are run on the second."""
     chosen = rows[f"chosen_{TUNED}"]
     assert f"choosing_{FROZEN}" not in rows and chosen
-    own = {entry.method: entry for entry in entries(inputs, FROZEN)}
+    own = {entry.method: entry for entry in read_entries(inputs, FROZEN)}
     first = [each.chosen for each in own["regression"].choices.values()]
     assert all(each == first[0] for each in first)
     assert not own["regression"].tuned[1].trials_path.exists()

@@ -1,4 +1,4 @@
-"""The study of targets that are probabilities: its experiments against oracles, and claims that can be lost."""
+"""The study of target probabilities: its experiments against reference solutions, and claims that can fail."""
 
 import json
 from copy import deepcopy
@@ -11,10 +11,17 @@ from scipy.special import expit
 
 from gradrank.base.results import Results, write_job
 from gradrank.studies.common.study import Inputs
-from gradrank.studies.common.writing import study as write_study
+from gradrank.studies.common.writing import write_study
 from gradrank.studies.pair_targets import jobs
-from gradrank.studies.pair_targets.claims import fixed_points, of_tables, of_targets
-from gradrank.studies.pair_targets.experiments import KINDS, every, judged, learned, optimum, run_job
+from gradrank.studies.pair_targets.claims import claims_on_tables, claims_on_targets, fixed_points
+from gradrank.studies.pair_targets.experiments import (
+    KINDS,
+    all_pairs,
+    draw_targets,
+    learn_probabilities,
+    optimal_probabilities,
+    run_job,
+)
 from made_study import PARAMS
 
 SIZES, DRAWS = [50, 250], 6
@@ -36,7 +43,7 @@ def skewed(seed, items=5):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_newton_and_training_end_where_a_general_minimiser_does(seed):
     wanted = skewed(seed)
-    first, second = np.array(every(5)).T
+    first, second = np.array(all_pairs(5)).T
 
     def cost(outputs):
         o = outputs[first] - outputs[second]
@@ -44,14 +51,14 @@ def test_newton_and_training_end_where_a_general_minimiser_does(seed):
 
     outputs = minimize(cost, np.zeros(5), method="BFGS", options={"gtol": 1e-9}).x
     least = expit(outputs[:, None] - outputs)
-    np.testing.assert_allclose(optimum(wanted), least, atol=1e-5)
-    np.testing.assert_allclose(learned(wanted, every(5)), least, atol=1e-3)
-    np.testing.assert_allclose(optimum(wanted).sum(axis=1), wanted.sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(optimal_probabilities(wanted), least, atol=1e-5)
+    np.testing.assert_allclose(learn_probabilities(wanted, all_pairs(5)), least, atol=1e-3)
+    np.testing.assert_allclose(optimal_probabilities(wanted).sum(axis=1), wanted.sum(axis=1), atol=1e-12)
 
 
 def test_judges_say_what_the_probability_says_on_average():
     p, rng = np.full(20_000, 0.3), np.random.default_rng(0)
-    words = [judged(p, kind, rng) for kind in KINDS]
+    words = [draw_targets(p, kind, rng) for kind in KINDS]
     assert set(words[0]) == {0.3} and set(words[2]) == {0.0, 1.0}
     assert sorted(set(words[1])) == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     assert [each.mean() for each in words] == pytest.approx([0.3] * 3, abs=0.01)
@@ -78,7 +85,9 @@ def test_claims_are_lost_where_the_numbers_are_others(found):
     circles[0]["learned_ij"] = 0.6
     draws[1]["consistent"]["neighbours"] = 0.02
     draws[2]["inconsistent"] |= {"excess": 0.0, "wins": 0.1}
-    lost = [claim.claim for claim in (*of_tables(combined, circles), *of_targets(draws)) if not claim.holds]
+    lost = [
+        claim.claim for claim in (*claims_on_tables(combined, circles), *claims_on_targets(draws)) if not claim.holds
+    ]
     assert len(lost) == 7
     assert not any("as they are" in claim for claim in lost)
 

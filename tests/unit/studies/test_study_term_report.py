@@ -35,7 +35,7 @@ def test_measures_of_one_relevant_document_among_ten():
 
 
 def ndcg15(labels, scores, discount, empty):
-    """Of one query, by the definition."""
+    """Return NDCG@15 of one query, computed by its definition."""
     if not labels.any():
         return empty
     gains = 2.0**labels - 1.0
@@ -44,7 +44,7 @@ def ndcg15(labels, scores, discount, empty):
 
 
 def test_conventions_of_the_claims_by_definition(made):
-    """letor4, standard, lightgbm, and the standard one with empty queries dropped; on both parts, and on one file."""
+    """The values of letor4, standard, lightgbm and dropped, on both parts and on one file, follow their definitions."""
     import polars as pl
 
     inputs, _, tables = made

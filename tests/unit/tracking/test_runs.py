@@ -39,7 +39,7 @@ def no_server(monkeypatch):
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> str:
-    """One import that tests only read, in a folder whose name has a space."""
+    """A store with one import, which tests only read, in a folder whose name has a space."""
     root = tmp_path_factory.mktemp("a project")
     uri = f"sqlite:///{root}/mlflow.db"
     track(make_results(root / "results"), {"toy": MODELS}, PARAMS, uri=uri)
@@ -61,21 +61,21 @@ def test_a_run_per_method_with_tags_parameters_and_values_per_query(store):
 
 def test_the_data_set_is_an_input(store):
     for (run,) in all_runs(store).values():
-        (given,) = run.inputs.dataset_inputs
-        assert (given.dataset.name, given.dataset.digest) == ("toy", SHA[:36])
-        columns = [each["name"] for each in json.loads(given.dataset.schema)["mlflow_colspec"]]
+        (logged,) = run.inputs.dataset_inputs
+        assert (logged.dataset.name, logged.dataset.digest) == ("toy", SHA[:36])
+        columns = [column["name"] for column in json.loads(logged.dataset.schema)["mlflow_colspec"]]
         assert columns == ["qid", "label", "docid", *(f"f{number}" for number in range(1, FEATURES + 1))]
 
 
 def test_sources_of_data_sets(tmp_path):
-    found = {}
+    sources = {}
     for name, settings in {"mine": {"path": "/mine"}, "synthetic_net": {"queries": 9}, "mq2007": {}}.items():
         results = Results(make_results(tmp_path / "results", ["one"], name))
-        given = Result(results.dataset(name).method("one"), "letor4", settings).dataset()
-        found[name] = given.source_type, json.loads(given.source)
-    assert found["mine"] == ("local", {"uri": "/mine"})
-    assert found["synthetic_net"] == ("code", {"tags": {"generator": "net", "queries": 9}})
-    assert found["mq2007"][0] == "http" and found["mq2007"][1]["url"].startswith("https://")
+        dataset = Result(results.dataset(name).method("one"), "letor4", settings).dataset()
+        sources[name] = dataset.source_type, json.loads(dataset.source)
+    assert sources["mine"] == ("local", {"uri": "/mine"})
+    assert sources["synthetic_net"] == ("code", {"tags": {"generator": "net", "queries": 9}})
+    assert sources["mq2007"][0] == "http" and sources["mq2007"][1]["url"].startswith("https://")
 
 
 def test_metrics_are_means_under_the_primary_convention(store):
@@ -176,7 +176,7 @@ def test_second_import_adds_nothing_and_changed_results_add_a_run(tmp_path):
     assert current == {first[0].run_id: "true", changed[0].run_id: "false"}
 
 
-def test_an_unfinished_run_is_made_again(tmp_path):
+def test_an_unfinished_run_is_rewritten(tmp_path):
     results, uri = make_results(tmp_path / "results"), f"sqlite:///{tmp_path}/mlflow.db"
     first = track(results, {"toy": MODELS}, PARAMS, uri=uri)
     client(uri).update_run(first[0].run_id, status="RUNNING")

@@ -62,7 +62,7 @@ def free_port() -> int:
 
 @pytest.fixture
 def server(tmp_path, monkeypatch):
-    """A real `mlflow server` on the loopback interface."""
+    """The address of an `mlflow server` on the loopback interface."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     port = free_port()
     command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port)]

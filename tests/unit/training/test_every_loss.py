@@ -1,4 +1,4 @@
-"""What every loss promises, whatever its formula; a new one is tested by being there."""
+"""Tests of the properties that all losses have. New losses are found by name and tested without further changes."""
 
 from itertools import pairwise
 
@@ -8,7 +8,7 @@ import pytest
 from gradrank.base.errors import GradrankError
 from gradrank.training.lookup import find_loss, loss_names
 
-# Settings other than the defaults that take another way through the code.
+# Settings other than the defaults that execute other branches of the code.
 SETTINGS = {
     "approx_ndcg": [{"temperature": 1.0}],
     "gumbel_approx_ndcg": [{"draws": 2, "temperature": 1.0}],
@@ -24,7 +24,7 @@ SETTINGS = {
     "softrank": [{"delta": 0.3, "cutoff": 3}],
     "yeti": [{"measure": "mrr"}, {"cutoff": 2, "draws": 1}],
 }
-NOT_OF_DIFFERENCES = {"ordinal", "pointwise_rmse", "rankcosine"}  # a shift of the scores costs something
+NOT_OF_DIFFERENCES = {"ordinal", "pointwise_rmse", "rankcosine"}  # a constant added to the scores changes the cost
 OF_EACH_DOCUMENT = {"ordinal", "pointwise_rmse", "query_rmse", "pairwise_mse", "listnet", "listmle", "rankcosine"}
 
 every_loss = pytest.mark.parametrize("name", loss_names())
@@ -47,15 +47,15 @@ def value(name, data, settings=None, seed=3):
 
 @every_setting
 def test_gradient_by_finite_differences(name, settings):
-    """The same draws on both sides; weights at the present ranks do not change over so short a step."""
+    """Both sides use the same random draws, and the steps are too small to change ranks and their weights."""
     scores, labels, offsets = drawn(name)
     cost, gradient = value(name, (scores, labels, offsets), settings)
     assert np.isfinite(cost) and gradient.shape == scores.shape and gradient.any()
     for at, step in zip(np.ndindex(scores.shape), np.eye(scores.size) * 1e-6, strict=True):
         moved = step.reshape(scores.shape)
-        rise = value(name, (scores + moved, labels, offsets), settings)[0]
-        fall = value(name, (scores - moved, labels, offsets), settings)[0]
-        assert gradient[at] == pytest.approx((rise - fall) / 2e-6, rel=1e-5, abs=1e-6)
+        up = value(name, (scores + moved, labels, offsets), settings)[0]
+        down = value(name, (scores - moved, labels, offsets), settings)[0]
+        assert gradient[at] == pytest.approx((up - down) / 2e-6, rel=1e-5, abs=1e-6)
 
 
 @every_setting
@@ -97,7 +97,7 @@ def test_gradient_follows_the_documents(name):
 
 
 @pytest.mark.parametrize("name", sorted(set(loss_names()) - NOT_OF_DIFFERENCES))
-def test_a_query_s_constant_costs_nothing(name):
+def test_a_constant_per_query_does_not_change_the_cost(name):
     scores, labels, offsets = drawn(name)
     shift = np.repeat(np.arange(len(offsets) - 1) - 2.0, np.diff(offsets))
     cost, gradient = value(name, (scores, labels, offsets))
@@ -109,7 +109,7 @@ def test_a_query_s_constant_costs_nothing(name):
 
 
 @pytest.mark.parametrize("name", sorted(set(loss_names()) - OF_EACH_DOCUMENT))
-def test_a_query_without_relevant_documents_gives_nothing(name):
+def test_a_query_without_relevant_documents_has_no_cost_and_gradient(name):
     scores, labels, offsets = drawn(name)
     cost, gradient = value(name, (scores, np.zeros_like(labels), offsets))
     assert cost == 0.0 and not gradient.any()

@@ -1,4 +1,4 @@
-"""Models behind extras: left out by a plain install, and under our rules of selection where installed."""
+"""Tests of models that need optional extras: a plain install omits them, and installed ones follow the same rules."""
 
 import pytest
 
@@ -16,7 +16,7 @@ NAMES = [name for names in EXTRAS.values() for name in names]
 @pytest.mark.parametrize(("extra", "name"), [(extra, name) for extra, names in EXTRAS.items() for name in names])
 def test_a_plain_install_says_which_extra_a_model_needs(plain_install, capsys, monkeypatch, tmp_path, extra, name):
     monkeypatch.setenv("COLUMNS", "250")
-    with pytest.raises(GradrankError, match=rf"{name} needs {extra}: pip install 'gradrank\[{extra}\]'"):
+    with pytest.raises(GradrankError, match=rf"{name}: .*{extra}.*pip install 'gradrank\[{extra}\]'"):
         train(name, tmp_path / "no.parquet", 1, {}, 1, tmp_path / "out")
     list_models(None)
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith(f"{name} "))

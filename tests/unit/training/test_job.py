@@ -13,8 +13,8 @@ from gradrank.base.files import sha256
 from gradrank.base.stamps import read_stamp
 from gradrank.base.validation import read_params
 from gradrank.data.parse import parse
+from gradrank.data.part_files import COLLECTION
 from gradrank.data.sources.synthetic import generate
-from gradrank.data.stored import COLLECTION
 from gradrank.models.single_feature import SingleFeature
 from gradrank.training.job import train
 from gradrank.training.seeds import job_seed
@@ -43,7 +43,7 @@ def test_folder_holds_scores_of_every_row_and_its_specification(data, tmp_path):
 
 def test_failure_leaves_no_finished_folder(data, tmp_path, monkeypatch):
     score_with(monkeypatch, lambda scores: np.full(len(scores), np.nan))
-    with pytest.raises(GradrankError, match=r"single_feature: .* not finite, the first is nan, of document 1;"):
+    with pytest.raises(GradrankError, match=r"single_feature: .* nan, of document 1\."):
         train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
     assert not list(tmp_path.iterdir())
 
@@ -92,31 +92,31 @@ def test_what_a_killed_job_left_stays_for_it_may_be_alive(data, tmp_path):
     assert left.is_dir() and (tmp_path / "fold1/spec.json").is_file()
 
 
-WRONG_SCORES = {
-    "(n, 1)": (lambda scores: scores[:, None], r"of shape \((\d+), 1\), expected \(\1,\), .* return scores\[:, 0\]"),
-    "short": (lambda scores: scores[1:], r"of shape \(\d+,\), expected \(\d+,\)"),
-    "one number": (lambda scores: scores[0], r"of shape \(\), expected \(\d+,\)"),
-    "complex": (lambda scores: scores + 1j, "of type complex128, expected real numbers"),
-    "ragged": (lambda scores: [[1.0], [1.0, 2.0]], "no array of numbers"),
-    "infinite": (lambda scores: np.r_[scores[:2], np.inf, scores[3:]], "1 of [0-9]+ are not finite, the first is inf"),
+INVALID_SCORES = {
+    "(n, 1)": (lambda scores: scores[:, None], r"\((\d+), 1\), expected \(\1,\).* return scores\[:, 0\]"),
+    "short": (lambda scores: scores[1:], r"\(\d+,\), expected \(\d+,\)"),
+    "one number": (lambda scores: scores[0], r"\(\), expected \(\d+,\)"),
+    "complex": (lambda scores: scores + 1j, "complex128"),
+    "ragged": (lambda scores: [[1.0], [1.0, 2.0]], r"return an array of shape \(\d+,\)"),
+    "infinite": (lambda scores: np.r_[scores[:2], np.inf, scores[3:]], "1 of [0-9]+ .* inf"),
 }
 
 
-@pytest.mark.parametrize(("wrong", "told"), WRONG_SCORES.values(), ids=WRONG_SCORES)
+@pytest.mark.parametrize(("change", "message"), INVALID_SCORES.values(), ids=INVALID_SCORES)
 @pytest.mark.parametrize("when", ["while it was fitted", "scores of the train part"])
-def test_scores_that_are_none_are_refused_with_the_models_name(data, tmp_path, monkeypatch, wrong, told, when):
+def test_invalid_scores_are_refused_with_the_models_name(data, tmp_path, monkeypatch, change, message, when):
     if when == "while it was fitted":
-        score_with(monkeypatch, wrong)
+        score_with(monkeypatch, change)
     else:
         fit = SingleFeature.fit
 
         def fit_then_go_wrong(*arguments):
             model = fit(*arguments)
-            score_with(monkeypatch, wrong)
+            score_with(monkeypatch, change)
             return model
 
         monkeypatch.setattr(SingleFeature, "fit", fit_then_go_wrong)
-    with pytest.raises(GradrankError, match=f"^single_feature: {when}.*{told}"):
+    with pytest.raises(GradrankError, match=f"^single_feature: {when}.*{message}"):
         train("single_feature", data, 1, {}, 7, tmp_path / "fold1")
 
 
@@ -131,7 +131,7 @@ def test_seed_of_a_job_depends_on_each_of_its_names():
 
 
 def test_bad_arguments(data, tmp_path):
-    with pytest.raises(GradrankError, match="fold 6 does not exist"):
+    with pytest.raises(GradrankError, match="fold 6"):
         train("single_feature", data, 6, {}, 7, tmp_path / "x")
     with pytest.raises(GradrankError, match="did you mean 'ranksvm'"):
         train("ranksv", data, 1, {}, 7, tmp_path / "x")

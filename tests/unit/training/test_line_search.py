@@ -1,4 +1,4 @@
-"""A measure along a line is, to the last bit, the measure at each of its points."""
+"""Tests that a measure along a line is bit-identical to the measure at each of its points."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Each loss against what its paper says of it: limits, bounds, exact decompositions, small cases by hand."""
+"""Tests of properties that the papers state of their losses: limits, bounds, decompositions and small examples."""
 
 import math
 from itertools import pairwise, permutations

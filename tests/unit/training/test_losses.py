@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from gradrank.data.order import order
-from gradrank.training.losses.lambdarank import by_query, lambdarank, ndcg_swap
+from gradrank.training.losses.lambdarank import lambdarank, ndcg_swap, normalize_by_query
 from gradrank.training.losses.ranknet import pair_cost, ranknet
 
 
@@ -69,7 +69,7 @@ def test_pair_cost_is_the_cross_entropy(target):
 
 @settings(deadline=None)  # the first call compiles
 @given(judged(), st.sampled_from([0.5, 1.0, 2.0]), st.booleans())
-def test_factored_gradient_is_the_sum_over_pairs(data, sigma, ties):
+def test_gradient_of_grades_is_the_sum_over_pairs(data, sigma, ties):
     cost, gradient = ranknet(*data, sigma=sigma, ties=ties)
     expected_cost, expected = pair_by_pair(*data, sigma=sigma, ties=ties)
     assert cost == pytest.approx(expected_cost, rel=1e-12, abs=1e-12)
@@ -78,7 +78,7 @@ def test_factored_gradient_is_the_sum_over_pairs(data, sigma, ties):
 
 @pytest.mark.parametrize("width", [0.0, 2.0, 39.9, 40.1, 900.0])
 @pytest.mark.parametrize("sigma", [0.5, 1.0])
-def test_long_queries_whose_pairs_are_added_up_by_their_odds(width, sigma):
+def test_long_queries_whose_cost_is_computed_from_odds(width, sigma):
     _, labels, offsets = drawn(sizes=(70, 11, 12, 1, 40))
     scores = np.random.default_rng(1).uniform(0, width / sigma, len(labels)) - 5e3
     for a, b in pairwise(offsets):
@@ -130,7 +130,7 @@ def test_lambdarank_is_the_weighted_sum_over_pairs(data, sigma):
     np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-10)
 
 
-def test_normalised_queries_pull_equally():
+def test_normalised_queries_have_equal_influence():
     offsets = np.array([0, 2, 5, 7])
-    gradient = by_query(np.array([3.0, -3.0, -8.0, 2.0, 6.0, 0.0, 0.0]), offsets)
+    gradient = normalize_by_query(np.array([3.0, -3.0, -8.0, 2.0, 6.0, 0.0, 0.0]), offsets)
     np.testing.assert_array_equal(gradient, [0.5, -0.5, -0.5, 0.125, 0.375, 0.0, 0.0])

@@ -1,4 +1,4 @@
-"""The ideal that pair weights are relative to, against the printed formula and the metric's own definition."""
+"""Tests of the ideal DCG_beta against the formula of the paper and the definition of the metric."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Pairs with targets and weights of their own: the costs, and that a list of what the grades say trains the same."""
+"""Tests of pairs with given targets and weights: their costs, and training with the listed pairs of the grades."""
 
 from dataclasses import replace
 
@@ -26,12 +26,12 @@ def drawn(seed=0, queries=12, documents=8):
 
 
 def with_pairs(train, pairs):
-    """As if a user had given them."""
+    """Return `train` with `pairs` as the pairs of the user's file."""
     return replace(train, pair_source=PairSource(True, False, lambda: pairs))
 
 
 def as_list(train, ties=False):
-    """What the grades of `train` say, as pairs that are given."""
+    """Return `train` with the pairs of its grades as a list of the user."""
     own = crucial_pairs(train.labels, train.offsets, ties)
     target = np.ones(len(own)) if own.target is None else own.target
     return with_pairs(train, replace(own, target=target, weight=np.ones(len(own))))
@@ -93,7 +93,7 @@ def test_a_list_of_what_the_grades_say_trains_the_same(model, ties):
 
 
 @pytest.mark.parametrize("model", [RankNetReport, RankSVML1Dual, FRank])
-def test_who_reads_the_list_anyway_trains_to_the_same_bytes(model):
+def test_models_that_read_the_list_train_to_the_same_bytes(model):
     params = {RankNetReport: {"epochs": 2, "pairs_per_epoch": 64}, FRank: {"rounds": 5}}.get(model, {"C": (0.1,)})
     grades, own = (scored(model, each, **params) for each in (drawn(), as_list(drawn())))
     np.testing.assert_array_equal(own, grades)
@@ -101,7 +101,7 @@ def test_who_reads_the_list_anyway_trains_to_the_same_bytes(model):
 
 @pytest.mark.parametrize("model", [*FAST, RankNetReport, FRank])
 def test_preferences_of_documents_without_grades_are_learned(model):
-    """Opposite to what the grades would say, were there any."""
+    """The preferences are opposite to the grades, which are hidden from the model."""
     train = drawn()
     own = crucial_pairs(train.labels, train.offsets)
     against = Pairs(own.worse, own.better, own.query, np.full(len(own), 0.9), np.full(len(own), 0.5))
@@ -117,7 +117,7 @@ def test_preferences_of_documents_without_grades_are_learned(model):
     assert (scores[pairs.better] < scores[pairs.worse]).mean() > 0.75
 
 
-def test_queries_without_a_pair_are_left_out_and_the_others_counted_anew():
+def test_queries_without_a_pair_are_left_out_and_the_others_renumbered():
     train = drawn()
     ends = np.array([[9, 26, 25], [8, 24, 27]], np.int32)
     pairs = Pairs(*ends, np.array([1, 3, 3], np.int32), np.array([0.8, 0.5, 1.0]), np.ones(3))
@@ -131,5 +131,5 @@ def test_queries_without_a_pair_are_left_out_and_the_others_counted_anew():
 def test_pairs_that_order_nothing_are_an_error():
     even = Pairs(*(np.array([row], np.int32) for row in (0, 1, 0)), np.array([0.5]), np.ones(1))
     for model in (RankNetLinear, RankSVM, FRank):
-        with pytest.raises(GradrankError, match=f"{model.name}: no pair given of the training part says which"):
+        with pytest.raises(GradrankError, match=f"{model.name}: .*target above 1/2"):
             fitted(model, with_pairs(drawn(), even))

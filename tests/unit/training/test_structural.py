@@ -71,7 +71,7 @@ def test_cutting_planes_find_what_dual_coordinate_descent_finds(C):
 
 
 def test_svm_map_is_at_a_minimum():
-    """Of its objective, which is convex: no step in any direction lowers it."""
+    """No step in any direction lowers the objective, which is convex."""
     risk = MAPRisk(collection(3), "svm_map")
     C = 20.0
     weights = CuttingPlanes(risk, 4, 1e-8).solve(C)

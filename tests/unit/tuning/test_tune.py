@@ -12,8 +12,9 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256, write_json
 from gradrank.base.stamps import write_sealed
 from gradrank.data.parse import parse
+from gradrank.data.part_files import COLLECTION
 from gradrank.data.sources.synthetic import generate
-from gradrank.data.stored import COLLECTION, describe
+from gradrank.data.stored import StoredCollection
 from gradrank.training.model import Model, ModelParams, param
 from gradrank.training.registry import get_model
 from gradrank.training.search_space import Uniform
@@ -118,7 +119,7 @@ def shuffled(data: Path, out: Path, part: int) -> Path:
     path = changed / f"part{part}.parquet"
     frame = pl.read_parquet(path)
     frame.with_columns(frame["label"].shuffle(seed=1)).write_parquet(path)
-    described = describe(changed)
+    described = StoredCollection.open(changed).description
     described["parts"][str(part)]["sha256"] = sha256(path)
     write_sealed(changed / COLLECTION, described)
     return changed
@@ -180,7 +181,7 @@ def test_nothing_but_failures_is_an_error(data, tmp_path, toy, monkeypatch):
 def test_a_model_that_opens_the_test_part_ends_the_job(data, tmp_path, toy, monkeypatch):
     """The job ends although the model catches the error and a failed configuration would be a trial."""
     monkeypatch.setattr(toy, "peeks", data / f"part{TEST_PART}.parquet")
-    with pytest.raises(GradrankError, match=f"part{TEST_PART}.parquet"):
+    with pytest.raises(GradrankError, match=rf"part{TEST_PART}\.parquet"):
         tuned(data, tmp_path, "toy")
     assert not TunedFold(tmp_path).trials_path.exists()
 

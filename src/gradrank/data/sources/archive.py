@@ -1,7 +1,7 @@
-"""Unpacking of archives that nobody vouches for.
+"""Safe extraction of archives from untrusted sources.
 
-Nothing is written but the files that the caller asks for, under names that the caller gives. An archive with
-an absolute path, a `..`, a link, a device, or far more content than packed text can have is refused whole.
+Only the files that the caller asks for are written, under the names that the caller gives. An archive is refused if it
+has an absolute path, a `..`, a link or a device, or far more content than compressed text can have.
 """
 
 import gzip
@@ -14,15 +14,18 @@ import subprocess
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from gradrank.base.errors import GradrankError
 
 BLOCK = 1 << 20
-MEMBERS = 10_000
-RATIO, FLOOR = 200, 100 << 20  # MQ2007, in which every part stands five times, is packed 32 to 1
+MOST_MEMBERS = 10_000
+# The limit of the content: 200 times the archive, and at least 100 MiB. MQ2007, which repeats every part five times, is
+# compressed 32 to 1.
+RATIO, FLOOR = 200, 100 << 20
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError)
 UNRAR = {
     "bsdtar": ["-x", "-f", "{archive}", "-C", "{folder}"],
@@ -31,32 +34,45 @@ UNRAR = {
 }
 
 Description = dict[str, dict[str, str | int]]
-Member = tuple[str, int, Callable[[], IO[bytes]]]  # name, bytes, how to open it
+
+
+class Member(NamedTuple):
+    """A file in an archive or a folder: its name, its size in bytes, and a function that opens it."""
+
+    name: str
+    size: int
+    open: Callable[[], IO[bytes]]
 
 
 def unpack(archive: Path, folder: Path, place: Callable[[str], str | None]) -> Description:
-    """Write the members of a .tar.xz, .tar.gz, .tgz, .zip or .rar that `place` gives a path under `folder`.
+    """Extract members of a .tar.xz, .tar.gz, .tgz, .zip or .rar archive into `folder`.
 
-    Returns what `copy` does. Raises GradrankError if the archive is truncated, damaged or not to be trusted.
+    place: returns the path under `folder` of a member, by its name in the archive, or None to skip the member.
+
+    Returns SHA-256 and size of each file by its path, as `copy` does. Raises GradrankError if the archive is truncated,
+    damaged or unsafe.
     """
     read = {".zip": _zip, ".rar": _rar}.get(archive.suffix, _tar)
     try:
         return copy(_bounded(read(archive, folder), archive), folder, place)
     except DAMAGED as error:
-        raise GradrankError(f"{archive}: truncated or damaged ({error}); get it anew") from None
-    except NotImplementedError as error:  # what zipfile raises for a method that it does not know
-        raise GradrankError(f"{archive}: {error}. Fix: unpack it by hand, and pack it again as .tar.xz") from None
+        raise GradrankError(f"{archive}: truncated or damaged ({error}). Fix: download it again") from None
+    except NotImplementedError as error:  # zipfile raises it for an unknown compression method
+        raise GradrankError(f"{archive}: {error}. Fix: extract it by hand, and compress it again as .tar.xz") from None
 
 
-def copy(members: Iterator[Member], folder: Path, place: Callable[[str], str | None]) -> Description:
-    """Write the wanted members under `folder`; returns SHA-256 and size of each by its new name, sorted."""
+def copy(members: Iterable[Member], folder: Path, place: Callable[[str], str | None]) -> Description:
+    """Write the members to which `place` gives a path under `folder`. Returns SHA-256 and size by path, sorted.
+
+    Raises GradrankError if two members have the same path.
+    """
     written: Description = {}
     for name, _, open_member in members:
         target = place(name)
         if target is None:
             continue
         if target in written:
-            raise GradrankError(f"two files claim to be {target}, the second is {name}")
+            raise GradrankError(f"{folder}: two files for {target}, the second is {name}. Fix: delete one of them")
         path, digest = folder / target, hashlib.sha256()
         path.parent.mkdir(parents=True, exist_ok=True)
         with open_member() as source, path.open("wb") as out:
@@ -68,15 +84,15 @@ def copy(members: Iterator[Member], folder: Path, place: Callable[[str], str | N
 
 
 def _bounded(members: Iterator[Member], archive: Path) -> Iterator[Member]:
-    """The members, so long as their names are relative and their number and declared sizes are sensible."""
+    """Yield the members. Raises GradrankError for an unsafe name, too many members or too much content."""
     total, limit = 0, max(FLOOR, RATIO * archive.stat().st_size)
     for count, (name, size, open_member) in enumerate(members, start=1):
         if re.match(r"[/\\]|[A-Za-z]:", name) or ".." in re.split(r"[/\\]", name):
             raise GradrankError(f"{archive}: refused: {name!r} would be written outside its folder")
         total += size
-        if count > MEMBERS or total > limit:
+        if count > MOST_MEMBERS or total > limit:
             raise GradrankError(f"{archive}: refused: {count:,} files of {total:,} bytes; it may be an archive bomb")
-        yield name, size, open_member
+        yield Member(name, size, open_member)
 
 
 def _tar(archive: Path, _: Path) -> Iterator[Member]:
@@ -86,10 +102,18 @@ def _tar(archive: Path, _: Path) -> Iterator[Member]:
             if not member.isreg() and not member.isdir():
                 raise GradrankError(f"{archive}: refused: {member.name!r} is a link or a device, not a file")
             if member.isreg():
-                yield member.name, member.size, lambda member=member: tar.extractfile(member)
-        # tarfile stops without a word at a damaged header; the compressor's checksum at the end does not.
+                yield Member(member.name, member.size, partial(_extracted, tar, member))
+        # tarfile stops silently at a damaged header; reading to the end verifies the checksum of the compression.
         while stream.read(BLOCK):
             pass
+
+
+def _extracted(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    """Open a regular file of a tar archive."""
+    stream = tar.extractfile(member)
+    if stream is None:
+        raise tarfile.ReadError(f"{member.name} is not a file")
+    return stream
 
 
 def _zip(archive: Path, _: Path) -> Iterator[Member]:
@@ -98,18 +122,18 @@ def _zip(archive: Path, _: Path) -> Iterator[Member]:
             if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
                 raise GradrankError(f"{archive}: refused: {info.filename!r} is a link or a device, not a file")
             if info.flag_bits & 1:
-                raise GradrankError(f"{archive}: {info.filename!r} is encrypted; unpack it by hand")
+                raise GradrankError(f"{archive}: {info.filename!r} is encrypted. Fix: extract the archive by hand")
             if not info.is_dir():
-                yield info.filename, info.file_size, lambda info=info: bundle.open(info)
+                yield Member(info.filename, info.file_size, partial(bundle.open, info))
 
 
 def _rar(archive: Path, folder: Path) -> Iterator[Member]:
-    """No free library reads .rar: one of the usual programs unpacks it beside the files that are wanted."""
+    """Extract a .rar archive with an installed program, because no free library reads this format."""
     program = next((program for program in UNRAR if shutil.which(program)), None)
     if program is None:
         raise GradrankError(
-            f"{archive}: none of {', '.join(UNRAR)} is installed to unpack it; install one (bsdtar is in "
-            f"libarchive-tools), or unpack it by hand and set GRADRANK_MIRROR to the folder of the result"
+            f"{archive}: none of the programs {', '.join(UNRAR)} is installed. Fix: install one (bsdtar is in "
+            "libarchive-tools), or extract it by hand and set GRADRANK_MIRROR to the folder of the result"
         )
     scratch = folder / ".rar"
     scratch.mkdir(parents=True)
@@ -122,5 +146,5 @@ def _rar(archive: Path, folder: Path) -> Iterator[Member]:
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             raise GradrankError(f"{archive}: refused: {name!r} is a link or a device, not a file")
         if path.is_file():
-            yield name, path.stat().st_size, lambda path=path: path.open("rb")
+            yield Member(name, path.stat().st_size, partial(path.open, "rb"))
     shutil.rmtree(scratch)

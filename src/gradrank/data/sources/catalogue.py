@@ -1,4 +1,4 @@
-"""The data sets that can be had by name, as described in catalogue.yaml."""
+"""The catalogue of data sets that have a name, read from catalogue.yaml."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -12,23 +12,26 @@ from gradrank.base.errors import GradrankError, unknown
 
 
 class CatalogueSection(BaseModel):
+    """Settings of the catalogue's models: unknown keys are errors, and objects are immutable."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Archive(CatalogueSection):
-    """One file name under which the data may be found, with the checksums of every copy known to be good."""
+    """An archive of a data set: its file name, its addresses and the checksums of every known good copy."""
 
     name: str = Field(pattern=r"^[\w.-]+\.(tar\.xz|tar\.gz|tgz|zip|rar)$")
     sha256: tuple[str, ...] = ()
-    md5: tuple[str, ...] = ()  # where an original's SHA-256 was never published
+    md5: tuple[str, ...] = ()  # if the SHA-256 of the original was never published
     bytes: int | None = None
     urls: tuple[str, ...] = ()
 
 
 class Entry(CatalogueSection):
-    """A data set: what it is, under which terms, where it comes from and how large it must be once parsed.
+    """A data set: its description, licence and sources, and the counts that parsing must find.
 
-    `labels` maps each grade to its number of rows. `generator` marks artificial data, which is not fetched.
+    `root` is the folder within the archive, and `rename` maps file names below it to their names in the official
+    layout. `labels` maps each grade to its number of rows. `generator` marks artificial data, which is not fetched.
     """
 
     name: str
@@ -52,32 +55,36 @@ class Entry(CatalogueSection):
 
 @cache
 def catalogue() -> dict[str, Entry]:
-    """Every data set's Entry by name, in the order of catalogue.yaml."""
+    """Return the entry of every data set by name, in the order of catalogue.yaml."""
     text = files("gradrank.data.sources").joinpath("catalogue.yaml").read_text(encoding="utf-8")
     return {name: Entry(name=name, **fields) for name, fields in yaml.safe_load(text).items()}
 
 
 def get_entry(name: str) -> Entry:
-    """The Entry called `name`. Raises GradrankError with the nearest name otherwise."""
+    """Return the entry of a data set. Raises GradrankError, with the nearest name, for an unknown name."""
     if name not in catalogue():
         raise GradrankError(unknown("data set", name, catalogue()))
     return catalogue()[name]
 
 
 def check_counts(entry: Entry, meta: Mapping[str, Any]) -> None:
-    """Compare the JSON that parsing writes beside a Parquet collection with the catalogue's counts.
+    """Raise GradrankError if a parsed collection has other counts than the catalogue.
 
-    Raises GradrankError naming every count that differs: the data are then not the published collection.
+    meta: the content of collection.json. The error lists every count that differs: the data are then not the published
+    collection.
     """
     labels: dict[int, int] = {}
     for part in meta["parts"].values():
         for grade, rows in part["labels"].items():
             labels[int(grade)] = labels.get(int(grade), 0) + rows
-    found = {**{key: meta[key] for key in ("rows", "queries", "features")}, "labels": dict(sorted(labels.items()))}
+    counts = {**{key: meta[key] for key in ("rows", "queries", "features")}, "labels": dict(sorted(labels.items()))}
     wrong = [
         f"{key}: found {value}, expected {getattr(entry, key)}"
-        for key, value in found.items()
+        for key, value in counts.items()
         if getattr(entry, key) and getattr(entry, key) != value
     ]
     if wrong:
-        raise GradrankError(f"{entry.name} is not the collection {entry.title}: {'; '.join(wrong)}")
+        raise GradrankError(
+            f"{entry.name} is not the collection {entry.title}: {'; '.join(wrong)}. Fix: fetch the data again, or "
+            "parse it under another name"
+        )

@@ -1,4 +1,4 @@
-"""Downloads that go on where they were cut off."""
+"""Downloads that resume where they were interrupted."""
 
 import errno
 import http.client
@@ -11,20 +11,20 @@ from urllib.request import Request, urlopen
 from gradrank.base.errors import GradrankError
 
 BLOCK = 1 << 18
-TIMEOUT = 30  # seconds without a byte
-TRIES = 4  # in a row, without a byte more
+TIMEOUT = 30  # seconds without data
+TRIES = 4  # consecutive attempts without data
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Unavailable(GradrankError):
-    """An address does not have the file, or cannot be reached; the next source may have it."""
+    """An address does not have the file or cannot be reached, so the next source is tried."""
 
 
 def download(url: str, path: Path) -> None:
-    """Fetch `url` into `path`, which appears only when whole.
+    """Download `url` to `path`, which exists only when it is complete.
 
-    What a broken connection or a killed process has left in `path`.part is continued by an HTTP range
-    request. Pauses of 1, 2 and 4 s lie between tries. Raises Unavailable, and OSError on a full disk.
+    An HTTP range request continues an interrupted download from `path`.part. The pauses between attempts are 1, 2 and
+    4 s. Raises Unavailable if the download fails, and OSError if the disk is full.
     """
     part, failures = path.with_name(path.name + ".part"), 0
     part.parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def download(url: str, path: Path) -> None:
             reason = "the connection closed early"
         except HTTPError as error:
             reason = f"HTTP {error.code} {error.reason}"
-            if error.code == 416:  # nothing beyond what we have: `part` is of another file, or whole but not renamed
+            if error.code == 416:  # no bytes after `part`: it is from another file, or complete but not renamed
                 part.unlink(missing_ok=True)
             elif error.code < 500 and error.code not in (408, 429):
                 raise Unavailable(reason) from None
@@ -44,7 +44,7 @@ def download(url: str, path: Path) -> None:
             if getattr(error, "errno", None) in NO_SPACE:
                 raise
             if isinstance(error, URLError) and not before:
-                raise Unavailable(f"no connection ({error.reason})") from None  # no network: do not wait for it
+                raise Unavailable(f"no connection ({error.reason})") from None  # no network, so retrying is pointless
             reason = f"no connection ({getattr(error, 'reason', None) or error})"
         failures = 0 if _size(part) > before else failures + 1
         if failures == TRIES:
@@ -54,7 +54,7 @@ def download(url: str, path: Path) -> None:
 
 
 def _continue(url: str, part: Path) -> bool:
-    """Append to `part` what it lacks, or start again if the server knows no ranges; True when it is whole."""
+    """Append the rest of the file to `part`, or restart if the server ignores ranges. Return True if complete."""
     have = _size(part)
     headers = {"User-Agent": "gradrank", **({"Range": f"bytes={have}-"} if have else {})}
     with urlopen(Request(url, headers=headers), timeout=TIMEOUT) as response:
@@ -70,11 +70,12 @@ def _continue(url: str, part: Path) -> bool:
 
 
 def _size(path: Path) -> int:
+    """Return the size of a file, 0 if it does not exist."""
     return path.stat().st_size if path.exists() else 0
 
 
 class Progress:
-    """A line on standard error every other second, rewritten in place on a terminal."""
+    """A progress line on standard error every two seconds, which a terminal overwrites in place."""
 
     def __init__(self, name: str, total: int | None):
         self.name, self.of = name, f" of {total / 1e6:,.1f}" if total else ""
@@ -82,6 +83,7 @@ class Progress:
         self.end = "\r" if sys.stderr.isatty() else "\n"
 
     def show(self, done: int) -> None:
+        """Print the line if it is due. done: the bytes received so far."""
         if time.monotonic() >= self.next:
             self.next += 2
             print(f"{self.name}: {done / 1e6:,.1f}{self.of} MB", end=self.end, file=sys.stderr, flush=True)

@@ -1,11 +1,13 @@
-"""Getting a data set of the catalogue: find it, check it, unpack it, and say last that it is whole."""
+"""The `fetch` stage: find, verify and extract a data set of the catalogue."""
 
 import hashlib
 import re
 import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
@@ -13,20 +15,34 @@ from gradrank.base.stamps import read_sealed, write_sealed
 from gradrank.data.sources.archive import Member, copy, unpack
 from gradrank.data.sources.catalogue import Archive, Entry, get_entry
 from gradrank.data.sources.download import NO_SPACE
-from gradrank.data.sources.locate import Found, find, missing, names_below_root
+from gradrank.data.sources.locate import Location, find, missing, names_below_root
 
 
 def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -> dict:
-    """Make `folder` hold a data set's official layout: Fold1..5/ and S1..5.txt, or train, vali and test.txt.
+    """Write a data set into `folder` in its official layout.
 
-    Sources in order: `mirror`, a folder or http(s) address with the archive under one of its names in the
-    catalogue, or a folder with the files unpacked; the catalogue's addresses; files that lie in `folder`.
-    Written last, and returned, is `fetched.json`: source, SHA-256 of the archive, SHA-256 and bytes of each
-    file. Where it exists the data set is whole and nothing is done. Killed at any moment, the same call
-    completes.
+    The layout is Fold1 to Fold5 and S1.txt to S5.txt, or train.txt, vali.txt and test.txt. Sources are tried in this
+    order: `mirror`, the addresses of the catalogue, and files that are already in `folder`. If the process is killed,
+    the same call completes the data set.
 
-    Raises GradrankError where no source has the data, a checksum differs, an archive is damaged or not to be
-    trusted, or the disk is full.
+    Parameters
+    ----------
+    dataset
+        A name of the catalogue, or an entry.
+    folder
+        The folder to write.
+    mirror
+        A folder or an http(s) address with the archive under one of its names in the catalogue, or a folder with the
+        extracted files.
+
+    Returns
+    -------
+    dict
+        The content of fetched.json, which is written last: `dataset`, `source`, `archive_sha256`, and `files` with the
+        SHA-256 and bytes of each file. If fetched.json exists already, nothing else is done.
+
+    Raises GradrankError if no source has the data, if a checksum differs, if an archive is damaged or unsafe, or if the
+    disk is full.
     """
     entry = dataset if isinstance(dataset, Entry) else get_entry(dataset)
     folder = Path(folder)
@@ -34,49 +50,59 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
     if manifest.is_file():
         return read_sealed(manifest)
     if entry.generator:
-        raise GradrankError(f"{entry.name} is not fetched but made, by `gradrank generate {entry.generator}`")
-    partial, downloads = (folder.with_name(f".{folder.name}.{kind}") for kind in ("partial", "download"))
-    shutil.rmtree(partial, ignore_errors=True)  # what a killed process left
+        raise GradrankError(
+            f"{entry.name} is artificial data, which is not fetched. Fix: run `gradrank generate {entry.generator}`"
+        )
+    staging, downloads = (folder.with_name(f".{folder.name}.{kind}") for kind in ("partial", "download"))
+    shutil.rmtree(staging, ignore_errors=True)  # left by a killed process
     try:
         with _system_errors_explained(folder):
-            found = find(entry, folder, downloads, mirror)
+            location = find(entry, folder, downloads, mirror)
             try:
-                contents = _unpack(entry, found, partial)
+                contents = _unpack(entry, location, staging)
             except GradrankError:
-                shutil.rmtree(downloads, ignore_errors=True)  # a bad download is not resumed
+                shutil.rmtree(downloads, ignore_errors=True)  # a damaged download is not resumed
                 raise
-            _install(partial, folder)
-            described = {"dataset": entry.name, "source": found.source, **contents}
+            _install(staging, folder)
+            described = {"dataset": entry.name, "source": location.source, **contents}
             write_sealed(manifest, described)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
     shutil.rmtree(downloads, ignore_errors=True)
     return described
 
 
-def _unpack(entry: Entry, found: Found, partial: Path) -> dict:
-    """Write the layout into `partial`; returns the part of fetched.json that describes it."""
+def _unpack(entry: Entry, location: Location, staging: Path) -> dict[str, Any]:
+    """Write the official layout into `staging`. Returns the entries of fetched.json that describe it.
+
+    Raises GradrankError if files are missing.
+    """
     names = names_below_root(entry)
-    if found.archive is None:
-        contents = {"files": copy(_members(found.path, names), partial, names.get)}
+    contents: dict[str, Any] = {}
+    if location.archive is None:
+        files = copy(_members(location.path, names), staging, names.get)
     else:
-        digest = verify(found.archive, found.path)
-        contents = {"archive_sha256": digest, "files": unpack(found.path, partial, _placer(entry.root, names))}
-    if lacking := missing(entry, contents["files"]):
-        where = f"{found.source}: {entry.root}".rstrip(": ")
-        raise GradrankError(f"{where} lacks {', '.join(lacking)}; is it {entry.title}?")
-    return contents
+        contents["archive_sha256"] = verify(location.archive, location.path)
+        files = unpack(location.path, staging, _placer(entry.root, names))
+    if lacking := missing(entry, files):
+        where = f"{location.source}: {entry.root}".rstrip(": ")
+        raise GradrankError(f"{where} lacks {', '.join(lacking)}. Fix: give a complete copy of {entry.title}")
+    return contents | {"files": files}
 
 
 def _members(folder: Path, names: Collection[str]) -> Iterator[Member]:
+    """Yield the files of a folder that have one of these names."""
     for name in names:
         path = folder / name
         if path.is_file():
-            yield name, path.stat().st_size, lambda path=path: path.open("rb")
+            yield Member(name, path.stat().st_size, partial(path.open, "rb"))
 
 
 def _placer(root: str, names: dict[str, str]) -> Callable[[str], str | None]:
-    """From a name in an archive, whatever folders lie above the root, to the file's new name, or None."""
+    """Return a function from a member's name to the file's new name, or None if the file is not needed.
+
+    Any folders above the root are ignored.
+    """
     below = "|".join(map(re.escape, names))
     pattern = re.compile(rf"(?:.*/)?{re.escape(root + '/') if root else ''}({below})")
 
@@ -88,25 +114,25 @@ def _placer(root: str, names: dict[str, str]) -> Callable[[str], str | None]:
 
 
 def verify(archive: Archive, path: Path) -> str:
-    """The SHA-256 of `path`. Raises GradrankError where checksums are known and none is the file's."""
+    """Return the SHA-256 of a file. Raises GradrankError if it matches none of the catalogue's checksums."""
     digest = sha256(path)
     if archive.sha256:
-        kind, found, known = "sha256", digest, archive.sha256
+        kind, actual, expected = "sha256", digest, archive.sha256
     else:
         with path.open("rb") as stream:
-            kind, found, known = "md5", hashlib.file_digest(stream, "md5").hexdigest(), archive.md5
-    if known and found not in known:
+            kind, actual, expected = "md5", hashlib.file_digest(stream, "md5").hexdigest(), archive.md5
+    if expected and actual not in expected:
         raise GradrankError(
-            f"{path}: its {kind} is {found}, the catalogue has {' or '.join(known)}: "
-            f"a damaged copy or another edition; get it anew"
+            f"{path}: its {kind} is {actual}, but the catalogue has {' or '.join(expected)}: it is damaged or another "
+            "edition. Fix: download it again"
         )
     return digest
 
 
-def _install(partial: Path, folder: Path) -> None:
-    """Move whole files and folders into place; what else lies there stays."""
+def _install(staging: Path, folder: Path) -> None:
+    """Move complete files and folders into place. Other files in `folder` are left as they are."""
     folder.mkdir(parents=True, exist_ok=True)
-    for child in sorted(partial.iterdir()):
+    for child in sorted(staging.iterdir()):
         target = folder / child.name
         if target.is_dir():
             shutil.rmtree(target)
@@ -115,9 +141,11 @@ def _install(partial: Path, folder: Path) -> None:
 
 @contextmanager
 def _system_errors_explained(folder: Path) -> Iterator[None]:
+    """Turn an OSError into a GradrankError that names the folder."""
     try:
         yield
     except OSError as error:
-        advice = "mend that and run the same command again; nothing half-written counts as finished"
-        what = f"no space left on the disk ({error.strerror})" if error.errno in NO_SPACE else str(error)
-        raise GradrankError(f"{folder}: {what}: {advice}") from error
+        reason = f"no space left on the disk ({error.strerror})" if error.errno in NO_SPACE else str(error)
+        raise GradrankError(
+            f"{folder}: {reason}. Fix: correct this and run the same command again; incomplete files are not used"
+        ) from error

@@ -1,4 +1,4 @@
-"""Where a data set is to be had: the mirror, the catalogue's addresses, or its folder itself."""
+"""Search for a data set: in the mirror, at the addresses of the catalogue, and in its own folder."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -15,12 +15,15 @@ FOLDS = [f"Fold{fold}/{name}" for fold in range(1, 6) for name in SPLITS]
 
 
 def layouts(entry: Entry) -> list[list[str]]:
-    """The sets of files of which one must be there."""
+    """Return the alternative sets of files of a data set; one of them must be complete."""
     return [FOLDS, PARTS] if entry.folds == 5 else [SPLITS]
 
 
-class Found(NamedTuple):
-    """Where a data set is: one of the archives, or (`archive` None) a folder with its files."""
+class Location(NamedTuple):
+    """The location of a data set: one of its archives, or (with `archive` None) a folder with its files.
+
+    `source` describes the location in fetched.json.
+    """
 
     path: Path
     source: str
@@ -28,60 +31,70 @@ class Found(NamedTuple):
 
 
 def missing(entry: Entry, names: Collection[str]) -> list[str]:
-    """The files still lacking; five folds are whole with S1..5.txt alone, or with Fold1..5 alone."""
+    """Return the missing files; five folds are complete with S1.txt to S5.txt alone, or with Fold1 to Fold5 alone."""
     lacking = [[name for name in layout if name not in names] for layout in layouts(entry)]
     return min(lacking, key=len)
 
 
 def names_below_root(entry: Entry) -> dict[str, str]:
-    """The names that files may have below the root, and those that they get."""
+    """Return the file names below the root of the archive, and the name of each file in the official layout."""
     return {name: name for layout in layouts(entry) for name in layout} | entry.rename
 
 
-def _is_whole(entry: Entry, folder: Path) -> bool:
+def _is_complete(entry: Entry, folder: Path) -> bool:
+    """Return True if a folder has all files of a data set."""
     names = names_below_root(entry)
     return not missing(entry, {names[name] for name in names if (folder / name).is_file()})
 
 
-def find(entry: Entry, folder: Path, downloads: Path, mirror: str | None) -> Found:
-    """The first source that has the data set; an archive at an address is downloaded.
+def find(entry: Entry, folder: Path, downloads: Path, mirror: str | None) -> Location:
+    """Return the first location of a data set, after downloading the archive if the location is an address.
 
-    Raises GradrankError with every place looked at, and how to get the data by hand.
+    Parameters
+    ----------
+    folder
+        The folder of the data set, which is searched last.
+    downloads
+        The folder for downloads.
+    mirror
+        A folder or an http(s) address, which is searched first.
+
+    Raises GradrankError, with all locations that were searched and how to get the data by hand, if none has the data.
     """
-    looked = []
+    searched: list[str] = []
     local = None if mirror is None or re.match(r"https?://", mirror) else Path(mirror).expanduser()
     if local is not None:
-        for found in _in_folder(entry, local):
-            return found
-        looked.append(f"{local}: {'not there' if local.is_dir() else 'no such folder'}")
+        for location in _in_folder(entry, local):
+            return location
+        searched.append(f"{local}: {'not in this folder' if local.is_dir() else 'no such folder'}")
     for archive in entry.archives:
         mirrored = [f"{mirror.rstrip('/')}/{archive.name}"] if mirror and local is None else []
         for url in [*mirrored, *archive.urls]:
             try:
                 download(url, downloads / archive.name)
-                return Found(downloads / archive.name, url, archive)
+                return Location(downloads / archive.name, url, archive)
             except Unavailable as error:
-                looked.append(f"{url}: {error}")
-    if _is_whole(entry, folder):
-        return Found(folder, "in place")
+                searched.append(f"{url}: {error}")
+    if _is_complete(entry, folder):
+        return Location(folder, "in place")
     names = " or ".join(archive.name for archive in entry.archives) or f"{entry.name}/"
     raise GradrankError(
-        f"{entry.name}: no source has it\n"
-        f"  looked at:      {'; '.join(looked) or 'nothing, GRADRANK_MIRROR is not set'}\n"
-        f"  needed:         {names}\n"
-        f"  where to get:   {' '.join(filter(None, [entry.obtain, entry.homepage]))}\n"
-        f"  where to put:   into any folder; then run again with GRADRANK_MIRROR set to that folder\n"
-        f"  licence:        {entry.licence}"
+        f"{entry.name}: not found. Fix: download it by hand, as follows\n"
+        f"  searched:  {'; '.join(searched) or 'nothing, GRADRANK_MIRROR is not set'}\n"
+        f"  needed:    {names}\n"
+        f"  get from:  {' '.join(filter(None, [entry.obtain, entry.homepage]))}\n"
+        f"  put into:  any folder; then run again with GRADRANK_MIRROR set to that folder\n"
+        f"  licence:   {entry.licence}"
     )
 
 
-def _in_folder(entry: Entry, mirror: Path) -> Iterator[Found]:
-    """What a local mirror has of the data set: archives first, then folders with the files unpacked."""
+def _in_folder(entry: Entry, mirror: Path) -> Iterator[Location]:
+    """Yield the locations of a data set in a local mirror: archives first, then folders with extracted files."""
     for archive in entry.archives:
         if (mirror / archive.name).is_file():
-            yield Found(mirror / archive.name, str(mirror / archive.name), archive)
+            yield Location(mirror / archive.name, str(mirror / archive.name), archive)
     stems = [entry.name, *(archive.name.split(".")[0] for archive in entry.archives)]
     unpacked = [mirror / stem / root for stem in stems for root in (entry.root, "")]
     for path in [mirror / entry.root, *unpacked] if entry.root else unpacked:
-        if _is_whole(entry, path):
-            yield Found(path, str(path))
+        if _is_complete(entry, path):
+            yield Location(path, str(path))

@@ -1,1 +1,1 @@
-"""Ranking data as tables: Parquet, CSV, TSV and data frames, with the role of each column."""
+"""Ranking data as tables: Parquet, CSV, TSV and data frames, and the roles of their columns."""

@@ -1,9 +1,9 @@
-"""The columns of ranking data: which holds the query, the grade, the document id, and which are features.
+"""The roles of a table's columns: query, label, document id or feature.
 
-Every form of input has the same roles. LETOR and SVMlight text has a fixed place for each; of a table they are found by
-the names below, which are compared without letter case, blanks and the characters `_`, `-` and `.`.
+All input forms have the same roles. LETOR and SVMlight text fixes the place of each role. In a table, roles are found
+by the names below, which are compared without letter case, blanks and the characters `_`, `-` and `.`.
 
-A name that could belong to a role is never taken for a feature unless the user says so (`keep`).
+A column whose name suggests another role is never used as a feature unless the user declares so (`keep`).
 """
 
 import re
@@ -14,42 +14,36 @@ from typing import Any, NamedTuple
 
 from gradrank.base.errors import GradrankError
 
-# Names that a column of the role may have where none is declared.
-USUAL = {
+# The names that find a role which is not declared, in the form of `normalised`.
+ROLE_NAMES = {
     "query": ("qid", "queryid", "query", "topic", "topicid"),
     "label": ("label", "relevance", "grade", "rel"),
     "docid": ("docid", "documentid", "docno"),
 }
-ESTIMATES = ("inc", "prob")  # of LETOR's comments: stored, but no feature
-WEIGHTS = ("weight", "weights", "sampleweight", "queryweight", "instanceweight")
-IDS = ("rowid", "rownum", "rownumber", "group", "groups", "session", "itemid", "userid", "groupid", "searchid")
-OF_IDS = ("id", "ids", "uid", "uuid", "guid")  # last words of a name that could be that of an id, such as `session_id`
-PARTS = ("fold", "folds", "split", "splits", "part", "partition")
-# Words in a name that could be that of a grade, such as `true_label`, `Relevance2` and pandas' `label.1`.
-OF_GRADES = (
-    "label",
-    "labels",
-    "grade",
-    "grades",
-    "relevance",
-    "relevances",
-    "judgement",
-    "judgment",
-    "qrel",
-    "qrels",
-    "target",
-    "relevant",
-    "relevancy",
-)
+ESTIMATES = ("inc", "prob")  # of LETOR's comments: stored, but not used as features
+
+# Names that suggest a role, in the form of `normalised`. They are refused as features unless they are declared.
+WEIGHTS = re.compile(r"(sample|instance|example|observation|case|row|item|pair|query|group|doc|document)?weights?")
+PARTS = ("fold", "folds", "split", "splits", "part", "partition", "subset", "foldid", "splitid", "cvfold")
+PARTS += ("istrain", "istest", "isvali", "isvalid")
 GRADES = ("y", "ytrue", "gain", "gains", "rating", "ratings", "click", "clicks", "clicked", "truth", "groundtruth")
+IDS = ("rowid", "rownum", "rownumber", "group", "groups", "groupid", "session", "sessionid", "itemid", "userid")
+IDS += ("searchid", "requestid", "impressionid", "productid", "passageid", "recordid", "sampleid", "exampleid", "pid")
+IDS += ("qids", "qno", "queries", "queryids", "queryno", "querynum", "querynumber", "topics", "topicno", "topicnumber")
+IDS += ("did", "doc", "docs", "docids", "docnos", "docnum", "docnumber", "document", "documents", "documentids")
+IDS += ("documentno", "documentnumber")
+# Words within a name that suggest a grade, as in `true_label`, `Relevance2` and pandas' `label.1`.
+GRADE_WORDS = ("label", "labels", "grade", "grades", "relevance", "relevances", "relevant", "relevancy")
+GRADE_WORDS += ("judgement", "judgment", "qrel", "qrels", "target")
+ID_WORDS = ("id", "ids", "uid", "uuid", "guid")  # last words that suggest an id, as in `session_id`
 INDEX = re.compile(
     r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+((_level_|\.)\d+)?|row_nr|row_index|rownames", re.IGNORECASE
 )
-STORED = ("qid", "query", "docid", "inc", "prob", "label")  # how a part with text ids begins that gradrank has written
+STORED = ("qid", "query", "docid", "inc", "prob", "label")  # the first columns of a part file whose query ids are text
 
 
 class AsideColumn(NamedTuple):
-    """A column that is neither a role nor a feature, and the reason."""
+    """A column that has no role and is not a feature, and the reason."""
 
     name: str
     reason: str
@@ -59,8 +53,14 @@ class AsideColumn(NamedTuple):
 class Columns:
     """The columns that a user declares for a table.
 
-    query, label, docid: names, where they differ from the usual ones. ignore: columns to set aside. keep: columns that
-    are features although their names could belong to a role.
+    Parameters
+    ----------
+    query, label, docid
+        The columns of these roles, if their names are not in `ROLE_NAMES`.
+    ignore
+        Columns to set aside.
+    keep
+        Columns that are features although their names suggest a role.
     """
 
     query: str | None = None
@@ -70,27 +70,32 @@ class Columns:
     keep: tuple[str, ...] = ()
 
     def declared(self) -> dict[str, Any]:
-        """The entries that say something, as JSON has them."""
+        """Return the entries that are set, with lists in place of tuples, for a JSON file."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items() if value}
 
     @staticmethod
     def of(declared: Mapping[str, Any]) -> "Columns":
-        """The inverse of `declared`. Raises TypeError for what that is not."""
-        columns = Columns(
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in declared.items()}
-        )
+        """Build from the result of `declared`. Raises TypeError for other content."""
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in declared.items()
+        }
+        columns = Columns(**values)
         if not all(isinstance(name, str) for name in columns.named()):
             raise TypeError(f"columns: {declared}")
         return columns
 
     def named(self) -> list[str]:
-        """Every column that is named."""
+        """Return all declared column names."""
         return [*filter(None, (self.query, self.label, self.docid)), *self.ignore, *self.keep]
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of one table by role. `label` and `docid` may be None; a table whose `query` is None is one query."""
+    """The columns of one table by role.
+
+    A role without a column is None; a table without a query column is one query. `estimates` are the columns named in
+    `ESTIMATES`, and `aside` the columns without a role that are not features.
+    """
 
     query: str | None
     label: str | None
@@ -100,11 +105,11 @@ class Roles:
     aside: list[AsideColumn] = field(default_factory=list)
 
 
-class Needs(NamedTuple):
-    """The roles that a table must have, and its features in order if they are known.
+class Required(NamedTuple):
+    """The roles and features that a table must have.
 
-    features: names that must be there, any other column being a fault; () if features are not read; None if they are
-    all columns that are left.
+    `features` are the names that must be present, and any other column is an error; () if features are not read; None
+    if all remaining columns are features.
     """
 
     roles: Collection[str] = ("query", "label")
@@ -112,54 +117,77 @@ class Needs(NamedTuple):
 
 
 def find_roles(
-    where: object, names: Sequence[str], columns: Columns, needs: Needs, index: Collection[str] = ()
+    where: object, names: Sequence[str], columns: Columns, required: Required, index: Collection[str] = ()
 ) -> Roles:
-    """The role of each column; `index`: those that were a data frame's index.
+    """Find the role of each column.
 
-    Raises GradrankError, naming `where`, for a name that occurs twice, a role that several columns may have, a needed
-    role or feature that is missing, and a column that could have a role but was not declared.
+    Parameters
+    ----------
+    where
+        The file or frame that errors name.
+    names
+        The names of the table's columns.
+    columns
+        The columns that the user declares.
+    required
+        The roles and features that the table must have.
+    index
+        Columns that were the index of a data frame.
+
+    Raises GradrankError for a duplicate name, a role that several columns may have, a missing role or feature, and a
+    column whose name suggests a role that was not declared.
     """
-    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+    if duplicates := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise GradrankError(
-            f"{where}: {names.count(twice[0])} columns are called {twice[0]!r}. Fix: rename or delete all but one"
+            f"{where}: {names.count(duplicates[0])} columns are called {duplicates[0]!r}. Fix: rename or delete all "
+            "but one"
         )
-    _check_declared(where, columns)
-    known = {*(needs.features or ()), *columns.keep}
-    found: dict[str, str | None] = {}
-    for role in USUAL:
-        is_read = role != "label" or role in needs.roles or needs.features is None
-        found[role] = _column_of(where, role, names, columns, known, needs) if is_read else None
-    taken = {name for name in found.values() if name}
-    if len(taken) < sum(map(bool, found.values())):
+    _check_declared_once(where, columns)
+    declared_features = {*(required.features or ()), *columns.keep}
+    by_role: dict[str, str | None] = {}
+    for role in ROLE_NAMES:
+        is_read = role != "label" or role in required.roles or required.features is None
+        by_role[role] = _column_of(where, role, names, columns, declared_features, required) if is_read else None
+    with_role = {name for name in by_role.values() if name}
+    if len(with_role) < sum(map(bool, by_role.values())):
         raise GradrankError(
-            f"{where}: one column is declared for two roles: {found}. Fix: name another column for one of them"
+            f"{where}: one column is declared for two roles: {by_role}. Fix: name another column for one of them"
         )
-    left = [name for name in names if name not in taken]
-    estimates = [name for name in left if name in ESTIMATES and name not in known and name not in columns.ignore]
-    reasons = {name: _reason(name, columns, known, found, index) for name in left}
+    rest = [name for name in names if name not in with_role]
+    estimates = [
+        name for name in rest if name in ESTIMATES and name not in declared_features and name not in columns.ignore
+    ]
+    reasons = {name: _reason_aside(name, columns, declared_features, by_role, index) for name in rest}
     aside = [AsideColumn(name, reason) for name, reason in reasons.items() if reason]
     features = [name for name, reason in reasons.items() if not reason]
-    if needs.features is not None:
-        _check_known(where, [name for name in features if name != columns.label], needs, [*names])
-        features = list(needs.features)
+    if required.features is not None:
+        _check_trained_features(where, [name for name in features if name != columns.label], required.features, names)
+        features = list(required.features)
     else:
         _check_features(where, features, columns, names)
-    return Roles(**found, features=features, estimates=estimates, aside=aside)
+    return Roles(**by_role, features=features, estimates=estimates, aside=aside)
 
 
 def _column_of(
-    where: object, role: str, names: Sequence[str], columns: Columns, known: Collection[str], needs: Needs
+    where: object,
+    role: str,
+    names: Sequence[str],
+    columns: Columns,
+    declared_features: Collection[str],
+    required: Required,
 ) -> str | None:
+    """Return the column of a role: the declared one, or else the one with a name in `ROLE_NAMES`."""
     declared = getattr(columns, role)
     if declared in names:
         return declared
-    if declared and needs.features is None:  # what a model's data declared need not be true of new data
+    # With `required.features`, the declaration may be that of a model's training data, which new data need not follow.
+    if declared and required.features is None:
         raise GradrankError(
             f"{where}: no column {declared!r}, which is declared as the {role} column{_near(declared, names)}; found "
             f"{_listed(names)}. Fix: declare one of these"
         )
-    taken = {*columns.ignore, *known, *filter(None, (getattr(columns, other) for other in USUAL))}
-    candidates = [name for name in names if plain(name) in USUAL[role] and name not in taken]
+    excluded = {*columns.ignore, *declared_features, *filter(None, (getattr(columns, other) for other in ROLE_NAMES))}
+    candidates = [name for name in names if normalised(name) in ROLE_NAMES[role] and name not in excluded]
     if role == "query" and tuple(names[: len(STORED)]) == STORED:
         candidates = ["query"]
     if len(candidates) > 1:
@@ -167,7 +195,7 @@ def _column_of(
             f"{where}: {' and '.join(map(repr, candidates))} may each be the {role} column. Fix: declare one "
             f"({_declare(role, candidates[0])}), or set the others aside ({_declare('ignore', candidates[1])})"
         )
-    if not candidates and role in needs.roles:
+    if not candidates and role in required.roles:
         usual = {"query": "qid, query_id, topic", "label": "label, relevance, grade", "docid": "docid, docno"}[role]
         raise GradrankError(
             f"{where}: no {role} column; expected a name such as {usual}; found {_listed(names)}. Fix: declare it "
@@ -176,13 +204,17 @@ def _column_of(
     return candidates[0] if candidates else None
 
 
-def _reason(
-    name: str, columns: Columns, known: Collection[str], found: Mapping[str, str | None], index: Collection[str]
+def _reason_aside(
+    name: str,
+    columns: Columns,
+    declared_features: Collection[str],
+    by_role: Mapping[str, str | None],
+    index: Collection[str],
 ) -> str | None:
-    """Why a column is set aside; None of one that is a feature."""
+    """Return why a column is set aside, or None if it is a feature."""
     if name in columns.ignore:
         return "declared under `ignore`"
-    if name in known:
+    if name in declared_features:
         return None
     if name in ESTIMATES:
         return f"LETOR's estimate, stored but no feature (`keep: [{name}]` makes it one)"
@@ -192,92 +224,99 @@ def _reason(
             if name
             else "without a name, as the row index of a data frame"
         )
-    for role, usual in USUAL.items():
-        if plain(name) in usual and found[role]:
-            return f"the {role} is in {found[role]!r} (`keep: [{name}]` makes it a feature)"
+    for role, usual in ROLE_NAMES.items():
+        if normalised(name) in usual and by_role[role]:
+            return f"the {role} is in {by_role[role]!r} (`keep: [{name}]` makes it a feature)"
     return None
 
 
-def _check_declared(where: object, columns: Columns) -> None:
+def _check_declared_once(where: object, columns: Columns) -> None:
     named = columns.named()
-    if twice := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
+    if duplicates := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
         raise GradrankError(
-            f"{where}: column {twice[0]!r} is declared twice. Fix: name it once among query, label, docid, ignore "
-            f"and keep"
+            f"{where}: column {duplicates[0]!r} is declared twice. Fix: name it once among query, label, docid, "
+            "ignore and keep"
         )
 
 
 def check_exist(files: Mapping[object, Sequence[str]], columns: Columns) -> None:
-    """Raise GradrankError for a declared column that none of the files has."""
-    there = list(dict.fromkeys(name for names in files.values() for name in names))
+    """Raise GradrankError for a declared column that is in none of the files. files: the column names of each."""
+    names = list(dict.fromkeys(name for file_names in files.values() for name in file_names))
     for name in columns.named():
-        if name not in there:
+        if name not in names:
             raise GradrankError(
-                f"{next(iter(files))}: no column {name!r}, which is declared{_near(name, there)}; found "
-                f"{_listed(there)}. "
-                "Fix: write the name as the file has it"
+                f"{next(iter(files))}: no column {name!r}, which is declared{_near(name, names)}; found "
+                f"{_listed(names)}. Fix: write the name as it is in the file"
             )
 
 
 def _check_features(where: object, features: Sequence[str], columns: Columns, names: Sequence[str]) -> None:
+    """Raise GradrankError if a feature's name suggests a role, or if there are no features."""
     for name in features:
-        if name not in columns.keep and (kind := could_be(name)):
+        if name not in columns.keep and (role := suspected_role(name)):
             raise GradrankError(
-                f"{where}: column {name!r} may be {kind}, so it is not taken for a feature unasked. Fix: set it aside "
-                f"({_declare('ignore', name)}), or say that it is a feature ({_declare('keep', name)})"
+                f"{where}: column {name!r} may be {role}, and is not used as a feature unless it is declared. Fix: set "
+                f"it aside ({_declare('ignore', name)}), or declare it a feature ({_declare('keep', name)})"
             )
     if not features:
-        raise GradrankError(f"{where}: no column is left for features; found {_listed(names)}")
+        raise GradrankError(
+            f"{where}: no column is left for features; found {_listed(names)}. Fix: add columns of numbers, or declare "
+            f"one of these a feature ({_declare('keep', 'NAME')})"
+        )
 
 
-def _check_known(where: object, left: Sequence[str], needs: Needs, names: list[str]) -> None:
-    if not needs.features:
+def _check_trained_features(
+    where: object, features: Sequence[str], expected: Sequence[str], names: Sequence[str]
+) -> None:
+    """Raise GradrankError if a feature of the model is missing, or if `features` has one that it was not trained on."""
+    if not expected:
         return
-    if missing := [name for name in needs.features if name not in names]:
+    if missing := [name for name in expected if name not in names]:
         raise GradrankError(
-            f"{where}: no column {missing[0]!r}, a feature that the model was trained on"
-            f"{_near(missing[0], names)}; expected {_listed(needs.features)}; found {_listed(names)}"
+            f"{where}: no column {missing[0]!r}, a feature that the model was trained on{_near(missing[0], names)}; "
+            f"expected {_listed(expected)}; found {_listed(names)}. Fix: add the column"
         )
-    more = [name for name in left if name not in needs.features and not could_be(name)]
-    more = [name for name in more if not any(plain(name) in usual for usual in USUAL.values())]
-    if more:
+    unknown = [name for name in features if name not in expected and not suspected_role(name)]
+    unknown = [name for name in unknown if not any(normalised(name) in usual for usual in ROLE_NAMES.values())]
+    if unknown:
         raise GradrankError(
-            f"{where}: column {more[0]!r} is no feature that the model was trained on; expected "
-            f"{_listed(needs.features)}. "
-            f"Fix: delete the column, or set it aside (`--ignore {more[0]}`)"
+            f"{where}: the model was not trained on column {unknown[0]!r}; expected {_listed(expected)}. "
+            f"Fix: delete the column, or set it aside (`--ignore {unknown[0]}`)"
         )
 
 
-def could_be(name: str) -> str | None:
-    """Return what a column of this name may be other than a feature; None if nothing."""
-    if plain(name) in WEIGHTS:
+def suspected_role(name: str) -> str | None:
+    """Return the role that a column of this name may have, in words, or None if it is likely to be a feature."""
+    plain = normalised(name)
+    if WEIGHTS.fullmatch(plain):
         return "the weights of rows, which training does not use yet"
-    if plain(name) in PARTS:
+    if plain in PARTS:
         return "the part that a row belongs to"
-    bare = re.sub(r"(duplicated)?\d+$", "", plain(name))
+    unnumbered = re.sub(r"(duplicated)?\d+$", "", plain)
     words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
-    if {*words} & {*OF_GRADES} or bare in USUAL["label"] or plain(name) in GRADES:
+    if {*words} & {*GRADE_WORDS} or unnumbered in ROLE_NAMES["label"] or plain in GRADES:
         return "a grade"
-    if plain(name) in IDS or (words and words[-1] in OF_IDS):
+    if plain in IDS or (words and words[-1] in ID_WORDS):
         return "the id of a row, a document or a query"
-    return next((f"a {role} id" for role in ("query", "docid") if bare in USUAL[role]), None)
+    return next((f"a {role} id" for role in ("query", "docid") if unnumbered in ROLE_NAMES[role]), None)
 
 
-def plain(name: str) -> str:
-    """A name without letter case, blanks and the characters `_`, `-` and `.`."""
+def normalised(name: str) -> str:
+    """Return a name in lower case, without blanks and the characters `_`, `-` and `.`."""
     return re.sub(r"[\s_.\-]", "", name).lower()
 
 
 def _declare(key: str, name: str) -> str:
+    """Return how a user declares a column, for an error message."""
     shown = f"[{name}]" if key in ("ignore", "keep") else name
     return f"`{key}: {shown}` in params.yaml, `--{key} {name}` on the command line"
 
 
-def _listed(names: Iterable[str]) -> str:
-    names = list(names)
+def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:12]) + (f", .. ({len(names)} in all)" if len(names) > 12 else "")
 
 
 def _near(name: str, names: Iterable[str]) -> str:
-    close = get_close_matches(name.lower(), by_lower := {each.lower(): each for each in names}, n=1)
+    by_lower = {candidate.lower(): candidate for candidate in names}
+    close = get_close_matches(name.lower(), by_lower, n=1)
     return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""

@@ -1,7 +1,8 @@
-"""CSV and TSV as columns of text: every field as it is written, every row as long as the header."""
+"""Reading of CSV and TSV as columns of text. Every field is read as it is written, and every row is checked."""
 
 import csv
 import re
+from collections.abc import Iterator
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
@@ -15,11 +16,12 @@ LONGEST_ROW = 64 << 20  # bytes
 
 
 def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
-    """The header's names, and the rows with columns `c0`, `c1`, .. of text, a missing field being "".
+    """Return the names of the header, and the rows as text in columns `c0`, `c1` and so on. A missing field is "".
 
-    Fields may be quoted by `"`, as RFC 4180 says, and quoted ones may hold separators and line ends. Raises
-    GradrankError, naming the line, for a row with more or fewer fields than the header, for quotes elsewhere, for what
-    is not UTF-8 text, and for a file without rows.
+    Fields may be quoted by `"`, as in RFC 4180. Quoted fields may contain separators and line ends.
+
+    Raises GradrankError, with the line, for a row with more or fewer fields than the header, for a quote inside a
+    field, for text that is not UTF-8, and for an empty file.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
@@ -47,36 +49,37 @@ def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
             line = line_of(path, number - 2)
             raise GradrankError(
                 f"{path}: line {line}: {fields} fields, but the header has {len(names)}. Fix: complete the row or "
-                f"delete it; "
-                "a field that holds the separator must be quoted"
+                "delete it; a field that contains the separator must be quoted"
             ) from None
         if "Empty CSV" in str(error):
             return names, pl.DataFrame(schema={f"c{number}": pl.String for number in range(len(names))})
         raise GradrankError(f"{path}: not {path.suffix[1:].upper()} text: {str(error).splitlines()[0]}") from None
-    frame = pl.from_arrow(table)[1:]
+    frame = pl.DataFrame(table)[1:]
     return names, frame.rename({name: f"c{name[1:]}" for name in frame.columns})
 
 
 def separator(path: Path) -> str:
-    """The character between the fields of a file of this name."""
+    """Return the character that separates the fields of a file, by its suffix."""
     return SEPARATORS[plain_name(path).suffix.lower()]
 
 
 def line_of(path: Path, row: int) -> int:
-    """The line, from 1, in which a row ends; rows are counted from 0, after the header."""
+    """Return the line, from 1, in which a row ends. Rows are counted from 0, after the header."""
     reader = _reader(path, b"".join(blocks(path)))
     try:
         next((number for number, _ in enumerate(filter(None, reader)) if number == row + 1), None)
-    except csv.Error:  # a field longer than that module reads
+    except csv.Error:  # a field longer than the csv module's limit
         return row + 2
     return reader.line_num
 
 
 def _reader(path: Path, content: bytes):
+    """Return a csv reader of the content of a file."""
     return csv.reader(TextIOWrapper(BytesIO(content), "utf-8-sig", newline=""), delimiter=separator(path))
 
 
 def _header(path: Path, content: bytes) -> list[str]:
+    """Return the names of the header. Raises GradrankError if the file is empty or not UTF-8 text."""
     if b"\0" in content:
         raise GradrankError(f"{path}: not text: it holds a zero byte. Fix: store the file as UTF-8 text")
     try:
@@ -84,12 +87,12 @@ def _header(path: Path, content: bytes) -> list[str]:
     except (csv.Error, UnicodeDecodeError) as error:
         raise GradrankError(f"{path}: not UTF-8 text ({error}). Fix: store the file as UTF-8") from None
     if names is None:
-        raise GradrankError(f"{path}: empty; expected a header with the columns' names, and rows")
+        raise GradrankError(f"{path}: empty; expected a header with column names. Fix: add a header and rows")
     return [name.strip() for name in names]
 
 
 def _check_quotes(path: Path, content: bytes) -> None:
-    """Raise GradrankError for a quote that neither begins nor ends a field and is not doubled in a quoted one."""
+    """Raise GradrankError for a quote that does not enclose a field and is not doubled within a quoted field."""
     if b'"' not in content:
         return
     between = re.escape(separator(path).encode())
@@ -104,8 +107,8 @@ def _check_quotes(path: Path, content: bytes) -> None:
         )
 
 
-def _outside(fields: re.Pattern[bytes], content: bytes):
-    """Yield the position of the first quote between two matches, -1 if there is none."""
+def _outside(fields: re.Pattern[bytes], content: bytes) -> Iterator[int]:
+    """Yield the position of the first quote before, between and after the matches, or -1 if it has no quote."""
     end = 0
     for match in fields.finditer(content):
         yield content.find(b'"', end, match.start())

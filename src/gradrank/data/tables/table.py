@@ -1,12 +1,12 @@
-"""Ranking data as a table: Parquet, CSV, TSV or a data frame, its columns by their roles (see data/tables/roles.py).
+"""Ranking data as a table: Parquet, CSV, TSV or a data frame, with columns in roles (see data/tables/roles.py).
 
-Query ids and document ids are text, as they are written: `1`, `01`, `1.0` and `1e0` are four queries. Columns of whole
-numbers, and of floats that are all whole, are read as these numbers are written. An empty value and one of MISSING is
-missing: an error in a grade or a query id, no value in a feature.
+Query ids and document ids are text and are not reformatted: `1`, `01`, `1.0` and `1e0` are four queries. In columns of
+integers, and of floats that are all whole, an id is the decimal form of the number. An empty value and the words of
+MISSING are missing values: an error in a grade or a query id, and allowed in a feature.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,41 +15,59 @@ import polars as pl
 from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import blocks, is_packed, plain_name
 from gradrank.data.ids import MISSING, fault, numbered, text_ids
+from gradrank.data.row_ranges import row_ranges
 from gradrank.data.tables.parquet import index_columns, read_parquet
-from gradrank.data.tables.roles import Columns, Needs, Roles, check_exist, find_roles
+from gradrank.data.tables.roles import Columns, Required, Roles, check_exist, find_roles
 from gradrank.data.tables.separated import SEPARATORS, line_of, read_separated
 from gradrank.data.text.letor import schema
 from gradrank.data.text.scan import HIGHEST_GRADE
 
 LARGEST = float(np.finfo(np.float32).max)
-NO_LABEL = 0  # stands in the column of grades where a table without grades is ranked
+NO_LABEL = 0  # the grade of all rows if a table without grades is ranked
 
 
 @dataclass(frozen=True)
-class Raw:
-    """A table as it is given: `names` may hold one twice; the columns of `frame` are c0, c1, .. in their order."""
+class RawTable:
+    """A table before its columns have roles.
+
+    Parameters
+    ----------
+    where
+        The file, or the name that error messages use.
+    names
+        The column names, which may contain duplicates.
+    frame
+        The columns, named c0, c1 and so on.
+    index
+        The columns that were the index of a data frame.
+    """
 
     where: Path | str
     names: list[str]
     frame: pl.DataFrame
-    index: list[str] = field(default_factory=list)  # of the names, those of a data frame's index
+    index: list[str] = field(default_factory=list)
 
     def column(self, name: str) -> pl.Series:
+        """Return the first column of this name."""
         return self.frame[f"c{self.names.index(name)}"]
 
     @property
     def is_text(self) -> bool:
+        """True if the file is CSV or TSV, so that all columns are text."""
         return isinstance(self.where, Path) and plain_name(self.where).suffix.lower() in SEPARATORS
 
-    def place(self, row: int) -> str:
-        """A row, counted from 0: its line in a text file, else its number from 1."""
-        return f"line {line_of(self.where, row)}" if self.is_text else f"row {row + 1}"
+    def location(self, row: int) -> str:
+        """Return where a row, counted from 0, is: its line in a text file, or else its number from 1."""
+        if isinstance(self.where, Path) and self.is_text:
+            return f"line {line_of(self.where, row)}"
+        return f"row {row + 1}"
 
     def bad_row(self, column: str, row: int, message: str) -> GradrankError:
-        return GradrankError(f"{self.where}: {self.place(row)}, column {column!r}: {message}")
+        """Return the error for a row, counted from 0."""
+        return GradrankError(f"{self.where}: {self.location(row)}, column {column!r}: {message}")
 
     def refuse(self, column: str, bad: pl.Series, expected: str) -> None:
-        """Raise the error for the first row that is `bad`, if there is one."""
+        """Raise GradrankError for the first row in which `bad` is True, if any."""
         if bad.any():
             row = int(bad.arg_true()[0])
             raise self.bad_row(column, row, f"expected {expected}, found {self.column(column)[row]!r}")
@@ -57,9 +75,22 @@ class Raw:
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table in memory and its queries, as `text_file.Source` has them; `roles` are its columns as they were found.
+    """A table in memory and its queries.
 
-    frame: the columns of `letor.schema`. kinds: how each column of the file is stored.
+    Parameters
+    ----------
+    path
+        The file, or the name of a data frame in error messages.
+    frame
+        The rows, in the columns of `letor.schema`.
+    roles
+        The columns of the file by role.
+    qids, rows, starts
+        (q,) number, row count and first row of each query, in file order.
+    names
+        The q query ids if they are text, which `qids` numbers; else None.
+    kinds
+        The data type of each column of the file.
     """
 
     path: Path | str
@@ -73,81 +104,84 @@ class DataTable:
 
     @property
     def ids(self) -> np.ndarray:
+        """(q,) query ids of the file: int64, or objects that are text."""
         return self.qids if self.names is None else np.array(self.names, object)
 
     def cost(self, width: int) -> np.ndarray:
+        """Return the (q,) bytes of each query's features."""
         return self.rows * max(width, 1) * 4
 
     def error_at(self, query: int, message: str) -> GradrankError:
+        """Return the error for the first row of the query at this position."""
         return GradrankError(f"{self.path}: row {self.starts[query] + 1}: {message}")
 
     def differing_row(self, others: Sequence["DataTable"]) -> int | None:
         """Return the first row, from 1, that differs from the concatenation of `others`; None if none differs."""
-        theirs = pl.concat([other.frame for other in others])
-        if self.frame.equals(theirs):
+        expected = pl.concat([other.frame for other in others])
+        if self.frame.equals(expected):
             return None
-        shared = min(len(self.frame), len(theirs))
-        same = pl.select(
-            pl.all_horizontal(own.head(shared).eq_missing(theirs[own.name].head(shared)) for own in self.frame).alias(
-                "same"
-            )
-        )["same"]
-        return shared + 1 if same.all() else int(same.arg_min()) + 1
+        shared = min(len(self.frame), len(expected))
+        columns = [column.head(shared).eq_missing(expected[column.name].head(shared)) for column in self.frame]
+        is_equal = pl.select(pl.all_horizontal(columns).alias("is_equal"))["is_equal"]
+        return int(is_equal.not_().arg_true()[0]) + 1 if not is_equal.all() else shared + 1
 
-    def taken(self, queries: np.ndarray) -> pl.DataFrame:
-        """The rows of the queries at these positions."""
-        return self.frame[
-            np.concatenate([np.arange(self.starts[q], self.starts[q] + self.rows[q]) for q in queries.tolist()])
-        ]
+    def rows_of(self, queries: np.ndarray) -> pl.DataFrame:
+        """Return the rows of the queries at these positions."""
+        rows, _ = row_ranges(self.starts[queries], self.starts[queries] + self.rows[queries])
+        return self.frame[rows]
 
 
-def read_tables(raws: Sequence[Raw], columns: Columns, needs: Needs) -> list[DataTable]:
-    """Tables of one collection, with the features of the first in its order; ids are numbers in all of them or in none.
+def read_tables(raws: Sequence[RawTable], columns: Columns, required: Required) -> list[DataTable]:
+    """Read the tables of one collection.
 
-    Raises GradrankError with file, column and row of what is not as it should be.
+    All tables have the features of the first table, in its order. Query ids are numbers in all tables or in none.
+
+    Raises GradrankError, with file, column and row, if a table is malformed.
     """
-    if needs.features is None:
+    if required.features is None:
         check_exist({raw.where: raw.names for raw in raws}, columns)
-    first = find_roles(raws[0].where, raws[0].names, columns, needs, raws[0].index)
+    first = find_roles(raws[0].where, raws[0].names, columns, required, raws[0].index)
     roles = [first]
     for raw in raws[1:]:
-        own = find_roles(raw.where, raw.names, columns, needs, raw.index)
-        if other := sorted({*own.features} ^ {*first.features}):
+        further = find_roles(raw.where, raw.names, columns, required, raw.index)
+        if unequal := sorted({*further.features} ^ {*first.features}):
             raise GradrankError(
-                f"{raw.where}: not the features of {raws[0].where}: {', '.join(other[:12])}. Fix: give all files "
-                f"the same "
-                "columns"
+                f"{raw.where}: its features differ from those of {raws[0].where}: {', '.join(unequal[:12])}. Fix: give "
+                "all files the same columns"
             )
-        roles.append(Roles(own.query, own.label, own.docid, first.features, own.estimates, own.aside))
+        roles.append(replace(further, features=first.features))
     if empty := [raw.where for raw in raws if raw.frame.is_empty()]:
-        raise GradrankError(f"{empty[0]}: no rows")
-    ids = [_query_ids(raw, own) for raw, own in zip(raws, roles, strict=True)]
-    numbers = numbered([run for run, _ in ids])
+        raise GradrankError(f"{empty[0]}: no rows. Fix: add rows below the header")
+    runs = [_query_ids(raw, columns_of) for raw, columns_of in zip(raws, roles, strict=True)]
+    numbers = numbered([ids for ids, _ in runs])
     return [
-        _table(raw, own, starts, *numbers_of)
-        for raw, own, (_, starts), numbers_of in zip(raws, roles, ids, numbers, strict=True)
+        _table(raw, columns_of, starts, qids, names)
+        for raw, columns_of, (_, starts), (qids, names) in zip(raws, roles, runs, numbers, strict=True)
     ]
 
 
-def raw_table(given: Path | pl.DataFrame, where: Path | str) -> Raw:
-    """A table file, or a frame. Raises GradrankError for what is no table."""
+def raw_table(data: Path | pl.DataFrame, where: Path | str) -> RawTable:
+    """Read a table file or a data frame, which errors call `where`. Raises GradrankError if it is not a table."""
     index: list[str] = []
-    if isinstance(given, pl.DataFrame):
-        names, frame = given.columns, given
-    elif plain_name(given).suffix.lower() in SEPARATORS:
-        names, frame = read_separated(given)
+    if isinstance(data, pl.DataFrame):
+        names, frame = data.columns, data
+    elif plain_name(data).suffix.lower() in SEPARATORS:
+        names, frame = read_separated(data)
     else:
         from io import BytesIO
 
-        content = BytesIO(b"".join(blocks(given))) if is_packed(given) else None
-        frame = read_parquet(given, content=content)
-        names, index = frame.columns, index_columns(given, content=content)
+        content = BytesIO(b"".join(blocks(data))) if is_packed(data) else None
+        frame = read_parquet(data, content=content)
+        names, index = frame.columns, index_columns(data, content=content)
     frame = pl.DataFrame([column.alias(f"c{number}") for number, column in enumerate(frame)])
-    return Raw(where, list(names), frame, index)
+    return RawTable(where, list(names), frame, index)
 
 
-def _query_ids(raw: Raw, roles: Roles) -> tuple[list[str], np.ndarray]:
-    """The query id of each run of rows, and where the runs start. Raises GradrankError where a query comes back."""
+def _query_ids(raw: RawTable, roles: Roles) -> tuple[list[str], np.ndarray]:
+    """Return the query id and the (q,) first row of each run of rows with equal ids.
+
+    Raises GradrankError for an invalid id, and if a query has several runs.
+    """
     if roles.query is None:
         return ["1"], np.array([0])
     ids = text_ids(raw.column(roles.query), roles.query, raw.where).fill_null("")
@@ -159,34 +193,33 @@ def _query_ids(raw: Raw, roles: Roles) -> tuple[list[str], np.ndarray]:
     if firsts.is_duplicated().any():
         row = int(starts[(~firsts.is_first_distinct()).arg_true()[0]])
         raise raw.bad_row(
-            roles.query,
-            row,
-            f"query {ids[row]} comes back. Fix: sort the table by this column, so that the rows of a query are "
-            f"together",
+            roles.query, row, f"query {ids[row]} comes back after other queries. Fix: sort the table by this column"
         )
     return firsts.to_list(), starts
 
 
-def _table(raw: Raw, roles: Roles, starts: np.ndarray, qids: np.ndarray, names: list[str] | None) -> DataTable:
+def _table(raw: RawTable, roles: Roles, starts: np.ndarray, qids: np.ndarray, names: list[str] | None) -> DataTable:
+    """Convert a table to the columns of `letor.schema`. Raises GradrankError for a malformed value."""
     count = len(raw.frame)
     rows = np.diff(np.r_[starts, count])
-    own = {"qid": pl.Series(np.repeat(qids, rows))}
-    own["label"] = _grades(raw, roles.label) if roles.label else pl.repeat(NO_LABEL, count, eager=True)
+    values: dict[str, pl.Series] = {"qid": pl.Series(np.repeat(qids, rows))}
+    values["label"] = _grades(raw, roles.label) if roles.label else pl.repeat(NO_LABEL, count, eager=True)
     if names is not None:
-        own["query"] = pl.Series(names).gather(np.repeat(np.arange(len(names)), rows))
+        values["query"] = pl.Series(names).gather(np.repeat(np.arange(len(names)), rows))
     if roles.docid:
         ids = text_ids(raw.column(roles.docid), roles.docid, raw.where)
-        own["docid"] = pl.select(pl.when(ids != "").then(ids))[ids.name]
-    own |= {name: numbers(raw, name) for name in roles.estimates}
-    own |= {f"f{k}": _feature(raw, name) for k, name in enumerate(roles.features, start=1)}
+        values["docid"] = pl.select(pl.when(ids != "").then(ids))[ids.name]
+    values |= {name: numbers(raw, name) for name in roles.estimates}
+    values |= {f"f{k}": _feature(raw, name) for k, name in enumerate(roles.features, start=1)}
     columns = schema(len(roles.features), names is not None)
     empty = pl.repeat(None, count, eager=True)
-    frame = pl.DataFrame([own.get(name, empty).cast(kind).alias(name) for name, kind in columns.items()])
+    frame = pl.DataFrame([values.get(name, empty).cast(kind).alias(name) for name, kind in columns.items()])
     kinds = {name: _kind(raw.column(name)) for name in raw.names}
     return DataTable(raw.where, frame, roles, qids, rows, starts, names, kinds)
 
 
-def _grades(raw: Raw, name: str) -> pl.Series:
+def _grades(raw: RawTable, name: str) -> pl.Series:
+    """Return the column of grades as int16. Raises GradrankError if a value is not a grade."""
     values = raw.column(name)
     if values.dtype in (pl.Categorical, pl.Enum):
         values = values.cast(pl.String)
@@ -195,59 +228,65 @@ def _grades(raw: Raw, name: str) -> pl.Series:
             f"{raw.where}: column {name!r} is {values.dtype}, not grades. Fix: make it whole numbers from 0 to "
             f"{HIGHEST_GRADE}"
         )
-    found = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
-    bad = found.is_null() | (found != found.floor()) | (found < 0) | (found > HIGHEST_GRADE)
-    raw.refuse(name, bad, f"a grade, a whole number from 0 to {HIGHEST_GRADE}")
-    return found.cast(pl.Int16)
+    grades = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
+    is_bad = grades.is_null() | (grades != grades.floor()) | (grades < 0) | (grades > HIGHEST_GRADE)
+    raw.refuse(name, is_bad, f"a grade, a whole number from 0 to {HIGHEST_GRADE}")
+    return grades.cast(pl.Int16)
 
 
-def _feature(raw: Raw, name: str) -> pl.Series:
+def _feature(raw: RawTable, name: str) -> pl.Series:
     """Return float32: NaN where missing, the largest float32 beyond its range."""
     return numbers(raw, name).fill_null(np.nan).clip(-LARGEST, LARGEST).cast(pl.Float32)
 
 
-def numbers(raw: Raw, name: str) -> pl.Series:
-    """A column as float64, null where missing; text, such as a CSV file's, as the decimal numbers that it spells."""
+def numbers(raw: RawTable, name: str) -> pl.Series:
+    """Return a column as float64; missing values are null. Text of a CSV or TSV file is parsed.
+
+    Raises GradrankError if a value is not a finite number.
+    """
     values = raw.column(name)
     if values.dtype == pl.String and raw.is_text:
-        found, bad = floats(values)
-        raw.refuse(name, bad, f"a number or nothing (or leave the column out: `ignore: [{name}]`)")
-        return found
+        parsed, is_bad = floats(values)
+        raw.refuse(name, is_bad, f"a number or nothing (or leave the column out: `ignore: [{name}]`)")
+        return parsed
     if not is_number(values):
         raise GradrankError(
             f"{raw.where}: column {name!r} is {values.dtype}, not numbers; every column without a role is a "
-            f"feature. Fix: "
-            f"make it numbers, or set it aside (`ignore: [{name}]` for this data set in params.yaml, `--ignore "
-            f"{name}` on "
-            "the command line)"
+            f"feature. Fix: store it as numbers, or set it aside (`ignore: [{name}]` for this data set in params.yaml, "
+            f"`--ignore {name}` on the command line)"
         )
-    found = values.cast(pl.Float64).fill_nan(None)
-    raw.refuse(name, found.is_infinite().fill_null(False), "a finite number or none")
-    return found
+    converted = values.cast(pl.Float64).fill_nan(None)
+    raw.refuse(name, converted.is_infinite().fill_null(False), "a finite number or none")
+    return converted
 
 
 def floats(values: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Text as float64, null where missing, and which values are no numbers; true and false, if nothing else, are 1
-    and 0.
+    """Parse a column of text.
+
+    Returns the values as float64, null if missing, and a Boolean column that is True for values that are not numbers.
+    If all values are `true`, `false` or missing, they become 1 and 0.
     """
-    found = values.cast(pl.Float64, strict=False)
-    doubtful = found.is_null() | ~found.is_finite()
-    if not doubtful.any():
-        return found, doubtful
-    plain = values.str.strip_chars(" \t").str.to_lowercase()
-    if (truth := plain.is_in(["true", "false"]) | plain.is_in(MISSING)).all() and not plain.is_in(MISSING).all():
-        found = pl.select(pl.when(plain.is_in(["true", "false"])).then((plain == "true").cast(pl.Float64))).to_series()
-        return found, ~truth
-    found = plain.cast(pl.Float64, strict=False)
-    digits = plain.str.contains(r"\d")
-    missing = plain.is_in(MISSING) | values.is_null()
-    bad = ~missing & (found.is_null() | (~found.is_finite() & ~digits))
-    return pl.select(pl.when(~missing).then(found)).to_series(), bad
+    parsed = values.cast(pl.Float64, strict=False)
+    is_doubtful = parsed.is_null() | ~parsed.is_finite()
+    if not is_doubtful.any():
+        return parsed, is_doubtful
+    stripped = values.str.strip_chars(" \t").str.to_lowercase()
+    is_word, is_missing = stripped.is_in(["true", "false"]), stripped.is_in(MISSING)
+    if (is_word | is_missing).all() and not is_missing.all():
+        numbers = pl.select(pl.when(is_word).then((stripped == "true").cast(pl.Float64))).to_series()
+        return numbers, ~(is_word | is_missing)
+    parsed = stripped.cast(pl.Float64, strict=False)
+    has_digits = stripped.str.contains(r"\d")
+    is_missing = is_missing | values.is_null()
+    is_bad = ~is_missing & (parsed.is_null() | (~parsed.is_finite() & ~has_digits))
+    return pl.select(pl.when(~is_missing).then(parsed)).to_series(), is_bad
 
 
 def is_number(values: pl.Series) -> bool:
+    """Return True if a column holds numbers, Booleans or only nulls."""
     return values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)
 
 
 def _kind(values: pl.Series) -> str:
+    """Return the data type of a column, for `describe_roles`."""
     return "text" if values.dtype == pl.String else str(values.dtype)

@@ -1,1 +1,1 @@
-"""LETOR and SVMlight text: find the queries, check every line, and read the rows into arrays."""
+"""LETOR and SVMlight text: finding queries, checking lines and reading rows into arrays."""

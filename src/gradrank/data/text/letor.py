@@ -1,30 +1,32 @@
-"""LETOR and SVMlight text as a lazy Polars frame: every line checked, in bounded memory.
+"""LETOR and SVMlight text as a lazy Polars frame. Every line is checked, and memory is bounded.
 
-A row is `<grade> qid:<query> <number>:<value> ... #docid = <id> inc = <x> prob = <p>`, the comment optional.
+A row has the form `<grade> qid:<query> <number>:<value> ... #docid = <id> inc = <x> prob = <p>`, with an optional
+comment.
 
-Accepted as well: CRLF, tabs, trailing blanks, a UTF-8 byte order mark, blank lines and lines that are only a
-comment (skipped), comments of any other form (docid, inc and prob are null where absent; inc and prob also
-where -1), and a complete last row without a newline. A grade is a whole number from 0 to 31. A value is a
-decimal number, stored as float32(float(text)), or as the largest float32 where it is beyond that (Istella's
-1.8e308). `NULL`, LETOR's missing value, becomes the least value of its feature in the query, as in LETOR's
-own MIN files.
+- The grade is a whole number from 0 to 31.
+- The query id is a whole number of up to 18 digits or, as in TREC topics, any text. For text ids, the column `qid`
+  numbers the queries from 1 in the order of first appearance, and the column `query` holds the ids.
+- A value is a decimal number, stored as float32(float(text)). Values beyond the range of float32, such as Istella's
+  1.8e308, are stored as the largest float32.
+- `NULL` is LETOR's missing value. By default, it becomes the lowest value of its feature in the query, as in LETOR's
+  own MIN files.
+- Comments may have another form: `docid`, `inc` and `prob` are null if absent; `inc` and `prob` also if they are -1.
 
-The first row decides between dense and sparse. If it numbers its features 1, 2, .. without a gap, every row
-must have exactly these. If it has a gap, any row may leave features out, which are then 0, and the highest
-number anywhere is the width. Declaring `features` says that rows are sparse, and how wide.
+The first row decides between dense and sparse. If its features are numbered 1, 2 and so on without a gap, every row
+must have exactly these features. If there is a gap, any row may leave features out, which are then 0, and the number of
+features is the highest feature number in the file. Declaring `features` makes rows sparse with this number of features.
 
-A query's id is a whole number of up to 18 digits or, as in TREC topics, any text; then `qid` numbers the queries from 1
-in the order of their first appearance, and the column `query` has their ids.
-
-Anything else is a GradrankError with the file, the line, what was expected and what was found.
+CRLF, tabs, trailing blanks, a UTF-8 byte order mark, and a complete last row without a newline are accepted. Blank
+lines and lines with only a comment are skipped. Anything else is a GradrankError that names the file, the line, what
+was expected and what was found.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -32,13 +34,13 @@ import pyarrow as pa
 from polars.io.plugins import register_io_source
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import Plain
+from gradrank.data.compressed import PlainFile
 from gradrank.data.text.rows import Missing, Rows, first_row, read_rows
-from gradrank.data.text.text_file import Source, survey
+from gradrank.data.text.text_file import TextFile, find_queries
 
-CHUNK_BYTES = 8 << 20  # of text and parsed rows together; about four chunks are in memory at a time
+CHUNK_BYTES = 8 << 20  # text and parsed rows of a chunk; about four chunks are in memory at a time
 THREADS = 2
-UNKNOWN = -1.0  # what LETOR writes for an unknown inc or prob
+UNKNOWN = -1.0  # an unknown inc or prob in LETOR
 
 
 def scan_letor(
@@ -48,42 +50,52 @@ def scan_letor(
     text_ids: bool | None = None,
     missing: Missing = "least",
 ) -> pl.LazyFrame:
-    """Lazily read LETOR or SVMlight text, plain or packed (.gz, .xz, .zst); several files are one frame.
+    """Read LETOR or SVMlight text lazily, plain or compressed (.gz, .xz, .zst).
 
-    Columns: qid (Int64), query (String, only where ids are text), docid (String), inc, prob (Float64), label (Int16),
-    f1..fd (Float32); rows in the files' order. Every row that is read is checked, whatever columns are asked for; with
-    a row limit, as of `head`, reading stops soon after it. Files of the same query ids share the ids.
+    The columns are `qid` (Int64), `query` (String, only if query ids are text), `docid` (String), `inc` and `prob`
+    (Float64), `label` (Int16) and `f1` to `fd` (Float32). Rows are in file order. Every row that is read is checked,
+    whichever columns are selected. With a row limit, as with `head`, reading stops soon after the limit.
 
-    features: the width of sparse rows, which are else read once more to find it.
-    text_ids: whether query ids are text; None: as that of the first row is.
-    missing: what `NULL` becomes: the `least` value or the `mean` of its feature in its query, `zero`, or NaN (`keep`).
+    Parameters
+    ----------
+    source
+        A file, or several files to concatenate. Equal query ids in two files denote the same query.
+    features
+        The number of features of sparse rows. If None, sparse files are read once more to find it.
+    text_ids
+        True if query ids are text. If None, the first row decides.
+    missing
+        The replacement of `NULL`: the `least` value or the `mean` of its feature in its query, `zero`, or NaN (`keep`).
 
-    Raises GradrankError with file, line, what was expected and what was found: here for what the first row shows and
-    for a file that is not there, else where the frame is collected.
+    Raises GradrankError, with the file, the line, what was expected and what was found. Errors of the first row and
+    missing files are raised by this call; other errors are raised when the frame is collected.
 
+    Examples
+    --------
     >>> import gradrank, polars as pl
     >>> rows = gradrank.scan_letor(["Fold1/train.txt", "Fold1/vali.txt.gz"])
     >>> rows.group_by("qid").agg(pl.len(), pl.col("label").max()).collect()
     >>> rows.sink_parquet("fold1.parquet")
     """
-    paths = [Path(each) for each in ([source] if isinstance(source, str | Path) else source)]
+    paths = [Path(path) for path in ([source] if isinstance(source, str | Path) else source)]
     if not paths:
-        raise GradrankError("scan_letor: no file given")
+        raise GradrankError("scan_letor: `source` is empty. Fix: give at least one file")
     if missing_files := [str(path) for path in paths if not path.is_file()]:
-        raise GradrankError(f"{', '.join(missing_files)}: no such file")
-    plain = cache(Plain)  # a packed file is unpacked once, for as long as the frame lives
+        raise GradrankError(f"{', '.join(missing_files)}: no such file. Fix: correct the path in `source`")
+    plain = cache(PlainFile)  # a compressed file is decompressed once, and its copy exists as long as the frame
     first = first_row(paths[0])
     width, sparse = (features, True) if features else (first.features, first.sparse)
     named = first.text_ids if text_ids is None else text_ids
     if sparse and not features:
-        width = max(survey(plain(path), numbers=True, known={} if named else None).highest_number for path in paths)
+        files = (find_queries(plain(path), numbers=True, known={} if named else None) for path in paths)
+        width = max(file.highest_number for file in files)
 
     def frames(rows: int | None) -> Iterator[pl.DataFrame]:
         known = {} if named else None
         for path in paths:
-            found = survey(plain(path), numbers=False, known=known, most_rows=rows)
-            pieces = chunks(found, np.arange(len(found.qids)), width)
-            for frame in ahead(lambda piece, own=found: text_frame(own, piece, width, sparse, missing), pieces):
+            file = find_queries(plain(path), numbers=False, known=known, most_rows=rows)
+            read = partial(text_frame, file, width=width, sparse=sparse, missing=missing)
+            for frame in ahead(read, chunks(file, np.arange(len(file.qids)), width)):
                 yield frame
                 if rows is not None and (rows := rows - len(frame)) <= 0:
                     return
@@ -92,14 +104,17 @@ def scan_letor(
 
 
 def schema(width: int, named: bool) -> pl.Schema:
-    """The columns of rows with `width` features; `named`: where query ids are text."""
+    """Return the columns of rows with `width` features. named: True if query ids are text."""
     ids = {"qid": pl.Int64} | ({"query": pl.String} if named else {}) | {"docid": pl.String}
     numbers = {"inc": pl.Float64, "prob": pl.Float64, "label": pl.Int16}
     return pl.Schema(ids | numbers | {f"f{number}": pl.Float32 for number in range(1, width + 1)})
 
 
 def lazy(columns: pl.Schema, frames: Callable[[int | None], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
-    """A Polars IO source of the frames that `frames` yields, told how many rows are wanted at most (None: all)."""
+    """Return a Polars IO source.
+
+    frames: yields the frames, and is given the number of rows that are needed at most (None: all).
+    """
 
     def batches(
         wanted: list[str] | None, predicate: pl.Expr | None, rows: int | None, _: int | None
@@ -118,15 +133,27 @@ def lazy(columns: pl.Schema, frames: Callable[[int | None], Iterator[pl.DataFram
     return register_io_source(batches, schema=columns)
 
 
-def chunks(source: Any, queries: np.ndarray, width: int) -> Iterator[np.ndarray]:
-    """Cuts queries, by their ascending positions, into runs whose text and rows stay near CHUNK_BYTES."""
-    piece = (np.cumsum(source.cost(width)[queries]) - 1) // CHUNK_BYTES
-    yield from np.split(queries, np.flatnonzero(np.diff(piece)) + 1)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-def ahead(function: Callable, items: Iterable) -> Iterator:
-    """Results in order, computed at most THREADS results ahead."""
-    pending: deque = deque()
+class HasCost(Protocol):
+    """A source of queries that knows the memory which each of them takes."""
+
+    def cost(self, width: int) -> np.ndarray:
+        """Return the (q,) bytes of each query with `width` features."""
+        ...
+
+
+def chunks(source: HasCost, queries: np.ndarray, width: int) -> Iterator[np.ndarray]:
+    """Split ascending query positions into chunks whose text and rows take about CHUNK_BYTES."""
+    chunk = (np.cumsum(source.cost(width)[queries]) - 1) // CHUNK_BYTES
+    yield from np.split(queries, np.flatnonzero(np.diff(chunk)) + 1)
+
+
+def ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Yield function(item) in order, computed in threads, at most THREADS results ahead."""
+    pending: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(THREADS)
     try:
         for item in items:
@@ -135,29 +162,30 @@ def ahead(function: Callable, items: Iterable) -> Iterator:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
-    finally:  # who stops early may do so in a thread of the pool itself, which cannot wait for its own end
+    finally:  # no waiting: if the consumer stops early, this may run in a thread of the pool itself
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def text_frame(source: Source, queries: np.ndarray, width: int, sparse: bool, missing: Missing) -> pl.DataFrame:
-    """The rows of the queries at these ascending positions, in the columns of `schema`."""
+def text_frame(source: TextFile, queries: np.ndarray, width: int, sparse: bool, missing: Missing) -> pl.DataFrame:
+    """Return the rows of the queries at these ascending positions, in the columns of `schema`."""
     rows = read_rows(source, queries, width, sparse, missing)
-    estimates = (pa.array(each, mask=np.isnan(each) | (each == UNKNOWN)) for each in (rows.inc, rows.prob))
+    inc, prob = (pa.array(values, mask=np.isnan(values) | (values == UNKNOWN)) for values in (rows.inc, rows.prob))
     names = []
     if source.names is not None:
-        own = [source.names[query] for query in queries.tolist()]
-        names = [pa.array(own, pa.string()).take(pa.array(np.repeat(np.arange(len(own)), source.rows[queries])))]
-    columns = [pa.array(rows.qids), *names, _docids(source, rows), *estimates, pa.array(rows.labels)]
+        ids = [source.names[query] for query in queries.tolist()]
+        names = [pa.array(ids, pa.string()).take(pa.array(np.repeat(np.arange(len(ids)), source.rows[queries])))]
+    columns = [pa.array(rows.qids), *names, _docids(source, rows), inc, prob, pa.array(rows.labels)]
     columns += map(pa.array, rows.features)
-    return pl.from_arrow(pa.table(columns, names=list(schema(width, bool(names)))))
+    return pl.DataFrame(pa.table(columns, names=list(schema(width, bool(names)))))
 
 
-def _docids(source: Source, rows: Rows) -> pa.Array:
+def _docids(source: TextFile, rows: Rows) -> pa.Array:
+    """Return the document ids as an Arrow column, null if absent. Raises GradrankError for bytes that are not UTF-8."""
     present = np.packbits(np.diff(rows.ends) > 0, bitorder="little")
     buffers = [pa.py_buffer(present), pa.py_buffer(rows.ends), pa.py_buffer(rows.docids)]
     docids = pa.Array.from_buffers(pa.string(), len(rows.labels), buffers)
     try:
         docids.validate(full=True)
     except pa.ArrowInvalid:
-        raise GradrankError(f"{source.path}: a docid is not UTF-8 text") from None
+        raise GradrankError(f"{source.path}: a docid is not UTF-8 text. Fix: store the file as UTF-8") from None
     return docids

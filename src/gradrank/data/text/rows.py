@@ -1,4 +1,4 @@
-"""Rows of ranking data from text: arrays, and errors that say what is wrong where."""
+"""Rows of LETOR and SVMlight text as arrays."""
 
 import re
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from gradrank.data.compressed import lines
 from gradrank.data.ids import WHOLE
 from gradrank.data.text import scan, tokens
 from gradrank.data.text.fixed_width import fixed_width_form
-from gradrank.data.text.text_file import BYTE_ORDER_MARK, Source, mark_length, room
+from gradrank.data.text.text_file import BYTE_ORDER_MARK, TextFile, mark_length, thread_buffer
 
-# What a missing value becomes: the least value, or the mean, of its feature in its query; 0; or it stays NaN.
+# The replacement of missing values: the lowest value or the mean of the feature in the query, 0, or NaN (`keep`).
 Missing = Literal["least", "mean", "zero", "keep"]
 
 
@@ -22,9 +22,19 @@ Missing = Literal["least", "mean", "zero", "keep"]
 class Rows:
     """Parsed rows.
 
-    features: (d, n) float32; labels: (n,) int16; qids: (n,) int64; docids: uint8, their bytes one after the other, and
-    ends: (n + 1,) int32, where they begin and end, nothing between without one; inc, prob: (n,) float64, NaN where
-    unknown.
+    Parameters
+    ----------
+    features
+        (d, n) float32.
+    labels
+        (n,) int16.
+    qids
+        (n,) int64.
+    docids, ends
+        uint8, the concatenated bytes of the document ids, and (n+1,) int32: the id of row i is
+        docids[ends[i]:ends[i+1]], which is empty if the row has none.
+    inc, prob
+        (n,) float64, NaN if unknown.
     """
 
     features: np.ndarray
@@ -37,8 +47,7 @@ class Rows:
 
 
 class FirstRow(NamedTuple):
-    """What the first row of a file decides: how many features, whether rows may leave some out, and whether query ids
-    are text."""
+    """The properties of a file that its first row decides: the number of features, and True or False for the others."""
 
     features: int
     sparse: bool
@@ -46,9 +55,10 @@ class FirstRow(NamedTuple):
 
 
 def first_row(path: Path) -> FirstRow:
-    """Rows are sparse if this one leaves numbers out. A malformed one counts as dense: reading it says what is wrong.
+    """Read the first row of a file. Rows are sparse if it leaves feature numbers out.
 
-    Raises GradrankError where features are numbered from 0.
+    A malformed row counts as dense, because reading it raises an error. Raises GradrankError if features are numbered
+    from 0.
     """
     rows = (line.removeprefix(BYTE_ORDER_MARK).split(b"#")[0].split() for line in lines(path))
     number, tokens = next((row for row in enumerate(rows, start=1) if len(row[1]) > 1), (0, []))
@@ -59,7 +69,7 @@ def first_row(path: Path) -> FirstRow:
     if values[:1] == [0]:
         raise GradrankError(
             f"{path}: line {number}: features are numbered from 0, found {tokens[2].decode(errors='replace')!r}; "
-            "expected numbers from 1: add 1 to each"
+            "expected numbers from 1. Fix: add 1 to each number"
         )
     qid = tokens[1].removeprefix(b"qid:")
     text_ids = bool(qid) and qid != tokens[1] and not re.match(WHOLE, qid.decode(errors="replace"))
@@ -69,25 +79,27 @@ def first_row(path: Path) -> FirstRow:
     return FirstRow(max(len(values), 1), not values, text_ids)
 
 
-def read_rows(source: Source, queries: np.ndarray, width: int, sparse: bool, missing: Missing = "least") -> Rows:
-    """The rows of the queries at these ascending positions; `missing` is for the value `NULL`.
+def read_rows(source: TextFile, queries: np.ndarray, width: int, sparse: bool, missing: Missing = "least") -> Rows:
+    """Read the rows of the queries at these ascending positions, with `NULL` replaced according to `missing`.
 
-    Raises GradrankError at the first bad line.
+    Raises GradrankError for the first malformed line.
     """
     text = source.read(queries)
     counts = source.rows[queries]
     n = counts.sum()
     features = np.zeros((width, n), np.float32) if sparse else np.empty((width, n), np.float32)
     labels, estimates = np.empty(n, np.int16), np.empty((2, n))
-    docids, ends = room("docids", len(text)), np.zeros(n + 1, np.int32)
+    docids, ends = thread_buffer("docids", len(text)), np.zeros(n + 1, np.int32)
     start = mark_length(text) if source.starts[queries[0]] == 0 else 0
     form = fixed_width_form(0 if sparse else width)
-    code, capacity = scan.LATE_IS_FULL, 2 * n + width
-    while code == scan.LATE_IS_FULL:
+    capacity = 2 * n + width
+    while True:
         late = np.empty((capacity, 4), np.int64)
         code, position, number, nulls, late_count = scan.rows(
             text, start, sparse, *form, features, labels, docids, ends, estimates, late
         )
+        if code != scan.LATE_IS_FULL:
+            break
         capacity *= 8
     if code != scan.OK:
         raise source.error(queries, position, _expected(code, number, width, sparse))
@@ -104,7 +116,7 @@ def read_rows(source: Source, queries: np.ndarray, width: int, sparse: bool, mis
 
 
 def fill(features: np.ndarray, counts: np.ndarray, missing: Missing) -> None:
-    """Fill what is NaN in (d, n) features of queries with `counts` documents each, in place."""
+    """Replace NaN in (d, n) features, in place. counts: (q,) the number of documents of each query."""
     if missing == "zero":
         np.nan_to_num(features, copy=False, nan=0.0)
     elif missing != "keep":
@@ -112,7 +124,7 @@ def fill(features: np.ndarray, counts: np.ndarray, missing: Missing) -> None:
 
 
 def _expected(code: int, number: int, width: int, sparse: bool) -> str:
-    """What a row should have where `scan.rows` stopped, after the feature `number`."""
+    """Return what was expected at the position where `scan.rows` stopped, after the feature `number`."""
     if code == scan.BAD_GRADE:
         return f"a grade, a whole number from 0 to {scan.HIGHEST_GRADE}"
     if code == scan.BAD_VALUE:

@@ -1,6 +1,6 @@
-"""LETOR and SVMlight text to arrays: one pass over the bytes, every token checked, compiled.
+"""Compiled parsing of LETOR and SVMlight text into arrays, in one pass over the bytes, with every token checked.
 
-Buffers are what they are in `tokens`.
+Buffers are as described in data/text/tokens.py.
 """
 
 import numpy as np
@@ -38,17 +38,30 @@ from gradrank.data.text.tokens import (
 
 QID, DOCID, INC, PROB = (np.uint64(int.from_bytes(key, "little")) for key in (b"qid:", b"docid", b"inc", b"prob"))
 OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW, LATE_IS_FULL, RARE_VALUE = range(8)
-HIGHEST_GRADE = 31  # gains are 2^grade - 1; LightGBM's table of gains ends here too
+HIGHEST_GRADE = 31  # gains are 2^grade - 1; LightGBM's table of gains has the same limit
 
 
 @compiled("u1[:], i8, b1, b1, i8[:,:] out", nogil=True)
 def heads(buffer, i, text_ids, numbers, runs):
-    """Reads `<grade> qid:<query>` of each line of the whole lines from i on: the runs of rows of one query.
+    """Read `<grade> qid:<query>` of each line from byte i on, and find the runs of rows of one query.
 
-    runs: (capacity, 5) int64, filled with query id, start of the first row's line, rows, and the bytes of the id, start
-    and end; len(buffer) // 8 + 1 of them are enough. text_ids: ids may be any text and differ by their bytes; their
-    column is then 0. numbers: find the highest feature number of these rows, else 0.
-    Returns (code, position, runs filled, highest number), position being the byte that code complains of.
+    Parameters
+    ----------
+    buffer
+        Whole lines.
+    text_ids
+        True if query ids may be any text. They are then compared by their bytes, and their column in `runs` is 0.
+    numbers
+        True to find the highest feature number.
+    runs
+        (capacity, 5) int64 output: for each run, the query id, the start of its first line, the number of rows, and the
+        start and end of the id's bytes. A capacity of len(buffer) // 8 + 1 suffices.
+
+    Returns
+    -------
+    tuple
+        The error code or OK, the position of the byte in error, the number of runs, and the highest feature number (0
+        unless `numbers`).
     """
     count = highest = 0
     while i < len(buffer):
@@ -83,22 +96,21 @@ def heads(buffer, i, text_ids, numbers, runs):
     nogil=True,
 )
 def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends, estimates, late):
-    """Reads the rows of the whole lines from i on.
+    """Read the rows of whole lines from byte i on.
 
-    columns: (d, n) float32, all zero if sparse; labels: (n,) int16; docids: uint8, as long as the buffer, filled with
-    the docids' bytes one after the other, and ends: (n + 1,) int32 beginning with 0, with where each ends, nowhere
-    further without one; estimates: (2, n) float64, inc and prob, NaN without one. `NULL` becomes NaN in `columns`.
-    Dense rows must number their features 1..d; sparse ones may leave some out, which are 0.
+    Dense rows have the features 1 to d; sparse rows may leave features out, which are 0. `NULL` becomes NaN.
 
-    least, spread, places: the arrays of `usual_form` for dense rows, of no features for others.
+    Parameters: `least`, `spread` and `places` are the arrays of `fixed_width_form` for dense rows, or of a form without
+    features for sparse rows. All others are outputs. `columns` is (d, n) float32, and all zero on entry if rows are
+    sparse; `labels` is (n,) int16; `estimates` is (2, n) float64, inc and prob, NaN if absent. `docids` is uint8, as
+    long as the buffer, and receives the concatenated bytes of the document ids; `ends`, (n+1,) int32, receives the end
+    of each id, and begins with 0. `late` is (capacity, 4) int64 and receives the few numbers whose rounding needs more
+    than 64 bits, as column (d for inc, d + 1 for prob), row, start and end.
 
-    late: (capacity, 4) int64, filled with the few numbers whose rounding needs more than 64 bits, as (column,
-    row, start, end), with column d for `inc` and d + 1 for `prob`.
-
-    Returns (code, position, number, nulls, late_count): number is that of the last good feature before the
-    byte at `position` that `code` complains of; nulls counts the NULL values.
+    Returns the error code or OK, the position of the byte in error, the number of the last valid feature before it, the
+    number of NULL values, and the number of rows in `late`.
     """
-    # Not the literal 0: Numba would compile what is called with it twice, for literals and for other numbers.
+    # With the literal 0, Numba would compile the called functions twice: for literals and for other integers.
     row = nulls = late_count = np.int64(0)
     while i < len(buffer):
         i = skip_blanks(buffer, i)
@@ -111,7 +123,7 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
         if rounding != EXACT or not 0 <= value <= HIGHEST_GRADE or value != np.floor(value):
             return BAD_GRADE, i, 0, nulls, late_count
         labels[row] = np.int16(value)
-        end = token_end(buffer, skip_blanks(buffer, end))  # past the qid, which `heads` has checked
+        end = token_end(buffer, skip_blanks(buffer, end))  # skip the qid, which `heads` has checked
         number = np.int64(0)
         if is_usual(buffer, end, least, spread):
             usual_values(buffer, end, places, columns, row)
@@ -140,19 +152,20 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
 
 @compiled()
 def noted(late, count, column, row, start, end):
-    """Writes one row of `late`, and returns how many there are then."""
+    """Append a row to `late` and return the new number of rows."""
     late[count, 0], late[count, 1], late[count, 2], late[count, 3] = column, row, start, end
     return count + 1
 
 
 @compiled()
 def features(buffer, i, last, sparse, columns, row, nulls):
-    """Reads a row's features after number `last`, from i on: (code, position, number, nulls), as `rows` has them.
+    """Read the features of a row that follow feature number `last`, from byte i on.
 
-    With OK, `position` is that of the row's comment or end; with RARE_VALUE, that of the value of feature
-    `number`, left to the caller for its form.
+    Returns the code, the position, the feature number and the number of NULL values, as in `rows`. If the code is OK,
+    the position is that of the comment or the end of the row. If it is RARE_VALUE, the position is that of a value in a
+    rare form, which the caller parses.
     """
-    at, row = np.uint64(i), np.uint64(row)  # unsigned: an index that may be negative costs a test a byte
+    at, row = np.uint64(i), np.uint64(row)  # unsigned, because a signed index costs one test per byte
     while True:
         while buffer[at] == SPACE:
             at += ONE
@@ -190,8 +203,10 @@ def features(buffer, i, last, sparse, columns, row, nulls):
 
 @compiled()
 def comment(buffer, i):
-    """The row's `#docid = <id> inc = <x> prob = <p>`, which may stand at i: (docid, (inc, prob), position behind them),
-    each the start and end of its word, -1 and -1 without one."""
+    """Read the comment `#docid = <id> inc = <x> prob = <p>` of a row, if there is one at byte i.
+
+    Returns docid, (inc, prob), and the position after them. Each is the (start, end) of a word, or (-1, -1) if absent.
+    """
     docid, i = field(buffer, i + 1, DOCID, np.int64(5)) if buffer[i] == HASH else ((-1, -1), i)
     inc, i = field(buffer, i, INC, np.int64(3))
     prob, i = field(buffer, i, PROB, np.int64(4))
@@ -200,7 +215,7 @@ def comment(buffer, i):
 
 @compiled()
 def copied(buffer, span, target, at):
-    """Copies the bytes of a span to target[at:]: where they end there."""
+    """Copy the bytes of a span (start, end) to target[at:], and return their end in `target`."""
     to = np.uint64(at)
     for k in range(np.uint64(span[0]), np.uint64(span[1])):
         target[to] = buffer[k]
@@ -210,7 +225,7 @@ def copied(buffer, span, target, at):
 
 @compiled()
 def estimate(buffer, span):
-    """The number at a span of a comment: (float64, NaN if it is none; rounding as of `decimal`)."""
+    """Return the number at a span of a comment, NaN if it is not a number, and its rounding as in `decimal`."""
     if span[0] < 0:
         return np.nan, EXACT
     value, end = short_decimal(buffer, np.uint64(span[0]))
@@ -222,10 +237,12 @@ def estimate(buffer, span):
 
 @compiled("f4[:,:] out, i8[:], b1", nogil=True)
 def fill_missing(columns, offsets, by_mean):
-    """NaN becomes the least value of that feature among the query's documents, or their mean; 0 where all are NaN.
+    """Replace NaN by the lowest value or the mean of the feature among the query's documents, or by 0 if all are NaN.
 
-    By the least value LETOR's own MIN files are made from its NULL files: the missing values are language-model
-    scores of documents without any query term, minus infinity in principle (Qin et al. 2010, section 4).
+    columns: (d, n) features, changed in place. offsets: (q+1,). by_mean: True for the mean.
+
+    LETOR makes its MIN files from its NULL files with the lowest value: the missing values are language-model scores of
+    documents without any query term, which are minus infinity in principle (Qin et al. 2010, section 4).
     """
     for column in range(columns.shape[0]):
         values = columns[column]

@@ -1,4 +1,4 @@
-"""One text file of ranking data: where its queries are, and which line of it is wrong."""
+"""A text file of ranking data: the positions of its queries, and errors that name the line."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -8,32 +8,40 @@ from pathlib import Path
 import numpy as np
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import Plain
+from gradrank.data.compressed import PlainFile
 from gradrank.data.ids import fault
 from gradrank.data.text import scan, tokens
 
-BLOCK_BYTES = 4 << 20  # the longest line
-STEP_BYTES = 1 << 20  # read at once: what a processor's cache holds
+BLOCK_BYTES = 4 << 20  # the length of the longest line
+STEP_BYTES = 1 << 20  # read at once: fits into a processor's cache
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WHOLE_ID = "a whole number without leading zeros as query id (`text_ids=True`: ids are text)"
 
-
-_rooms = threading.local()
+_buffers = threading.local()
 
 
 class TextIds(GradrankError):
-    """A query's id is text where whole numbers were expected."""
+    """A query id is text, although whole numbers were expected."""
 
 
 @dataclass(frozen=True)
-class Source:
-    """A file and its queries in file order: qids, rows, and their bytes starts:stops, each (q,) int64.
+class TextFile:
+    """A text file and its queries in file order.
 
-    Together the queries' bytes are the whole file, comment lines included. names: q ids where they are text and
-    `qids` numbers them. highest_number: of any feature, where `survey` was asked for it, else 0.
+    Parameters
+    ----------
+    text
+        The file.
+    qids, rows, starts, stops
+        (q,) int64: number and row count of each query, and its bytes starts[i]:stops[i]. Together these bytes are the
+        whole file, including comment lines.
+    highest_number
+        The highest feature number, or 0 if `find_queries` was not asked for it.
+    names
+        The q query ids if they are text, which `qids` numbers; else None.
     """
 
-    text: Plain
+    text: PlainFile
     qids: np.ndarray
     rows: np.ndarray
     starts: np.ndarray
@@ -43,106 +51,124 @@ class Source:
 
     @property
     def ids(self) -> np.ndarray:
-        """(q,) ids of the queries as the file has them: int64, or objects that are text."""
+        """(q,) query ids of the file: int64, or objects that are text."""
         return self.qids if self.names is None else np.array(self.names, object)
 
     @property
     def path(self) -> Path:
+        """The user's file, for messages."""
         return self.text.path
 
     def cost(self, width: int) -> np.ndarray:
-        """(q,) bytes of text and parsed rows of each query."""
+        """Return the (q,) bytes of text and parsed rows of each query."""
         return self.stops - self.starts + self.rows * width * 4
 
     def read(self, queries: np.ndarray) -> np.ndarray:
-        """The bytes of the queries at these ascending positions, uint8, ending with a newline; a buffer of `tokens`.
+        """Read the queries at these ascending positions into a uint8 buffer for `tokens`, which ends with a newline.
 
-        It is the thread's own and holds them until its next call: a new one would cost more than to read into it.
+        The buffer belongs to the thread and is reused by its next call, because allocating a new one would take longer
+        than reading.
         """
         size = int((self.stops[queries] - self.starts[queries]).sum())
-        buffer = room("text", size + 1 + tokens.SPARE)
+        buffer = thread_buffer("text", size + 1 + tokens.SPARE)
         breaks = np.flatnonzero(np.diff(queries) != 1) + 1
         firsts, lasts = queries[np.r_[0, breaks]], queries[np.r_[breaks - 1, len(queries) - 1]]
-        filled, view = 0, memoryview(buffer)
-        with self.text.file.open("rb", buffering=0) as stream:  # which costs a third where queries lie apart
+        filled, view = 0, buffer.data
+        with self.text.file.open("rb", buffering=0) as stream:  # buffering costs a third if queries are scattered
             for start, stop in zip(self.starts[firsts].tolist(), self.stops[lasts].tolist(), strict=True):
                 stream.seek(start)
                 end = filled + stop - start
                 while filled < end:
                     if not (count := stream.readinto(view[filled:end])):
-                        raise GradrankError(f"{self.path}: became shorter while it was read")
+                        raise GradrankError(f"{self.path}: became shorter while it was read. Fix: run again")
                     filled += count
         buffer[size] = tokens.NEWLINE
         return buffer[: size + (buffer[size - 1] != tokens.NEWLINE)]
 
     def error_at(self, query: int, message: str) -> GradrankError:
-        """The error for the first row of the query at this position."""
+        """Return the error for the first row of the query at this position."""
         return line_error(self.text, self.starts[query], message)
 
     def error(self, queries: np.ndarray, position: int, expected: str) -> GradrankError:
-        """`bad_line` for a position in what `read` gave."""
+        """Return the error for a byte position in the result of `read(queries)`."""
         ends = np.cumsum(self.stops[queries] - self.starts[queries])
         k = np.searchsorted(ends[:-1], position, side="right")
         return bad_line(self.text, self.stops[queries[k]] - ends[k] + position, expected)
 
 
-def room(name: str, size: int) -> np.ndarray:
-    """The thread's own array of that name, of at least `size` bytes."""
-    held = getattr(_rooms, name, None)
-    if held is None or len(held) < size:
-        held = np.empty(size, np.uint8)
-        setattr(_rooms, name, held)
-    return held
+def thread_buffer(name: str, size: int) -> np.ndarray:
+    """Return this thread's uint8 array of that name, with at least `size` bytes."""
+    buffer = getattr(_buffers, name, None)
+    if buffer is None or len(buffer) < size:
+        buffer = np.empty(size, np.uint8)
+        setattr(_buffers, name, buffer)
+    return buffer
 
 
-def survey(text: Plain, numbers: bool, known: dict[str, int] | None = None, most_rows: int | None = None) -> Source:
-    """Find the queries of a file, with `numbers` also the highest feature number.
+def find_queries(
+    text: PlainFile, numbers: bool, known: dict[str, int] | None = None, most_rows: int | None = None
+) -> TextFile:
+    """Find the queries of a file.
 
-    known: numbers of text ids that earlier files have, to which this one's are added; None: ids are whole numbers.
-    most_rows: whole queries up to these rows will do.
-    Raises GradrankError for a row without a qid, a query whose rows are not contiguous, a file without rows;
-    TextIds for a query id that is no whole number.
+    Parameters
+    ----------
+    numbers
+        True to find the highest feature number as well.
+    known
+        The numbers of the text ids in earlier files, to which the new ids of this file are added. None if query ids are
+        whole numbers.
+    most_rows
+        The number of rows after which whole queries suffice; None for all queries.
+
+    Raises GradrankError for a row without a qid, a query whose rows are not contiguous, and a file without rows.
+    Without `known`, raises TextIds for a query id that is not a whole number.
     """
-    runs, highest, whole = [], 0, False
-    found = np.empty((BLOCK_BYTES // 8 + 1, 5), np.int64)  # once: the shortest row has eight bytes
+    runs: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    highest, is_complete = 0, False
+    heads = np.empty((BLOCK_BYTES // 8 + 1, 5), np.int64)  # allocated once; the shortest row has eight bytes
     for offset, buffer in _blocks(text):
-        qids, starts, rows, number = _heads(text, offset, buffer, found, numbers, known)
+        qids, starts, rows, number = _heads(text, offset, buffer, heads, numbers, known)
         highest = max(highest, number)
         runs.append((qids, starts, rows))
-        if most_rows is not None and _joined(runs)[2][:-1].sum() >= most_rows:
+        if most_rows is not None and _merged(runs)[2][:-1].sum() >= most_rows:
             break
     else:
-        whole = True
+        is_complete = True
     if not runs or not any(len(qids) for qids, _, _ in runs):
-        raise GradrankError(f"{text.path}: no rows; expected lines such as `2 qid:10 1:0.031 2:0.667`")
-    qids, starts, rows = _joined(runs)
+        raise GradrankError(f"{text.path}: no rows. Fix: write lines such as `2 qid:10 1:0.031 2:0.667`")
+    qids, starts, rows = _merged(runs)
     names = None if known is None else _named(qids, known)
     _, first = np.unique(qids, return_index=True)
     if len(first) < len(qids):
         again = np.setdiff1d(np.arange(len(qids)), first)[0]
         name = qids[again] if names is None else names[again]
-        raise line_error(text, starts[again], f"query {name} comes back; its rows must be together")
+        message = f"query {name} comes back after other queries. Fix: put the rows of each query together"
+        raise line_error(text, int(starts[again]), message)
     starts[0], end = 0, text.file.stat().st_size
-    if whole:
+    if is_complete:
         _check_end(text, end)
-    else:  # what follows may belong to the last query
+    else:  # the next rows may belong to the last query
         qids, starts, rows, end = qids[:-1], starts[:-1], rows[:-1], starts[-1]
-    return Source(text, qids, rows, starts, np.r_[starts[1:], end], int(highest), names)
+    return TextFile(text, qids, rows, starts, np.r_[starts[1:], end], int(highest), names)
 
 
-def survey_any(texts: Sequence[Plain], numbers: bool) -> list[Source]:
-    """`survey` of each file; where an id of any is text, all are, and the queries are numbered over all files."""
+def find_queries_of_files(texts: Sequence[PlainFile], numbers: bool) -> list[TextFile]:
+    """Find the queries of each file. If an id in any file is text, all ids are text and are numbered over all files."""
     try:
-        return [survey(text, numbers) for text in texts]
+        return [find_queries(text, numbers) for text in texts]
     except TextIds:
         known: dict[str, int] = {}
-        return [survey(text, numbers, known) for text in texts]
+        return [find_queries(text, numbers, known) for text in texts]
 
 
 def _heads(
-    text: Plain, offset: int, buffer: np.ndarray, runs: np.ndarray, numbers: bool, known: dict[str, int] | None
+    text: PlainFile, offset: int, buffer: np.ndarray, runs: np.ndarray, numbers: bool, known: dict[str, int] | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """The runs of rows of one query in a block: ids, starts in the file, rows; with `numbers` the highest feature's."""
+    """Find the runs of rows of one query in a block.
+
+    Returns the ids, the starts within the file and the row counts of the runs, and the highest feature number (0 unless
+    `numbers`). The other arguments are those of `find_queries`; `runs` is scratch space.
+    """
     start = 0 if offset else mark_length(buffer)
     code, position, count, highest = scan.heads(buffer, start, known is not None, numbers, runs)
     if code != scan.OK:
@@ -161,12 +187,13 @@ def _heads(
         qids = np.array([known.setdefault(name, len(known) + 1) for name in names], np.int64)
     else:
         padded = (buffer[firsts] == tokens.ZERO) & (ends - firsts > 1)
-        if padded.any():  # a number would lose its zeros
+        if padded.any():  # stored as a number, the id would lose its leading zeros
             raise TextIds(str(bad_line(text, offset + int(firsts[padded.argmax()]) - 4, WHOLE_ID)))
     return qids, starts + offset, rows, highest
 
 
-def _decoded(text: Plain, offset: int, buffer: np.ndarray, start: int, stop: int) -> str:
+def _decoded(text: PlainFile, offset: int, buffer: np.ndarray, start: int, stop: int) -> str:
+    """Return a query id as text. Raises GradrankError if it is not UTF-8."""
     try:
         return bytes(buffer[start:stop]).decode()
     except UnicodeDecodeError:
@@ -174,16 +201,17 @@ def _decoded(text: Plain, offset: int, buffer: np.ndarray, start: int, stop: int
 
 
 def _named(qids: np.ndarray, known: dict[str, int]) -> list[str]:
+    """Return the text ids of query numbers."""
     names = list(known)
     return [names[qid - 1] for qid in qids.tolist()]
 
 
-def _blocks(text: Plain) -> Iterator[tuple[int, np.ndarray]]:
-    """Blocks of whole lines: (offset in the file, bytes ending with a newline)."""
+def _blocks(text: PlainFile) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield blocks of whole lines: the offset in the file, and the bytes, which end with a newline."""
     block, offset, left = bytearray(BLOCK_BYTES + 1 + tokens.SPARE), 0, 0
     buffer = np.frombuffer(block, np.uint8)
     with text.file.open("rb") as stream:
-        while count := stream.readinto(buffer[left : min(left + STEP_BYTES, BLOCK_BYTES)]):
+        while count := stream.readinto(buffer[left : min(left + STEP_BYTES, BLOCK_BYTES)].data):
             left += count
             if used := block.rfind(b"\n", 0, left) + 1:
                 yield offset, buffer[:used]
@@ -196,8 +224,11 @@ def _blocks(text: Plain) -> Iterator[tuple[int, np.ndarray]]:
         yield offset, buffer[: left + 1]
 
 
-def _check_end(text: Plain, size: int) -> None:
-    """A last row without newline was cut off if its `#docid = ..` comment is shorter than that before it."""
+def _check_end(text: PlainFile, size: int) -> None:
+    """Raise GradrankError if the last row was cut off.
+
+    A last row without a newline counts as cut off if its `#docid = ..` comment is shorter than that of the row before.
+    """
     with text.file.open("rb") as stream:
         stream.seek(size - 1)
         if stream.read(1) == b"\n":
@@ -206,38 +237,39 @@ def _check_end(text: Plain, size: int) -> None:
         before, last = ([b"", *stream.read().rsplit(b"\n", 2)])[-2:]
     comments = [line.partition(b"#")[2].split() for line in (before, last)]
     if last and comments[0] and comments[0][0].startswith(b"docid") and len(comments[1]) < len(comments[0]):
-        raise line_error(text, size, "the file is cut off: no newline, and less comment than the line before")
+        raise line_error(
+            text,
+            size,
+            "the file is cut off: this line has no newline and a shorter comment than the line before. Fix: get the "
+            "complete file",
+        )
 
 
 def mark_length(start: np.ndarray) -> int:
-    """Bytes to skip at the start of a file: those of a UTF-8 byte order mark, if there is one."""
+    """Return the length of the UTF-8 byte order mark at the start of a file, or 0 without one."""
     return len(BYTE_ORDER_MARK) if bytes(start[:3]) == BYTE_ORDER_MARK else 0
 
 
-def _join(qids: np.ndarray, starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Neighbours with the same qid become one query."""
+def _merged(runs: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Concatenate the runs of all blocks (qids, starts, rows), and merge neighbours with the same qid."""
+    qids, starts, rows = (np.concatenate(columns) for columns in zip(*runs, strict=True))
     if len(qids) == 0:
         return qids, starts, rows
     first = np.flatnonzero(np.r_[True, qids[1:] != qids[:-1]])
     return qids[first], starts[first], np.add.reduceat(rows, first)
 
 
-def _joined(runs: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
-    """The runs of one block after the other, as one."""
-    return _join(*(np.concatenate(column) for column in zip(*runs, strict=True)))
-
-
-def bad_line(text: Plain, offset: int, expected: str) -> GradrankError:
-    """The error for the token at a byte offset of a file: its line, what was expected and what is there."""
+def bad_line(text: PlainFile, offset: int, expected: str) -> GradrankError:
+    """Return the error for the token at a byte offset of a file: its line, what was expected and what was found."""
     with text.file.open("rb") as stream:
         stream.seek(offset)
         token = stream.read(200).split(b"\n")[0].removeprefix(BYTE_ORDER_MARK).split(maxsplit=1)[:1]
-    found = repr(token[0][:40].decode("utf-8", "backslashreplace")) if token else "the end of the line"
-    return line_error(text, offset, f"expected {expected}, found {found}")
+    word = repr(token[0][:40].decode("utf-8", "backslashreplace")) if token else "the end of the line"
+    return line_error(text, offset, f"expected {expected}, found {word}")
 
 
-def line_error(text: Plain, offset: int, message: str) -> GradrankError:
-    """The error for the line at a byte offset of a file."""
+def line_error(text: PlainFile, offset: int, message: str) -> GradrankError:
+    """Return the error for the line at a byte offset of a file."""
     line, left = 1, int(offset)
     with text.file.open("rb") as stream:
         while left:

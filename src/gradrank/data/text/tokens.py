@@ -1,7 +1,7 @@
-"""The tokens of LETOR and SVMlight text, compiled: numbers, words, blanks.
+"""Compiled parsing of the tokens of LETOR and SVMlight text: numbers, words and blanks.
 
-A buffer is a uint8 array that ends with a newline, so that no loop over a token can leave it, and part of a longer one:
-SPARE bytes behind its end may be read, whatever they are.
+A buffer is a uint8 array that ends with a newline, which ends every loop over a token. It is a view of a longer array,
+so that up to SPARE bytes after its end may be read; their values do not matter.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ POWERS = np.array([float(f"1e{power}") for power in range(LEAST_POWER, GREATEST_
 
 @compiled()
 def word_at(buffer, at):
-    """The eight bytes from `at` on, uint64: an index that may be negative costs a test a byte."""
+    """Return the eight bytes from `at` on as a uint64. A signed index would cost one test per byte."""
     word = np.uint64(0)
     for k in range(8):
         word |= np.uint64(buffer[at + np.uint64(k)]) << np.uint64(8 * k)
@@ -30,9 +30,10 @@ def word_at(buffer, at):
 
 @compiled()
 def eight_digits(word):
-    """The number that eight bytes spell, the last digit highest in the word; of each byte its lower half counts.
+    """Return the number of eight decimal digits, one per byte, with the last digit in the highest byte.
 
-    They are added up by three products (Lemire 2021, Number parsing at a gigabyte per second).
+    Only the lower half of each byte counts. Three products add the digits (Lemire 2021, "Number parsing at a gigabyte
+    per second").
     """
     pairs = ((word & np.uint64(0x0F0F0F0F0F0F0F0F)) * np.uint64(10 * 2**8 + 1)) >> np.uint64(8)
     fours = ((pairs & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(100 * 2**16 + 1)) >> np.uint64(16)
@@ -41,7 +42,7 @@ def eight_digits(word):
 
 @compiled()
 def six_places(buffer, at):
-    """The millionths of a value `d.dddddd` at `at`, LETOR's usual form; -1 if anything else stands there."""
+    """Return the value `d.dddddd` at `at`, LETOR's usual form, in millionths; -1 if there is anything else."""
     word, point = word_at(buffer, at), np.uint64(0xFF00)
     digits = (word & ~np.uint64(0xFFFF)) | ((word << np.uint64(8)) & point) | np.uint64(ZERO)
     threes, mask = np.uint64(0x3030303030303030), np.uint64(0xF0F0F0F0F0F0F0F0)
@@ -54,7 +55,10 @@ def six_places(buffer, at):
 
 @compiled()
 def short_decimal(buffer, at):
-    """A number of at most 15 digits without exponent: (float64, end), end == at without one."""
+    """Read a number of at most 15 digits without an exponent.
+
+    Returns the float64 and the position after it, which is `at` if there is no such number.
+    """
     negative, start = buffer[at] == MINUS, at
     if negative:
         at += ONE
@@ -72,16 +76,17 @@ def short_decimal(buffer, at):
         places = at - first
     if not ONE <= digits + places <= np.uint64(15) or (buffer[at] != SPACE and buffer[at] != NEWLINE):
         return 0.0, start
-    value = mantissa / POWERS[places + np.uint64(-LEAST_POWER)]  # both exact, so that this rounds once
+    value = mantissa / POWERS[places + np.uint64(-LEAST_POWER)]  # both are exact, so the quotient rounds once
     return -value if negative else value, at
 
 
 @compiled()
 def decimal(buffer, i):
-    """A decimal number at i: (float64, end, rounding).
+    """Read a decimal number at byte i. Returns the float64, the position after it, and the rounding.
 
-    EXACT is what float(text) gives: an integer up to 2^53 times or over a power of ten up to 10^22 rounds
-    once (Clinger 1990). NEAR is within 4 units in the last place of it. NOT_A_NUMBER is anything else.
+    The rounding is EXACT if the value equals float(text): an integer up to 2^53, multiplied or divided by a power of
+    ten up to 10^22, rounds once (Clinger 1990). It is NEAR if the value is within 4 units in the last place of
+    float(text), and NOT_A_NUMBER for anything else.
     """
     negative = buffer[i] == MINUS
     if negative or buffer[i] == PLUS:
@@ -94,7 +99,7 @@ def decimal(buffer, i):
         else:
             digits += 1
             power -= point
-            if mantissa < np.uint64(10**18):  # 19 digits fit 64 bits; a float64 hardly sees the others
+            if mantissa < np.uint64(10**18):  # 19 digits fit into 64 bits; the others hardly change a float64
                 mantissa = mantissa * np.uint64(10) + np.uint64(buffer[i] - ZERO)
             else:
                 dropped += 1
@@ -128,7 +133,7 @@ def decimal(buffer, i):
 
 @compiled()
 def may_round_otherwise(value):
-    """Whether a float64 a few units away could round to another float32; outside float32's normal range: yes."""
+    """Return True if a float64 a few units away could round to another float32, or is outside the normal range."""
     if not SMALLEST_NORMAL < abs(value) < LARGEST:
         return True
     return np.float32(value * (1 - 2.0**-49)) != np.float32(value * (1 + 2.0**-49))
@@ -136,7 +141,7 @@ def may_round_otherwise(value):
 
 @compiled()
 def to_float32(value):
-    """The nearest finite float32: values beyond its range become the largest one, with their sign."""
+    """Return the nearest finite float32. Values beyond the range become the largest float32 with the same sign."""
     if value > LARGEST:
         return LARGEST
     if value < -LARGEST:
@@ -146,7 +151,7 @@ def to_float32(value):
 
 @compiled()
 def unsigned(buffer, i):
-    """(value, end) of an unsigned integer, not more than 18 digits of it; end == i if there is none."""
+    """Read at most 18 digits of an unsigned integer. Returns its value and the position after it (i without digits)."""
     value, most = 0, i + 18
     while ZERO <= buffer[i] <= NINE and i < most:
         value = value * 10 + (buffer[i] - ZERO)
@@ -156,9 +161,10 @@ def unsigned(buffer, i):
 
 @compiled()
 def field(buffer, i, key, length):
-    """`key = token` at i, in a comment: ((start, end) of the token, -1 and -1 without one; where to read on).
+    """Read `key = token` at byte i of a comment.
 
-    key: its first `length` bytes as a word of eight.
+    Returns the (start, end) of the token, (-1, -1) if absent, and the position at which to continue. key: the `length`
+    bytes of the key in a word of eight.
     """
     at = past(buffer, skip_blanks(buffer, i), key, length)
     if at < 0:
@@ -175,7 +181,7 @@ def field(buffer, i, key, length):
 
 @compiled()
 def last_number(buffer, i):
-    """The number of a row's last feature, 0 without any; `rows` checks them all later."""
+    """Return the number of a row's last feature, or 0 without features. `rows` checks all numbers later."""
     colon = -1
     while buffer[i] != NEWLINE and buffer[i] != HASH:
         if buffer[i] == COLON:
@@ -191,14 +197,14 @@ def last_number(buffer, i):
 
 @compiled()
 def past(buffer, i, key, length):
-    """The position after the `length` bytes of the word `key` if they stand at i, else -1."""
+    """Return the position after the `length` bytes of the word `key` if they are at byte i, else -1."""
     other = (word_at(buffer, np.uint64(i)) ^ key) << np.uint64(64 - 8 * length)
     return i + length if other == 0 else -1
 
 
 @compiled()
 def same_bytes(buffer, one, other):
-    """Whether two spans (start, end) hold the same."""
+    """Return True if two spans (start, end) have the same bytes."""
     if one[1] - one[0] != other[1] - other[0]:
         return False
     for k in range(one[1] - one[0]):  # noqa: SIM110 - Numba has no generators
@@ -209,6 +215,7 @@ def same_bytes(buffer, one, other):
 
 @compiled()
 def is_null(buffer, i):
+    """Return True if the token at byte i is NULL."""
     return (
         buffer[i] == CAPITAL_N
         and buffer[i + 1] == CAPITAL_U
@@ -220,16 +227,19 @@ def is_null(buffer, i):
 
 @compiled()
 def is_blank(byte):
+    """Return True for a space, a tab or a carriage return."""
     return byte in (SPACE, TAB, RETURN)
 
 
 @compiled()
 def ends_token(byte):
+    """Return True for a byte that cannot be part of a token."""
     return byte in (SPACE, NEWLINE, HASH, TAB, RETURN)
 
 
 @compiled()
 def skip_blanks(buffer, i):
+    """Return the position of the first byte from i on that is not a blank."""
     while is_blank(buffer[i]):
         i += 1
     return i
@@ -237,6 +247,7 @@ def skip_blanks(buffer, i):
 
 @compiled()
 def token_end(buffer, i):
+    """Return the position after the token at byte i."""
     while not ends_token(buffer[i]):
         i += 1
     return i
@@ -244,10 +255,11 @@ def token_end(buffer, i):
 
 @compiled()
 def line_end(buffer, i):
+    """Return the position of the first newline from byte i on."""
     at, step, length = np.uint64(i), np.uint64(64), np.uint64(len(buffer))
     while at + step <= length:
         found = np.uint8(0)
-        for k in range(step):  # in wide registers: of fewer bytes, a test each would be made
+        for k in range(step):  # vectorised, because an early exit would cost one test per byte
             found = np.uint8(found | np.uint8(buffer[at + k] == NEWLINE))
         if found:
             break

@@ -244,9 +244,9 @@ class LearnedFusion(Fusion[LearnedFusionParams]):
     def weigh(cls, vali: Collection, params: LearnedFusionParams, callback: Callback) -> np.ndarray:
         """Return learned weights, or equal weights if fewer than two queries have two different grades."""
         from gradrank.models.fusion.stacking import learned_weights
-        from gradrank.training.training_queries import of_queries, of_two_grades
+        from gradrank.training.training_queries import have_two_grades
 
-        ordered = of_two_grades(vali)
+        ordered = have_two_grades(vali)
         if ordered.sum() < 2:
             return super().weigh(vali, params, callback)
-        return learned_weights(of_queries(vali, ordered), params.l2, params.parts, callback)
+        return learned_weights(vali.select_queries(ordered), params.l2, params.parts, callback)

@@ -14,7 +14,6 @@ from gradrank.training.model import Callback
 from gradrank.training.selection import measure
 from gradrank.training.solvers.linear import l2_path
 from gradrank.training.solvers.matrix_vector import times
-from gradrank.training.training_queries import of_queries
 
 
 def learned_weights(held_out: Collection, grid: Sequence[float], parts: int, callback: Callback) -> np.ndarray:
@@ -45,7 +44,7 @@ def cross_validated_scores(held_out: Collection, strengths: Sequence[float], par
         inside = np.arange(held_out.queries) % parts == part
         rows = inside[held_out.query_of_row]
         features = held_out.features[rows]
-        weights = _path(of_queries(held_out, ~inside), strengths)
+        weights = _path(held_out.select_queries(~inside), strengths)
         scores[:, rows] = [times(features, solution) for solution in weights]
     return scores
 

@@ -74,4 +74,4 @@ class SmoothRank(Regression[SmoothRankParams]):
         temperatures = [2.0**e for e in range(params.warmest, coldest - 1, -1)]
         for l2 in sorted(params.l2, reverse=True):
             for weights, cost, temperature in annealed(train, loss, start, l2, temperatures):
-                yield Candidate(cls(weights, l2), cost, told={"l2": l2, "temperature": temperature})
+                yield Candidate(cls(weights, l2), cost, reported={"l2": l2, "temperature": temperature})

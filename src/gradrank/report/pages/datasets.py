@@ -1,6 +1,6 @@
-"""A page a data set: its results under every convention, beside the published ones, and their making."""
+"""One page per data set: its results under every convention, published numbers, tests, plots and costs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -8,7 +8,7 @@ from markupsafe import Markup
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.costs import Cost
-from gradrank.evaluation.file_order import CONSTANT, telling
+from gradrank.evaluation.file_order import CONSTANT, notable_rows
 from gradrank.report.contents import Contents, ReportedDataset
 from gradrank.report.pages.page import Page, render_page
 from gradrank.report.plots.curves import learning_curves
@@ -19,12 +19,13 @@ from gradrank.report.plots.spread import spread
 from gradrank.report.plots.strips import stacked
 from gradrank.report.plots.sweeps import sweeps
 from gradrank.report.plots.two_methods import two_methods
-from gradrank.report.tables.numbers import best, missing, number
+from gradrank.report.tables.numbers import best, descending, is_missing, number
 from gradrank.report.tables.table import Row
-from gradrank.report.tables.verdicts import counted
+from gradrank.report.tables.verdicts import count_verdicts
 
 
 def pages(contents: Contents) -> list[Page]:
+    """Return one page per data set."""
     return [_page(dataset) for dataset in contents.datasets]
 
 
@@ -35,7 +36,7 @@ def _page(dataset: ReportedDataset) -> Page:
 
 
 def _figures(folder: str, values: dict[str, Any]) -> Iterator[tuple[str, Markup]]:
-    """Every drawing of the page by the name of its file."""
+    """Yield every drawing of the page with its file name."""
     for name, form in (("spread", ".4f"), ("ranks", ".2f")):
         if values[name]:
             yield f"{folder}/{name}", stacked(values[name].strips, values[name].axis, form)
@@ -50,18 +51,18 @@ def _figures(folder: str, values: dict[str, Any]) -> Iterator[tuple[str, Markup]
 
 
 def _values(dataset: ReportedDataset) -> dict[str, Any]:
-    """What dataset.html shows."""
+    """Return the variables of dataset.html."""
     curves = [learning_curves(model, folds) for model, folds in dataset.folds.items()]
     two = two_methods(dataset)
     return {
         "dataset": dataset,
         "convention": dataset.convention,
-        "linked": dataset.explained,
+        "linked": dataset.methods_with_parameters,
         "entry": catalogue().get(dataset.name),
         "grades": _grades(dataset.meta),
         "main": main_table(dataset, dataset.convention),
         "summaries": {name: convention.summary for name, convention in CONVENTIONS.items()},
-        "moved": _moved(dataset.tables.get("file_order", [])),
+        "file_order": _file_order(dataset.tables.get("file_order", [])),
         "published": published_table(dataset.tables.get("published", [])),
         "spread": spread(dataset, dataset.convention) if dataset.tables else None,
         "curves": [panel for panel in curves if panel is not None],
@@ -77,9 +78,10 @@ def _values(dataset: ReportedDataset) -> dict[str, Any]:
 
 
 def main_table(dataset: ReportedDataset, primary: str) -> dict[str, dict[str, list[tuple[str, str, bool]]]]:
-    """By convention (the primary first) and model (the best first): (mean, half width, best?) as printed, a metric.
+    """Return (mean, half width, is best) per metric, as printed, by convention and model.
 
-    With several seeds the mean's standard deviation over them follows the half width in brackets.
+    The primary convention comes first, and so does the best model. With several seeds, the half width is followed by
+    the standard deviation of the mean over the seeds in brackets.
     """
     rows = dataset.tables.get("main") or [
         {"convention": primary, "model": model, "metric": metric, "mean": mean, "half_width": None}
@@ -88,20 +90,20 @@ def main_table(dataset: ReportedDataset, primary: str) -> dict[str, dict[str, li
     ]
     cells = {(row["convention"], row["model"], row["metric"]): row for row in rows}
     names = sorted({row["convention"] for row in rows}, key=lambda name: (name != primary, name))
-    made: dict[str, dict[str, list[tuple[str, str, bool]]]] = {}
+    by_convention: dict[str, dict[str, list[tuple[str, str, bool]]]] = {}
     for name in names:
         models = list(dict.fromkeys(row["model"] for row in rows if row["convention"] == name))
         headline = {model: _mean(cells, name, model, dataset.headline) for model in models}
-        models.sort(key=lambda model: float("inf") if missing(headline[model]) else -headline[model])
+        models.sort(key=lambda model, means=headline: descending(means[model]))
         winners = {m: best({model: _mean(cells, name, model, m) for model in models}) for m in dataset.metrics}
-        made[name] = {
+        by_convention[name] = {
             model: [_cell(cells.get((name, model, m)), model in winners[m]) for m in dataset.metrics]
             for model in models
         }
-    return made
+    return by_convention
 
 
-def _mean(cells: dict, convention: str, model: str, metric: str) -> float | None:
+def _mean(cells: Mapping[tuple[str, str, str], Row], convention: str, model: str, metric: str) -> float | None:
     row = cells.get((convention, model, metric))
     return row["mean"] if row else None
 
@@ -110,12 +112,15 @@ def _cell(row: Row | None, is_best: bool) -> tuple[str, str, bool]:
     if row is None:
         return number(None), number(None), False
     deviation = row.get("seed_deviation")
-    seeds = "" if missing(deviation) else f" ({number(deviation)})"
+    seeds = "" if is_missing(deviation) else f" ({number(deviation)})"
     return number(row["mean"]), number(row["half_width"]) + seeds, is_best
 
 
 def published_table(rows: list[Row]) -> dict[str, Any]:
-    """A line a published method, a cell a metric; the sources, numbered from 1 in the lines."""
+    """Return the variables of the table of published numbers.
+
+    lines: per published method, the rows by metric; the last item of a line's key is the number of its source, from 1.
+    """
     sources = list(dict.fromkeys(row["source"] for row in rows))
     lines: dict[tuple, dict[str, Row]] = {}
     for row in rows:
@@ -125,24 +130,24 @@ def published_table(rows: list[Row]) -> dict[str, Any]:
         "metrics": list(dict.fromkeys(row["metric"] for row in rows)),
         "sources": sources,
         "lines": list(lines.items()),
-        "counted": counted(rows),
+        "counts": count_verdicts(rows),
     }
 
 
-def _moved(rows: list[Row]) -> list[Row]:
-    """A constant score, metric by metric, then what the file's order moves."""
+def _file_order(rows: list[Row]) -> list[Row]:
+    """Return the rows of a constant score, then the rows of methods whose value depends on the order of tied scores."""
     return [row for row in rows if row["model"] == CONSTANT] + [
-        row for row in telling(rows) if row["model"] != CONSTANT
+        row for row in notable_rows(rows) if row["model"] != CONSTANT
     ]
 
 
 def costs(dataset: ReportedDataset) -> dict[str, Cost]:
-    """Of each method, the one that took longest first."""
+    """Return the costs by method, slowest training first."""
     return dict(sorted(dataset.costs.items(), key=lambda item: -item[1].mean_fit_seconds))
 
 
 def _grades(meta: dict[str, Any] | None) -> list[tuple[str, int]]:
-    """Rows a grade over all parts."""
+    """Return (grade, number of rows) over all parts, sorted by grade."""
     counts: dict[str, int] = {}
     for part in (meta or {}).get("parts", {}).values():
         for grade, rows in part["labels"].items():

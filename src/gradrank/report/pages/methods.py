@@ -1,10 +1,10 @@
-"""What each method is: its publications, and the parameters it was trained with, each with its default's source."""
+"""The page Methods: the publications of each method, and its parameters with the sources of their defaults."""
 
 import json
 from dataclasses import dataclass
 from typing import Any
 
-from gradrank.data.stored import GIVEN
+from gradrank.data.part_files import GIVEN
 from gradrank.evaluation.literature.references import Reference, named
 from gradrank.report.contents import Contents
 from gradrank.report.pages.page import Page, render_page
@@ -14,18 +14,21 @@ from gradrank.training.registry import models
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter as printed. changed: whether the value is not the default, of which the source speaks."""
+    """A parameter as text. source: of the default. is_changed: True if the value is not the default."""
 
     name: str
     value: str
     source: str
     default: str
-    changed: bool
+    is_changed: bool
 
 
 @dataclass(frozen=True)
 class MethodDescription:
-    """variants: by the data sets that they were trained on, more than one where these differ."""
+    """A method with its publications and settings.
+
+    variants: settings by the names of the data sets; more than one entry if the settings differ between data sets.
+    """
 
     name: str
     model: str
@@ -35,29 +38,30 @@ class MethodDescription:
 
 
 def pages(contents: Contents) -> list[Page]:
-    found: dict[str, dict[str, list[str]]] = {}  # by method, and by what its spec.json says, the data sets
+    """Return the page, as a list of one; an empty list if no parameters are known."""
+    datasets: dict[str, dict[str, list[str]]] = {}  # names of data sets by method and settings
     for dataset in contents.datasets:
-        for name in dataset.explained:
+        for name in dataset.methods_with_parameters:
             spec = dataset.folds[name][0].spec
-            told = json.dumps([spec["model"], spec["params"], spec.get("pairs")])
-            found.setdefault(name, {}).setdefault(told, []).append(dataset.name)
-    if not found:
+            settings = json.dumps([spec["model"], spec["params"], spec.get("pairs")])
+            datasets.setdefault(name, {}).setdefault(settings, []).append(dataset.name)
+    if not datasets:
         return []
-    described = [_method(name, specs) for name, specs in sorted(found.items())]
-    return [Page("methods", "Methods", render_page("methods.html", methods=described))]
+    methods = [_method(name, by_settings) for name, by_settings in sorted(datasets.items())]
+    return [Page("methods", "Methods", render_page("methods.html", methods=methods))]
 
 
-def _method(name: str, specs: dict[str, list[str]]) -> MethodDescription:
-    """A model that this checkout does not have has no sources."""
-    told = {", ".join(datasets): json.loads(spec) for spec, datasets in specs.items()}
-    model = next(iter(told.values()))[0]
-    known = models().get(model)
+def _method(name: str, by_settings: dict[str, list[str]]) -> MethodDescription:
+    """Describe a method. A model that is not installed has neither summary nor sources."""
+    specs = {", ".join(datasets): json.loads(settings) for settings, datasets in by_settings.items()}
+    model_name = next(iter(specs.values()))[0]
+    model = models().get(model_name)
     return MethodDescription(
         name=name,
-        model=model,
-        summary=known.summary if known else "",
-        references=named(known.summary) if known else [],
-        variants={datasets: _settings(known, params) + _pairs(pairs) for datasets, (_, params, pairs) in told.items()},
+        model=model_name,
+        summary=model.summary if model else "",
+        references=named(model.summary) if model else [],
+        variants={datasets: _settings(model, params) + _pairs(pairs) for datasets, (_, params, pairs) in specs.items()},
     )
 
 
@@ -70,18 +74,18 @@ def _settings(model: type[Model] | None, params: dict[str, Any]) -> list[Setting
             value=_printed(value),
             source=(fields[key].description or "") if key in fields else "",
             default=_printed(defaults.get(key)),
-            changed=key in defaults and value != defaults[key],
+            is_changed=key in defaults and value != defaults[key],
         )
         for key, value in params.items()
     ]
 
 
-def _pairs(told: dict[str, Any] | None) -> list[Setting]:
-    """What it was trained on, where that is not the crucial pairs of the grades."""
-    if told is None:
+def _pairs(pairs: dict[str, Any] | None) -> list[Setting]:
+    """Return the setting of the training pairs, unless they are the crucial pairs of the grades."""
+    if pairs is None:
         return []
-    value = "a user's own" if told["targets"] == GIVEN else f"of grades, ties: {told['ties']}"
-    return [Setting("pairs", value, "what the stage of pairs stored", "of grades", True)]
+    value = "given by the user" if pairs["targets"] == GIVEN else f"of grades, ties: {pairs['ties']}"
+    return [Setting("pairs", value, "stored by the pairs stage", "of grades", True)]
 
 
 def _printed(value: Any) -> str:

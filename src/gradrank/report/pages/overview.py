@@ -1,21 +1,22 @@
-"""The first page: what was run, one table of all methods on all data sets, and how to read the rest."""
+"""The page Overview: one table of all methods on all data sets, the data sets, and how to read the numbers."""
 
 from dataclasses import dataclass
 
 from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.report.contents import Contents, ReportedDataset, measures
+from gradrank.report.contents import Contents, ReportedDataset, headline_text
 from gradrank.report.pages.page import Page, render_page
-from gradrank.report.tables.numbers import best, missing
+from gradrank.report.tables.numbers import best, descending
 
 
 def pages(contents: Contents) -> list[Page]:
-    costs = [cost for dataset in contents.here for cost in dataset.costs.values()]
+    """Return the page, as a list of one."""
+    costs = [cost for dataset in contents.run_here for cost in dataset.costs.values()]
     body = render_page(
         "overview.html",
         contents=contents,
-        here=_glance(contents.here),
-        committed=_glance(contents.committed),
-        linked={model for dataset in contents.datasets for model in dataset.explained},
+        here=_overview(contents.run_here),
+        committed=_overview(contents.committed),
+        linked={model for dataset in contents.datasets for model in dataset.methods_with_parameters},
         jobs=sum(cost.jobs for cost in costs),
         job_seconds=sum(cost.seconds for cost in costs),
         conventions=CONVENTIONS,
@@ -24,20 +25,21 @@ def pages(contents: Contents) -> list[Page]:
 
 
 @dataclass(frozen=True)
-class Glance:
-    """The headline metric of some data sets: means by data set and model, and who is best on each.
+class OverviewTable:
+    """Means of the headline metric by data set and model.
 
-    models: the best on the first data set first. measures: what is shown, in words.
+    models: sorted by the mean on the first data set, best first. winners: best models by data set. headline_text: the
+    metric and its convention as text.
     """
 
     datasets: list[ReportedDataset]
     models: list[str]
     means: dict[str, dict[str, float | None]]
     winners: dict[str, set[str]]
-    measures: str
+    headline_text: str
 
 
-def _glance(datasets: list[ReportedDataset]) -> Glance | None:
+def _overview(datasets: list[ReportedDataset]) -> OverviewTable | None:
     if not datasets:
         return None
     means = {
@@ -46,6 +48,6 @@ def _glance(datasets: list[ReportedDataset]) -> Glance | None:
     }
     first = means[datasets[0].name]
     models = sorted({model for column in means.values() for model in column})
-    models.sort(key=lambda model: float("inf") if missing(first.get(model)) else -first[model])
+    models.sort(key=lambda model: descending(first.get(model)))
     winners = {name: best(column) for name, column in means.items()}
-    return Glance(datasets, models, means, winners, measures(datasets))
+    return OverviewTable(datasets, models, means, winners, headline_text(datasets))

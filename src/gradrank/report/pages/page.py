@@ -1,4 +1,4 @@
-"""A page of the report, and the templates that make one."""
+"""A page of the report, and the rendering of its template."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -11,15 +11,18 @@ from markupsafe import Markup
 
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.tables.numbers import TEXT, VERDICT, microseconds, number, p_value, seconds, size
-from gradrank.report.tables.summary_tables import SEEDS, SETTINGS
-from gradrank.report.tables.verdicts import MARKS, MEANINGS, POWER
+from gradrank.report.tables.summary_tables import SEEDS
+from gradrank.report.tables.verdicts import MARKS, POWER
 
 FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
 class Page:
-    """`id` is the anchor that the navigation links to; `body` is finished HTML; `figures`: its drawings by name."""
+    """A page of the report.
+
+    id: anchor that the navigation links to. body: rendered HTML. figures: drawings by file name without the suffix.
+    """
 
     id: str
     title: str
@@ -28,18 +31,18 @@ class Page:
 
 
 def render_page(template: str, **values: Any) -> Markup:
-    """A template of this folder, or of `gradrank.diff`, with `values`; everything that is not Markup is escaped."""
+    """Render a template of this folder or of `gradrank.diff`. Values that are not Markup are escaped."""
     return Markup(_environment().get_template(template).render(values))
 
 
 def prose(text: str) -> Markup:
-    """Text whose pieces in backquotes are code."""
+    """Return text as HTML, with the parts in backquotes as code."""
     pieces = enumerate(text.split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(piece) if i % 2 else piece for i, piece in pieces)
 
 
 def method(name: str, linked: Collection[str]) -> Markup:
-    """A method's name, which leads to its parameters and sources if it is among those linked."""
+    """Return a method's name, with a link to its description if it is in `linked`."""
     return Markup('<a href="#method-{0}">{0}</a>').format(name) if name in linked else Markup.escape(name)
 
 
@@ -64,7 +67,7 @@ def _environment() -> Environment:
         method=method,
         css_class=lambda words: words.replace(" ", "-"),
     )
-    environment.globals.update(TEXT=TEXT, VERDICT=VERDICT, MARKS=MARKS, MEANINGS=MEANINGS, POWER=POWER)
-    environment.globals.update(SEEDS=SEEDS, SETTINGS=SETTINGS)
+    environment.globals.update(TEXT=TEXT, VERDICT=VERDICT, MARKS=MARKS, POWER=POWER)
+    environment.globals["SEEDS"] = SEEDS
     environment.globals["asset"] = lambda name: Markup((FOLDER / name).read_text(encoding="utf-8"))
     return environment

@@ -1,5 +1,5 @@
 "use strict";
-// Without this script every page is shown, one after the other; with it, the one that the address names.
+// Shows only the page that the address names. Without this script, all pages follow one another.
 
 const pages = [...document.querySelectorAll(".page")];
 const links = [...document.querySelectorAll("nav a")];
@@ -19,7 +19,7 @@ function show() {
   else scrollTo(0, 0);
 }
 
-// Filter: hides every part of the page that speaks of another method, and its columns where two are compared.
+// Filter: hides the elements of the methods whose names do not match, and their columns in the heat maps.
 function filterPage(page, words) {
   const hide = (model) => !words.some((word) => model.includes(word));
   for (const part of page.querySelectorAll("[data-model]")) part.toggleAttribute("hidden", hide(part.dataset.model));
@@ -35,7 +35,7 @@ for (const filter of document.querySelectorAll(".filter")) {
   });
 }
 
-// Sorting: a click on a column's head sorts by it, a second one the other way round.
+// Sorting: a click on a column's heading sorts by that column, a second click reverses the order.
 function value(row, column) {
   const cell = row.cells[column];
   const text = cell.dataset.sort || (cell.querySelector(".mean") || cell).textContent;
@@ -65,22 +65,22 @@ for (const table of document.querySelectorAll("table.sortable"))
     });
   }
 
-// Convention: the same rankings measured otherwise, from the values stored beside the table. The last choice holds for
-// every data set that was measured so, and when the report is opened again.
+// Convention: shows the values under another convention, from the data stored next to the table. The choice applies to
+// every data set that was evaluated under that convention, and is restored when the report is opened again.
 const CHOICE = "gradrank-convention";
 
-function remembered() {
+function storedConvention() {
   try {
     return localStorage.getItem(CHOICE);
   } catch {
-    return null; // a browser that stores nothing for files
+    return null; // the browser has no storage for local files
   }
 }
 
-function remember(name) {
+function storeConvention(name) {
   try {
     localStorage.setItem(CHOICE, name);
-  } catch {} // as above
+  } catch {} // no storage, as above
 }
 
 function showConvention(section, name) {
@@ -106,10 +106,10 @@ const switches = [...document.querySelectorAll(".switch")];
 for (const control of switches) {
   control.hidden = false;
   control.querySelector("select").addEventListener("change", (event) => {
-    remember(event.target.value);
+    storeConvention(event.target.value);
     for (const other of switches) showConvention(other.closest("section"), event.target.value);
   });
-  if (remembered()) showConvention(control.closest("section"), remembered());
+  if (storedConvention()) showConvention(control.closest("section"), storedConvention());
 }
 
 addEventListener("hashchange", show);

@@ -1,4 +1,4 @@
-"""A page a study: the tables and figures of a publication, its numbers beside ours."""
+"""One page per study: the re-created tables and figures of a publication, with its numbers and the measured ones."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from gradrank.report.pages.page import Page, render_page
 
 
 def pages(contents: Contents) -> list[Page]:
+    """Return one page per finished study."""
     return [
         Page(f"study-{page['name']}", page["name"], render_page("studies.html", page=page), _figures(page))
         for page in contents.studies
@@ -16,5 +17,6 @@ def pages(contents: Contents) -> list[Page]:
 
 
 def _figures(page: dict[str, Any]) -> dict[str, Markup]:
+    """Return the figures of a study's page by file name."""
     items = (item for section in page["sections"] for item in section["content"])
     return {f"studies/{page['name']}/{item['id']}": Markup(item["svg"]) for item in items if item["kind"] == "figure"}

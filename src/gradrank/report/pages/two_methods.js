@@ -1,11 +1,11 @@
-// Any two methods: the selects redraw the difference of each query, the paired tests and the marked curves.
-// The first drawing is the report's own; this one follows the arithmetic of two_methods.py.
+// Comparison of two methods: the selects redraw the differences per query, the paired tests and the marked curves.
+// two_methods.py draws the first pair; this script uses the same arithmetic.
 const FRAME = { left: 34, right: 350, top: 14, bottom: 224, points: 240 };
 
 const signed = (x) => (x === null ? "–" : (x < 0 ? "\u2212" : "+") + Math.abs(x).toFixed(4));
 const pValue = (p) => (p === null ? "–" : p < 1e-4 ? "<0.0001" : p.toFixed(4));
 
-// Test of methods i and j as [difference, low, high, wins, ties, losses, p, p], from the one stored for i < j.
+// Returns the test of methods i and j as [difference, low, high, wins, ties, losses, p, p]; it is stored for i < j only.
 function pairedTest(tests, i, j) {
   if (i < j) return tests[`${i},${j}`];
   const found = tests[`${j},${i}`];
@@ -14,7 +14,7 @@ function pairedTest(tests, i, j) {
   return [-gap, -high, -low, losses, ties, wins, ...p];
 }
 
-// The queries' differences as points of the two polygons: what is won, above the line, and what is lost.
+// Returns the differences per query as points of two polygons: wins above the zero line, losses below it.
 function polygons(gaps) {
   const { left, right, top, bottom, points } = FRAME;
   const up = (gap) => bottom + ((gap + 10000) / 20000) * (top - bottom);
@@ -62,9 +62,9 @@ for (const section of document.querySelectorAll(".compare[data-values]")) {
   const show = () => showPair(section, data, first.value, second.value);
   section.querySelector(".choose").hidden = false;
   for (const select of [first, second]) select.addEventListener("change", show);
-  show(); // a browser may have kept an earlier choice
+  show(); // a browser may restore an earlier choice
 
-  // The heat map below: a cell says its numbers when pointed at, and is shown above when chosen.
+  // Heat map: pointing at a cell shows its numbers; a click shows its two methods in the comparison.
   const page = section.closest(".page");
   for (const table of page.querySelectorAll("table.matrix")) {
     const pairOf = (cell) => [

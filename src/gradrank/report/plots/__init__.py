@@ -1,1 +1,1 @@
-"""Drawings as inline SVG."""
+"""Plots as inline SVG."""

@@ -1,4 +1,4 @@
-"""A line chart of a few named series, for sweeps and the figures of the studies."""
+"""Line charts of named series, for sweeps and the figures of the studies."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,20 +12,24 @@ from gradrank.report.plots.frame import Frame
 
 WIDTH = 460
 FRAME = Frame(left=46, right=450, top=22, bottom=240)
-KEY_LINE = 16  # height of a series' line in the key
-STYLES = 5  # colours, each with its dashes; more series than that have their names at their ends
-END_LINE, END_NAMES = 14, 150  # the least height between two such names, and their width
+KEY_LINE = 16  # height of a line of the key
+STYLES = 5  # colours with their dashes; more series than that are labelled at their ends instead of in a key
+END_LINE, END_NAMES = 14, 150  # minimum distance of two labels at the ends, and their width
 
 
 @dataclass(frozen=True)
 class Series:
-    """Points in order of x; half_widths: of an interval around each y, drawn as a bar."""
+    """A series of points, sorted by x.
+
+    half_widths: half the interval around each y, drawn as a bar. points: True to mark each point, for measurements
+    rather than curves.
+    """
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
     half_widths: Sequence[float] | None = None
-    points: bool = False  # mark each one: for measurements rather than curves
+    points: bool = False
 
 
 def line_chart(
@@ -36,47 +40,48 @@ def line_chart(
     log_x: bool = False,
     labels: Sequence[str] | None = None,
 ) -> Markup:
-    """An SVG that fits any width; series differ in colour and dashes, many of them by the names at their ends.
+    """Return a line chart as SVG that fits any width.
 
-    log_x: x > 0, ticks at the points.
+    Series differ in colour and dashes. More than STYLES series are labelled at their ends, fewer in a key below.
 
-    alt: what the drawing shows, in words. labels: what x = 0, 1, 2, ... stand for, where they are no numbers.
+    alt: description of the chart as text. log_x: use a logarithmic axis with ticks at the points; every x must be
+    positive. labels: tick labels of x = 0, 1, 2, ... for values that are not numbers.
     """
-    place = math.log10 if log_x else float
-    xs = [place(x) for each in series for x in each.x]
+    to_axis = math.log10 if log_x else float
+    xs = [to_axis(x) for line in series for x in line.x]
     ends = [
         y + sign * half
-        for each in series
-        for y, half in zip(each.y, each.half_widths or [0.0] * len(each.y), strict=True)
+        for line in series
+        for y, half in zip(line.y, line.half_widths or [0.0] * len(line.y), strict=True)
         for sign in (-1, 1)
     ]
     many = len(series) > STYLES
     frame = FRAME._replace(bottom=max(FRAME.bottom, FRAME.top + len(series) * END_LINE)) if many else FRAME
     across = svg.padded(xs, frame.left, frame.right, 0.02 if labels is None else 0.15)
     up = svg.padded(ends, frame.bottom, frame.top)
-    parts = frame.levels(up, up.ticks(6), y_title)
-    parts += frame.feet(across, _places(series, across, log_x, labels), x_title)
-    for number, each in enumerate(series):
-        parts.append(_drawn(each, number, [across(place(x)) for x in each.x], up))
+    parts = frame.y_axis(up, up.ticks(6), y_title)
+    parts += frame.x_axis(across, _x_ticks(series, across, log_x, labels), x_title)
+    for number, line in enumerate(series):
+        parts.append(_draw_series(line, number, [across(to_axis(x)) for x in line.x], up))
     key_top = frame.bottom + 44
     if many:
         return svg.drawing([*parts, *_end_names(series, up, frame)], WIDTH + END_NAMES, key_top, alt, "chart")
-    parts += [_key(each.name, number, key_top + number * KEY_LINE) for number, each in enumerate(series)]
+    parts += [_key(line.name, number, key_top + number * KEY_LINE) for number, line in enumerate(series)]
     return svg.drawing(parts, WIDTH, key_top + len(series) * KEY_LINE, alt, "chart")
 
 
-def _places(
+def _x_ticks(
     series: Sequence[Series], across: svg.Scale, log_x: bool, labels: Sequence[str] | None
 ) -> list[tuple[float, str]]:
-    """What stands below the chart: labels, every x on a logarithmic axis, else round numbers."""
+    """Return the ticks of the x axis: the labels, every x on a logarithmic axis, or else round numbers."""
     if labels is not None:
         return list(enumerate(labels))
     if log_x:
-        return [(math.log10(x), f"{x:,g}") for x in sorted({x for each in series for x in each.x})]
+        return [(math.log10(x), f"{x:,g}") for x in sorted({x for line in series for x in line.x})]
     return across.ticks(6)
 
 
-def _drawn(series: Series, number: int, xs: Sequence[float], up: svg.Scale) -> Markup:
+def _draw_series(series: Series, number: int, xs: Sequence[float], up: svg.Scale) -> Markup:
     style = f"series s{number % STYLES + 1}"
     parts = [svg.line(xs, [up(y) for y in series.y], style)]
     for x, y, half in zip(xs, series.y, series.half_widths or (), strict=False):
@@ -87,7 +92,7 @@ def _drawn(series: Series, number: int, xs: Sequence[float], up: svg.Scale) -> M
 
 
 def _end_names(series: Sequence[Series], up: svg.Scale, frame: Frame) -> Iterator[Markup]:
-    """Each one's name to the right of its last point, with a line to it where there is no room beside it."""
+    """Yield the name of each series right of its last point, with a line that connects the two."""
     numbers = sorted(range(len(series)), key=lambda number: up(series[number].y[-1]))
     ends = [up(series[number].y[-1]) for number in numbers]
     for number, end, y in zip(numbers, ends, apart(ends, END_LINE, frame.top, frame.bottom), strict=True):
@@ -97,9 +102,9 @@ def _end_names(series: Sequence[Series], up: svg.Scale, frame: Frame) -> Iterato
 
 
 def apart(wanted: Sequence[float], gap: float, first: float, last: float) -> list[float]:
-    """Rising numbers, moved to both sides so that they are at least `gap` apart and between `first` and `last`."""
-    above = accumulate(wanted, lambda previous, each: max(each, previous + gap))
-    below = reversed([*accumulate(reversed(wanted), lambda previous, each: min(each, previous - gap))])
+    """Return sorted numbers, moved so that they are at least `gap` apart and between `first` and `last`."""
+    above = accumulate(wanted, lambda previous, value: max(value, previous + gap))
+    below = reversed([*accumulate(reversed(wanted), lambda previous, value: min(value, previous - gap))])
     least = (first + i * gap for i in range(len(wanted)))
     most = (last - i * gap for i in reversed(range(len(wanted))))
     return [min(max((a + b) / 2, low), high) for a, b, low, high in zip(above, below, least, most, strict=True)]

@@ -1,6 +1,7 @@
-"""Learning curves as small multiples: a panel a method, a thin line a fold, a thick one for their mean."""
+"""Learning curves: one panel per method, with a thin line per fold and a thick line for their mean."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -12,14 +13,16 @@ from gradrank.report.plots.frame import Frame
 
 WIDTH, LEFT, RIGHT = 280, 40, 272
 MEASURE = Frame(LEFT, RIGHT, top=8, bottom=104)
-LOSS = Frame(LEFT, RIGHT, top=118, bottom=158)  # below it, where there is one
-PREFERRED = ("vali_ndcg@10", "vali_map")  # the first that a history has is shown, else any vali_* or the first
-MOST_POINTS = 60  # a line: more cannot be seen at this width
+LOSS = Frame(LEFT, RIGHT, top=118, bottom=158)  # below MEASURE, if there is a training loss
+PREFERRED = ("vali_ndcg@10", "vali_map")  # shown in this order; then any other vali_* column, then the first column
+MOST_POINTS = 60  # per line: more are indistinguishable at this width
+
+Lines = Mapping[int, Mapping[str, list[float | None]]]  # columns of the training history by number of the fold
 
 
 @dataclass(frozen=True)
 class Curves:
-    """One method's panel and what it shows, in words."""
+    """The panel of one method. measure: the metrics that it shows, as text."""
 
     model: str
     measure: str
@@ -27,12 +30,13 @@ class Curves:
 
 
 def learning_curves(model: str, folds: list[ReportedFold]) -> Curves | None:
-    """The panel of one method, of its first seed; None where no fold kept more than one step.
+    """Return the panel of one method, for its first seed; None if no fold has more than one step.
 
-    Above, the validation measure with each fold's best step as a dot; below, where there is one, the training
-    loss. The mean ends with the shortest fold: beyond, it would be one of other folds.
+    The upper plot shows the validation metric, with a dot at the best step of each fold. The lower plot shows the
+    training loss, if there is one. The mean ends at the last step of the shortest fold, because beyond that step it
+    would average fewer folds.
     """
-    first = [fold for fold in folds if not fold.further]
+    first = [fold for fold in folds if not fold.is_additional_seed]
     lines = {fold.number: fold.history for fold in first if len(fold.history.get("step", [])) > 0}
     if max((len(history["step"]) for history in lines.values()), default=0) < 2:
         return None
@@ -42,15 +46,15 @@ def learning_curves(model: str, folds: list[ReportedFold]) -> Curves | None:
     valid = [name for name in names if name.startswith("vali_")]
     shown = next((name for name in PREFERRED if name in valid), (valid or names)[0])
     loss = "train_loss" if "train_loss" in names and shown != "train_loss" else None
-    steps = [step for history in lines.values() for step in history["step"]]
+    steps = [step for history in lines.values() for step in history["step"] if step is not None]
     across = svg.Scale(min(steps), max(steps), LEFT, RIGHT)
     parts = [_panel(lines, shown, across, MEASURE, mark_best=shown in valid)]
     if loss:
         parts.append(_panel(lines, loss, across, LOSS, mark_best=False))
     lowest = LOSS if loss else MEASURE
-    parts += lowest.feet(across, across.ticks(5, least=1))
+    parts += lowest.x_axis(across, across.ticks(5, least=1))
     parts.append(svg.element("text", "step", x=0, y=lowest.bottom + 13, class_="tick"))
-    measure = _words(shown) + (", and below it training loss" if loss else "")
+    measure = _words(shown) + ("; below: training loss" if loss else "")
     values = _mean(lines, shown)
     label = f"{model}: {measure} over {len(steps):,} steps of {len(lines)} folds"
     if values:
@@ -58,15 +62,19 @@ def learning_curves(model: str, folds: list[ReportedFold]) -> Curves | None:
     return Curves(model, measure, svg.drawing(parts, WIDTH, lowest.bottom + 18, label, "curves"))
 
 
-def _panel(lines: dict, name: str, across: svg.Scale, frame: Frame, mark_best: bool) -> Markup:
-    """Grid, folds, mean and best steps of one column of the histories."""
+def _panel(lines: Lines, name: str, across: svg.Scale, frame: Frame, mark_best: bool) -> Markup:
+    """Draw the grid, the folds, the mean and the best steps of one column of the histories."""
     values = [v for history in lines.values() for v in history.get(name, []) if v is not None]
     if not values:
         return Markup("")
     up = svg.padded(values, frame.bottom, frame.top)
-    parts = frame.levels(up, up.ticks(4 if frame is MEASURE else 3))
+    parts = frame.y_axis(up, up.ticks(4 if frame is MEASURE else 3))
     for number, history in lines.items():
-        points = [(s, v) for s, v in zip(history["step"], history.get(name, []), strict=False) if v is not None]
+        points = [
+            (s, v)
+            for s, v in zip(history["step"], history.get(name, []), strict=False)
+            if s is not None and v is not None
+        ]
         if not points:
             continue
         kept = [points[i] for i in svg.thin(len(points), MOST_POINTS)]
@@ -81,8 +89,8 @@ def _panel(lines: dict, name: str, across: svg.Scale, frame: Frame, mark_best: b
     return Markup("").join(parts)
 
 
-def _mean(lines: dict, name: str) -> list[tuple[float, float]]:
-    """(step, mean over folds), as far as every fold goes."""
+def _mean(lines: Lines, name: str) -> list[tuple[float, float]]:
+    """Return (step, mean over folds) for the steps that every fold has."""
     columns = [history.get(name, []) for history in lines.values()]
     steps = next(iter(lines.values()))["step"]
     return [
@@ -91,7 +99,7 @@ def _mean(lines: dict, name: str) -> list[tuple[float, float]]:
 
 
 def _words(name: str) -> str:
-    """`vali_ndcg@10` -> `validation NDCG@10`."""
+    """Return the text for a column, such as `validation NDCG@10` for `vali_ndcg@10`."""
     part, _, rest = name.partition("_")
     if part not in ("vali", "train") or not rest:
         return name

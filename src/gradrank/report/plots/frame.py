@@ -1,4 +1,4 @@
-"""The frame of a drawing with axes: levels across it with their numbers, the numbers below it, titles."""
+"""The frame of a plot with axes: grid lines, tick labels and titles."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -9,28 +9,28 @@ from gradrank.report.plots import svg
 
 
 class Frame(NamedTuple):
-    """The edges on paper of what is drawn; numbers stand to the left of it and below."""
+    """The edges of the plotting area in drawing units. Tick labels are left of it and below it."""
 
     left: float
     right: float
     top: float
     bottom: float
 
-    def level(self, up: svg.Scale, value: float, class_: str) -> Markup:
-        """A line across at a value."""
+    def horizontal_line(self, up: svg.Scale, value: float, class_: str) -> Markup:
+        """Return a horizontal line at a value."""
         y = up(value)
         return svg.element("line", x1=self.left, x2=self.right, y1=y, y2=y, class_=class_)
 
-    def levels(self, up: svg.Scale, ticks: Iterable[tuple[float, str]], title: str = "") -> list[Markup]:
-        """The grid: a line at each (value, text), its text to the left; the title stands above."""
+    def y_axis(self, up: svg.Scale, ticks: Iterable[tuple[float, str]], title: str = "") -> list[Markup]:
+        """Return a grid line with its label for each tick (value, text), and the title above the frame."""
         parts = [svg.element("text", title, x=0, y=self.top - 12, class_="tick")] if title else []
         for value, text in ticks:
-            parts.append(self.level(up, value, "grid"))
+            parts.append(self.horizontal_line(up, value, "grid"))
             parts.append(svg.element("text", text, x=self.left - 4, y=up(value) + 3, class_="tick end"))
         return parts
 
-    def feet(self, across: svg.Scale, ticks: Iterable[tuple[float, str]], title: str = "") -> list[Markup]:
-        """The text of each (value, text) below the frame, and the title below them."""
+    def x_axis(self, across: svg.Scale, ticks: Iterable[tuple[float, str]], title: str = "") -> list[Markup]:
+        """Return the label of each tick (value, text) below the frame, and the title below the labels."""
         parts = [
             svg.element("text", text, x=across(value), y=self.bottom + 13, class_="tick middle")
             for value, text in ticks

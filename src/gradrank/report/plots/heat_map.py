@@ -1,4 +1,4 @@
-"""Which methods differ: a heat map a metric from the paired tests of pairwise.csv."""
+"""Heat maps of the paired tests in pairwise.csv, one per metric."""
 
 import math
 from dataclasses import dataclass
@@ -10,22 +10,25 @@ from gradrank.report.tables.table import Row
 
 @dataclass(frozen=True)
 class Matrix:
-    """`cells[i][j]`: method i against method j, best first; None on the diagonal.
+    """The heat map of one metric.
 
-    A cell's class says whether and how they differ, and for those that do the shade: `h1`, a quarter of the
-    largest such difference or less, to `h4`.
+    models: best first. cells[i][j]: method i compared with method j; None on the diagonal.
+
+    The class of a cell is `level` if the methods do not differ significantly. Otherwise it is `better` or `worse` and
+    the shade, from `h1` (at most a quarter of the largest significant difference) to `h4`. separated: number of pairs
+    that differ significantly.
     """
 
     metric: str
     convention: str
     models: list[str]
     cells: list[list[dict | None]]
-    separated: int  # pairs whose corrected p is below LEVEL
+    separated: int
     pairs: int
 
 
 def matrices(dataset: ReportedDataset) -> list[Matrix]:
-    """One Matrix a tested metric; none where nothing was tested."""
+    """Return one Matrix per tested metric."""
     by_metric: dict[str, list[Row]] = {}
     for row in dataset.tables.get("pairwise", []):
         by_metric.setdefault(row["metric"], []).append(row)
@@ -37,15 +40,15 @@ def _matrix(dataset: ReportedDataset, metric: str, rows: list[Row]) -> Matrix:
     largest = max(differing, default=0.0) or 1.0
     cells: dict[tuple[str, str], dict] = {}
     for row in rows:
-        one, other = row["model_a"], row["model_b"]
-        cells[one, other] = _cell(row["difference"], row["wilcoxon_holm"], largest)
-        cells[other, one] = _cell(-row["difference"], row["wilcoxon_holm"], largest)
+        first, second = row["model_a"], row["model_b"]
+        cells[first, second] = _cell(row["difference"], row["wilcoxon_holm"], largest)
+        cells[second, first] = _cell(-row["difference"], row["wilcoxon_holm"], largest)
     models = [model for model in dataset.ranked() if any(model in pair for pair in cells)]
     return Matrix(
         metric=metric,
         convention=rows[0]["convention"],
         models=models,
-        cells=[[cells.get((one, other)) for other in models] for one in models],
+        cells=[[cells.get((first, second)) for second in models] for first in models],
         separated=len(differing),
         pairs=len(rows),
     )

@@ -1,4 +1,4 @@
-"""Precision against recall: a curve a method over the eleven levels, on one drawing."""
+"""Precision-recall plot: one curve per method over eleven levels of recall."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ FRAME = Frame(left=34, right=350, top=20, bottom=224)
 
 @dataclass(frozen=True)
 class Curves:
-    """The drawing, and its values: precision by method at each of `levels`."""
+    """The plot and its values. levels: of recall. precisions: by method, one value per level."""
 
     drawing: Markup
     levels: list[float]
@@ -22,16 +22,17 @@ class Curves:
 
 
 def pr_curves(dataset: ReportedDataset, convention: str, marked: tuple[str, ...]) -> Curves | None:
-    """Every method in grey, those `marked` in colour; None where the curve was not measured.
+    """Return the plot, with the methods of `marked` in colour and the others in grey.
 
-    The mean over folds of the mean over queries of the interpolated precision at recall 0, .1, ..., 1.
+    A curve is the mean over folds of the mean over queries of the interpolated precision at recall 0, .1, ..., 1.
+    Returns None if it was not measured.
     """
     rows = [row for row in dataset.tables.get("pr_curve", []) if row["convention"] == convention]
-    found: dict[str, list[float]] = {model: [] for model in dataset.ranked()}
+    by_model: dict[str, list[float]] = {model: [] for model in dataset.ranked()}
     for row in rows:
-        found[row["model"]].append(row["precision"])
+        by_model[row["model"]].append(row["precision"])
     levels = sorted({row["recall"] for row in rows})
-    precisions = {model: values for model, values in found.items() if len(values) == len(levels)}
+    precisions = {model: values for model, values in by_model.items() if len(values) == len(levels)}
     if not levels or not precisions:
         return None
     across = svg.Scale(0, 1, FRAME.left, FRAME.right)
@@ -40,11 +41,11 @@ def pr_curves(dataset: ReportedDataset, convention: str, marked: tuple[str, ...]
     for model, values in precisions.items():
         place = f" {('one', 'two')[marked.index(model)]}" if model in marked else ""
         curves[model] = svg.line([across(x) for x in levels], [up(y) for y in values], f"pr{place}", model)
-    # The marked ones lie on top of the others, the first on top of all.
+    # SVG draws later elements on top: first the grey curves, last the first marked method.
     top = [model for model in reversed(marked) if model in curves]
     drawn = [*(model for model in curves if model not in top), *top]
     label = f"Interpolated precision at recall 0 to 1 of {len(curves)} methods; the table below has its values"
-    axes = FRAME.levels(up, up.ticks(6), "precision") + FRAME.feet(across, across.ticks(5), "recall")
+    axes = FRAME.y_axis(up, up.ticks(6), "precision") + FRAME.x_axis(across, across.ticks(5), "recall")
     parts = [*axes, *(curves[model] for model in drawn)]
     drawing = svg.drawing(parts, WIDTH, FRAME.bottom + 32, label, "pr-curves")
     return Curves(drawing, levels, precisions)

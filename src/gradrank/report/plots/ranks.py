@@ -1,4 +1,7 @@
-"""Mean ranks with Nemenyi's critical difference: two methods whose bars do not overlap differ (Demšar 2006)."""
+"""Plot of mean ranks with Nemenyi's critical difference (Demšar 2006).
+
+Two methods differ significantly if their bars do not overlap.
+"""
 
 from dataclasses import dataclass
 
@@ -6,27 +9,32 @@ from markupsafe import Markup
 
 from gradrank.report.contents import ReportedDataset
 from gradrank.report.plots import svg
-from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, strip, upright
+from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, strip, vertical_line
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """One metric's rows, best first. level: the methods that the best does not differ from."""
+    """The plot of one metric, best method first.
+
+    p: p value of Friedman's test that all methods rank alike. level: the methods that are not significantly worse than
+    the best one.
+    """
 
     metric: str
     convention: str
     critical_difference: float
-    p: float  # Friedman's, that all are alike
+    p: float
     strips: list[Strip]
     axis: Markup
     level: list[str]
 
 
 def mean_ranks(dataset: ReportedDataset) -> Ranks | None:
-    """By the headline metric; None where there are too few methods to rank.
+    """Return the plot of the headline metric; None if there are too few methods to rank.
 
-    A bar is half the critical difference to either side, so that the bars of two methods overlap exactly
-    where their ranks are less than it apart. It does for 40 methods what the usual brackets do for ten.
+    A bar extends by half the critical difference to either side of the mean rank, so that the bars of two methods
+    overlap if and only if their ranks differ by less than the critical difference. Unlike the usual brackets, bars
+    remain readable with 40 methods.
     """
     rows = [row for row in dataset.tables.get("ranks", []) if row["metric"] == dataset.headline]
     if not rows:
@@ -39,12 +47,12 @@ def mean_ranks(dataset: ReportedDataset) -> Ranks | None:
         rank, differs = row["rank"], row["rank"] - best > critical
         at = percent(scale, rank)
         parts = [
-            upright(scale, best + critical / 2, "edge"),  # where the best method's bar ends, through all rows
+            vertical_line(scale, best + critical / 2, "edge"),  # the end of the best method's bar
             bar(scale, rank - critical / 2, rank + critical / 2, f"rank{' apart' if differs else ''}"),
             svg.element("circle", cx=at, cy=MIDDLE, r=4.0, class_=f"rank{' apart' if differs else ''}"),
         ]
         label = f"mean rank {rank:.2f}, {rank - critical / 2:.2f} to {rank + critical / 2:.2f}: "
-        label += "differs from the best" if differs else "level with the best"
+        label += "significantly worse than the best" if differs else "not significantly worse than the best"
         strips.append(Strip(row["model"], rank, strip(scale, parts, label)))
     return Ranks(
         metric=dataset.headline,

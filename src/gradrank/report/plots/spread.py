@@ -1,4 +1,4 @@
-"""Strips of one row a method that share an axis: fold means, 95% intervals and published values."""
+"""Strip plot of the fold means, the means with 95% intervals, and the published values of all methods."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,14 @@ from markupsafe import Markup
 
 from gradrank.report.contents import ReportedDataset
 from gradrank.report.plots import svg
-from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, strip, upright
+from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, strip, vertical_line
 from gradrank.report.tables.table import Row
 
 
 @dataclass(frozen=True)
 class Spread:
+    """The plot of one metric: a strip per method, best first, and their common axis. folds: numbers of the folds."""
+
     metric: str
     folds: list[int]
     strips: list[Strip]
@@ -20,9 +22,8 @@ class Spread:
 
 
 def spread(dataset: ReportedDataset, convention: str) -> Spread:
-    """Every method's fold means (dots), mean and 95% interval (bar) and published values (diamonds)."""
+    """Return the plot of the headline metric: fold means (dots), 95% intervals (bars), published values (diamonds)."""
     metric = dataset.headline
-
     main = {
         row["model"]: row
         for row in dataset.tables["main"]
@@ -34,7 +35,7 @@ def spread(dataset: ReportedDataset, convention: str) -> Spread:
             folds[row["model"]].append(row)
     published: dict[str, list[Row]] = {model: [] for model in main}
     for row in dataset.tables["published"]:
-        # A value of another convention has its place here only if that convention gives our method the same.
+        # A value of another convention belongs on this axis only if our mean is the same under both conventions.
         if row["metric"] == metric and abs(row["ours"] - main[row["model"]]["mean"]) < 5e-5:
             published[row["model"]].append(row)
     ends = [value for row in main.values() for value in (row["mean"] - _half(row), row["mean"] + _half(row))]
@@ -62,14 +63,14 @@ def _strip(scale: svg.Scale, row: Row, folds: Sequence[Row], published: Sequence
         title = svg.element("title", f"fold {number}: {fold['mean']:.4f}")
         at = percent(scale, fold["mean"])
         parts.append(svg.element("circle", title, cx=at, cy=MIDDLE, r=3.5, class_=f"dot f{number}"))
-    for there in published:
-        title = svg.element("title", f"published: {there['published']:.4f} ({there['method']}, {there['source']})")
-        # A nested svg carries the percentage: a path has none.
+    for entry in published:
+        title = svg.element("title", f"published: {entry['published']:.4f} ({entry['method']}, {entry['source']})")
+        # A path has no position in percent, so a nested svg carries it.
         diamond = svg.element("path", title, d="M0 -5.5L5.5 0L0 5.5L-5.5 0Z", class_="published")
-        at = percent(scale, there["published"])
+        at = percent(scale, entry["published"])
         parts.append(svg.element("svg", diamond, x=at, y=MIDDLE, overflow="visible"))
-    parts.append(upright(scale, mean, "mean", 3))
+    parts.append(vertical_line(scale, mean, "mean", 3))
     label = f"mean {mean:.4f}, 95% interval {mean - half:.4f} to {mean + half:.4f}; folds "
     label += ", ".join(f"{fold['mean']:.4f}" for fold in folds)
-    label += "".join(f"; published {there['published']:.4f}" for there in published)
+    label += "".join(f"; published {entry['published']:.4f}" for entry in published)
     return strip(scale, parts, label)

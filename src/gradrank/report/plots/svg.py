@@ -1,4 +1,4 @@
-"""Small SVG drawings as text: scales, ticks and lines. Colours are classes, so a plot follows dark mode."""
+"""Build SVG drawings as text: scales, ticks and lines. Colours are CSS classes, so that a plot follows dark mode."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 @dataclass(frozen=True)
 class Scale:
-    """A linear map from [low, high] in the data's unit to [start, end] on paper."""
+    """A linear map from [low, high] in data units to [start, end] in drawing units."""
 
     low: float
     high: float
@@ -21,7 +21,7 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
     def ticks(self, steps: int = 5, least: float = 0.0) -> list[tuple[float, str]]:
-        """Round values within the scale and their labels: at most `steps` steps, none below `least`."""
+        """Return round values within the scale with their labels: at most `steps` steps, each of at least `least`."""
         step = _round_step(max((self.high - self.low) / steps, least))
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         decimals = max(0, -math.floor(math.log10(step) + 1e-9))
@@ -29,20 +29,24 @@ class Scale:
 
 
 def padded(values: Sequence[float], start: float, end: float, share: float = 0.06) -> Scale:
-    """A Scale over `values` with some room on both sides; never of zero width."""
+    """Return a Scale over `values` with a margin on both sides, so that its width is never zero."""
     low, high = min(values), max(values)
     room = (high - low) * share or abs(low) * share or 1.0
     return Scale(low - room, high + room, start, end)
 
 
 def _round_step(least: float) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that is at least `least`."""
+    """Return the smallest of 1, 2 and 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(m * power for m in (1, 2, 5, 10) if m * power >= least * (1 - 1e-9))
 
 
 def element(name: str, content: object = "", **attributes: object) -> Markup:
-    """`<name ...>content</name>`: floats to one decimal, `class_` for class, `_` for `-`; text is escaped."""
+    """Return the element `<name ...>content</name>`.
+
+    Floats are written with one decimal. In attribute names, `_` becomes `-`, and a trailing `_` is dropped (`class_`).
+    Content that is not Markup is escaped.
+    """
     parts = []
     for key, value in attributes.items():
         text = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value
@@ -51,20 +55,20 @@ def element(name: str, content: object = "", **attributes: object) -> Markup:
 
 
 def drawing(parts: Iterable[Markup], width: int, height: float, label: str, class_: str) -> Markup:
-    """A whole drawing of `width` by `height` units, which scales with the page; `label` says what it shows."""
+    """Return a drawing of `width` by `height` units, which scales with the page. label: its description as text."""
     view = f"0 0 {width} {height}"
     return element("svg", Markup("").join(parts), viewBox=view, role="img", aria_label=label, class_=class_)
 
 
 def line(xs: Sequence[float], ys: Sequence[float], class_: str, model: str | None = None) -> Markup:
-    """A polyline through the points. model: whose it is, for the page's filter."""
+    """Return a polyline through the points. model: the method that it shows, for the page's filter."""
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
-    named = {} if model is None else {"data_model": model}
-    return element("polyline", points=points, class_=class_, **named)
+    attributes = {} if model is None else {"data_model": model}
+    return element("polyline", points=points, class_=class_, **attributes)
 
 
 def thin(count: int, most: int) -> list[int]:
-    """At most `most` evenly spread indices of `count`, the first and the last among them."""
+    """Return at most `most` evenly spaced indices of range(count), with the first and the last."""
     if count <= most:
         return list(range(count))
     return [int(i * (count - 1) / (most - 1) + 0.5) for i in range(most)]

@@ -1,4 +1,4 @@
-"""Sweeps: variants named `lambdamart-learning_rate=0.05` as a plot of the metric against the parameter."""
+"""Plots of a metric against a swept parameter, from variants such as `lambdamart-learning_rate=0.05`."""
 
 import re
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.numbers import setting
 from gradrank.report.tables.table import Row
 
-LOG_FROM = 20.0  # largest over smallest value: from here on a logarithmic axis
+LOG_FROM = 20.0  # ratio of the largest to the smallest value from which the axis is logarithmic
 
 
 @dataclass(frozen=True)
 class Point:
-    """One variant: its value of the swept parameter, and the other parameters in its name, as they stand."""
+    """A variant: its name, its value of the swept parameter, and the other swept parameters as in its name."""
 
     model: str
     value: Any
@@ -26,7 +26,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One parameter of one entry of params.yaml; a drawing, and the same as rows of value and mean."""
+    """The sweep of one parameter of one entry of params.yaml: its variants and the plot."""
 
     entry: str
     param: str
@@ -35,7 +35,7 @@ class Sweep:
 
 
 def sweeps(dataset: ReportedDataset, convention: str) -> list[Sweep]:
-    """A plot for each parameter of which variants have two values or more, with the headline metric."""
+    """Return a plot of the headline metric for each parameter with two values or more."""
     rows = {
         row["model"]: row
         for row in dataset.tables.get("main", [])
@@ -49,25 +49,26 @@ def sweeps(dataset: ReportedDataset, convention: str) -> list[Sweep]:
 
 
 def swept(params: dict[str, dict[str, Any]]) -> dict[tuple[str, str], list[Point]]:
-    """By (entry, parameter) its variants, from {variant's name: its resolved parameters}.
+    """Return the variants of each sweep by (entry, parameter).
 
-    The name says which parameters were swept, spec.json what their values are.
+    params: resolved parameters by name of the variant. The swept parameters follow from the names, their values from
+    the resolved parameters.
     """
-    found: dict[tuple[str, str], list[Point]] = {}
+    by_parameter: dict[tuple[str, str], list[Point]] = {}
     for model, values in params.items():
-        entry, *named = re.split(r"-(?=[A-Za-z_]\w*=)", model)
-        for part in named:
-            name, _, text = part.partition("=")
-            others = ", ".join(other for other in named if other != part)
-            found.setdefault((entry, name), []).append(Point(model, values.get(name, text), others))
+        entry, *assignments = re.split(r"-(?=[A-Za-z_]\w*=)", model)
+        for assignment in assignments:
+            name, _, text = assignment.partition("=")
+            others = ", ".join(other for other in assignments if other != assignment)
+            by_parameter.setdefault((entry, name), []).append(Point(model, values.get(name, text), others))
     return {
-        key: sorted(points, key=lambda point: (point.others, _place(point.value), str(point.value)))
-        for key, points in found.items()
+        key: sorted(points, key=lambda point: (point.others, _position(point.value), str(point.value)))
+        for key, points in by_parameter.items()
         if len({str(point.value) for point in points}) > 1
     }
 
 
-def _place(value: Any) -> float:
+def _position(value: Any) -> float:
     return float(value) if _is_number(value) else 0.0
 
 
@@ -76,7 +77,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _drawing(entry: str, param: str, points: list[Point], rows: dict[str, Row], metric: str) -> Markup:
-    """Means with their intervals; a line for each setting of the other swept parameters."""
+    """Plot the means with their intervals, one line per setting of the other swept parameters."""
     labels = None
     if not all(_is_number(point.value) for point in points):
         labels = list(dict.fromkeys(setting(point.value) for point in points))
@@ -93,7 +94,7 @@ def _drawing(entry: str, param: str, points: list[Point], rows: dict[str, Row], 
                 points=True,
             )
         )
-    xs = [x for each in series for x in each.x]
+    xs = [x for line in series for x in line.x]
     log_x = labels is None and min(xs) > 0 and max(xs) / min(xs) >= LOG_FROM
     best = max(points, key=lambda point: rows[point.model]["mean"])
     alt = f"{metric_label(metric)} of {entry} against {param}: best {rows[best.model]['mean']:.4f} at {best.value}"

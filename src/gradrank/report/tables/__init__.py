@@ -1,1 +1,1 @@
-"""Tables: their rows, and how they are written."""
+"""Tables: their rows, and how they are written as CSV, Markdown and LaTeX."""

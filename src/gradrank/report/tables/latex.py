@@ -1,7 +1,8 @@
-"""A Table as LaTeX, for papers: booktabs, the best in bold, marks of significance, a caption that says what it is.
+"""Write a Table as LaTeX for papers: booktabs rules, best values in bold, marks of significance, a full caption.
 
-A table that has `parts` becomes one for each value of that column, such as the convention. The text needs the packages
-booktabs, graphicx and longtable; a line more than fits a page is a longtable, one wider than the page is shrunk.
+A table with `parts` becomes one table per value of that column, such as the convention. The text needs the packages
+booktabs, graphicx and longtable. A table of more lines than fit a page is a longtable; a table wider than the text is
+shrunk.
 """
 
 import re
@@ -10,8 +11,8 @@ from typing import NamedTuple
 
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
-from gradrank.report.tables.numbers import MINUS, NONE, best, missing
-from gradrank.report.tables.table import Pair, Row, Table, Wide, pivot
+from gradrank.report.tables.numbers import MINUS, NONE, best, descending, is_missing
+from gradrank.report.tables.table import PrintedRow, Row, Table, Wide, pivot
 from gradrank.report.tables.verdicts import MARKS
 
 PAGE = 45  # lines
@@ -21,79 +22,82 @@ SPECIAL = {
     **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "|": "\\textbar{}"},
     **{"<": "$<$", ">": "$>$", "≥": "$\\geq$", "≤": "$\\leq$", "±": "$\\pm$", "×": "$\\times$", MINUS: "$-$"},
     **{NONE: "--", "…": "\\dots{}"},
-    **dict.fromkeys(MARKS.values(), ""),  # beside their word
+    **dict.fromkeys(MARKS.values(), ""),  # the verdict's word follows its mark
 }
 
 
 class Grid(NamedTuple):
-    """Finished cells. alignment: a letter a column. marked: whether a cell has a mark."""
+    """Cells as LaTeX. alignment: one letter per column. has_marks: whether a cell has a mark of significance."""
 
     head: list[str]
     alignment: str
     lines: list[list[str]]
-    marked: bool = False
+    has_marks: bool = False
 
 
 def latex(table: Table) -> str:
-    """One `table` or `longtable` environment, or one for each of the table's parts; none where there are no rows."""
-    pairs = table.pairs(MINUS)
-    parts = list(dict.fromkeys(row[table.parts] if table.parts else None for row, _ in pairs))
+    """Return one `table` or `longtable` environment per part of the table; a table without rows has no part."""
+    rows = table.printed_rows(MINUS)
+    parts = list(dict.fromkeys(values[table.parts] if table.parts else None for values, _ in rows))
     texts = ["% needs \\usepackage{booktabs,graphicx,longtable}"]
     for part in parts:
-        own = [pair for pair in pairs if part is None or pair[0][table.parts] == part]
-        grid = _plain(table, own) if table.wide is None else _wide(table, table.wide, own)
-        texts.append(_environment(grid, _caption(table, part, grid.marked), _label(table, part)))
+        part_rows = [row for row in rows if part is None or row[0][table.parts] == part]
+        grid = _long_grid(table, part_rows) if table.wide is None else _wide_grid(table, table.wide, part_rows)
+        texts.append(_environment(grid, _caption(table, part, grid.has_marks), _label(table, part)))
     return "\n".join(texts)
 
 
-def escaped(text: str) -> str:
-    """Text as LaTeX prints it; what stands in backquotes in the typewriter's letters."""
+def escape(text: str) -> str:
+    """Return text with LaTeX's special characters escaped; text in backquotes is set in typewriter."""
     plain = "".join(SPECIAL.get(sign, sign) for sign in text).strip()
     return re.sub(r"`([^`]*)`", r"\\texttt{\1}", plain)
 
 
-def _plain(table: Table, pairs: Sequence[Pair]) -> Grid:
-    """A line a row."""
+def _long_grid(table: Table, rows: Sequence[PrintedRow]) -> Grid:
+    """Return one line per row."""
     columns = [column for column in table.columns if column.key != table.parts]
     alignment = "".join("l" if column.is_text else "r" for column in columns)
-    lines = [[escaped(printed[column.key]) for column in columns] for _, printed in pairs]
-    return Grid([escaped(column.head) for column in columns], alignment, lines)
+    lines = [[escape(texts[column.key]) for column in columns] for _, texts in rows]
+    return Grid([escape(column.head) for column in columns], alignment, lines)
 
 
-def _wide(table: Table, wide: Wide, pairs: Sequence[Pair]) -> Grid:
-    """As `wide` says; where it says what is best, the best line first."""
+def _wide_grid(table: Table, wide: Wide, rows: Sequence[PrintedRow]) -> Grid:
+    """Return the wide form; if `wide.best` is set, its lines are sorted by the column `wide.by`, best first."""
     keys = [key for key in wide.lines if key != table.parts]
-    heads, found = pivot(pairs, keys, wide.across)
-    order, winners = list(found), {}
+    heads, cells = pivot(rows, keys, wide.across)
+    order = list(cells)
+    winners: dict[str, set[tuple[str, ...]]] = {}
     if wide.best:
         columns = {
-            head: {line: own[head][0][wide.best] for line, own in found.items() if head in own} for head in heads
+            head: {line: by_head[head][0][wide.best] for line, by_head in cells.items() if head in by_head}
+            for head in heads
         }
         winners = {head: best(column) for head, column in columns.items()}
-        by = columns[wide.by if wide.by in heads else heads[0]]
-        order.sort(key=lambda line: float("inf") if missing(by.get(line)) else -by[line])
-    marked = {(line, head) for line in order for head in found[line] if _is_marked(wide, *found[line][head])}
+        sorted_by = columns[wide.by if wide.by in heads else heads[0]]
+        order.sort(key=lambda line: descending(sorted_by.get(line)))
+    marked = {(line, head) for line in order for head in cells[line] if _is_marked(wide, cells[line][head][0])}
     lines = [
         [
-            *map(escaped, line),
+            *map(escape, line),
             *(
-                _cell(wide, own[head][1], line in winners.get(head, ()), (line, head) in marked) if head in own else ""
+                _cell(wide, cells[line][head][1], line in winners.get(head, ()), (line, head) in marked)
+                if head in cells[line]
+                else ""
                 for head in heads
             ),
         ]
         for line in order
-        for own in [found[line]]
     ]
-    head = [*keys, *(metric_label(each) for each in heads)]
-    return Grid(list(map(escaped, head)), "l" * len(keys) + "r" * len(heads), lines, bool(marked))
+    head = [*keys, *(metric_label(name) for name in heads)]
+    return Grid(list(map(escape, head)), "l" * len(keys) + "r" * len(heads), lines, bool(marked))
 
 
-def _is_marked(wide: Wide, row: Row, _: Mapping[str, str]) -> bool:
-    return wide.mark is not None and not missing(row[wide.mark.p]) and row[wide.mark.p] < LEVEL
+def _is_marked(wide: Wide, row: Row) -> bool:
+    return wide.mark is not None and not is_missing(row[wide.mark.p]) and row[wide.mark.p] < LEVEL
 
 
 def _cell(wide: Wide, printed: Mapping[str, str], is_best: bool, is_marked: bool) -> str:
-    texts = {key: escaped(text) for key, text in printed.items()}
+    texts = {key: escape(text) for key, text in printed.items()}
     if is_best:
         texts[wide.best] = f"\\textbf{{{texts[wide.best]}}}"
     if is_marked:
@@ -101,13 +105,15 @@ def _cell(wide: Wide, printed: Mapping[str, str], is_best: bool, is_marked: bool
     return wide.cell.format(**texts).replace("±", SPECIAL["±"])
 
 
-def _caption(table: Table, part: str | None, marked: bool) -> str:
-    under = "" if part is None else f", {table.parts} `{part}`"
-    sentences = [f"{table.title}{under}.", table.note]
+def _caption(table: Table, part: str | None, has_marks: bool) -> str:
+    title = table.title if part is None else f"{table.title}, {table.parts} `{part}`"
+    sentences = [f"{title}.", table.note]
     if table.wide is not None and table.wide.best:
         sentences.append("Best in bold.")
-    words = escaped(" ".join(filter(None, sentences)))
-    return f"{words} {MARK}: {escaped(table.wide.mark.words)}." if marked else words
+    words = escape(" ".join(filter(None, sentences)))
+    if has_marks and table.wide is not None and table.wide.mark is not None:
+        return f"{words} {MARK}: {escape(table.wide.mark.words)}."
+    return words
 
 
 def _label(table: Table, part: str | None) -> str:

@@ -1,20 +1,24 @@
-"""How numbers are written for readers: with a fixed number of digits, a dash where there is none."""
+"""Format numbers for readers: a fixed number of digits, and a dash for a missing value."""
 
-from typing import Any
+from collections.abc import Hashable, Mapping
+from typing import Any, TypeVar
 
 from gradrank.report.tables.verdicts import MARKS
 
 NONE, MINUS = "–", "\N{MINUS SIGN}"
-TEXT, P, VERDICT = "", "p", "verdict"  # forms of a column beside those of `format`
+TEXT, P, VERDICT = "", "p", "verdict"  # column forms in addition to the format specifications of `format`
 LEAST_P = 1e-4
 
+Key = TypeVar("Key", bound=Hashable)
 
-def shown(value: Any, form: str, minus: str = "-") -> str:
-    """A value in the form of its column: text, a p value, a verdict with its mark, else as `format` has it.
 
-    minus: the sign of negative numbers.
+def format_value(value: Any, form: str, minus: str = "-") -> str:
+    """Return a value as text.
+
+    form: TEXT, P (a p value), VERDICT (a verdict after its mark) or a format specification such as `.4f`. minus: the
+    sign of negative numbers. A missing value is a dash.
     """
-    if missing(value):
+    if is_missing(value):
         return NONE
     if form == P:
         return p_value(value)
@@ -23,28 +27,28 @@ def shown(value: Any, form: str, minus: str = "-") -> str:
     return value if form == TEXT else format(value, form).replace("-", minus)
 
 
-def missing(value: Any) -> bool:
-    """Whether there is none: None or nan."""
+def is_missing(value: Any) -> bool:
+    """Return True for None and nan."""
     return value is None or value != value
 
 
 def number(value: float | None, form: str = ".4f") -> str:
-    """As on a page: with a true minus sign."""
-    return shown(value, form, MINUS)
+    """Return a number as text with a typographic minus sign."""
+    return format_value(value, form, MINUS)
 
 
 def p_value(p: float | None) -> str:
-    """`0.0123`, `<0.0001`."""
+    """Return a p value as text: `0.0123` or `<0.0001`."""
     return f"<{LEAST_P:.4f}" if p is not None and p < LEAST_P else number(p)
 
 
 def setting(value: Any) -> str:
-    """A parameter's value: 20, ndcg@10, 64 × 32."""
+    """Return a parameter's value as text: `20`, `ndcg@10`, `64 × 32`."""
     return " × ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def seconds(value: float) -> str:
-    """`0.42 s`, `12.3 s`, `2 min 05 s`, `1 h 02 min`: about three digits."""
+    """Return a time to about three digits: `0.42 s`, `12.3 s`, `2 min 05 s`, `1 h 02 min`."""
     if value < 60:
         return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
@@ -54,18 +58,25 @@ def seconds(value: float) -> str:
 
 
 def microseconds(value: float | None) -> str:
-    """`0.42 µs`, `12.3 µs`, `1,234 µs`: about three digits."""
-    return NONE if missing(value) else f"{value:,.{2 if value < 10 else 1 if value < 100 else 0}f} µs"
+    """Return a time to about three digits: `0.42 µs`, `12.3 µs`, `1,234 µs`."""
+    if value is None or is_missing(value):
+        return NONE
+    return f"{value:,.{2 if value < 10 else 1 if value < 100 else 0}f} µs"
 
 
 def size(count: float | None) -> str:
-    """Bytes as `512 B`, `1.2 kB`, `34.5 MB`."""
-    if missing(count):
+    """Return a number of bytes as text: `512 B`, `1.2 kB`, `34.5 MB`."""
+    if count is None or is_missing(count):
         return NONE
     return f"{count:.0f} B" if count < 1e3 else f"{count / 1e3:.1f} kB" if count < 1e6 else f"{count / 1e6:,.1f} MB"
 
 
-def best(means: dict[str, float | None], decimals: int = 4) -> set[str]:
-    """The names with the highest mean as printed: equal at `decimals` digits is equally good; none where all are 0."""
-    rounded = {name: round(mean, decimals) for name, mean in means.items() if not missing(mean)}
-    return {name for name, mean in rounded.items() if mean == max(rounded.values()) and any(rounded.values())}
+def best(means: Mapping[Key, float | None], decimals: int = 4) -> set[Key]:
+    """Return the keys with the highest mean, rounded to `decimals` digits; an empty set if every mean rounds to 0."""
+    rounded = {key: round(mean, decimals) for key, mean in means.items() if mean is not None and not is_missing(mean)}
+    return {key for key, mean in rounded.items() if mean == max(rounded.values()) and any(rounded.values())}
+
+
+def descending(value: float | None) -> float:
+    """Return a sort key that puts the highest value first and missing values last."""
+    return float("inf") if value is None or is_missing(value) else -value

@@ -1,6 +1,7 @@
-"""The README's result table, made from results/studies/contest/numbers.json: `python -m gradrank.report.tables.readme`.
+"""Write the README's table of results: `make readme`, or `python -m gradrank.report.tables.readme`.
 
-The table lies between two markers; a test fails where README and results disagree.
+The table is built from results/studies/contest/numbers.json and replaces the text between two markers of README.md. A
+test fails if README.md and the results differ.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,45 +24,47 @@ METRICS = (JUDGED, "map", "mean_ndcg", "p@10")
 
 
 def result_table(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
-    """Every method of the contest on a data set, by NDCG@10; in bold those that are not separated from the first.
+    """Return a Markdown table of the contest's methods on a data set, sorted by NDCG@10.
 
-    numbers: of the contest's page. The last column has the published NDCG@10 and whether it lies in our interval.
+    A value in bold is not significantly below the first one. The last column has the published NDCG@10 with its
+    verdict. numbers: content of the contest's numbers.json.
     """
-    found = numbers[f"results_{dataset}"]
+    results = numbers[f"results_{dataset}"]
     below = {
         pair["second"]
         for pair in numbers[f"pairs_{dataset}"]
-        if pair["first"] == found[0]["method"] and pair["verdict"] == "better"
+        if pair["first"] == results[0]["method"] and pair["verdict"] == "better"
     }
     methods = {name for pair in numbers[f"pairs_{dataset}"] for name in (pair["first"], pair["second"])}
     rows = []
-    for row in found:
-        own = row["method"] in methods  # the others are rankings without any order
+    for row in results:
+        is_method = row["method"] in methods  # the other rows are reference rankings, such as a constant score
         cells = [f"{row[metric]:.4f} ± {row[f'{metric} half']:.4f}" for metric in METRICS]
-        if own and row["method"] not in below:
+        if is_method and row["method"] not in below:
             cells[0] = f"**{row[JUDGED]:.4f}** ± {row[f'{JUDGED} half']:.4f}"
-        published = _published(dataset, row) if own else ""
-        rows.append([f"`{row['method']}`" if own else f"*{row['method']}*", *cells, published])
+        published = _published(dataset, row) if is_method else ""
+        rows.append([f"`{row['method']}`" if is_method else f"*{row['method']}*", *cells, published])
     return pipe_table(["method", *map(metric_label, METRICS), "published NDCG@10"], rows)
 
 
 def _published(dataset: str, row: Mapping[str, Any]) -> str:
-    """`0.4439 ≈, 0.4383 ≈`."""
+    """Return the published values with the marks of their verdicts, such as `0.4439 ≈, 0.4383 ≈`."""
     band = Band(row[f"{JUDGED} half"], QUERIES)
-    values = dict.fromkeys(there.value for there in lookup(dataset, row["method"], JUDGED))
+    values = dict.fromkeys(published.value for published in lookup(dataset, row["method"], JUDGED))
     return ", ".join(f"{value:.4f} {MARKS[judge(value, row[JUDGED], band).verdict]}" for value in values)
 
 
 def with_table(text: str, table: str) -> str:
-    """The README's text with the table between its markers. Raises GradrankError without the markers."""
+    """Return the README's text with the table between the two markers. Raises GradrankError if a marker is missing."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise GradrankError(f"README.md: expected the markers {BEGIN!r} and {END!r}")
+        raise GradrankError(f"README.md: no {BEGIN if not begin else END!r}. Fix: put the two markers around the table")
     return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 
 def main(readme: Path = Path("README.md"), results: Path = Path("results")) -> None:
+    """Replace the table of README.md."""
     table = result_table(read_json(Results(results).study("contest").numbers_path), DATASET)
     text = with_table(readme.read_text(encoding="utf-8"), table)
     with atomic(readme) as partial:

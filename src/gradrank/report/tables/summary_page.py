@@ -1,4 +1,4 @@
-"""summary.md: the main table and the published numbers beside ours, as GitHub shows them."""
+"""Build summary.md: the main table, the effect of tied scores, and the published numbers with the measured ones."""
 
 from collections.abc import Iterable
 
@@ -6,23 +6,23 @@ from gradrank.evaluation import file_order
 from gradrank.evaluation.file_order import CONSTANT
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
-from gradrank.report.tables.measured import best_mean
-from gradrank.report.tables.numbers import best, missing, shown
+from gradrank.report.tables.dataset_values import best_mean
+from gradrank.report.tables.numbers import best, format_value, is_missing
 from gradrank.report.tables.summary_tables import SEEDS, SETTINGS, warnings
 from gradrank.report.tables.table import Row, Table, pipe_table
-from gradrank.report.tables.verdicts import MARKS, counted, explained
+from gradrank.report.tables.verdicts import MARKS, count_verdicts, explain_verdicts
 
 
 def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str:
-    """The text of summary.md from `summary_tables`."""
+    """Return the text of summary.md. tables: as returned by `summary_tables`."""
     main = [row for row in tables["main"].rows if row["convention"] == convention]
     folds = tables["folds"].frame["fold"].n_unique()
     over = "one split" if folds == 1 else f"{folds} folds"
     ties = tables["file_order"].rows
-    said = warnings({name: table.rows for name, table in tables.items()}, dataset, convention)
+    cautions = warnings({name: table.rows for name, table in tables.items()}, dataset, convention)
     parts = [
         f"# {dataset}: one setting for all folds, test results under the `{convention}` convention",
-        *(f"> **Warning.** {each}" for each in said),
+        *(f"> **Warning.** {caution}" for caution in cautions),
         f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
         "all), ± half the 95% interval (1.96 standard errors over all test queries). Best in bold.",
         SETTINGS,
@@ -30,77 +30,77 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str
         _main_table(main, [row for row in ties if row["model"] == CONSTANT]),
         *_level_with_best(main, tables["pairwise"].frame["metric"].unique(maintain_order=True)),
     ]
-    if moved := file_order.telling(ties):
-        parts += ["## What the file's order is worth", *_moved(moved)]
+    if dependent := file_order.notable_rows(ties):
+        parts += ["## What the file's order is worth", *_file_order(dependent)]
     if published := tables["published"].rows:
         parts += ["## Published numbers beside ours", *_published(published)]
     return "\n\n".join(parts) + "\n"
 
 
 def _main_table(main: list[Row], constant: list[Row]) -> str:
-    """Every method, then a constant score in file order and in expectation over all orders."""
+    """Return the main table: every method, then a constant score in file order and in expectation over all orders."""
     metrics = list(dict.fromkeys(row["metric"] for row in main))
     models = list(dict.fromkeys(row["model"] for row in main))
-    cells = {(row["model"], row["metric"]): (row["mean"], _around(row)) for row in main}
-    bold = {metric: best({model: cells[model, metric][0] for model in models}) for metric in metrics}
+    means = {(row["model"], row["metric"]): (row["mean"], _half_width(row)) for row in main}
+    bold = {metric: best({model: means[model, metric][0] for model in models}) for metric in metrics}
     rows = []
     for model in models:
         row = [f"`{model}`"]
         for metric in metrics:
-            mean, around = shown(cells[model, metric][0], ".4f"), cells[model, metric][1]
-            row.append(f"**{mean}** ± {around}" if model in bold[metric] else f"{mean} ± {around}")
+            mean, half_width = format_value(means[model, metric][0], ".4f"), means[model, metric][1]
+            row.append(f"**{mean}** ± {half_width}" if model in bold[metric] else f"{mean} ± {half_width}")
         rows.append(row)
     score = {row["metric"]: row for row in constant}
     for key, name in {"mean": "file order", "expected": "expected"}.items() if score else ():
-        cells = (shown(score[metric][key] if metric in score else None, ".4f") for metric in metrics)
+        cells = (format_value(score[metric][key] if metric in score else None, ".4f") for metric in metrics)
         rows.append([f"*{CONSTANT} score, {name}*", *cells])
     return pipe_table(["method", *map(metric_label, metrics)], rows)
 
 
-def _around(row: Row) -> str:
-    """`0.0123`; with several seeds `0.0123 (0.0021)`."""
-    half_width, deviation = shown(row["half_width"], ".4f"), row.get("seed_deviation")
-    return half_width if missing(deviation) else f"{half_width} ({deviation:.4f})"
+def _half_width(row: Row) -> str:
+    """Return `0.0123`; with several seeds `0.0123 (0.0021)`, with the standard deviation over seeds."""
+    half_width, deviation = format_value(row["half_width"], ".4f"), row.get("seed_deviation")
+    return half_width if is_missing(deviation) else f"{half_width} ({deviation:.4f})"
 
 
 def _seeds(main: list[Row]) -> list[str]:
-    """What the brackets of the main table are, where there are some."""
+    """Return the explanation of the brackets in the main table; an empty list if no method has several seeds."""
     several = {row["seeds"] for row in main if row.get("seeds")}
     return [
         f"In brackets: the standard deviation of the mean over {' or '.join(map(str, sorted(several)))} seeds. {SEEDS}"
     ] * bool(several)
 
 
-def _moved(rows: list[Row]) -> list[str]:
-    """The values that the order of equal scores moves by more than a tenth of half their interval."""
+def _file_order(rows: list[Row]) -> list[str]:
+    """Return the values that depend on the order of tied scores by more than `file_order.TELLING` half widths."""
     head = ["method", "metric", "in file order", "expected", "difference", "in ±"]
     lines = [
         [
             f"`{row['model']}`",
             metric_label(row["metric"]),
-            *(shown(row[key], ".4f") for key in ("mean", "expected")),
-            shown(row["difference"], "+.4f"),
-            shown(row["share"], ".2f"),
+            *(format_value(row[key], ".4f") for key in ("mean", "expected")),
+            format_value(row["difference"], "+.4f"),
+            format_value(row["share"], ".2f"),
         ]
         for row in rows
     ]
     return [
         "Equal scores stay in the file's order. Expected: the mean over all their orders; in ±: the difference in "
-        f"halves of the 95% interval, where that is more than {file_order.TELLING:g}.",
+        f"halves of the 95% interval, where that is more than {file_order.NOTABLE_SHARE:g}.",
         pipe_table(head, lines),
     ]
 
 
 def _level_with_best(main: list[Row], tested: Iterable[str]) -> list[str]:
-    """A sentence a tested metric: the methods that paired tests do not tell from the best mean."""
+    """Return a sentence per tested metric: the methods that are not significantly worse than the best mean."""
     sentences = []
     for metric in tested:
         rows = {row["model"]: row for row in main if row["metric"] == metric and row["mean"] is not None}
         winner = best_mean({model: row["mean"] for model, row in rows.items()})
-        if rows[winner]["mean"] == 0:  # everyone's: short lists, say
+        if rows[winner]["mean"] == 0:  # every mean is 0, because of short lists for example
             continue
         others = [model for model in rows if model != winner]
-        level = [model for model in others if missing(p := rows[model]["p_best"]) or p >= LEVEL]
+        level = [model for model in others if is_missing(p := rows[model]["p_best"]) or p >= LEVEL]
         named = ", ".join(f"`{model}`" for model in level) or "no other method"
         named = "every other method" if level == others else named
         sentences.append(
@@ -111,7 +111,7 @@ def _level_with_best(main: list[Row], tested: Iterable[str]) -> list[str]:
 
 
 def _published(rows: list[Row]) -> list[str]:
-    """A line a published method: its values, and ours minus them; sources are numbered below."""
+    """Return the explanation, the counts, a table with a line per published method, and the numbered sources."""
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     sources = list(dict.fromkeys(row["source"] for row in rows))
     lines: dict[tuple[str, ...], dict[str, str]] = {}
@@ -126,8 +126,8 @@ def _published(rows: list[Row]) -> list[str]:
         under = f"`{theirs}`" if theirs == ours else f"`{theirs}` (ours: `{ours}`)"
         table.append([f"`{model}`", name, under, *(cells.get(metric, "") for metric in metrics)])
     return [
-        f"Published value (ours minus it, verdict, power). {explained()}",
-        counted(rows),
+        f"Published value (ours minus it, verdict, power). {explain_verdicts()}",
+        count_verdicts(rows),
         pipe_table(["method", "published as", "convention", *map(metric_label, metrics)], table),
         "\n".join(f"{number}. {source}" for number, source in enumerate(sources, 1)),
     ]

@@ -1,11 +1,16 @@
-"""The tables of results/<dataset>/tables/: a Column a line, which says what it holds, and what each row is about.
+"""Definitions of the tables in results/<dataset>/tables/: the columns of each, and the source of its rows.
 
-main: a mean with half its 95% interval for each convention, method and metric, and p of the paired test against the
-best where that was made; where methods have several seeds, how many, and the mean's standard deviation over them.
-folds: the same means fold by fold. published: each published number beside ours. pairwise: paired tests of every two
-methods. ranks: mean ranks over queries. pr_curve: precision at eleven levels of recall. short_lists: queries that have
-0 for their length.
-file_order: values in file order and in expectation over the orders of equal scores, of a constant score as well.
+- main: a mean with half its 95% interval per convention, method and metric; p of the paired test against the best
+  method, under the primary convention; for methods with several seeds, their number and the standard deviation of the
+  mean over them
+- folds: the same means fold by fold
+- published: each published number and the measured one
+- pairwise: paired tests of every two methods
+- ranks: mean ranks over queries
+- pr_curve: interpolated precision at eleven levels of recall
+- short_lists: queries whose value is 0 only because they have few documents
+- file_order: values with tied scores in file order and in expectation over all their orders, for every method and for a
+  constant score
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,45 +19,47 @@ from typing import Any, NamedTuple
 
 from gradrank.evaluation import file_order, short_lists
 from gradrank.evaluation.statistics import LEVEL
-from gradrank.report.tables.measured import (
+from gradrank.report.tables.dataset_values import (
     PAIRED_METRICS,
     RECALL_LEVELS,
-    Measured,
-    beside_published,
-    curve,
+    DatasetValues,
+    file_order_rows,
     fold_means,
-    in_file_order,
     mean_ranks,
     metric_means,
+    published_rows,
+    recall_curve,
 )
-from gradrank.report.tables.numbers import VERDICT, P, missing
+from gradrank.report.tables.numbers import VERDICT, P, is_missing
 from gradrank.report.tables.table import Column, Mark, Row, Table, Wide, read_csv
-from gradrank.report.tables.verdicts import explained
+from gradrank.report.tables.verdicts import explain_verdicts
 
 
 class Definition(NamedTuple):
-    """title: with `{}` for the data set's name."""
+    """A table's title (with `{}` for the name of the data set), the source objects of its rows, and its columns."""
 
     title: str
-    about: Callable[[Measured], Iterable[Any]]
+    rows: Callable[[DatasetValues], Iterable[Any]]
     columns: tuple[Column, ...]
     wide: Wide | None = None
     note: str = ""
     parts: str = "convention"
 
 
-# After what is said of the interval, where methods were trained with several seeds.
+# Follows the explanation of the interval if a method was trained with several seeds.
 SEEDS = (
-    "Of methods trained with several seeds the mean is over these as well, and so is the interval: Student's, over "
-    "queries within their folds, and seeds. Chance plays no part in the others, or they come from elsewhere."
+    "For methods trained with several seeds, the mean is over the seeds as well, and the interval is Student's, over "
+    "queries within their folds and over seeds. The other methods are not randomised, or their scores were imported."
 )
-# What the settings behind these numbers have seen.
+# States where the hyper-parameter settings come from, and which data they were chosen on.
 SETTINGS = (
     "One setting of each method for all folds: its publication's or its library's, what params.yaml says, or one "
     "chosen by the mean validation value over MQ2007's folds, whose validation parts are together its test parts "
     "(`gradrank models NAME` has each one's source). Settings chosen on each fold's own validation part: `snakemake "
     "contest`."
 )
+# provenance.json holds a digest of the written tables, titles and notes included: a changed title or note requires new
+# summaries and records of all data sets.
 MODEL_METRIC = (Column("convention"), Column("model"), Column("metric"))
 DEFINITIONS = {
     "main": Definition(
@@ -64,8 +71,8 @@ DEFINITIONS = {
             Column("half_width", form=".4f"),
             Column("queries", form="d"),
             Column("p_best", form=P),
-            Column("seeds", form="d", only_known=True),
-            Column("seed_deviation", form=".4f", only_known=True),
+            Column("seeds", form="d", drop_if_empty=True),
+            Column("seed_deviation", form=".4f", drop_if_empty=True),
         ),
         Wide(
             ("convention", "model"),
@@ -91,35 +98,35 @@ DEFINITIONS = {
     ),
     "published": Definition(
         "Published numbers on {} beside ours",
-        beside_published,
+        published_rows,
         (
-            Column("model", of=lambda row: row.here.model),
-            Column("method", of=lambda row: row.there.method),
-            Column("note", of=lambda row: row.there.note),
-            Column("metric", of=lambda row: row.here.metric),
-            Column("convention", of=lambda row: row.there.convention),
-            Column("published", form=".4f", of=lambda row: row.there.value),
-            Column("our_convention", of=lambda row: row.here.convention),
-            Column("ours", form=".4f", of=lambda row: row.here.mean),
+            Column("model", of=lambda row: row.measured.model),
+            Column("method", of=lambda row: row.published.method),
+            Column("note", of=lambda row: row.published.note),
+            Column("metric", of=lambda row: row.measured.metric),
+            Column("convention", of=lambda row: row.published.convention),
+            Column("published", form=".4f", of=lambda row: row.published.value),
+            Column("our_convention", of=lambda row: row.measured.convention),
+            Column("ours", form=".4f", of=lambda row: row.measured.mean),
             Column("difference", form="+.4f", of=lambda row: row.judged.difference),
             Column("half_width", form=".4f", of=lambda row: row.judged.half_width),
             Column("of", of=lambda row: row.judged.of),
             Column("verdict", form=VERDICT, of=lambda row: row.judged.verdict),
             Column("alike", form="d"),
             Column("others", form="d"),
-            Column("source", of=lambda row: row.there.source),
+            Column("source", of=lambda row: row.published.source),
         ),
         Wide(
             ("model", "method", "note", "convention", "our_convention", "source"),
             "metric",
             "{published} ({difference}, {verdict}, {alike}/{others})",
         ),
-        f"The published value (ours minus it, verdict, power). {explained()}",
+        f"The published value (ours minus it, verdict, power). {explain_verdicts()}",
         parts="",
     ),
     "pairwise": Definition(
         "Paired tests on {}",
-        lambda measured: measured.pairs,
+        lambda dataset: dataset.pairs,
         (
             Column("convention"),
             Column("metric"),
@@ -156,7 +163,7 @@ DEFINITIONS = {
     ),
     "pr_curve": Definition(
         "Interpolated precision by recall on {}",
-        curve,
+        recall_curve,
         (
             Column("convention"),
             Column("model"),
@@ -167,7 +174,7 @@ DEFINITIONS = {
     ),
     "short_lists": Definition(
         "Test queries of {} that have 0 for their length alone",
-        lambda measured: measured.short,
+        lambda dataset: dataset.short,
         (
             Column("convention"),
             Column("metric"),
@@ -178,7 +185,7 @@ DEFINITIONS = {
     ),
     "file_order": Definition(
         "What the order of equal scores is worth on {}",
-        in_file_order,
+        file_order_rows,
         (
             *MODEL_METRIC,
             *(Column(key, form=".4f") for key in ("mean", "expected")),
@@ -193,38 +200,41 @@ DEFINITIONS = {
 }
 
 
-def summary_tables(measured: Measured) -> dict[str, Table]:
-    """Every table by its name."""
+def summary_tables(dataset: DatasetValues) -> dict[str, Table]:
+    """Return every table by its name."""
     return {
         name: Table(
             id=name,
-            title=each.title.format(measured.dataset),
-            columns=each.columns,
-            about=each.about(measured),
-            note=f"{each.note} {SEEDS}" if name == "main" and measured.seeds > 1 else each.note,
-            wide=each.wide,
-            parts=each.parts,
+            title=definition.title.format(dataset.dataset),
+            columns=definition.columns,
+            about=definition.rows(dataset),
+            note=f"{definition.note} {SEEDS}" if name == "main" and dataset.seeds > 1 else definition.note,
+            wide=definition.wide,
+            parts=definition.parts,
         )
-        for name, each in DEFINITIONS.items()
+        for name, definition in DEFINITIONS.items()
     }
 
 
 def read_tables(folder: Path) -> dict[str, list[Row]]:
-    """The rows of each table that was written into `folder`; none of one that is not there."""
-    return {name: read_csv(folder / f"{name}.csv", each.columns) for name, each in DEFINITIONS.items()}
+    """Return the rows of each table of `folder` by name; an empty list for a missing file."""
+    return {name: read_csv(folder / f"{name}.csv", definition.columns) for name, definition in DEFINITIONS.items()}
 
 
 def means(main: Iterable[Row], convention: str) -> dict[str, dict[str, float | None]]:
-    """summary.json from the rows of `main`: by model and metric, to four decimals; null where a mean is not defined."""
-    found: dict[str, dict[str, float | None]] = {}
+    """Return the content of summary.json, from the rows of `main` under one convention.
+
+    Means by model and metric, rounded to four decimals; None if a mean is undefined.
+    """
+    by_model: dict[str, dict[str, float | None]] = {}
     for row in main:
         if row["convention"] == convention:
-            mean = None if missing(row["mean"]) else round(row["mean"], 4)
-            found.setdefault(row["model"], {})[row["metric"]] = mean
-    return found
+            mean = None if is_missing(row["mean"]) else round(row["mean"], 4)
+            by_model.setdefault(row["model"], {})[row["metric"]] = mean
+    return by_model
 
 
 def warnings(tables: Mapping[str, list[Row]], dataset: str, convention: str) -> list[str]:
-    """What a data set's tables warn of under its primary convention."""
+    """Return the warnings about short lists and about tied scores, under the primary convention."""
     short = short_lists.warning(tables.get("short_lists", []), dataset, convention)
     return list(filter(None, (short, file_order.warning(tables.get("file_order", [])))))

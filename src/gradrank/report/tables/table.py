@@ -1,6 +1,7 @@
-"""A table: typed columns over a Polars frame; CSV with every digit for programs, Markdown and LaTeX for readers.
+"""A table with typed columns over a Polars frame, written as CSV for programs and as Markdown for readers.
 
-A number that is not there is null in the frame, an empty cell in CSV and a dash for readers; no frame holds nan.
+CSV holds every digit. A missing number is null in the frame, an empty cell in CSV and a dash in Markdown; nan becomes
+null.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,32 +10,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradrank.base.files import atomic
-from gradrank.report.tables.numbers import TEXT, VERDICT, shown
+from gradrank.report.tables.numbers import TEXT, VERDICT, format_value
 
 if TYPE_CHECKING:
     import polars as pl
 
 Row = dict[str, Any]
-Pair = tuple[Row, dict[str, str]]  # a row's values, and the same as printed
+PrintedRow = tuple[Row, dict[str, str]]  # values and texts by column key
 
 
 @dataclass(frozen=True)
 class Column:
-    """`key` names it in CSV, `title` for readers; without one the key does.
+    """A column: `key` is its heading in CSV, `title` (by default the key) its heading for readers.
 
-    form: how a value is printed, and with it the column's type: text (TEXT, VERDICT), whole numbers (`d`, `,d`) or
-    floats (`.4f`, P). of: the value, from what a row is about; None: that has it under `key`. only_known: left out of a
-    table that has a value of it in no row.
+    form: the format of a value, which also determines the type: text (TEXT, VERDICT), integers (`d`, `,d`) or floats
+    (`.4f`, P). of: a function that returns the value from a row's source object; if None, the value is the object's
+    item or attribute `key`. drop_if_empty: omit the column if it is null in every row.
     """
 
     key: str
     title: str = ""
     form: str = TEXT
     of: Callable[[Any], Any] | None = field(default=None, repr=False)
-    only_known: bool = False
+    drop_if_empty: bool = False
 
     @property
     def head(self) -> str:
+        """Heading for readers."""
         return self.title or self.key
 
     @property
@@ -43,20 +45,22 @@ class Column:
 
     @property
     def dtype(self) -> "type[pl.DataType]":
+        """Polars type that follows from the format."""
         import polars as pl
 
         if self.is_text:
             return pl.String
         return pl.Int64 if self.form.endswith("d") else pl.Float64
 
-    def value(self, about: Any) -> Any:
+    def value(self, source: Any) -> Any:
+        """Return the column's value from a row's source object; None if a mapping lacks the key."""
         if self.of is not None:
-            return self.of(about)
-        return about.get(self.key) if isinstance(about, Mapping) else getattr(about, self.key)
+            return self.of(source)
+        return source.get(self.key) if isinstance(source, Mapping) else getattr(source, self.key)
 
 
 class Mark(NamedTuple):
-    """What a mark beside a cell says, in `words`: that the p value in column `p` is below the level."""
+    """A mark for cells whose p value, in column `p`, is below the significance level; `words`: its explanation."""
 
     p: str
     words: str
@@ -64,15 +68,15 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Wide:
-    """How a long table reads: a line for each value of `lines`, a column for each of `across`.
+    """The wide form of a long table: one line per combination of values of `lines`, one column per value of `across`.
 
-    best: the column of which the highest value of each `across` is the best, in bold in LaTeX, where the lines are in
-    the order of the values under `by`, the best first. mark: which cells LaTeX marks.
+    cell: format string over the printed cells of a row. best: column whose highest value per `across` is in bold in
+    LaTeX. by: value of `across` by which LaTeX sorts the lines, best first. mark: the cells that LaTeX marks.
     """
 
     lines: tuple[str, ...]
     across: str
-    cell: str  # a format string over the row's cells as printed
+    cell: str
     best: str = ""
     by: str = ""
     mark: Mark | None = None
@@ -80,10 +84,11 @@ class Wide:
 
 @dataclass(frozen=True)
 class Table:
-    """`id` names its file; `about`: a frame of its columns, or what each row is about, from which they take values.
+    """A table whose file name is `id`.
 
-    timed: it holds measured times, which differ from run to run. wide: how it reads; None: as it is. parts: a column
-    for each of whose values LaTeX has a table of its own.
+    about: a frame that has the columns, or one source object per row, from which the columns take their values.
+    timed: the table holds measured times, which differ from run to run. wide: the wide form for Markdown and LaTeX, if
+    there is one. parts: a column; LaTeX writes one table per value of it.
     """
 
     id: str
@@ -101,41 +106,46 @@ class Table:
         import polars.selectors as cs
 
         if not isinstance(about, pl.DataFrame):
-            every = list(about)
-            # A Series refuses what is not of its type; a frame made of rows would cut 1.5 to 1.
+            sources = list(about)
+            # A Series refuses values of another type; a frame built from rows would truncate 1.5 to 1.
             about = pl.DataFrame(
-                [pl.Series(each.key, [each.value(row) for row in every], each.dtype) for each in self.columns]
+                [
+                    pl.Series(column.key, [column.value(source) for source in sources], column.dtype)
+                    for column in self.columns
+                ]
             )
         frame = about.with_columns(cs.float().fill_nan(None))
-        unknown = [each.key for each in self.columns if each.only_known and frame[each.key].is_null().all()]
-        object.__setattr__(self, "columns", tuple(each for each in self.columns if each.key not in unknown))
-        object.__setattr__(self, "frame", frame.drop(unknown))
+        empty = [column.key for column in self.columns if column.drop_if_empty and frame[column.key].is_null().all()]
+        object.__setattr__(self, "columns", tuple(column for column in self.columns if column.key not in empty))
+        object.__setattr__(self, "frame", frame.drop(empty))
 
     @property
     def rows(self) -> list[Row]:
-        """By key."""
+        """Rows as dictionaries by column key."""
         return self.frame.to_dicts()
 
     @property
     def head(self) -> list[str]:
+        """Headings for readers."""
         return [column.head for column in self.columns]
 
     def cells(self, minus: str = "-") -> list[list[str]]:
-        """The rows as printed; minus: the sign of negative numbers."""
+        """Return the rows as text. minus: the sign of negative numbers."""
         forms = [column.form for column in self.columns]
         return [
-            [shown(value, form, minus) for value, form in zip(row, forms, strict=True)]
+            [format_value(value, form, minus) for value, form in zip(row, forms, strict=True)]
             for row in self.frame.iter_rows()
         ]
 
-    def pairs(self, minus: str = "-") -> list[Pair]:
+    def printed_rows(self, minus: str = "-") -> list[PrintedRow]:
+        """Return every row as values and as texts. minus: the sign of negative numbers."""
         keys = [column.key for column in self.columns]
         printed = (dict(zip(keys, cells, strict=True)) for cells in self.cells(minus))
         return list(zip(self.rows, printed, strict=True))
 
-    def plain(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
-        columns = [{"key": each.key, "title": each.head, "form": each.form} for each in self.columns]
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as plain data, for JSON."""
+        columns = [{"key": column.key, "title": column.head, "form": column.form} for column in self.columns]
         return {
             "id": self.id,
             "title": self.title,
@@ -147,13 +157,13 @@ class Table:
 
 
 def write_csv(table: Table, folder: Path) -> None:
-    """`folder`/<id>.csv: every digit."""
+    """Write `folder`/<id>.csv with every digit."""
     with atomic(folder / f"{table.id}.csv") as partial:
         table.frame.write_csv(partial)
 
 
 def read_csv(path: Path, columns: Sequence[Column]) -> list[Row]:
-    """The rows of a file that `write_csv` left, of the columns' types. No file: no rows."""
+    """Return the rows of a file of `write_csv`, with the types of the columns; an empty list if the file is missing."""
     import polars as pl
 
     if not path.is_file():
@@ -163,31 +173,36 @@ def read_csv(path: Path, columns: Sequence[Column]) -> list[Row]:
 
 
 def markdown(table: Table) -> str:
-    """A pipe table, in its wide form where it has one."""
+    """Return a table as a Markdown pipe table, in its wide form if it has one."""
     if table.wide is None:
         return pipe_table(table.head, table.cells())
-    heads, found = pivot(table.pairs(), table.wide.lines, table.wide.across)
+    heads, lines = pivot(table.printed_rows(), table.wide.lines, table.wide.across)
     return pipe_table(
         [*table.wide.lines, *heads],
         [
-            [*line, *(table.wide.cell.format(**own[head][1]) if head in own else "" for head in heads)]
-            for line, own in found.items()
+            [*names, *(table.wide.cell.format(**cells[head][1]) if head in cells else "" for head in heads)]
+            for names, cells in lines.items()
         ],
     )
 
 
 def pivot(
-    pairs: Iterable[Pair], lines: Sequence[str], across: str
-) -> tuple[list[str], dict[tuple[str, ...], dict[str, Pair]]]:
-    """The printed values of `across`, and by those of `lines` and of `across` the pair that has them."""
-    heads, found = {}, {}
-    for pair in pairs:
-        heads[pair[1][across]] = None
-        found.setdefault(tuple(pair[1][key] for key in lines), {})[pair[1][across]] = pair
-    return list(heads), found
+    rows: Iterable[PrintedRow], lines: Sequence[str], across: str
+) -> tuple[list[str], dict[tuple[str, ...], dict[str, PrintedRow]]]:
+    """Return the column headings of the wide form, and its rows by line and heading.
+
+    The headings are the printed values of `across`; a line is the tuple of the printed values of `lines`.
+    """
+    heads: dict[str, None] = {}
+    cells: dict[tuple[str, ...], dict[str, PrintedRow]] = {}
+    for row in rows:
+        texts = row[1]
+        heads[texts[across]] = None
+        cells.setdefault(tuple(texts[key] for key in lines), {})[texts[across]] = row
+    return list(heads), cells
 
 
 def pipe_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Finished cells as Markdown: the first column left, the others right."""
+    """Return cells as a Markdown table: the first column left-aligned, the others right-aligned."""
     lines = [head, [":--", *["--:"] * (len(head) - 1)], *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -1,6 +1,6 @@
-"""The words of verdicts on published numbers, for every page.
+"""Marks, meanings and counts of the verdicts on published numbers, for every page.
 
-The rule is in gradrank/evaluation/literature/verdict.py.
+The decision rule is in gradrank/evaluation/literature/verdict.py.
 """
 
 from collections.abc import Sequence
@@ -18,26 +18,27 @@ MEANINGS = {
 POWER = "how many of our other methods would have had the same verdict on the same number"
 
 
-def explained() -> str:
-    """What the marks and the two numbers behind them say."""
+def explain_verdicts() -> str:
+    """Return the sentences that explain the marks, and the two numbers after them (the verdict's power)."""
     marks = "; ".join(f"{mark} {verdict}: {MEANINGS[verdict]}" for verdict, mark in MARKS.items())
     return f"{marks}. The verdict's power: {POWER}."
 
 
-def counted(rows: Sequence[dict[str, Any]]) -> str:
-    """How many of rows with `verdict`, `alike` and `others` have which verdict, and what the good ones are worth.
+def count_verdicts(rows: Sequence[dict[str, Any]]) -> str:
+    """Return a sentence with the number of rows per verdict, and one with the power of the favourable verdicts.
 
-    Rows without the last two are of an earlier version of the summary.
+    rows: with the keys `verdict`, `alike` and `others`. Summaries of earlier versions lack the last two; the second
+    sentence is then omitted.
     """
     judged = [row for row in rows if row["verdict"]]
     counts = {verdict: sum(row["verdict"] == verdict for row in judged) for verdict in MARKS}
     listed = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     text = f"Of {len(judged)} published numbers: {listed}."
-    good = [row for row in judged if row["verdict"] != NOT_REPRODUCED and row.get("others")]
-    if not good:
+    favourable = [row for row in judged if row["verdict"] != NOT_REPRODUCED and row.get("others")]
+    if not favourable:
         return text
-    had, asked = (sum(row[key] for row in good) for key in ("alike", "others"))
+    same, compared = (sum(row[key] for row in favourable) for key in ("alike", "others"))
     return (
         f"{text} Of our other methods, held against the numbers that are reproduced or consistent, "
-        f"{had:,} of {asked:,} ({had / asked:.0%}) would have had the same verdict."
+        f"{same:,} of {compared:,} ({same / compared:.0%}) would have had the same verdict."
     )

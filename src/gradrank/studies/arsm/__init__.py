@@ -1,4 +1,7 @@
-"""Dadaneh et al. 2020, the ARSM-L2R paper: its two tables, its recipe and its claims, its gradient, and a baseline."""
+"""The ARSM-L2R paper (Dadaneh et al. 2020): its tables, its training recipe, its claims, and its gradient estimator.
+
+One section asks why the RankSVM row of LETOR 3.0 on OHSUMED is not reproduced.
+"""
 
 from typing import Any
 
@@ -8,14 +11,14 @@ TITLE = "ARSM-L2R"
 PUBLICATION = (
     "S. Z. Dadaneh, S. Boluki, M. Zhou, X. Qian: ARSM gradient estimator for supervised learning to rank. ICASSP 2020."
 )
-SWEEP = {  # of the RankSVM that its Table 3 has from LETOR 3.0: C as powers of 2, pairs visited before a stop, orders
-    "exponents": list(range(-24, 11, 2)),
-    "stopped": [-12, -9, -6, -3, 0],
-    "visits": [300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000],
-    "orders": 3,
+SWEEP = {  # settings of the job that trains RankSVM on OHSUMED, a row of Table 3 that the paper takes from LETOR 3.0
+    "exponents": list(range(-24, 11, 2)),  # of C = 2^exponent, solved to the optimum
+    "stopped": [-12, -9, -6, -3, 0],  # exponents of C whose solver is stopped early
+    "visits": [300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000],  # pairs visited before a stop
+    "orders": 3,  # random orders of the pairs
 }
 
 
 def jobs(settings: StudySettings) -> dict[str, Any]:
-    """RankSVM on OHSUMED, where it is among the data sets."""
+    """Return the settings of the RankSVM job on OHSUMED, if the study includes that data set."""
     return {f"ranksvm-{name}": {"dataset": name} | SWEEP for name in settings.datasets if name == "ohsumed"}

@@ -1,6 +1,6 @@
-"""What the ARSM paper claims beside its tables, judged query by query: the top ranks, the levels, the combination."""
+"""The claims of the ARSM paper in its text, tested query by query: the top ranks, the levels, the combination."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gradrank.evaluation.literature.published import lookup
 from gradrank.evaluation.per_query import QueryValues
@@ -13,8 +13,8 @@ from gradrank.studies.common.study import Inputs, PageSection
 
 TOP = ("ndcg@1", "ndcg@3")
 JUDGED = ("ndcg@1", "ndcg@3", "ndcg@10", "map")
-GRADES = 3  # levels as many as MQ2007 and OHSUMED have grades
-HOLDS, OPEN, CONTRADICTED = "holds", "not separated", "contradicted"
+GRADES = 3  # number of grades of MQ2007 and OHSUMED, used as a number of levels
+HOLDS, NOT_SEPARATED, CONTRADICTED = "holds", "not separated", "contradicted"
 MARGIN = 0.01  # first and last of the paper's five methods are .0105 apart at NDCG@10 on MQ2007
 RULE = (
     f"A claim of a higher value holds where the difference is positive and Wilcoxon's p, corrected by Holm for its "
@@ -25,6 +25,7 @@ RULE = (
 
 
 def claims(inputs: Inputs, measured: Measured) -> PageSection:
+    """Return the section of the claims: the decision rule, what the claims yield in words, and the tables."""
     top, levels, combined = _top(measured), _levels(inputs), _combinations(inputs)
     return PageSection(
         "claims",
@@ -45,34 +46,38 @@ def claims(inputs: Inputs, measured: Measured) -> PageSection:
 
 
 def _top(measured: Measured) -> Table:
-    questions, claimed = [], []
+    """Return the tests of ARSM-L2R against each other method at the top ranks, with the published differences."""
+    questions, published_gaps = [], []
     for dataset, models in measured.items():
         for metric in TOP:
-            (own,) = _published(dataset, "arsm", metric)
+            (arsm,) = _published(dataset, "arsm", metric)
             for model, values in models.items():
                 if model != "arsm":
                     (other,) = _published(dataset, model, metric)
                     questions.append(Question({"dataset": dataset, "other": model}, metric, models["arsm"], values))
-                    claimed.append(own - other)
-    rows = [row | {"claimed": gap} for row, gap in zip(judged(questions), claimed, strict=True)]
+                    published_gaps.append(arsm - other)
+    rows = [row | {"claimed": gap} for row, gap in zip(judge_claims(questions), published_gaps, strict=True)]
     columns = [Column("other", "other"), Column("metric"), Column("claimed", "published difference", "+.4f")]
     return _table("claims_top", "ARSM-L2R at the head of the list, against the others", columns, rows)
 
 
 def _published(dataset: str, model: str, metric: str) -> list[float]:
-    return [there.value for there in lookup(dataset, model, metric) if there.source.startswith(PAPER)]
+    """Return the values that the paper gives for a model."""
+    return [published.value for published in lookup(dataset, model, metric) if published.source.startswith(PAPER)]
 
 
 def _levels(inputs: Inputs) -> Table:
+    """Return the tests of other numbers of levels against as many levels as grades."""
     rows = _varied(inputs, "levels", GRADES)
     return _table("claims_levels", f"More levels, against {GRADES}", VARIED, rows)
 
 
 def _combinations(inputs: Inputs) -> Table:
+    """Return the tests of other combinations against the expected level, judged by MARGIN."""
     rows = _varied(inputs, "combination", "level")
     for row in rows:
-        inside = row["low"] > -MARGIN and row["high"] < MARGIN
-        row["claim"] = HOLDS if inside else OPEN if row["claim"] == OPEN else CONTRADICTED
+        within_margin = row["low"] > -MARGIN and row["high"] < MARGIN
+        row["claim"] = HOLDS if within_margin else NOT_SEPARATED if row["claim"] == NOT_SEPARATED else CONTRADICTED
     return _table("claims_combination", "Other combinations of p_c, against the expected level", VARIED, rows)
 
 
@@ -80,32 +85,33 @@ VARIED = [Column("value", "value"), Column("metric")]
 
 
 def _varied(inputs: Inputs, parameter: str, base: object) -> list[Row]:
-    """Every other value of a parameter of ARSM, within this study, against `base`."""
+    """Return paired tests of every other value of a parameter of ARSM against the value `base`."""
     questions = []
     for dataset in inputs.datasets:
-        values = _around(inputs, dataset, parameter)
-        own = values.pop(setting(base))
+        values = _by_value(inputs, dataset, parameter)
+        base_values = values.pop(setting(base))
         questions += [
-            Question({"dataset": dataset, "value": value}, metric, other, own)
+            Question({"dataset": dataset, "value": value}, metric, other, base_values)
             for value, other in values.items()
             for metric in JUDGED
         ]
-    return judged(questions)
+    return judge_claims(questions)
 
 
-def _around(inputs: Inputs, dataset: str, parameter: str) -> Mapping[str, QueryValues]:
+def _by_value(inputs: Inputs, dataset: str, parameter: str) -> dict[str, QueryValues]:
+    """Return the per-query values of ARSM by the value of one parameter, with all other parameters unchanged."""
     return {
         setting(value): inputs.measure(dataset, model, JUDGED, convention_of(dataset))
-        for value, model in inputs.around(dataset, "arsm", parameter)
+        for value, model in inputs.variants_of(dataset, "arsm", parameter)
     }
 
 
-def judged(questions: Sequence[Question]) -> list[Row]:
-    """Paired tests, each with what it says of a claim that the first is the better."""
+def judge_claims(questions: Sequence[Question]) -> list[Row]:
+    """Return paired tests; `claim` says whether the claim that the first method is better holds."""
     rows = paired_tests(questions)
     for row in rows:
         separated = row["wilcoxon_holm"] < LEVEL
-        row["claim"] = (HOLDS if row["difference"] > 0 else CONTRADICTED) if separated else OPEN
+        row["claim"] = (HOLDS if row["difference"] > 0 else CONTRADICTED) if separated else NOT_SEPARATED
     return rows
 
 
@@ -115,11 +121,12 @@ def _table(id: str, title: str, columns: Sequence[Column], rows: list[Row]) -> T
 
 
 def _counted(rows: Sequence[Row]) -> str:
-    """`0 of 14 hold, 14 are not separated, 0 are contradicted`."""
-    count = {word: sum(row["claim"] == word for row in rows) for word in (HOLDS, OPEN, CONTRADICTED)}
-    said = f"{count[HOLDS]} of {len(rows)} hold, {count[OPEN]} are not separated"
-    return f"{said}, {count[CONTRADICTED]} are contradicted"
+    """Return the counts in words: `0 of 14 hold, 14 are not separated, 0 are contradicted`."""
+    count = {word: sum(row["claim"] == word for row in rows) for word in (HOLDS, NOT_SEPARATED, CONTRADICTED)}
+    held = f"{count[HOLDS]} of {len(rows)} hold, {count[NOT_SEPARATED]} are not separated"
+    return f"{held}, {count[CONTRADICTED]} are contradicted"
 
 
 def _claimed(table: Table) -> int:
+    """Return the number of differences that the paper has in favour of ARSM-L2R."""
     return sum(row["claimed"] > 0 for row in table.rows)

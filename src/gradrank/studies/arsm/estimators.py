@@ -1,14 +1,17 @@
-"""Estimators of the gradient of a measure that takes drawn levels: REINFORCE, AR, ARS and ARSM, from the same draws.
+"""Estimators of the gradient of a measure of sampled levels: REINFORCE, AR, ARS and ARSM, from the same draws.
 
-With races pi ~ Dirichlet(1_C) a document, levels z = argmin_c(ln pi_c - phi_c), and L_ck the loss of z^(c<->k), the
-levels with pi_c and pi_k swapped in every document (Yin, Yue & Zhou 2019; L_cc is the loss of z):
+Each of the n documents j of a query has C outputs phi_j, races pi_j ~ Dirichlet(1_C), and the level z_j = argmin_c(ln
+pi_jc - phi_jc). L(z) is the loss of the levels z. L_ck is the loss of the levels that result if pi_c and pi_k are
+swapped in every document, so that L_cc = L(z) (Yin, Yue & Zhou 2019).
 
-    REINFORCE   L(z) (1[z_j = c] - p_jc)                                  1 loss a draw
-    AR          L(z) (1 - C pi_jc)                                        1
-    ARS         (L_cr - mean_m L_mr) (1 - C pi_jr), r drawn               C
-    ARSM        sum_r (L_cr - mean_m L_mr) (1/C - pi_jr)                  C (C - 1) / 2 + 1
+    estimator   gradient in phi_jc                           losses per draw
+    REINFORCE   L(z) (1[z_j = c] - p_jc)                     1
+    AR          L(z) (1 - C pi_jc)                           1
+    ARS         (L_cr - mean_m L_mr) (1 - C pi_jr), r drawn  C
+    ARSM        sum_r (L_cr - mean_m L_mr) (1/C - pi_jr)     C (C - 1) / 2 + 1
 
-ARSM is the mean of ARS over r, and REINFORCE that of AR over the races that give the same z: neither varies more.
+ARSM is the mean of ARS over r, and REINFORCE is the mean of AR over the races that give the same z. Neither has a
+larger variance than the estimator that it averages.
 """
 
 from typing import NamedTuple
@@ -20,7 +23,10 @@ from gradrank.models.arsm.gradient import values_of_swaps
 
 
 class Estimates(NamedTuple):
-    """(draws, n, C) estimates of one gradient. baseline: REINFORCE with the loss less its mean over the draws."""
+    """Estimates of one gradient, each of shape (draws, n, C).
+
+    baseline: REINFORCE with the mean loss over all draws subtracted.
+    """
 
     reinforce: np.ndarray
     baseline: np.ndarray
@@ -30,22 +36,22 @@ class Estimates(NamedTuple):
 
 
 def estimates(phi: np.ndarray, labels: np.ndarray, draws: int, rng: np.random.Generator) -> Estimates:
-    """The gradient of E[-NDCG@10] by phi (n, C), estimated `draws` times from the same races by each estimator.
+    """Return `draws` estimates of the gradient of E[-NDCG@10] in phi, by every estimator from the same races.
 
-    labels: (n,) grades of the one query.
+    phi: (n, C) outputs of the documents of one query. labels: (n,) their grades.
     """
     n, C = phi.shape
     measure = measure_of("ndcg@10", labels, np.array([0, n]))
     races = rng.standard_exponential((draws, n, C))
     pi = races / races.sum(axis=2, keepdims=True)
     log_pi = np.log(pi)
-    losses = np.array([-measure.scale[0] * values_of_swaps(phi, own, *measure) for own in log_pi])
+    losses = np.array([-measure.scale[0] * values_of_swaps(phi, draw, *measure) for draw in log_pi])
     drawn = losses[:, 0, 0][:, None, None]
     p = np.exp(phi) / np.exp(phi).sum(axis=1, keepdims=True)
     scores = (np.argmin(log_pi - phi, axis=2)[:, :, None] == np.arange(C)) - p
     centred = losses - losses.mean(axis=1, keepdims=True)  # column r is L_cr less its mean over c
-    each, reference = np.arange(draws), rng.integers(0, C, draws)
-    ars = (1 - C * pi[each, :, reference])[:, :, None] * centred[each, :, reference][:, None, :]
+    every_draw, reference = np.arange(draws), rng.integers(0, C, draws)
+    ars = (1 - C * pi[every_draw, :, reference])[:, :, None] * centred[every_draw, :, reference][:, None, :]
     return Estimates(
         drawn * scores,
         (drawn - drawn.mean()) * scores,
@@ -56,5 +62,5 @@ def estimates(phi: np.ndarray, labels: np.ndarray, draws: int, rng: np.random.Ge
 
 
 def losses_of(estimator: str, C: int) -> int:
-    """How many losses a draw of an estimator, named as in Estimates, takes at C levels."""
+    """Return the number of losses that one draw of an estimator takes at C levels. estimator: a field of Estimates."""
     return {"ars": C, "arsm": C * (C - 1) // 2 + 1}.get(estimator, 1)

@@ -1,7 +1,8 @@
-"""RankSVM solved to the end for many C, and stopped before it: is LETOR 3.0's OHSUMED row C's, or the solver's?
+"""The job of the ARSM study: RankSVM with many values of C, solved to the optimum and stopped early.
 
-That row's program is SVM^light: plain hinge, a working set of a few pairs at a time. Stopped early, dual coordinate
-descent stands for it: after so many pairs, visited once each in a random order, from w = 0.
+It asks whether C or an early stop of the solver explains the RankSVM row of LETOR 3.0 on OHSUMED. That row was computed
+with SVM^light, which optimises the plain hinge on a few pairs at a time. Here, dual coordinate descent on the plain
+hinge is stopped after a number of pairs, each visited once in a random order, starting from w = 0.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.metrics import compute
 from gradrank.training.seeds import job_seed
-from gradrank.training.solvers.ranksvm.dual import visited
+from gradrank.training.solvers.ranksvm.dual import weights_after_visits
 from gradrank.training.solvers.ranksvm.objective import group_by_grade
 from gradrank.training.solvers.ranksvm.primal import solve_primal
 
@@ -22,32 +23,31 @@ METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map", "p@10")
 CONVENTION = "letor3"
 
 
-def run_job(told: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
-    """Test values, means over folds: `solved`, a row a C, and `stopped`, a row a C, number of visits and order.
+def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
+    """Return test values as means over folds.
 
-    told: `dataset`, a collection of the folder `data`; `exponents` and `stopped` of 2 in C; `visits`, ascending;
-    `orders`, how many.
+    `solved` has one row per C, and `stopped` has one row per C, number of visited pairs and order of the pairs.
+    settings: `dataset`, the name of a collection in the folder `data`; `exponents` and `stopped`, exponents of 2 that
+    give C; `visits`, ascending numbers of pairs; `orders`, the number of random orders.
     """
-    collection = data / told["dataset"]
-    folds = [
-        _fold(collection, parts, told, seed, number) for number, parts in enumerate(describe(collection)["folds"], 1)
-    ]
+    stored = StoredCollection.open(data / settings["dataset"])
+    folds = [_fold(stored, parts, settings, seed, number) for number, parts in enumerate(stored.folds, 1)]
     return {name: _over_folds([fold[name] for fold in folds]) for name in ("solved", "stopped")}
 
 
 def _fold(
-    data: Path, parts: Mapping[str, Sequence[int]], told: Mapping[str, Any], seed: int, fold: int
+    stored: StoredCollection, parts: Mapping[str, Sequence[int]], settings: Mapping[str, Any], seed: int, fold: int
 ) -> dict[str, list[dict[str, float]]]:
-    train, test = (Collection.read(data, parts[split]) for split in ("train", "test"))
-    rng = np.random.default_rng(job_seed(seed, told["dataset"], "ranksvm", fold))
+    train, test = (stored.read(parts[split]) for split in ("train", "test"))
+    rng = np.random.default_rng(job_seed(seed, settings["dataset"], "ranksvm", fold))
     return {
-        "solved": [about | _values(test, w) for about, w in _solved(train, told["exponents"])],
-        "stopped": [about | _values(test, w) for about, w in _stopped(train, told, rng)],
+        "solved": [about | _values(test, w) for about, w in _solved(train, settings["exponents"])],
+        "stopped": [about | _values(test, w) for about, w in _stopped(train, settings, rng)],
     }
 
 
 def _solved(train: Collection, exponents: Sequence[int]) -> Iterator[tuple[dict[str, float], np.ndarray]]:
-    """The optimum of the squared hinge, where the search for the next one starts."""
+    """Yield the optimum of the squared hinge for each C, ascending; the solver starts from the previous optimum."""
     features, grades = train.features.astype(np.float64), group_by_grade(train, "pair")
     w = np.zeros(features.shape[1])
     for exponent in sorted(exponents):
@@ -56,24 +56,26 @@ def _solved(train: Collection, exponents: Sequence[int]) -> Iterator[tuple[dict[
 
 
 def _stopped(
-    train: Collection, told: Mapping[str, Any], rng: np.random.Generator
+    train: Collection, settings: Mapping[str, Any], rng: np.random.Generator
 ) -> Iterator[tuple[dict[str, float], np.ndarray]]:
+    """Yield the weights of the solver stopped after each number of visited pairs, for each C and random order."""
     features, pairs = train.features.astype(np.float64), train.pairs
-    for exponent in told["stopped"]:
-        for order in range(told["orders"]):
-            weights = visited(features, pairs.better, pairs.worse, 2.0**exponent, told["visits"], rng)
-            for visits, w in zip(told["visits"], weights, strict=True):
+    for exponent in settings["stopped"]:
+        for order in range(settings["orders"]):
+            weights = weights_after_visits(features, pairs.better, pairs.worse, 2.0**exponent, settings["visits"], rng)
+            for visits, w in zip(settings["visits"], weights, strict=True):
                 yield {"exponent": exponent, "order": order, "visits": visits}, w
 
 
 def _values(test: Collection, w: np.ndarray) -> dict[str, float]:
+    """Return the mean test values of the linear scorer w."""
     scores = np.einsum("nd,d->n", test.features.astype(np.float64), w)
-    found = compute(METRICS, scores, test.labels, test.offsets, CONVENTION)
-    return {metric: float(np.mean(found[metric])) for metric in METRICS}
+    values = compute(METRICS, scores, test.labels, test.offsets, CONVENTION)
+    return {metric: float(np.mean(values[metric])) for metric in METRICS}
 
 
 def _over_folds(folds: Sequence[Sequence[Mapping[str, float]]]) -> list[dict[str, float]]:
-    """The means of rows that every fold has in the same order."""
+    """Return means over folds. All folds have the same rows in the same order."""
     return [
         dict(rows[0]) | {metric: float(np.mean([row[metric] for row in rows])) for metric in METRICS}
         for rows in zip(*folds, strict=True)

@@ -1,4 +1,4 @@
-"""The page: both tables, three recipes, the claims, levels and loss, the gradient's variance, and one baseline."""
+"""The page of the ARSM study: tables, RankSVM on OHSUMED, recipes, claims, ablations, and gradient variance."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,13 +9,14 @@ from gradrank.studies.arsm.recipes import recipes
 from gradrank.studies.arsm.tables import METRICS, Measured, convention_of, disagreements, official, paper
 from gradrank.studies.arsm.variance import variance
 from gradrank.studies.common.ablation import Ablation, means_table, tests_table
-from gradrank.studies.common.paired_tests import significant
+from gradrank.studies.common.paired_tests import describe_significant
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 
-MODELS = ("ranksvm", "listnet", "adarank_map", "adarank_ndcg", "arsm")  # the rows of its tables
+MODELS = ("ranksvm", "listnet", "adarank_map", "adarank_ndcg", "arsm")  # the rows of the paper's tables
 
 
 def build(inputs: Inputs) -> list[PageSection]:
+    """Return the sections of the page."""
     measured = {
         dataset: {model: inputs.measure(dataset, model, METRICS, convention_of(dataset)) for model in MODELS}
         for dataset in inputs.datasets
@@ -24,7 +25,7 @@ def build(inputs: Inputs) -> list[PageSection]:
         paper(measured),
         official(measured),
         disagreements(measured),
-        *(ranksvm(job, own["ranksvm"]) for own in _of(measured, "ohsumed") for job in inputs.jobs()),
+        *(ranksvm(job, models["ranksvm"]) for models in _of(measured, "ohsumed") for job in inputs.jobs()),
         recipes(inputs),
         claims(inputs, measured),
         _ablation(
@@ -58,21 +59,21 @@ def build(inputs: Inputs) -> list[PageSection]:
 
 
 def _of(measured: Measured, dataset: str) -> list[Mapping[str, QueryValues]]:
-    """A data set's models, if it is one of the study's."""
+    """Return the values of one data set by model in a list, which is empty if the study does not include it."""
     return [measured[dataset]] if dataset in measured else []
 
 
 def _ablation(
     inputs: Inputs, parameter: str, called: str, metrics: Sequence[str], title: str, opening: str
 ) -> PageSection:
-    """A parameter of ARSM varied on every data set."""
+    """Return the section of an ablation of one parameter of ARSM on every data set. called: label of the parameter."""
     paragraphs, content = [opening], []
     for dataset in inputs.datasets:
-        varied = Ablation(inputs, dataset, "arsm", parameter, called, metrics, convention_of(dataset))
+        ablation = Ablation(inputs, dataset, "arsm", parameter, called, metrics, convention_of(dataset))
         id, heading = f"{parameter}_{dataset}", f"{dataset}: {called}"
-        means = means_table(id, heading, [varied])
-        tests = tests_table(f"{id}_tests", f"{heading}, each against the paper's", [varied])
-        figure = Figure(f"{id}_figure", f"{heading}, drawn", varied.chart(), varied.summary(), means)
+        means = means_table(id, heading, [ablation])
+        tests = tests_table(f"{id}_tests", f"{heading}, each against the paper's", [ablation])
+        figure = Figure(f"{id}_figure", f"{heading}, drawn", ablation.chart(), ablation.summary(), means)
         content += [figure, means, tests]
-        paragraphs.append(f"{dataset}: {significant(tests.rows, 'value')}")
+        paragraphs.append(f"{dataset}: {describe_significant(tests.rows, 'value')}")
     return PageSection(parameter, title, paragraphs, content)

@@ -1,4 +1,4 @@
-"""Why OHSUMED's RankSVM is not LETOR 3.0's: that row against every C solved to the end, and against solvers stopped."""
+"""RankSVM on OHSUMED: the row of LETOR 3.0 against every C solved to the optimum, and against stopped solvers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,12 +13,16 @@ from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.experiments import METRICS
 from gradrank.studies.common.study import PageSection
 
-SHOWN = "ndcg@3"  # the number that lies furthest from ours
+SHOWN = "ndcg@3"  # the metric with the largest difference from ours
 PAGE = "research.microsoft.com/en-us/um/beijing/projects/letor/letor3baseline.aspx"
 
 
-def ranksvm(found: Mapping[str, Sequence[Mapping[str, Any]]], ours: QueryValues) -> PageSection:
-    """found: of the job `ranksvm-ohsumed`. ours: our RankSVM's values there, its C chosen by validation MAP."""
+def ranksvm(job: Mapping[str, Sequence[Mapping[str, Any]]], ours: QueryValues) -> PageSection:
+    """Return the section on RankSVM.
+
+    job: the result of the job `ranksvm-ohsumed`. ours: per-query values of our RankSVM on OHSUMED, with C selected by
+    validation MAP.
+    """
     published = {metric: _published(metric) for metric in METRICS}
     return PageSection(
         "ranksvm",
@@ -28,19 +32,18 @@ def ranksvm(found: Mapping[str, Sequence[Mapping[str, Any]]], ours: QueryValues)
             f"ours, with C chosen by validation MAP, {number(ours.mean(SHOWN))}. Here each C's optimum is found to the "
             "end; and the plain hinge's dual is stopped after some pairs, each visited once. The test values of all "
             "are shown: nothing was chosen by them.",
-            _concluded(found, published),
+            _concluded(job, published),
             "The makers of the collection say themselves that their results can be improved, RankSVM's by more "
             f"iterations, for a better convergence ({PAGE}).",
         ],
-        [_table(found, published)],
+        [_table(job, published)],
     )
 
 
-def _table(found: Mapping[str, Sequence[Mapping[str, Any]]], published: Mapping[str, float]) -> Table:
-    solved = [_row(f"2^{row['exponent']}", "the end", [row]) for row in found["solved"]]
+def _table(job: Mapping[str, Sequence[Mapping[str, Any]]], published: dict[str, float]) -> Table:
+    solved = [_row(f"2^{row['exponent']}", "the end", [row]) for row in job["solved"]]
     stopped = [
-        _row(f"2^{exponent}", f"{visits:,} pairs", runs)
-        for (exponent, visits), runs in _orders(found["stopped"]).items()
+        _row(f"2^{exponent}", f"{visits:,} pairs", runs) for (exponent, visits), runs in _orders(job["stopped"]).items()
     ]
     rows = [row | {"furthest": _furthest(row, published)} for row in (*solved, *stopped)]
     return Table(
@@ -59,16 +62,17 @@ def _table(found: Mapping[str, Sequence[Mapping[str, Any]]], published: Mapping[
 
 
 def _published(metric: str) -> float:
+    """Return the value of LETOR 3.0 for a metric."""
     (value,) = (row.value for row in lookup("ohsumed", "ranksvm", metric) if row.source.startswith("LETOR 3.0"))
     return value
 
 
 def _orders(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], list[Mapping[str, Any]]]:
-    """The runs that differ in the order of the pairs alone, by (exponent of C, visits)."""
-    found: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
+    """Return the runs that differ only in the order of the pairs, by (exponent of C, visited pairs)."""
+    runs: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
     for row in rows:
-        found.setdefault((row["exponent"], row["visits"]), []).append(row)
-    return found
+        runs.setdefault((row["exponent"], row["visits"]), []).append(row)
+    return runs
 
 
 def _row(C: str, until: str, runs: Sequence[Mapping[str, Any]]) -> Row:
@@ -77,20 +81,21 @@ def _row(C: str, until: str, runs: Sequence[Mapping[str, Any]]) -> Row:
 
 
 def _furthest(row: Mapping[str, Any], published: Mapping[str, float]) -> float:
+    """Return the largest absolute difference from the published values over the metrics."""
     return max(abs(row[metric] - published[metric]) for metric in METRICS)
 
 
-def _concluded(found: Mapping[str, Sequence[Mapping[str, Any]]], published: Mapping[str, float]) -> str:
-    """Whether the published value lies among the optima's, and among those of stopped solvers."""
+def _concluded(job: Mapping[str, Sequence[Mapping[str, Any]]], published: Mapping[str, float]) -> str:
+    """Return in words whether the published values are within the range of the optima and of the stopped solvers."""
     parts = []
     for metric in (SHOWN, "ndcg@10"):
         value, ranges = published[metric], []
         for kind, until in (("solved", "at the end"), ("stopped", "stopped")):
-            values = [row[metric] for row in found[kind]]
-            lies = "inside" if min(values) <= value <= max(values) else "outside"
-            ranges.append(f"{number(min(values))} to {number(max(values))} {until} (LETOR's lies {lies})")
+            values = [row[metric] for row in job[kind]]
+            place = "inside" if min(values) <= value <= max(values) else "outside"
+            ranges.append(f"{number(min(values))} to {number(max(values))} {until} (LETOR's lies {place})")
         parts.append(f"{metric_label(metric)}, {number(value)} in LETOR: {', '.join(ranges)}")
-    near = {kind: min(_furthest(row, published) for row in found[kind]) for kind in ("solved", "stopped")}
+    near = {kind: min(_furthest(row, published) for row in job[kind]) for kind in ("solved", "stopped")}
     return (
         f"{'; '.join(parts)}. The nearest optimum differs from the whole row by up to {number(near['solved'])}, the "
         f"nearest stopped run by up to {number(near['stopped'])}."

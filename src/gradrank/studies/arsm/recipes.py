@@ -1,4 +1,4 @@
-"""ARSM as trained here, by the paper's update alone, and by the paper's recipe in full."""
+"""ARSM trained in three ways: our training, the paper's update alone, and the paper's full recipe."""
 
 from collections.abc import Mapping
 
@@ -8,17 +8,18 @@ from gradrank.evaluation.literature.published import lookup
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.arsm.tables import METRICS, convention_of, judged_beside
-from gradrank.studies.common.comparison import comparison
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.arsm.tables import METRICS, compare_with_published, convention_of
+from gradrank.studies.common.comparison import verdict_columns
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.studies.common.study import Inputs, PageSection
 
 OURS = "ours"
 RECIPES = {OURS: "arsm", "the paper's update": "arsm_bare", "the paper's recipe": "arsm_paper"}
-LATE = 1000  # epochs after which the paper's recipe goes on
+LATE = 1000  # the paper's recipe is also judged by its first 1,000 epochs
 
 
 def recipes(inputs: Inputs) -> PageSection:
+    """Return the section that compares the three ways of training."""
     measured = {
         dataset: {
             name: inputs.measure(dataset, model, METRICS, convention_of(dataset)) for name, model in RECIPES.items()
@@ -26,11 +27,12 @@ def recipes(inputs: Inputs) -> PageSection:
         for dataset in inputs.datasets
     }
     rows = [
-        {"dataset": dataset, "recipe": name, "metric": metric_label(metric)} | judged_beside(there, name, own, metric)
-        for dataset, own in measured.items()
+        {"dataset": dataset, "recipe": name, "metric": metric_label(metric)}
+        | compare_with_published(published, name, by_recipe, metric)
+        for dataset, by_recipe in measured.items()
         for metric in METRICS
-        for there in lookup(dataset, "arsm", metric)
-        for name in own
+        for published in lookup(dataset, "arsm", metric)
+        for name in by_recipe
     ]
     tests, epochs = _tests(measured), _epochs(inputs)
     heads = [Column("dataset", "data set"), Column("recipe", "trained by"), Column("metric", "metric")]
@@ -43,11 +45,11 @@ def recipes(inputs: Inputs) -> PageSection:
             "our learning rate and until validation stands still; and the paper's recipe in full: Adam at 1e-4, 2,000 "
             "epochs whatever validation says, the discount 1 / log2(1 + r) in the loss, one draw a step, and the "
             "epoch that is best on validation. The paper does not say how many queries a step takes; here 50.",
-            f"Query by query: {significant(tests, 'dataset', 'pair')}",
+            f"Query by query: {describe_significant(tests, 'dataset', 'pair')}",
             _late(epochs),
         ],
         [
-            Table("update", "ARSM-L2R, three ways", [*heads, *comparison()], rows),
+            Table("update", "ARSM-L2R, three ways", [*heads, *verdict_columns()], rows),
             Table(
                 "update_tests",
                 "The three against each other",
@@ -61,13 +63,18 @@ def recipes(inputs: Inputs) -> PageSection:
 
 
 def _tests(measured: Mapping[str, Mapping[str, QueryValues]]) -> list[Row]:
-    """Ours against both, and what the recipe adds to the update."""
+    """Return paired tests of ours against both other recipes, and of the paper's recipe against its update."""
     first, update, recipe = RECIPES
     return paired_tests(
         [
-            Question({"dataset": dataset, "pair": f"{one} − {other}"}, metric, own[one], own[other])
-            for dataset, own in measured.items()
-            for one, other in ((first, update), (first, recipe), (recipe, update))
+            Question(
+                {"dataset": dataset, "pair": f"{first_recipe} − {second_recipe}"},
+                metric,
+                by_recipe[first_recipe],
+                by_recipe[second_recipe],
+            )
+            for dataset, by_recipe in measured.items()
+            for first_recipe, second_recipe in ((first, update), (first, recipe), (recipe, update))
             for metric in ("ndcg@10", "map")
         ]
     )
@@ -85,7 +92,7 @@ EPOCHS = (
 
 
 def _epochs(inputs: Inputs) -> list[Row]:
-    """A row a fold: where validation is best in the whole length, and what its second half gave."""
+    """Return one row per fold of the paper's recipe: the best epoch on validation, and the values at other epochs."""
     rows = []
     for dataset in inputs.datasets:
         method = inputs.method(dataset, RECIPES["the paper's recipe"])
@@ -107,6 +114,7 @@ def _epochs(inputs: Inputs) -> list[Row]:
 
 
 def _late(epochs: list[Row]) -> str:
+    """Return a sentence on the folds whose best epoch is after the first LATE epochs."""
     late = [row for row in epochs if row["best"] > LATE]
     gain = np.mean([row["value"] - row["early"] for row in epochs])
     return (

@@ -1,4 +1,4 @@
-"""Tables 2 and 3 of the ARSM-L2R paper, the official LETOR numbers, and where the two disagree."""
+"""Tables 2 and 3 of the ARSM-L2R paper, the official LETOR results, and the differences between the two sources."""
 
 from collections.abc import Mapping
 
@@ -7,24 +7,25 @@ from gradrank.evaluation.literature.verdict import judge_values
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.report.tables.verdicts import counted
-from gradrank.studies.common.comparison import beside, comparison, level, levels
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.report.tables.verdicts import count_verdicts
+from gradrank.studies.common.comparison import difference_columns, difference_row, verdict_columns, verdict_row
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.studies.common.study import PageSection
 
-Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set, then by model
+Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set and model
 
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map", "p@10")
-PAPER, OFFICIAL = "ARSM-L2R paper", "LETOR"  # how the sources of their numbers begin
+PAPER, OFFICIAL = "ARSM-L2R paper", "LETOR"  # first words of the source of a published number
 TABLES = {"mq2007": "Table 2", "ohsumed": "Table 3"}
 
 
 def convention_of(dataset: str) -> str:
-    """The evaluation program that came with the collection."""
+    """Return the convention of the evaluation program that was published with the collection."""
     return "letor3" if dataset == "ohsumed" else "letor4"
 
 
 def paper(measured: Measured) -> PageSection:
+    """Return the section of the paper's two tables and of the tests of ARSM-L2R against the other methods."""
     tables = [
         _means_table(
             f"paper_{dataset}", f"{TABLES.get(dataset, 'Not in the paper')}: {dataset}", dataset, models, PAPER
@@ -52,23 +53,23 @@ def paper(measured: Measured) -> PageSection:
         [
             "Every number of the paper's two tables beside ours: five-fold means on the test parts, under the "
             "conventions of the collections' own evaluation programs (`letor4` for MQ2007, `letor3` for OHSUMED).",
-            counted([row for table in tables for row in table.rows]),
+            count_verdicts([row for table in tables for row in table.rows]),
             "Is ARSM-L2R better than the others? Query by query, ours against ours, "
-            + significant(tests.rows, "dataset", "other"),
+            + describe_significant(tests.rows, "dataset", "other"),
         ],
         [*tables, tests],
     )
 
 
 def official(measured: Measured) -> PageSection:
-    """LETOR's own results: means, judged by their folds where these are published, and the folds."""
+    """Return the section of the official LETOR results: the means, and the values of each fold where published."""
     content, means = [], []
     for dataset, models in measured.items():
         content += [
             Table(
                 f"folds_{dataset}_{metric.replace('@', '')}",
                 f"{dataset}, {metric_label(metric)}: official LETOR results, fold by fold",
-                [Column("method", "method"), Column("fold", "fold"), *levels()],
+                [Column("method", "method"), Column("fold", "fold"), *difference_columns()],
                 rows,
             )
             for metric in ("ndcg@10", "map")
@@ -85,43 +86,45 @@ def official(measured: Measured) -> PageSection:
         [
             "The numbers that Microsoft Research published with the collections: MQ2007's fold by fold, OHSUMED's "
             "(LETOR 3.0) as means. MQ2007's means are judged by the five differences of folds.",
-            counted([row for table in means for row in table.rows]),
+            count_verdicts([row for table in means for row in table.rows]),
         ],
         [*means, *content],
     )
 
 
 def _fold_rows(dataset: str, models: Mapping[str, QueryValues], metric: str) -> list[Row]:
+    """Return one row per published method and fold."""
     rows = []
     for model, values in models.items():
-        for method in dict.fromkeys(there.method for there in lookup(dataset, model, metric)):
+        for method in dict.fromkeys(published.method for published in lookup(dataset, model, metric)):
             for fold, value in by_fold(dataset, method, metric).items():
                 row = {"method": method, "fold": str(fold)}
-                rows.append(row | level(value, values.of_fold(fold).mean(metric)))
+                rows.append(row | difference_row(value, values.of_fold(fold).mean(metric)))
     return rows
 
 
 def disagreements(measured: Measured) -> PageSection:
+    """Return the section of methods for which the paper and LETOR publish different numbers."""
     rows = []
     for dataset, models in measured.items():
         for model, values in models.items():
             for metric in METRICS:
                 official = _published(dataset, model, metric, OFFICIAL)
-                papers = _published(dataset, model, metric, PAPER)
-                for there, here in zip(official, papers, strict=False):
-                    if there.value != here.value:
+                paper = _published(dataset, model, metric, PAPER)
+                for official_number, paper_number in zip(official, paper, strict=False):
+                    if official_number.value != paper_number.value:
                         ours = values.mean(metric)
-                        nearer = min((there, here), key=lambda published: abs(published.value - ours))
+                        nearer = min((official_number, paper_number), key=lambda published: abs(published.value - ours))
                         rows.append(
                             {
                                 "dataset": dataset,
-                                "method": f"{there.method} / {here.method}",
+                                "method": f"{official_number.method} / {paper_number.method}",
                                 "metric": metric_label(metric),
-                                "official": there.value,
-                                "paper": here.value,
-                                "difference": here.value - there.value,
+                                "official": official_number.value,
+                                "paper": paper_number.value,
+                                "difference": paper_number.value - official_number.value,
                                 "ours": ours,
-                                "nearer": "paper" if nearer is here else "official",
+                                "nearer": "paper" if nearer is paper_number else "official",
                             }
                         )
     columns = [
@@ -149,21 +152,23 @@ def disagreements(measured: Measured) -> PageSection:
 
 
 def _means_table(id: str, title: str, dataset: str, models: Mapping[str, QueryValues], source: str) -> Table:
-    """A row a published method and metric of one source, ours beside it."""
+    """Return one row per published method and metric of one source, with our values."""
     rows = [
-        {"method": there.method, "metric": metric_label(metric)} | judged_beside(there, model, models, metric)
+        {"method": published.method, "metric": metric_label(metric)}
+        | compare_with_published(published, model, models, metric)
         for model in models
         for metric in METRICS
-        for there in _published(dataset, model, metric, source)
+        for published in _published(dataset, model, metric, source)
     ]
-    return Table(id, title, [Column("method", "method"), Column("metric", "metric"), *comparison()], rows)
+    return Table(id, title, [Column("method", "method"), Column("metric", "metric"), *verdict_columns()], rows)
 
 
 def _published(dataset: str, model: str, metric: str, source: str) -> list[Published]:
-    return [there for there in lookup(dataset, model, metric) if there.source.startswith(source)]
+    """Return the published numbers of one source."""
+    return [published for published in lookup(dataset, model, metric) if published.source.startswith(source)]
 
 
-def judged_beside(there: Published, model: str, models: Mapping[str, QueryValues], metric: str) -> Row:
-    """One of these models beside a published number, and what the others would have got for it."""
-    judged = {name: judge_values(there.value, there.folds, values, metric) for name, values in models.items()}
-    return beside(there.value, judged.pop(model), judged.values())
+def compare_with_published(published: Published, model: str, models: Mapping[str, QueryValues], metric: str) -> Row:
+    """Return the comparison of a published number with one of our models; the other models are the rivals."""
+    judged = {name: judge_values(published.value, published.folds, values, metric) for name, values in models.items()}
+    return verdict_row(published.value, judged.pop(model), judged.values())

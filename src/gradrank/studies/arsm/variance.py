@@ -1,4 +1,4 @@
-"""The variance of ARSM, of its forerunners and of REINFORCE on an artificial query: no data set is needed."""
+"""The variance of ARSM, AR, ARS and REINFORCE on one artificial query, without a data set."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from gradrank.studies.arsm.estimators import estimates, losses_of
 from gradrank.studies.common.study import Figure, PageSection
 
 LEVELS = (3, 5, 10, 20, 40)
-GRADES = np.repeat([0, 1, 2], [14, 4, 2]).astype(np.int32)  # 20 documents, of MQ2007's shares
+GRADES = np.repeat([0, 1, 2], [14, 4, 2]).astype(np.int32)  # 20 documents with MQ2007's shares of grades
 DRAWS = 2000
 SEED = 0
 METHODS = {
@@ -21,31 +21,33 @@ METHODS = {
 
 
 def rows() -> list[Row]:
-    """A row a number of levels: the variance of each estimator, summed over the gradient's components.
+    """Return one row per number of levels: the variance of each estimator, summed over the components of the gradient.
 
-    Of a draw, and under `equal_` of the mean of as many draws as take the losses of one draw of ARSM.
+    The value under the name of an estimator is for one draw. The value under `equal_<name>` is for the mean of as many
+    draws as take the losses of one draw of ARSM.
     """
-    found = []
+    table_rows = []
     for levels in LEVELS:
         rng = np.random.default_rng(SEED)
-        drawn = estimates(rng.normal(size=(len(GRADES), levels)), GRADES, DRAWS, rng)
-        most = losses_of("arsm", levels)
-        row: Row = {"levels": levels, "losses": most}
-        for name, each in drawn._asdict().items():
-            row[name] = float(each.var(axis=0).sum())
-            row[f"equal_{name}"] = row[name] * losses_of(name, levels) / most
-        found.append(row)
-    return found
+        estimated = estimates(rng.normal(size=(len(GRADES), levels)), GRADES, DRAWS, rng)
+        arsm_losses = losses_of("arsm", levels)
+        row: Row = {"levels": levels, "losses": arsm_losses}
+        for name, gradients in estimated._asdict().items():
+            row[name] = float(gradients.var(axis=0).sum())
+            row[f"equal_{name}"] = row[name] * losses_of(name, levels) / arsm_losses
+        table_rows.append(row)
+    return table_rows
 
 
 def variance() -> PageSection:
-    made = rows()
-    ratios = [row["reinforce"] / row["arsm"] for row in made]
+    """Return the section on gradient variance."""
+    table_rows = rows()
+    ratios = [row["reinforce"] / row["arsm"] for row in table_rows]
     draw = (
         f"One draw of ARSM varies {min(ratios):.0f} to {max(ratios):.0f} times less than one of REINFORCE, the more "
         "so the more levels there are"
     )
-    least = {row["levels"]: min(METHODS, key=lambda name: row[f"equal_{name}"]) for row in made}
+    least = {row["levels"]: min(METHODS, key=lambda name: row[f"equal_{name}"]) for row in table_rows}
     equal = "At equal numbers of losses the least is that of " + ", ".join(
         f"{METHODS[name]} where C is {' or '.join(str(C) for C in least if least[C] == name)}"
         for name in dict.fromkeys(least.values())
@@ -64,14 +66,14 @@ def variance() -> PageSection:
             "further losses cost far less than the first.",
         ],
         [
-            *_shown(made, "", "Variance of a draw", draw),
-            *_shown(made, "equal_", "Variance at as many losses as a draw of ARSM", equal),
+            *_figure_and_table(table_rows, "", "Variance of a draw", draw),
+            *_figure_and_table(table_rows, "equal_", "Variance at as many losses as a draw of ARSM", equal),
         ],
     )
 
 
-def _shown(made: list[Row], prefix: str, title: str, alt: str) -> tuple[Figure, Table]:
-    """A figure and its table; prefix: of the columns of `rows` that they show."""
+def _figure_and_table(table_rows: list[Row], prefix: str, title: str, alt: str) -> tuple[Figure, Table]:
+    """Return a figure and its table. prefix: of the keys of `rows` to show."""
     table = Table(
         f"variance_{prefix or 'of_draw_'}".rstrip("_"),
         f"{title}, summed over the gradient's components",
@@ -80,11 +82,11 @@ def _shown(made: list[Row], prefix: str, title: str, alt: str) -> tuple[Figure, 
             Column("losses", "losses of an ARSM draw", "d"),
             *(Column(prefix + name, called, ".4f") for name, called in METHODS.items()),
         ],
-        made,
+        table_rows,
     )
-    levels = [row["levels"] for row in made]
+    levels = [row["levels"] for row in table_rows]
     series = [
-        Series(called, levels, [np.log10(row[prefix + name]) for row in made], points=True)
+        Series(called, levels, [np.log10(row[prefix + name]) for row in table_rows], points=True)
         for name, called in METHODS.items()
     ]
     drawing = line_chart(series, "levels C", "log10 of the variance", alt, log_x=True)

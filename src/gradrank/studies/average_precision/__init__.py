@@ -1,4 +1,4 @@
-"""What a blog says of measures: R-precision tracks MAP, AP spreads over queries, and a worked example."""
+"""The claims of a blog on average precision: R-precision tracks MAP, AP varies over queries, a worked example."""
 
 TITLE = "Average precision"
 PUBLICATION = (

@@ -1,14 +1,15 @@
-"""The page: R-precision beside MAP, the spread of AP, the worked example."""
+"""The page: R-precision and MAP, the spread of AP over queries, and the worked example."""
 
 from gradrank.studies.average_precision.spread import spread
 from gradrank.studies.average_precision.tracking import METRICS, tracking
 from gradrank.studies.average_precision.worked import worked
 from gradrank.studies.common.study import Inputs, PageSection
 
-CONVENTION = "letor4_expected"  # no measure is to gain by the file's order
+CONVENTION = "letor4_expected"  # ties in expectation, so that no measure gains from the order of the file
 
 
 def build(inputs: Inputs) -> list[PageSection]:
+    """Return the sections of the page."""
     measured = {
         dataset: {model: inputs.measure(dataset, model, METRICS, CONVENTION) for model in inputs.models}
         for dataset in inputs.datasets

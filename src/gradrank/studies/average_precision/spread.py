@@ -1,4 +1,4 @@
-"""How AP spreads over the queries of one method, and whether methods or queries differ more."""
+"""The spread of AP over the queries of one method, and over the methods of one query."""
 
 import numpy as np
 
@@ -8,10 +8,11 @@ from gradrank.studies.average_precision.tracking import AP, Measured
 from gradrank.studies.common.study import Figure, PageSection
 
 QUANTILES = (5, 25, 50, 75, 95)
-WIDE = (0.1, 0.7)  # between which the book has one system's AP vary
+WIDE = (0.1, 0.7)  # the range of AP of one system in the book
 
 
 def spread(measured: Measured) -> PageSection:
+    """Return the section on the spread of AP."""
     rows = [
         _row(dataset, method, _aps(values.values[AP]))
         for dataset, methods in measured.items()
@@ -31,10 +32,10 @@ def spread(measured: Measured) -> PageSection:
             "systems agree more on one query than one system does with itself over queries. So a mean over few "
             "queries says little, and only the same queries tell two methods apart. Queries without a relevant "
             "document are left out.",
-            *map(_judged, shares),
+            *map(_verdict, shares),
         ],
         [
-            Figure("spread_figure", title, *_drawn(measured), table),
+            Figure("spread_figure", title, *_draw(measured), table),
             table,
             Table("shares", "Standard deviation of AP", SHARES, shares),
         ],
@@ -42,22 +43,24 @@ def spread(measured: Measured) -> PageSection:
 
 
 def _aps(values: np.ndarray) -> np.ndarray:
-    """Of the queries with a relevant document: AP is 0 of no other."""
+    """Return the AP of the queries that have a relevant document: AP is 0 for all others, and only for them."""
     return values[values > 0]
 
 
 def _row(dataset: str, method: str, aps: np.ndarray) -> Row:
+    """Return the row of one method: quantiles, standard deviation, and the share of queries within WIDE."""
     quantiles = dict(zip(map(str, QUANTILES), map(float, np.percentile(aps, QUANTILES)), strict=True))
-    inside = float(np.mean((aps >= WIDE[0]) & (aps <= WIDE[1])))
-    about = {"dataset": dataset, "method": method, "queries": len(aps)}
-    return about | quantiles | {"sd": float(aps.std(ddof=1)), "inside": inside}
+    share_inside = float(np.mean((aps >= WIDE[0]) & (aps <= WIDE[1])))
+    cells = {"dataset": dataset, "method": method, "queries": len(aps)}
+    return cells | quantiles | {"sd": float(aps.std(ddof=1)), "inside": share_inside}
 
 
 def _table(rows: list[Row]) -> Table:
+    """Return the table of the quantiles."""
     heads = [Column("dataset", "data set"), Column("method"), Column("queries", "queries", "d")]
-    quantiles = [Column(str(each), f"{each}%", ".3f") for each in QUANTILES]
-    own = [Column("sd", "standard deviation", ".3f"), Column("inside", f"{WIDE[0]:g} to {WIDE[1]:g}", ".0%")]
-    return Table("spread", "Quantiles of AP over queries", [*heads, *quantiles, *own], rows)
+    quantiles = [Column(str(percent), f"{percent}%", ".3f") for percent in QUANTILES]
+    others = [Column("sd", "standard deviation", ".3f"), Column("inside", f"{WIDE[0]:g} to {WIDE[1]:g}", ".0%")]
+    return Table("spread", "Quantiles of AP over queries", [*heads, *quantiles, *others], rows)
 
 
 SHARES = (
@@ -69,7 +72,10 @@ SHARES = (
 
 
 def _shares(dataset: str, aps: np.ndarray) -> Row:
-    """Root mean variances of (methods, queries) AP over the queries of a method and over the methods of a query."""
+    """Return the root mean variance of AP over the queries of one method, and over the methods of one query.
+
+    aps: (methods, queries). Queries for which AP is 0 for any method are left out.
+    """
     aps = aps[:, (aps > 0).all(axis=0)]
     return {
         "dataset": dataset,
@@ -79,7 +85,8 @@ def _shares(dataset: str, aps: np.ndarray) -> Row:
     }
 
 
-def _judged(row: Row) -> str:
+def _verdict(row: Row) -> str:
+    """Return a sentence that says whether the claim holds on a data set."""
     over_queries, over_methods = row["over_queries"], row["over_methods"]
     holds = "holds" if over_queries > over_methods else "does not hold"
     return (
@@ -88,13 +95,13 @@ def _judged(row: Row) -> str:
     )
 
 
-def _drawn(measured: Measured) -> tuple[str, str]:
-    """The sorted AP of each data set's first method."""
+def _draw(measured: Measured) -> tuple[str, str]:
+    """Return a chart of the sorted AP of each data set's first method, and its content in words."""
     series, parts = [], []
     for dataset, methods in measured.items():
         method, values = next(iter(methods.items()))
         aps = np.sort(_aps(values.values[AP]))
-        series.append(Series(f"{dataset}, {method}", np.linspace(0, 100, len(aps)), aps))
+        series.append(Series(f"{dataset}, {method}", np.linspace(0, 100, len(aps)).tolist(), aps.tolist()))
         parts.append(f"{dataset}, {method}: from {aps[0]:.2f} over {np.median(aps):.2f} in the middle to {aps[-1]:.2f}")
     alt = "; ".join(parts)
     return line_chart(series, "% of the queries", "AP", alt), alt

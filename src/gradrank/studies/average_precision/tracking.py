@@ -1,4 +1,4 @@
-"""Whether R-precision tracks MAP, over methods and over queries, and whether it does so more than other measures."""
+"""How closely R-precision and other measures follow MAP, over methods and over queries."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.common.means import mean_columns
 from gradrank.studies.common.study import PageSection
 
-Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set, then by method
+Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set and method
 
 R_PRECISION, AP = "r_precision", "map"
 RIVALS = ("p@10", "ndcg@10", "mrr")
@@ -19,6 +19,7 @@ OVER = ("methods", "queries")
 
 
 def tracking(measured: Measured) -> PageSection:
+    """Return the section on R-precision and MAP."""
     rows = [_row(dataset, metric, methods) for dataset, methods in measured.items() for metric in METRICS[1:]]
     means = [
         {"dataset": dataset, "method": method, "values": values}
@@ -35,7 +36,7 @@ def tracking(measured: Measured) -> PageSection:
             "methods: Kendall's tau of the order of their means, and the correlation of the means. And by queries: "
             "the correlation of a method's values, a mean over methods, and how far they lie from AP. Beside it stand "
             "three other measures, or any correlation would look high.",
-            *(_judged(dataset, [row for row in rows if row["dataset"] == dataset]) for dataset in measured),
+            *(_verdict(dataset, [row for row in rows if row["dataset"] == dataset]) for dataset in measured),
         ],
         [
             Table("tracking", "How near other measures come to AP", COLUMNS, rows),
@@ -55,45 +56,48 @@ COLUMNS = (
 
 
 def _row(dataset: str, metric: str, methods: Mapping[str, QueryValues]) -> Row:
-    """One measure against AP over queries that have a relevant document: the others are 0 under both."""
+    """Return the row of one measure: its correlations with AP over methods and over queries.
+
+    Only queries with a relevant document count over queries: both measures are 0 for all others.
+    """
     from scipy.stats import kendalltau
 
-    means, aps = (np.array([values.mean(name) for values in methods.values()]) for name in (metric, AP))
+    means, aps = (np.array([method.mean(name) for method in methods.values()]) for name in (metric, AP))
     pairs = [_with_relevant(values, metric) for values in methods.values()]
-    correlations = np.array([_correlation(own, ap) for own, ap in pairs])
+    correlations = np.array([_correlation(values, ap) for values, ap in pairs])
     defined = correlations[np.isfinite(correlations)]
     return {
         "dataset": dataset,
         "measure": metric_label(metric),
-        "tau": float(kendalltau(means, aps).statistic),
+        "tau": float(kendalltau(means, aps).statistic),  # pyright: ignore[reportAttributeAccessIssue] (not in scipy's stub)
         "methods": _correlation(means, aps),
         "queries": float(defined.mean()) if len(defined) else np.nan,
-        "distance": float(np.mean([np.abs(own - ap).mean() for own, ap in pairs])),
+        "distance": float(np.mean([np.abs(values - ap).mean() for values, ap in pairs])),
     }
 
 
 def _with_relevant(values: QueryValues, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """A measure and AP of the queries with a relevant document: AP is 0 of no other."""
+    """Return a measure and AP for the queries that have a relevant document: AP is 0 for all others."""
     relevant = values.values[AP] > 0
     return values.values[metric][relevant], values.values[AP][relevant]
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """nan where one of them is constant."""
+    """Return the correlation, or nan if one side is constant."""
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return np.nan
     return float(np.corrcoef(a, b)[0, 1])
 
 
-def _judged(dataset: str, rows: list[Row]) -> str:
-    """What the table says of the claim: is any rival nearer to AP than R-precision is?"""
-    own, rivals = rows[0], rows[1:]
-    if not all(np.isfinite(own[over]) for over in OVER):
+def _verdict(dataset: str, rows: list[Row]) -> str:
+    """Return a sentence that says whether R-precision follows AP more closely than every other measure does."""
+    r_precision, rivals = rows[0], rows[1:]
+    if not all(np.isfinite(r_precision[over]) for over in OVER):
         return f"{dataset}: too few methods, or queries, that differ."
-    nearer = {over: [row["measure"] for row in rivals if row[over] > own[over]] for over in OVER}
-    said = "; ".join(
-        f"over {over} {own[over]:.3f}, " + (f"less than {', '.join(names)}" if names else "more than any other")
+    nearer = {over: [row["measure"] for row in rivals if row[over] > r_precision[over]] for over in OVER}
+    parts = "; ".join(
+        f"over {over} {r_precision[over]:.3f}, " + (f"less than {', '.join(names)}" if names else "more than any other")
         for over, names in nearer.items()
     )
     verdict = "holds" if not any(nearer.values()) else "holds in part" if not all(nearer.values()) else "does not hold"
-    return f"{dataset}: R-precision's correlation with AP is {said}. That it tracks MAP best {verdict}."
+    return f"{dataset}: R-precision's correlation with AP is {parts}. That it tracks MAP best {verdict}."

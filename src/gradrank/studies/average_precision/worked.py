@@ -1,4 +1,7 @@
-"""The blog's worked example: three systems' AP, one of which no ranking has and one of which is rounded wrongly."""
+"""The worked example of the blog: the AP of three systems.
+
+One printed value is not the AP of any ranking, and another one is rounded incorrectly.
+"""
 
 from fractions import Fraction
 from itertools import combinations
@@ -8,8 +11,8 @@ from gradrank.studies.common.study import PageSection
 
 PRINTED = Fraction(8, 9)
 RELEVANT = 3
-RANKS = 30  # to which three relevant documents are placed in every way; deeper ones only come below
-# What gives 8/9: the ranks of the relevant documents and the three precisions that were averaged.
+RANKS = 30  # the search places three relevant documents at every combination of these ranks
+# Mistakes that give 8/9: the ranks of the relevant documents, and the three precisions that were averaged.
 SLIPS = {
     "precision at rank 3 for that at rank 4": ((1, 2, 4), (Fraction(1), Fraction(1), Fraction(2, 3))),
     "3/3 for 3/4": ((1, 3, 4), (Fraction(1), Fraction(2, 3), Fraction(1))),
@@ -18,11 +21,12 @@ SLIPS = {
 
 
 def average_precision(ranks: tuple[int, ...]) -> Fraction:
-    """Of relevant documents at these ranks, ascending from 1: the mean of the precisions there."""
-    return sum((Fraction(found, rank) for found, rank in enumerate(ranks, 1)), Fraction(0)) / len(ranks)
+    """Return AP: the mean of the precisions at the ranks of the relevant documents, ascending from 1."""
+    return sum((Fraction(relevant, rank) for relevant, rank in enumerate(ranks, 1)), Fraction(0)) / len(ranks)
 
 
 def worked() -> PageSection:
+    """Return the section of the worked example."""
     possible = sorted({average_precision(ranks) for ranks in combinations(range(1, RANKS + 1), RELEVANT)})
     below, above = max(ap for ap in possible if ap < PRINTED), min(ap for ap in possible if ap > PRINTED)
     third = average_precision((3, 4, 7))

@@ -1,1 +1,1 @@
-"""What studies share: their inputs, their tables, how a page is written."""
+"""Helpers shared by the studies: inputs, page sections, tables of comparisons and tests, and written files."""

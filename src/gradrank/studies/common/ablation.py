@@ -1,4 +1,4 @@
-"""One parameter varied around a model: means with their intervals, and paired tests against that model."""
+"""Ablation of one parameter of a model: means with 95% intervals, and paired tests against the base model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ VARIED = (Column("parameter"), Column("value"))
 
 @dataclass(frozen=True)
 class Ablation:
-    """The variants of `base` in a study that differ from it in `parameter` alone, on one data set.
+    """The models of a study that differ from `base` only in `parameter`, on one data set.
 
-    title: what the parameter is called on the page. only: the values that are meant; None: all there are.
+    title: name of the parameter on the page. only: the parameter values to include; None includes all values.
     """
 
     inputs: Inputs
@@ -38,42 +38,42 @@ class Ablation:
 
     @cached_property
     def measured(self) -> list[tuple[Any, str, QueryValues]]:
-        """(value, model, its values) by value."""
+        """The parameter value, model name and per-query values of each model, in ascending order of the value."""
         return [
             (value, model, self.inputs.measure(self.dataset, model, self.metrics, self.convention))
-            for value, model in self.inputs.around(self.dataset, self.base, self.parameter)
+            for value, model in self.inputs.variants_of(self.dataset, self.base, self.parameter)
             if self.only is None or value in self.only
         ]
 
     def questions(self) -> list[Question]:
-        """Each metric of every other value against the base's."""
-        own = next(values for _, model, values in self.measured if model == self.base)
+        """Return one paired comparison with the base model per metric and model other than the base."""
+        base_values = next(values for _, model, values in self.measured if model == self.base)
         return [
-            Question({"parameter": self.title, "value": setting(value)}, metric, values, own)
+            Question({"parameter": self.title, "value": setting(value)}, metric, values, base_values)
             for metric in self.metrics
             for value, model, values in self.measured
             if model != self.base
         ]
 
     def chart(self) -> Markup:
-        """Every metric's mean against the value, with its interval."""
+        """Return an SVG line chart: the mean of each metric, with its interval, against the parameter value."""
         values = [value for value, _, _ in self.measured]
-        numbers = all(isinstance(value, int | float) for value in values)
+        is_numeric = all(isinstance(value, int | float) for value in values)
         series = [
             Series(
                 metric_label(metric),
-                values if numbers else range(len(values)),
-                [each.mean(metric) for _, _, each in self.measured],
-                [each.half_width(metric) for _, _, each in self.measured],
+                values if is_numeric else range(len(values)),
+                [query_values.mean(metric) for _, _, query_values in self.measured],
+                [query_values.half_width(metric) for _, _, query_values in self.measured],
                 points=True,
             )
             for metric in self.metrics
         ]
-        labels = None if numbers else list(map(setting, values))
-        return line_chart(series, self.title, "mean over folds", self.summary(), log_x=numbers, labels=labels)
+        labels = None if is_numeric else list(map(setting, values))
+        return line_chart(series, self.title, "mean over folds", self.summary(), log_x=is_numeric, labels=labels)
 
     def summary(self) -> str:
-        """The chart in words."""
+        """Return the content of the chart in words: the lowest and the highest mean of each metric."""
         parts = []
         for metric in self.metrics:
             means = {setting(value): values.mean(metric) for value, _, values in self.measured}
@@ -85,16 +85,17 @@ class Ablation:
 
 
 def means_table(id: str, title: str, ablations: Sequence[Ablation]) -> Table:
-    """A row a parameter and value: the mean of each metric and half its interval."""
+    """Return a table of the mean of each metric and half its interval: one row per parameter and value."""
     rows = [
-        {"parameter": each.title, "value": setting(value), "values": values}
-        for each in ablations
-        for value, _, values in each.measured
+        {"parameter": ablation.title, "value": setting(value), "values": values}
+        for ablation in ablations
+        for value, _, values in ablation.measured
     ]
     return Table(id, title, [*VARIED, *mean_columns(ablations[0].metrics)], rows)
 
 
 def tests_table(id: str, title: str, ablations: Sequence[Ablation]) -> Table:
-    """Every other value against the base's, metric by metric."""
+    """Return a table of paired tests against the base model: one row per parameter, value and metric."""
     columns = [*VARIED, Column("metric"), *COLUMNS]
-    return Table(id, title, columns, paired_tests([q for each in ablations for q in each.questions()]), NOTE)
+    questions = [question for ablation in ablations for question in ablation.questions()]
+    return Table(id, title, columns, paired_tests(questions), NOTE)

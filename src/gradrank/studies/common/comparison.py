@@ -1,4 +1,4 @@
-"""A published number beside ours, as columns and rows of a study's table."""
+"""Columns and rows of tables that compare published numbers with this project's own ("ours")."""
 
 from collections.abc import Iterable
 
@@ -7,8 +7,8 @@ from gradrank.report.tables.numbers import VERDICT
 from gradrank.report.tables.table import Column, Row
 
 
-def levels(form: str = ".4f") -> tuple[Column, ...]:
-    """The columns of two numbers that nobody judges."""
+def difference_columns(form: str = ".4f") -> tuple[Column, ...]:
+    """Return the columns of `difference_row`. form: number format."""
     return (
         Column("published", "published", form),
         Column("ours", "ours", form),
@@ -16,10 +16,10 @@ def levels(form: str = ".4f") -> tuple[Column, ...]:
     )
 
 
-def comparison(form: str = ".4f") -> tuple[Column, ...]:
-    """The columns of what `beside` returns."""
+def verdict_columns(form: str = ".4f") -> tuple[Column, ...]:
+    """Return the columns of `verdict_row` and `unpublished_row`. form: number format."""
     return (
-        *levels(form),
+        *difference_columns(form),
         Column("half_width", "± 95%", form),
         Column("of", "over"),
         Column("verdict", "verdict", VERDICT),
@@ -28,20 +28,34 @@ def comparison(form: str = ".4f") -> tuple[Column, ...]:
     )
 
 
-def level(published: float | None, ours: float) -> Row:
-    """Two numbers, and ours minus the published one where there is one."""
+def difference_row(published: float | None, ours: float) -> Row:
+    """Return both numbers and their difference, ours minus published.
+
+    Without a published number, the difference has the value None.
+    """
     difference = None if published is None else ours - published
     return {"published": published, "ours": ours, "difference": difference}
 
 
-def beside(published: float, own: Judged, others: Iterable[Judged]) -> Row:
-    """A published number and ours, judged; others: what other methods of ours would have got for it."""
+def verdict_row(published: float, ours: Judged, others: Iterable[Judged]) -> Row:
+    """Return the comparison of a published number with ours, with the verdict.
+
+    ours: the judgement of our number. others: the judgements of our other methods against the same published number.
+    The row counts how many of them get the same verdict, which shows how selective the verdict is.
+    """
     verdicts = [other.verdict for other in others]
-    found = {"half_width": own.half_width, "of": own.of, "verdict": own.verdict}
-    return level(published, own.ours) | found | {"alike": alike(own.verdict, verdicts), "others": len(verdicts)}
+    judged = {"half_width": ours.half_width, "of": ours.of, "verdict": ours.verdict}
+    return (
+        difference_row(published, ours.ours)
+        | judged
+        | {"alike": alike(ours.verdict, verdicts), "others": len(verdicts)}
+    )
 
 
-def alone(ours: float, half_width: float, of: str) -> Row:
-    """Ours where nothing is published."""
-    found = {"half_width": half_width, "of": of, "verdict": "", "alike": None, "others": None}
-    return level(None, ours) | found
+def unpublished_row(ours: float, half_width: float, of: str) -> Row:
+    """Return a row without a published number and without a verdict.
+
+    half_width: half the 95% interval of our number. of: the sample of the interval, such as queries or draws.
+    """
+    unjudged = {"half_width": half_width, "of": of, "verdict": "", "alike": None, "others": None}
+    return difference_row(None, ours) | unjudged

@@ -1,4 +1,4 @@
-"""A method's means beside each other: two columns a metric."""
+"""Columns for means of metrics and their intervals."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,10 @@ from gradrank.report.tables.table import Column
 
 
 def mean_columns(metrics: Sequence[str]) -> list[Column]:
-    """Each metric's mean and half its interval, of rows that have a method's QueryValues as `values`."""
+    """Return two columns per metric: the mean over folds and half its 95% interval.
+
+    The rows of the table hold the QueryValues of a method under the key `values`.
+    """
     return [column for metric in metrics for column in _columns(metric)]
 
 

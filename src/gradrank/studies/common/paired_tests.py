@@ -1,4 +1,4 @@
-"""Chosen pairs of methods compared query by query, as rows of a study's table."""
+"""Paired tests of chosen pairs of methods over the same queries, as rows of a table."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from gradrank.evaluation.statistics import LEVEL, holm, paired_test
 from gradrank.report.tables.numbers import P, number
 from gradrank.report.tables.table import Column, Row
 
-NAMED = 4  # differences, at most, in a sentence
+MAX_NAMED = 4  # differences that `describe_significant` names
 COLUMNS = (
     Column("difference", "difference", "+.4f"),
     Column("low", "95% from", "+.4f"),
@@ -27,7 +27,11 @@ NOTE = (
 
 
 class Question(NamedTuple):
-    """Two methods' values of the same queries, and what names them in the table beside the metric."""
+    """Two methods to compare on one metric.
+
+    about: cells of the table row that identify the comparison, without the metric. first, second: the values of the two
+    methods for the same queries in the same order.
+    """
 
     about: Row
     metric: str
@@ -36,8 +40,8 @@ class Question(NamedTuple):
 
 
 def paired_tests(questions: Sequence[Question]) -> list[Row]:
-    """A row for each: what it is about, and the COLUMNS of first minus second."""
-    rows = [
+    """Return one row per question: its `about`, the metric, and the keys of COLUMNS for first minus second."""
+    rows: list[Row] = [
         about
         | {"metric": metric_label(metric)}
         | paired_test(first.values[metric], second.values[metric], first.folds)._asdict()
@@ -48,16 +52,19 @@ def paired_tests(questions: Sequence[Question]) -> list[Row]:
     return rows
 
 
-def significant(rows: Sequence[Row], *keys: str) -> str:
-    """A sentence: which of the rows, named by `keys` and their metric, differ after correction (Wilcoxon)."""
-    real = [row for row in rows if row["wilcoxon_holm"] < LEVEL]
-    if not real:
+def describe_significant(rows: Sequence[Row], *keys: str) -> str:
+    """Return one sentence on the rows of `paired_tests` that are significant (Wilcoxon's test, corrected by Holm).
+
+    keys: the cells that identify a row in the sentence, in addition to its metric.
+    """
+    significant_rows = [row for row in rows if row["wilcoxon_holm"] < LEVEL]
+    if not significant_rows:
         return f"none of {len(rows)} differences stands (Wilcoxon, corrected by Holm)."
-    widest = sorted(real, key=lambda row: -abs(row["difference"]))[:NAMED]
-    named = [
+    widest = sorted(significant_rows, key=lambda row: -abs(row["difference"]))[:MAX_NAMED]
+    parts = [
         f"{', '.join(str(row[key]) for key in (*keys, 'metric'))} ({number(row['difference'], '+.4f')})"
         for row in widest
     ]
-    stand = "stands" if len(real) == 1 else "stand"
-    opening = f"{len(real)} of {len(rows)} differences {stand} (Wilcoxon, corrected by Holm)"
-    return f"{opening}{', the widest' if len(real) > NAMED else ''}: {'; '.join(named)}."
+    stand = "stands" if len(significant_rows) == 1 else "stand"
+    opening = f"{len(significant_rows)} of {len(rows)} differences {stand} (Wilcoxon, corrected by Holm)"
+    return f"{opening}{', the widest' if len(significant_rows) > MAX_NAMED else ''}: {'; '.join(parts)}."

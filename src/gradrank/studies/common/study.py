@@ -1,8 +1,9 @@
-"""What a study is: one publication re-created, every published number beside ours.
+"""The data model of a study: its inputs, and the sections, tables and figures of its page.
 
-A study is a folder of `gradrank/studies/`, found by its name; `gradrank.config.studies` says what lies in it.
-Nothing else names it: the command `gradrank study NAME`, the target of that name and its page in the report find it by
-themselves. What it needs stands in params.yaml, `studies.NAME`.
+A study recreates one publication, or answers one question, and compares every published number with our own. It is a
+folder of a package named by an entry point, by default of `gradrank/studies/`; gradrank.config.studies describes the
+contents of the folder. The command `gradrank study NAME`, the workflow target and the report find it by the name of the
+folder, so that a new study needs no other edit. Its settings are `studies.NAME` of params.yaml.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,16 +14,16 @@ from typing import Any
 import numpy as np
 
 from gradrank.base.results import MethodFolder, Results, StudyFolder
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import Convention
-from gradrank.evaluation.per_query import QueryValues, of_seeds
+from gradrank.evaluation.per_query import QueryValues, mean_over_seeds
 from gradrank.evaluation.seeds import seeds_of
 from gradrank.report.tables.table import Table
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing as inline SVG, what it shows in words, and the table of what is drawn."""
+    """A drawing as inline SVG, its content in words (`alt`), and the table of the values drawn."""
 
     id: str
     title: str
@@ -34,7 +35,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class PageSection:
-    """Paragraphs (with `code` in backquotes), then tables and figures in reading order."""
+    """A section of a page: paragraphs, with `code` in backquotes, then tables and figures in reading order."""
 
     id: str
     title: str
@@ -44,11 +45,11 @@ class PageSection:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a study is made from: finished results, and what params.yaml says of it.
+    """The inputs of a study: finished results of the workflow, and the settings in params.yaml.
 
-    results, data: as everywhere, results/ and data/parquet/. folder: results/studies/<name>; jobs of its own leave
-    their files in `jobs/` there. settings: `studies.<name>` of params.yaml, resolved: `datasets`, `models`, and
-    keys of its own.
+    results: folder of the results. data: folder of the stored collections (data/parquet). folder: the folder of the
+    study (results/studies/<name>), whose `jobs/` holds the results of the study's own jobs. settings: the resolved
+    settings `studies.<name>`: `datasets`, `models`, and keys that the study defines.
     """
 
     results: Path
@@ -58,30 +59,32 @@ class Inputs:
 
     @property
     def datasets(self) -> list[str]:
+        """Names of the data sets of the study."""
         return list(self.settings.get("datasets", ()))
 
     @property
     def models(self) -> list[str]:
-        """Models and variants: the folders of results/<dataset>."""
+        """Names of the models and variants of the study, which are folders of results/<dataset>."""
         return list(self.settings.get("models", ()))
 
     def jobs(self) -> list[dict[str, Any]]:
-        """What each of the study's own jobs found, in the order of their names."""
+        """Return the results of the study's own jobs, in the order of the job names."""
         return StudyFolder(self.folder).jobs()
 
     def measure(
         self, dataset: str, model: str, metrics: Sequence[str], convention: str | Convention, split: str = "test"
     ) -> QueryValues:
-        """Any metric under any convention, from the stored scores of every fold and seed; nothing is retrained.
+        """Return per-query values of metrics, computed from stored scores of every fold and seed.
 
-        split: `train`, `vali` or `test`. Raises GradrankError where a fold is missing or its scores do not fit.
+        Nothing is trained again. With several seeds, the value of a query is the mean over seeds. split: `train`,
+        `vali` or `test`. Raises GradrankError if a fold is missing or its scores do not fit the data.
         """
         from gradrank.evaluation.judgements import read_judgements
         from gradrank.evaluation.metrics import compute
         from gradrank.evaluation.score_files import read_scores
 
-        collection, method = self.data / dataset, self.method(dataset, model)
-        parts = [read_judgements(collection, own[split]) for own in describe(collection)["folds"]]
+        stored, method = StoredCollection.open(self.data / dataset), self.method(dataset, model)
+        parts = [read_judgements(stored, own[split]) for own in stored.folds]
 
         def measured(seed: int | None) -> dict[str, np.ndarray]:
             folds = [method.fold(number, seed) for number in range(1, len(parts) + 1)]
@@ -90,30 +93,34 @@ class Inputs:
             values = [
                 compute(
                     metrics,
-                    read_scores(fold.scores_path, judged, split),
-                    judged.labels,
-                    judged.offsets,
+                    read_scores(fold.scores_path, part, split),
+                    part.labels,
+                    part.offsets,
                     convention,
-                    ids=judged.docids,
+                    ids=part.docids,
                 )
-                for fold, judged in zip(folds, parts, strict=True)
+                for fold, part in zip(folds, parts, strict=True)
             ]
-            return {metric: np.concatenate([own[metric] for own in values]) for metric in metrics}
+            return {metric: np.concatenate([fold_values[metric] for fold_values in values]) for metric in metrics}
 
         folds = np.repeat(np.arange(1, len(parts) + 1), [len(judged.qids) for judged in parts])
         qids = np.concatenate([judged.ids for judged in parts])
-        return of_seeds(folds, qids, [measured(seed) for seed in (None, *seeds_of(method)[1:])])
+        return mean_over_seeds(folds, qids, [measured(seed) for seed in (None, *seeds_of(method)[1:])])
 
     def method(self, dataset: str, model: str) -> MethodFolder:
+        """Return the results folder of a model or variant on a data set."""
         return Results(self.results).dataset(dataset).method(model)
 
     def params(self, dataset: str, model: str) -> dict[str, Any]:
-        """The parameters a model or variant was trained with, and its registered name as `model`."""
+        """Return the parameters a model or variant was trained with, and its registered name as `model`."""
         spec = self.method(dataset, model).fold(1).spec()
         return spec["params"] | {"model": spec["model"]}
 
-    def around(self, dataset: str, base: str, name: str) -> list[tuple[Any, str]]:
-        """(value, model) of `base` and of this study's models that differ from it in parameter `name` alone."""
+    def variants_of(self, dataset: str, base: str, name: str) -> list[tuple[Any, str]]:
+        """Return (value, model) of `base` and of each model of this study that differs from it only in one parameter.
+
+        name: the parameter. The pairs are in ascending order of its value.
+        """
         params = {model: self.params(dataset, model) for model in {base, *self.models}}
         same = {key: value for key, value in params[base].items() if key != name}
         return sorted(

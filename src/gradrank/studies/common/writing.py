@@ -1,6 +1,7 @@
-"""What `gradrank study NAME` writes: page.json for the report, page.md, each table's files, and numbers.json.
+"""The files that `gradrank study NAME` writes: page.json, page.md, numbers.json and the tables.
 
-numbers.json and page.md hold no times: equal results give equal bytes, and they are in git.
+page.json is for the report. numbers.json and page.md are in git; they hold no times, so that equal results give equal
+bytes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,26 +13,26 @@ from gradrank.base.results import StudyFolder
 from gradrank.base.stamps import write_sealed
 from gradrank.config.studies import get_study
 from gradrank.report.tables.table import Table, markdown
-from gradrank.report.tables.writing import write_table
+from gradrank.report.tables.table_files import write_table
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 
-DIGITS = 6  # of the numbers in numbers.json
+DIGITS = 6  # decimals in numbers.json
 
 
-def study(name: str, inputs: Inputs) -> list[Path]:
-    """Build the study `name` into `inputs.folder`, and return the files of its tables that hold no times.
+def write_study(name: str, inputs: Inputs) -> list[Path]:
+    """Build the study `name` and write its files into `inputs.folder`. Return the files of the tables without times.
 
-    Raises GradrankError for an unknown study or results that are missing.
+    Raises GradrankError if the study is unknown or results are missing.
     """
-    found, folder = get_study(name), StudyFolder(inputs.folder)
+    package, folder = get_study(name), StudyFolder(inputs.folder)
     sections = get_study(name, "page").build(inputs)
     tables = list(_tables(sections))
-    folder.tables_path.mkdir(parents=True, exist_ok=True)  # an output of the rule, without tables too
+    folder.tables_path.mkdir(parents=True, exist_ok=True)  # an output of the rule, even if there are no tables
     written = {table.id: write_table(table, folder.tables_path) for table in tables}
     write_json(folder.numbers_path, _numbers(sections))
     with atomic(folder.markdown_path) as partial:
-        partial.write_text(_markdown(found.TITLE, found.PUBLICATION, sections), encoding="utf-8")
-    page: dict[str, Any] = {"name": name, "title": found.TITLE, "publication": found.PUBLICATION}
+        partial.write_text(_markdown(package.TITLE, package.PUBLICATION, sections), encoding="utf-8")
+    page: dict[str, Any] = {"name": name, "title": package.TITLE, "publication": package.PUBLICATION}
     page["models"] = inputs.models
     page["sections"] = [_section(section) for section in sections]
     write_sealed(folder.page_path, page)
@@ -45,7 +46,7 @@ def _tables(sections: Sequence[PageSection]) -> Iterator[Table]:
 
 
 def _section(section: PageSection) -> dict[str, Any]:
-    """As plain data."""
+    """Return a section as plain data for page.json."""
     return {
         "id": section.id,
         "title": section.title,
@@ -56,12 +57,12 @@ def _section(section: PageSection) -> dict[str, Any]:
 
 def _item(item: Table | Figure) -> dict[str, Any]:
     if isinstance(item, Table):
-        return item.plain() | {"kind": "table"}
-    return vars(item) | {"table": item.table.plain(), "kind": "figure"}
+        return item.to_dict() | {"kind": "table"}
+    return vars(item) | {"table": item.table.to_dict(), "kind": "figure"}
 
 
 def _numbers(sections: Sequence[PageSection]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every table by its id; those behind figures are in their CSV files alone."""
+    """Return the rows of every table by the table's id. Tables of figures are left out: CSV files hold them."""
     return {
         item.id: [
             {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in row.items()}

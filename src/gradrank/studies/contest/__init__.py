@@ -1,4 +1,8 @@
-"""A contest of methods under one budget: tuned on each fold's own validation part, trained anew, claimed with care."""
+"""A contest of methods under one tuning budget.
+
+Each method is tuned on the validation part of each fold, and its choice is trained again with several seeds. The page
+states which differences between methods are statistically supported.
+"""
 
 from typing import Annotated
 
@@ -16,10 +20,12 @@ PUBLICATION = (
 
 
 class Settings(StudySettings):
-    """methods: registered models, with their spaces; what `models` of params.yaml says of them does not count here.
+    """Settings of the contest.
 
-    trials: configurations that each of `tuners` independent tuners tries a fold; seeds: how often its choice is trained
-    anew. frozen: collections that are looked at once, with the configurations chosen on the first of `datasets`.
+    methods: names of registered models, which are tuned in their search spaces; parameters of `models` in params.yaml
+    have no effect. trials: configurations that each tuner tries per fold. tuners: independent tuners per method. seeds:
+    trainings of each tuner's choice per fold. frozen: collections without tuning, evaluated once with the
+    configurations that were chosen on the first of `datasets`.
     """
 
     trials: Annotated[int, Field(ge=1, le=10_000)] = 16
@@ -37,13 +43,17 @@ class Settings(StudySettings):
             if name not in models():
                 raise ValueError(unknown("model", name, models()))
             if missing := missing_packages(models()[name]):
-                raise ValueError(f"{name} needs {', '.join(missing)}: install it, or leave the method out")
+                packages = ", ".join(missing)
+                raise ValueError(f"{name}: missing packages: {packages}. Fix: install them, or remove {name}")
         if len(set(names)) < len(names):
-            raise ValueError("a method stands in it twice")
+            duplicates = {name for name in names if names.count(name) > 1}
+            raise ValueError(f"duplicate method: {', '.join(sorted(duplicates))}")
         return names
 
     @model_validator(mode="after")
-    def _frozen_ones_are_others(self) -> "Settings":
+    def _frozen_are_not_tuned(self) -> "Settings":
         if both := sorted(set(self.frozen) & set(self.datasets)):
-            raise ValueError(f"`frozen` and `datasets` both name {', '.join(both)}; a collection is tuned on or not")
+            raise ValueError(
+                f"{', '.join(both)}: named in both `frozen` and `datasets`. Fix: remove it from one of them"
+            )
         return self

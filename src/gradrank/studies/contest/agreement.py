@@ -1,4 +1,4 @@
-"""Whether two collections rank the methods alike: Kendall's tau, with an interval over samples of their queries."""
+"""Agreement of two collections on the order of methods: Kendall's tau with a bootstrap interval over queries."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ DRAWS, SEED = 2000, 0
 
 
 class Agreement(NamedTuple):
-    """tau: 1 where both orders are the same, -1 where one is the other reversed. low, high: its 95% interval."""
+    """Kendall's tau, from -1 (opposite orders) to 1 (equal orders), with its 95% interval from `low` to `high`."""
 
     tau: float
     low: float
@@ -18,36 +18,41 @@ class Agreement(NamedTuple):
 
 
 def agreement(first: np.ndarray, first_folds: np.ndarray, second: np.ndarray, second_folds: np.ndarray) -> Agreement:
-    """Of (q, m) values of the same m methods on two collections' queries; folds: (q,) of each collection's queries.
+    """Return the agreement of two collections on the order of m methods.
 
-    The interval is the bootstrap's percentiles (Efron 1979): in each draw the queries of both collections' folds are
-    drawn anew, and both orders with them.
+    first: (q1, m) values of the methods on the queries of the first collection; first_folds: (q1,) their folds. second
+    and second_folds: the same for the second collection, with the methods in the same order. The interval is the
+    percentile bootstrap (Efron 1979): each draw resamples the queries within every fold of both collections.
     """
     rng = np.random.default_rng(SEED)
     means = [_means(first, first_folds), _means(second, second_folds)]
-    drawn = [_drawn_means(first, first_folds, rng), _drawn_means(second, second_folds, rng)]
+    drawn_means = [_drawn_means(first, first_folds, rng), _drawn_means(second, second_folds, rng)]
     ends = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-    low, high = np.nanquantile(kendall_tau(*drawn), ends)
+    low, high = np.nanquantile(kendall_tau(*drawn_means), ends)
     return Agreement(float(kendall_tau(*means)), float(low), float(high))
 
 
 def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """(...) tau-b (Kendall 1945) of (..., m) and (..., m) values; nan where all of one side are equal."""
+    """Return Kendall's tau-b (Kendall 1945) along the last axis.
+
+    first, second: (..., m) values. The result has the shape (...); it is nan if all m values of one side are equal.
+    """
     upper = np.triu_indices(first.shape[-1], 1)
-    a, b = (np.sign(each[..., upper[0]] - each[..., upper[1]]) for each in (first, second))
-    scale = np.sqrt((a * a).sum(axis=-1) * (b * b).sum(axis=-1))
-    return np.divide((a * b).sum(axis=-1), scale, out=np.full(scale.shape, np.nan), where=scale > 0)
+    first_signs, second_signs = (np.sign(values[..., upper[0]] - values[..., upper[1]]) for values in (first, second))
+    scale = np.sqrt((first_signs * first_signs).sum(axis=-1) * (second_signs * second_signs).sum(axis=-1))
+    concordance = (first_signs * second_signs).sum(axis=-1)
+    return np.divide(concordance, scale, out=np.full(scale.shape, np.nan), where=scale > 0)
 
 
 def _means(values: np.ndarray, folds: np.ndarray) -> np.ndarray:
-    """(m,) means over folds of (q, m) values."""
-    return np.mean([values[own].mean(axis=0) for own in fold_queries(folds)], axis=0)
+    """Return the (m,) means over folds of (q, m) values."""
+    return np.mean([values[rows].mean(axis=0) for rows in fold_queries(folds)], axis=0)
 
 
 def _drawn_means(values: np.ndarray, folds: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(DRAWS, m) such means, each fold's queries drawn with replacement."""
-    drawn = []
-    for own in fold_queries(folds):
-        counts = rng.multinomial(len(own), np.full(len(own), 1 / len(own)), size=DRAWS)
-        drawn.append(np.einsum("dq,qm->dm", counts / len(own), values[own]))
-    return np.mean(drawn, axis=0)
+    """Return (DRAWS, m) means over folds; each draw resamples the queries of every fold with replacement."""
+    fold_means = []
+    for rows in fold_queries(folds):
+        counts = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=DRAWS)
+        fold_means.append(np.einsum("dq,qm->dm", counts / len(rows), values[rows]))
+    return np.mean(fold_means, axis=0)

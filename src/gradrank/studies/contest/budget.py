@@ -1,4 +1,4 @@
-"""What a budget of n trials is worth: the expected test value of the best of n, exactly (Dodge et al. 2019)."""
+"""Expected test value of the best of n trials, computed exactly (Dodge et al. 2019)."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -9,15 +9,19 @@ import numpy as np
 
 
 def best_of_weights(count: int, n: int) -> np.ndarray:
-    """(count,) the probability that the i-th least of `count` values is the best of n drawn without replacement."""
+    """Return (count,) probabilities that each value is the best of n drawn without replacement.
+
+    The i-th probability belongs to the i-th smallest of `count` values.
+    """
     return np.array([comb(i, n - 1) / comb(count, n) for i in range(count)])
 
 
 def expected_best(validation: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """(P,) for n = 1..P: the expected test value of the configuration with the best validation value of n drawn ones.
+    """Return (P,) the expected test value of the configuration that validation selects, for n = 1, ..., P trials.
 
-    validation, test: (P,) by number of the draw. Of equal validation values the earlier is taken, as when a
-    configuration is chosen. With `validation` for both it is the expected best validation value itself.
+    The n trials are drawn without replacement from P trials. validation, test: (P,) values in the order of the trials.
+    If validation values are equal, the earlier trial is selected, as in the contest. With the validation values as
+    `test`, the result is the expected best validation value.
     """
     count = len(validation)
     order = np.lexsort((-np.arange(count), validation))
@@ -26,7 +30,7 @@ def expected_best(validation: np.ndarray, test: np.ndarray) -> np.ndarray:
 
 
 class Crossing(NamedTuple):
-    """At small budgets `ahead` is the better one; from `budget` trials on `behind` is, and stays it."""
+    """Two methods whose order depends on the budget: `behind` is better from `budget` trials on, `ahead` before."""
 
     ahead: str
     behind: str
@@ -34,13 +38,16 @@ class Crossing(NamedTuple):
 
 
 def crossings(curves: Mapping[str, np.ndarray]) -> list[Crossing]:
-    """The pairs of (N,) curves over budgets 1..N whose order at one trial is not that at N, by the budget."""
-    found = []
-    for one, other in combinations(curves, 2):
-        gaps = curves[one] - curves[other]
+    """Return the pairs of methods whose order at one trial is reversed at N trials, in ascending order of the budget.
+
+    curves: (N,) expected values by method, for budgets of 1, ..., N trials.
+    """
+    crossed = []
+    for first, second in combinations(curves, 2):
+        gaps = curves[first] - curves[second]
         if gaps[0] * gaps[-1] < 0:
-            last = np.sign(gaps) == np.sign(gaps[-1])
-            budget = len(gaps) - int(np.argmin(np.append(last[::-1], False))) + 1
-            ahead, behind = (one, other) if gaps[0] > 0 else (other, one)
-            found.append(Crossing(ahead, behind, budget))
-    return sorted(found, key=lambda crossing: (crossing.budget, crossing))
+            has_final_order = np.sign(gaps) == np.sign(gaps[-1])
+            budget = len(gaps) - int(np.argmin(np.append(has_final_order[::-1], False))) + 1
+            ahead, behind = (first, second) if gaps[0] > 0 else (second, first)
+            crossed.append(Crossing(ahead, behind, budget))
+    return sorted(crossed, key=lambda crossing: (crossing.budget, crossing))

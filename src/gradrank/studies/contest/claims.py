@@ -1,11 +1,12 @@
-"""Which method may be called better: a difference that survives queries, seeds, tuning and the number of pairs.
+"""The decision rule of the contest: which differences between two methods count as claims.
 
-A claim needs a corrected p below .05, and P(A > B) above .75: that of two single runs, with one sample of queries, one
-tuner and one seed each, A's is the better one (Bouthillier et al. 2021, section 4). Else two are "not separated".
+A claim that A is better than B needs a p value below .05 after Holm's correction, and P(A > B) above .75. P(A > B) is
+the probability that a single run of A has a higher value than a single run of B, over samples of queries, tuners and
+seeds (Bouthillier et al. 2021, section 4). All other pairs are "not separated".
 
-Two or three tuners tell little of how far a method's tuners lie apart: by luck the two of one choice in twenty are
-nearly equal, and a difference of nothing but luck would pass for real. So a method's own variance counts where it is
-wider than the mean one of the contest's methods, else that mean; of a method whose runs are all alike, none.
+The variance over two or three tuners is poorly estimated: in one case of twenty, two tuners have nearly equal values by
+chance, and a chance difference would be claimed. The variance that tuners and seeds give to a method is therefore taken
+as at least the mean over the methods of the contest. For a method whose runs are all equal it is 0.
 """
 
 import math
@@ -16,14 +17,15 @@ from typing import NamedTuple
 from gradrank.evaluation.statistics import LEVEL, holm
 from gradrank.evaluation.variance import Runs, Term, freedom, half_width, query_term, standard_error
 
-MOSTLY = 0.75  # P(A > B) of a claim
+MIN_PROBABILITY = 0.75  # a claim needs a larger P(A > B)
 NOT_SEPARATED = "not separated"
 
 
 class Pair(NamedTuple):
-    """Two methods over the same queries: first minus second, the first being the one with the higher mean.
+    """The comparison of two methods over the same queries. `first` is the method with the higher mean.
 
-    low, high: the 95% interval of the difference. corrected: p by Holm, for all pairs of the contest.
+    difference: mean of first minus mean of second. low, high: its 95% interval. probability: P(first > second) for
+    single runs. corrected: p after Holm's correction for all pairs of the contest.
     """
 
     first: str
@@ -36,43 +38,56 @@ class Pair(NamedTuple):
     corrected: float = math.nan
 
     @property
-    def better(self) -> bool:
-        return self.corrected < LEVEL and self.probability > MOSTLY
+    def is_better(self) -> bool:
+        """Whether the comparison supports the claim that the first method is better."""
+        return self.corrected < LEVEL and self.probability > MIN_PROBABILITY
 
     @property
     def verdict(self) -> str:
-        return "better" if self.better else NOT_SEPARATED
+        """The claim in words."""
+        return "better" if self.is_better else NOT_SEPARATED
 
 
-def compare(first: str, a: Runs, second: str, b: Runs, usual: Term) -> Pair:
-    """One pair, without a correction. Both are of the same queries in the same order; usual: `usual_chance` of all."""
+def compare(first: str, a: Runs, second: str, b: Runs, floor: Term) -> Pair:
+    """Return the comparison of two methods, without the correction for the number of pairs.
+
+    a, b: the runs of the methods, over the same queries in the same order. floor: the result of `mean_run_variance` for
+    all methods of the contest.
+    """
     if b.mean > a.mean:
         first, a, second, b = second, b, first, a
     gap = a.mean - b.mean
     query = query_term(a.per_query - b.per_query, a.folds)
-    terms = [query, *_chance([runs.variances.chance_of_mean for runs in (a, b) if runs.varies], usual)]
+    terms = [query, *_chance_terms([runs.variances.chance_of_mean for runs in (a, b) if runs.varies], floor)]
     half = half_width(terms)
-    p = two_sided(gap, standard_error(terms), freedom(terms))
-    single = query.variance + a.variances.chance + b.variances.chance
-    return Pair(first, second, gap, gap - half, gap + half, p, superiority(gap, single))
+    p = two_sided_p(gap, standard_error(terms), freedom(terms))
+    single_run_variance = query.variance + a.variances.chance + b.variances.chance
+    return Pair(first, second, gap, gap - half, gap + half, p, probability_better(gap, single_run_variance))
 
 
-def _chance(own: Sequence[Term], usual: Term) -> list[Term]:
-    """What these add to a difference, each no less than `usual`, which is one estimate however often it is taken."""
-    wide = [term for term in own if term.variance > usual.variance]
-    return [*wide, usual._replace(variance=(len(own) - len(wide)) * usual.variance)]
+def _chance_terms(terms: Sequence[Term], floor: Term) -> list[Term]:
+    """Return the variance terms that tuners and seeds add to a difference.
+
+    terms: one term per method. A term below `floor` is replaced by it. The replacements are one estimate with one
+    number of degrees of freedom, so they are returned as one term.
+    """
+    larger = [term for term in terms if term.variance > floor.variance]
+    return [*larger, floor._replace(variance=(len(terms) - len(larger)) * floor.variance)]
 
 
-def usual_chance(methods: Iterable[Runs]) -> Term:
-    """Of the mean over a method's runs, by tuners and seeds: the mean of those whose runs differ at all."""
+def mean_run_variance(methods: Iterable[Runs]) -> Term:
+    """Return the mean over methods of the variance that tuners and seeds give to a method's mean.
+
+    Methods whose runs are all equal are left out. The variance is 0 if no method is left.
+    """
     terms = [runs.variances.chance_of_mean for runs in methods if runs.varies]
     if not terms:
         return Term(0.0, 0)
     return Term(math.fsum(term.variance for term in terms) / len(terms), sum(term.freedom for term in terms))
 
 
-def two_sided(gap: float, error: float, degrees: float) -> float:
-    """p of Student's test; of a difference without any error 0, or 1 where there is no difference."""
+def two_sided_p(gap: float, error: float, degrees: float) -> float:
+    """Return p of Student's two-sided t test. Without an error, p is 1 for a difference of 0 and 0 otherwise."""
     from scipy.stats import t
 
     if error == 0:
@@ -80,64 +95,70 @@ def two_sided(gap: float, error: float, degrees: float) -> float:
     return float(2 * t.sf(abs(gap) / error, degrees))
 
 
-def superiority(gap: float, variance: float) -> float:
-    """P(A > B) of two single runs whose difference is normal with this mean and variance; a tie counts half."""
+def probability_better(gap: float, variance: float) -> float:
+    """Return P(A > B) for two single runs whose difference is normal with mean `gap` and this variance.
+
+    A tie counts as one half.
+    """
     if variance == 0:
         return 0.5 if gap == 0 else float(gap > 0)
     return 0.5 * (1 + math.erf(gap / math.sqrt(2 * variance)))
 
 
 def compare_all(methods: Mapping[str, Runs]) -> list[Pair]:
-    """Every two methods of a contest, corrected by Holm for their number; the widest difference first."""
-    usual = usual_chance(methods.values())
-    pairs = [compare(one, methods[one], other, methods[other], usual) for one, other in combinations(methods, 2)]
+    """Return the comparisons of all pairs of methods, largest difference first, with p values corrected by Holm."""
+    floor = mean_run_variance(methods.values())
+    pairs = [
+        compare(first, methods[first], second, methods[second], floor) for first, second in combinations(methods, 2)
+    ]
     corrected = holm([pair.p for pair in pairs])
-    found = [pair._replace(corrected=float(p)) for pair, p in zip(pairs, corrected, strict=True)]
-    return sorted(found, key=lambda pair: (-pair.difference, pair.first, pair.second))
+    comparisons = [pair._replace(corrected=float(p)) for pair, p in zip(pairs, corrected, strict=True)]
+    return sorted(comparisons, key=lambda pair: (-pair.difference, pair.first, pair.second))
 
 
-def in_words(pairs: Sequence[Pair], called: str, naive: Sequence[tuple[str, str]] = ()) -> list[str]:
-    """What may be claimed of the metric `called`, and what may not.
+def claims_in_words(pairs: Sequence[Pair], called: str, naive: Sequence[tuple[str, str]] = ()) -> list[str]:
+    """Return sentences that say which claims about one metric are supported and which are not.
 
-    naive: the pairs that a test over the queries of one run each separates.
+    called: the label of the metric. naive: the pairs that are significant in a test over the queries of one run per
+    method.
     """
     better: dict[str, list[str]] = {}
     for pair in pairs:
-        if pair.better:
+        if pair.is_better:
             better.setdefault(pair.first, []).append(pair.second)
     claimed = sum(map(len, better.values()))
-    said = [
+    sentences = [
         f"{called}: {claimed} of {len(pairs)} pairs are separated (p < {LEVEL:g} after Holm, and "
-        f"P(A > B) > {MOSTLY:g} of single runs)."
+        f"P(A > B) > {MIN_PROBABILITY:g} of single runs)."
     ]
     order = sorted(better, key=lambda method: -len(better[method]))
-    said += [f"{method} is better than {listed(sorted(better[method]))}." for method in order]
-    return [*said, *_not_claimed(pairs, naive)]
+    sentences += [f"{method} is better than {join_names(sorted(better[method]))}." for method in order]
+    return [*sentences, *_not_claimed(pairs, naive)]
 
 
 def _not_claimed(pairs: Sequence[Pair], naive: Sequence[tuple[str, str]]) -> list[str]:
-    """The other pairs, by what they lack."""
+    """Return sentences about the pairs that are not separated, grouped by the condition that they fail."""
     names = {name for pair in pairs for name in (pair.first, pair.second)}
     beaten = {pair.second for pair in pairs}
     best = next(iter(sorted(names - beaten)), None)
-    near = sorted(pair.second for pair in pairs if pair.first == best and not pair.better)
-    said = [f"Not separated from {best}, which has the highest mean: {listed(near)}."] if near else []
-    seldom = [pair for pair in pairs if pair.corrected < LEVEL and not pair.better]
-    if seldom:
-        said.append(
-            f"Significant, but seen in too few single runs (P ≤ {MOSTLY:g}): "
-            f"{listed([f'{pair.first} over {pair.second} ({pair.probability:.2f})' for pair in seldom])}."
+    close = sorted(pair.second for pair in pairs if pair.first == best and not pair.is_better)
+    sentences = [f"Not separated from {best}, which has the highest mean: {join_names(close)}."] if close else []
+    rarely_better = [pair for pair in pairs if pair.corrected < LEVEL and not pair.is_better]
+    if rarely_better:
+        sentences.append(
+            f"Significant, but seen in too few single runs (P ≤ {MIN_PROBABILITY:g}): "
+            f"{join_names([f'{pair.first} over {pair.second} ({pair.probability:.2f})' for pair in rarely_better])}."
         )
-    separated = {frozenset((pair.first, pair.second)) for pair in pairs if pair.better}
-    lost = [f"{a} and {b}" for a, b in naive if frozenset((a, b)) not in separated]
+    separated = {frozenset((pair.first, pair.second)) for pair in pairs if pair.is_better}
+    lost = [f"{first} and {second}" for first, second in naive if frozenset((first, second)) not in separated]
     if naive:
-        said.append(
+        sentences.append(
             f"Wilcoxon's test over the queries of one run each would separate {len(naive)} of {len(pairs)} pairs; "
             f"of these are not separated here: {'; '.join(lost) or 'none'}."
         )
-    return said
+    return sentences
 
 
-def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+def join_names(names: Sequence[str]) -> str:
+    """Return the names in words: `a`, `a and b`, or `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -1,4 +1,4 @@
-"""The page: results, claims, what a run depends on, what a budget and a leak are worth; whether collections agree."""
+"""The page of the contest: results, claims, variances, choices, budgets, and the agreement of collections."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -14,8 +14,15 @@ from gradrank.studies.common.study import Figure, Inputs, PageSection
 from gradrank.studies.contest import tables
 from gradrank.studies.contest.agreement import agreement
 from gradrank.studies.contest.budget import Crossing, crossings, expected_best
-from gradrank.studies.contest.claims import compare_all, in_words, listed
-from gradrank.studies.contest.reading import HEADLINE, Entry, Tried, constant, entries, tried
+from gradrank.studies.contest.claims import claims_in_words, compare_all, join_names
+from gradrank.studies.contest.results import (
+    HEADLINE,
+    ContestEntry,
+    EntryTrials,
+    constant_score_runs,
+    read_entries,
+    read_entry_trials,
+)
 from gradrank.studies.contest.timeline import timeline
 from gradrank.tuning.folders import Contest
 
@@ -23,18 +30,24 @@ MEASURE = metric_label(HEADLINE)
 
 
 def build(inputs: Inputs) -> list[PageSection]:
+    """Return the sections of the page: those of each data set, then the agreement of all pairs of data sets."""
     frozen = list(inputs.settings.get("frozen", ()))
-    found = {dataset: entries(inputs, dataset) for dataset in [*inputs.datasets, *frozen]}
+    entries_by_dataset = {dataset: read_entries(inputs, dataset) for dataset in [*inputs.datasets, *frozen]}
     sections = []
-    for dataset, own in found.items():
-        sections += [_results(inputs, dataset, own, dataset in frozen), *_claims(dataset, own), _shares(dataset, own)]
+    for dataset, entries in entries_by_dataset.items():
+        sections += [
+            _results(inputs, dataset, entries, dataset in frozen),
+            *_claims(dataset, entries),
+            _shares(dataset, entries),
+        ]
         if dataset not in frozen:
-            trials = {entry.method: tried(inputs, entry) for entry in own}
-            sections += [_choosing(dataset, own, trials), _budget(dataset, trials)]
-    return [*sections, *([_agreement(found, frozen)] if len(found) > 1 else [])]
+            trials = {entry.method: read_entry_trials(inputs, entry) for entry in entries}
+            sections += [_choosing(dataset, entries, trials), _budget(dataset, trials)]
+    return [*sections, *([_agreement(entries_by_dataset, frozen)] if len(entries_by_dataset) > 1 else [])]
 
 
-def _results(inputs: Inputs, dataset: str, own: Sequence[Entry], frozen: bool) -> PageSection:
+def _results(inputs: Inputs, dataset: str, entries: Sequence[ContestEntry], frozen: bool) -> PageSection:
+    """Return the section of the means over folds and of the costs."""
     settings = inputs.settings
     tuned = (
         f"Nothing was tried on {dataset}: each tuner's one configuration for all folds of "
@@ -45,8 +58,8 @@ def _results(inputs: Inputs, dataset: str, own: Sequence[Entry], frozen: bool) -
         f"({MEASURE}, short lists by their length). The choice was frozen and trained anew with {settings['seeds']} "
         "seeds; then the test part was scored."
     )
-    content = [tables.results(dataset, own, constant(inputs, dataset))]
-    content.append(tables.costs(dataset, own, Contest(inputs.folder), settings["seeds"]))
+    content = [tables.results(dataset, entries, constant_score_runs(inputs, dataset))]
+    content.append(tables.costs(dataset, entries, Contest(inputs.folder), settings["seeds"]))
     return PageSection(
         f"results_{dataset}",
         f"{dataset}: results",
@@ -55,58 +68,62 @@ def _results(inputs: Inputs, dataset: str, own: Sequence[Entry], frozen: bool) -
     )
 
 
-def _claims(dataset: str, own: Sequence[Entry]) -> list[PageSection]:
-    """What may be claimed, and of whole years."""
-    runs = {entry.method: entry.runs() for entry in own}
-    found = compare_all(runs)
-    content = [tables.pairs(dataset, found), tables.probabilities(dataset, list(runs), found)]
-    said = in_words(found, MEASURE, _naive(own))
-    claims = PageSection(f"claims_{dataset}", f"{dataset}: what may be claimed", said, content)
-    return [claims, *filter(None, [timeline(dataset, own, found)])]
+def _claims(dataset: str, entries: Sequence[ContestEntry]) -> list[PageSection]:
+    """Return the section of the claims, and the timeline if there is one."""
+    runs = {entry.method: entry.runs() for entry in entries}
+    comparisons = compare_all(runs)
+    content = [tables.pairs(dataset, comparisons), tables.probabilities(dataset, list(runs), comparisons)]
+    paragraphs = claims_in_words(comparisons, MEASURE, _naive(entries))
+    claims = PageSection(f"claims_{dataset}", f"{dataset}: what may be claimed", paragraphs, content)
+    return [claims, *filter(None, [timeline(dataset, entries, comparisons)])]
 
 
-def _naive(own: Sequence[Entry]) -> list[tuple[str, str]]:
-    """The pairs that differ by Wilcoxon's test over the queries of the first tuner's first run, after Holm."""
-    values = {entry.method: entry.values[HEADLINE][0, 0] for entry in own}
-    named = list(combinations(values, 2))
-    corrected = holm([wilcoxon(values[one], values[other]) for one, other in named])
-    return [pair for pair, p in zip(named, corrected, strict=True) if p < LEVEL]
+def _naive(entries: Sequence[ContestEntry]) -> list[tuple[str, str]]:
+    """Return the pairs that differ by Wilcoxon's test over the queries of one run per method.
+
+    The run is the first one of the first tuner. p values are corrected by Holm.
+    """
+    values = {entry.method: entry.values[HEADLINE][0, 0] for entry in entries}
+    pairs = list(combinations(values, 2))
+    corrected = holm([wilcoxon(values[first], values[second]) for first, second in pairs])
+    return [pair for pair, p in zip(pairs, corrected, strict=True) if p < LEVEL]
 
 
-def _shares(dataset: str, own: Sequence[Entry]) -> PageSection:
-    table = tables.shares(dataset, own)
-    known = [row for row in table.rows if row["queries"] is not None]
-    means = (
-        {key: float(np.mean([row[key] for row in known])) for key in ("queries", "seeds", "tuning")} if known else {}
-    )
-    said = ", ".join(f"{key} {share:.0%}" for key, share in means.items())
+def _shares(dataset: str, entries: Sequence[ContestEntry]) -> PageSection:
+    """Return the section of the variance of a single run."""
+    table = tables.shares(dataset, entries)
+    varying = [row for row in table.rows if row["queries"] is not None]
+    sources = ("queries", "seeds", "tuning") if varying else ()
+    means = {key: float(np.mean([row[key] for row in varying])) for key in sources}
+    shares = ", ".join(f"{key} {share:.0%}" for key, share in means.items())
     return PageSection(
         f"variances_{dataset}",
         f"{dataset}: what a single run depends on",
-        [f"On average over the methods: {said}." if known else "Nothing varies."],
+        [f"On average over the methods: {shares}." if varying else "Nothing varies."],
         [table],
     )
 
 
-def _choosing(dataset: str, own: Sequence[Entry], trials: Mapping[str, Tried]) -> PageSection:
+def _choosing(dataset: str, entries: Sequence[ContestEntry], trials: Mapping[str, EntryTrials]) -> PageSection:
+    """Return the section of the choices: the gain of tuning, and the leak of one choice for all folds."""
     table = tables.choosing(dataset, trials)
     leaks = {row["method"]: row["leak"] for row in table.rows if row["leak"] is not None}
     gains = {row["method"]: row["gain"] for row in table.rows if row["gain"] is not None}
-    said = [
+    paragraphs = [
         _over_methods("Tuned against the default", gains),
         _over_methods(
             "One configuration for all folds, which has seen every test query, against a choice a fold", leaks
         ),
     ]
     failed = tables.failed(dataset, trials)
-    content = [table, tables.chosen(dataset, own), *([failed] if failed.rows else [])]
+    content = [table, tables.chosen(dataset, entries), *([failed] if failed.rows else [])]
     return PageSection(
-        f"choosing_{dataset}", f"{dataset}: what was chosen, and the leak", list(filter(None, said)), content
+        f"choosing_{dataset}", f"{dataset}: what was chosen, and the leak", list(filter(None, paragraphs)), content
     )
 
 
 def _over_methods(what: str, gaps: Mapping[str, float]) -> str:
-    """The mean of a difference over the methods, and its ends."""
+    """Return a sentence with the mean of a difference over the methods, its minimum and its maximum."""
     if not gaps:
         return ""
     least, most = min(gaps, key=gaps.__getitem__), max(gaps, key=gaps.__getitem__)
@@ -116,15 +133,16 @@ def _over_methods(what: str, gaps: Mapping[str, float]) -> str:
     )
 
 
-def _budget(dataset: str, trials: Mapping[str, Tried]) -> PageSection:
-    found = curves(trials)
-    crossed = crossings(found)
-    table = tables.budget(dataset, found)
-    alt = f"{dataset}: expected test {MEASURE} of the best of n drawn configurations, by n. " + _ends(found)
-    series = [Series(method, range(1, len(curve) + 1), curve) for method, curve in found.items()]
+def _budget(dataset: str, trials: Mapping[str, EntryTrials]) -> PageSection:
+    """Return the section of the expected test values by number of trials."""
+    curves_by_method = curves(trials)
+    crossed = crossings(curves_by_method)
+    table = tables.budget(dataset, curves_by_method)
+    alt = f"{dataset}: expected test {MEASURE} of the best of n drawn configurations, by n. " + _ends(curves_by_method)
+    series = [Series(method, range(1, len(curve) + 1), curve.tolist()) for method, curve in curves_by_method.items()]
     drawing = line_chart(series, "trials", f"expected test {MEASURE}", alt)
     figure = Figure(f"budget_{dataset}_figure", table.title, drawing, alt, table)
-    said = [
+    paragraphs = [
         "For every number of trials the expected test value of the configuration that validation would have chosen, "
         "exactly, over all sets of so many of the drawn ones; the default is not among them. A method without a space "
         "has the one value.",
@@ -133,66 +151,80 @@ def _budget(dataset: str, trials: Mapping[str, Tried]) -> PageSection:
     return PageSection(
         f"budget_{dataset}",
         f"{dataset}: what a budget is worth",
-        said,
+        paragraphs,
         [figure, *([tables.crossings(dataset, crossed)] if crossed else [])],
     )
 
 
-def curves(trials: Mapping[str, Tried]) -> dict[str, np.ndarray]:
-    """By method the mean over folds of expected_best, as far as all methods' drawn configurations reach."""
+def curves(trials: Mapping[str, EntryTrials]) -> dict[str, np.ndarray]:
+    """Return (n,) means over folds of `expected_best` by method, for 1, ..., n trials.
+
+    n is the smallest number of random trials that all methods with a search space have on every fold. A method without
+    a search space has the same value for every number of trials.
+    """
     import polars as pl
 
     drawn, single = {}, {}
-    for method, own in trials.items():
-        means = own.tested.group_by("fold", "tuner", "trial", maintain_order=True).agg(pl.col(HEADLINE).mean())
-        joined = own.trials.join(means, ["fold", "tuner", "trial"], maintain_order="left")
+    for method, method_trials in trials.items():
+        means = method_trials.tested.group_by("fold", "tuner", "trial", maintain_order=True).agg(
+            pl.col(HEADLINE).mean()
+        )
+        joined = method_trials.trials.join(means, ["fold", "tuner", "trial"], maintain_order="left")
         random = joined.filter(pl.col("trial") > 0).drop_nulls(HEADLINE)
         if random.is_empty():
-            single[method] = float(joined.group_by("fold").agg(pl.col(HEADLINE).mean())[HEADLINE].mean())
+            mean = joined.group_by("fold").agg(pl.col(HEADLINE).mean())[HEADLINE].mean()
+            assert isinstance(mean, float)
+            single[method] = mean
             continue
         folds = [
-            expected_best(each["vali_ndcg@10"].to_numpy(), each[HEADLINE].to_numpy())
-            for each in random.partition_by("fold", maintain_order=True)
+            expected_best(fold["vali_ndcg@10"].to_numpy(), fold[HEADLINE].to_numpy())
+            for fold in random.partition_by("fold", maintain_order=True)
         ]
         reach = min(map(len, folds))
         drawn[method] = np.mean([curve[:reach] for curve in folds], axis=0)
     reach = min(map(len, drawn.values()), default=1)
-    found = {method: curve[:reach] for method, curve in drawn.items()}
-    found |= {method: np.full(reach, value) for method, value in single.items()}
-    return {method: found[method] for method in trials}
+    values = {method: curve[:reach] for method, curve in drawn.items()}
+    values |= {method: np.full(reach, value) for method, value in single.items()}
+    return {method: values[method] for method in trials}
 
 
-def _ends(found: Mapping[str, np.ndarray]) -> str:
-    reach = len(next(iter(found.values())))
-    said = [f"{method} {number(float(curve[0]))} to {number(float(curve[-1]))}" for method, curve in found.items()]
-    return f"From 1 to {reach}: {', '.join(said)}"
+def _ends(curves_by_method: Mapping[str, np.ndarray]) -> str:
+    """Return the first and the last value of each curve in words."""
+    reach = len(next(iter(curves_by_method.values())))
+    parts = [
+        f"{method} {number(float(curve[0]))} to {number(float(curve[-1]))}"
+        for method, curve in curves_by_method.items()
+    ]
+    return f"From 1 to {reach}: {', '.join(parts)}"
 
 
-def _crossed(found: Sequence[Crossing]) -> str:
-    if not found:
+def _crossed(crossed: Sequence[Crossing]) -> str:
+    """Return a sentence on how many curves cross."""
+    if not crossed:
         return "No two curves change their order between one trial and all."
     return (
-        f"Which of two methods is the better one depends on the budget in {len(found)} pairs, whose curves cross: the "
-        "table names them and the number of trials."
+        f"Which of two methods is the better one depends on the budget in {len(crossed)} pairs, whose curves cross: "
+        "the table names them and the number of trials."
     )
 
 
-def _agreement(found: Mapping[str, Sequence[Entry]], frozen: Sequence[str]) -> PageSection:
-    """Kendall's tau of every two data sets' orders."""
+def _agreement(entries_by_dataset: Mapping[str, Sequence[ContestEntry]], frozen: Sequence[str]) -> PageSection:
+    """Return the section of Kendall's tau between the orders of the methods on every pair of data sets."""
     rows = []
-    for one, other in combinations(found, 2):
-        first, second = (_matrix(found[name], sorted(entry.method for entry in found[one])) for name in (one, other))
-        rows.append({"first": one, "second": other} | agreement(*first, *second)._asdict())
+    for first, second in combinations(entries_by_dataset, 2):
+        methods = sorted(entry.method for entry in entries_by_dataset[first])
+        tau = agreement(*_matrix(entries_by_dataset[first], methods), *_matrix(entries_by_dataset[second], methods))
+        rows.append({"first": first, "second": second} | tau._asdict())
     columns = [Column("first"), Column("second"), Column("tau", "Kendall's tau", ".3f")]
     columns += [Column("low", "95% from", ".3f"), Column("high", "to", ".3f")]
-    said = [
+    paragraphs = [
         f"{row['first']} and {row['second']} order the methods with tau {number(row['tau'], '.2f')} "
         f"(95%: {number(row['low'], '.2f')} to {number(row['high'], '.2f')}): the order "
         f"{'holds' if row['low'] > 0 else 'does not hold for certain'}."
         for row in rows
     ]
     if frozen:
-        said.append(f"Looked at once, with everything frozen: {listed(list(frozen))}.")
+        paragraphs.append(f"Looked at once, with everything frozen: {join_names(list(frozen))}.")
     table = Table(
         "agreement",
         "Do collections order the methods alike?",
@@ -200,10 +232,10 @@ def _agreement(found: Mapping[str, Sequence[Entry]], frozen: Sequence[str]) -> P
         rows,
         "1: the same order. The interval is over both collections' queries.",
     )
-    return PageSection("agreement", "Does the order hold?", said, [table])
+    return PageSection("agreement", "Does the order hold?", paragraphs, [table])
 
 
-def _matrix(own: Sequence[Entry], methods: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """(q, m) means over runs in this order of methods, and (q,) folds."""
-    by_method = {entry.method: entry.runs() for entry in own}
+def _matrix(entries: Sequence[ContestEntry], methods: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return (q, m) means over runs, with the methods in this order, and the (q,) folds of the queries."""
+    by_method = {entry.method: entry.runs() for entry in entries}
     return np.stack([by_method[name].per_query for name in methods], axis=1), by_method[methods[0]].folds

@@ -1,4 +1,4 @@
-"""The contest's tables, each of one data set unless it says otherwise."""
+"""Tables of the contest. Each table is of one data set."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,19 +10,19 @@ from gradrank.report.tables.numbers import P
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.contest.budget import Crossing
 from gradrank.studies.contest.claims import Pair
-from gradrank.studies.contest.reading import HEADLINE, Entry, Tried, in_words
+from gradrank.studies.contest.results import HEADLINE, ContestEntry, EntryTrials, configuration_in_words
 from gradrank.tuning.folders import Contest
 from gradrank.tuning.values import METRICS
 
 METHOD = Column("method")
-HASH = 12  # digits of a choice's hash that a table shows
+HASH = 12  # leading digits of the hash of a choice in a table
 INTERVAL = "± is half the 95% interval of the mean over folds, tuners and seeds: queries, seeds and tuning are in it."
 
 
-def results(dataset: str, entries: Sequence[Entry], constant: Mapping[str, Mapping[str, Runs]]) -> Table:
-    """The means, highest first, and what a ranking without any order is worth."""
+def results(dataset: str, entries: Sequence[ContestEntry], constant: Mapping[str, Mapping[str, Runs]]) -> Table:
+    """Return the table of means over folds, highest first, with the constant score as a baseline."""
     rows = [_means(entry.method, {name: entry.runs(name) for name in METRICS}) for entry in entries]
-    rows += [_means(title, own) for title, own in constant.items()]
+    rows += [_means(title, runs) for title, runs in constant.items()]
     columns = [METHOD, *(column for name in METRICS for column in _mean_columns(name)), _SPREAD]
     note = f"{INTERVAL} `sd` is the deviation of single runs. The last rows score all documents alike."
     return Table(f"results_{dataset}", "Test values", columns, rows, note)
@@ -37,13 +37,13 @@ def _mean_columns(name: str) -> tuple[Column, Column]:
 
 def _means(method: str, runs: Mapping[str, Runs]) -> Row:
     row = {"method": method, "sd": runs[HEADLINE].spread}
-    for name, each in runs.items():
-        row |= {name: each.mean, f"{name} half": each.half_width}
+    for name, metric_runs in runs.items():
+        row |= {name: metric_runs.mean, f"{name} half": metric_runs.half_width}
     return row
 
 
-def shares(dataset: str, entries: Sequence[Entry]) -> Table:
-    """How far a single run moves with its queries, its seed and its tuner."""
+def shares(dataset: str, entries: Sequence[ContestEntry]) -> Table:
+    """Return the shares of queries, seeds and tuning in the variance of a single run, one row per method."""
     sources = {"queries": "queries", "seeds": "seeds", "tuning": "tuning"}
     rows = [
         {"method": entry.method, "deviation": runs.variances.total**0.5} | runs.variances.shares()
@@ -56,8 +56,9 @@ def shares(dataset: str, entries: Sequence[Entry]) -> Table:
     return Table(f"variances_{dataset}", "What a single run depends on", columns, rows, note)
 
 
-def pairs(dataset: str, found: Sequence[Pair]) -> Table:
-    rows = [pair._asdict() | {"verdict": pair.verdict} for pair in found]
+def pairs(dataset: str, comparisons: Sequence[Pair]) -> Table:
+    """Return the comparisons of all pairs of methods, one row per pair."""
+    rows = [pair._asdict() | {"verdict": pair.verdict} for pair in comparisons]
     columns = [
         Column("first"),
         Column("second"),
@@ -72,30 +73,31 @@ def pairs(dataset: str, found: Sequence[Pair]) -> Table:
     return Table(f"pairs_{dataset}", f"Every two methods, {metric_label(HEADLINE)}", columns, rows)
 
 
-def probabilities(dataset: str, methods: Sequence[str], found: Sequence[Pair]) -> Table:
-    """A row and a column a method."""
-    known = {(pair.first, pair.second): pair.probability for pair in found}
-    known |= {(pair.second, pair.first): 1 - pair.probability for pair in found}
-    rows = [{"method": one} | {other: known.get((one, other)) for other in methods} for one in methods]
-    columns = [METHOD, *(Column(other, other, ".2f") for other in methods)]
+def probabilities(dataset: str, methods: Sequence[str], comparisons: Sequence[Pair]) -> Table:
+    """Return the matrix of P(row > column): one row and one column per method."""
+    by_pair = {(pair.first, pair.second): pair.probability for pair in comparisons}
+    by_pair |= {(pair.second, pair.first): 1 - pair.probability for pair in comparisons}
+    rows = [{"method": first} | {second: by_pair.get((first, second)) for second in methods} for first in methods]
+    columns = [METHOD, *(Column(second, second, ".2f") for second in methods)]
     note = "How often a single run of the row's method beats one of the column's: new queries, a tuner, a seed."
     return Table(f"probabilities_{dataset}", "P(row > column)", columns, rows, note)
 
 
-def chosen(dataset: str, entries: Sequence[Entry]) -> Table:
+def chosen(dataset: str, entries: Sequence[ContestEntry]) -> Table:
+    """Return the selected configurations, one row per method, fold and tuner."""
     rows = [
         {
             "method": entry.method,
             "fold": fold,
-            "tuner": own.tuner,
-            "trial": own.trial,
-            "configuration": in_words(own),
-            "validation": own.value,
+            "tuner": selected.tuner,
+            "trial": selected.trial,
+            "configuration": configuration_in_words(selected),
+            "validation": selected.value,
             "sha256": choice.sha256[:HASH],
         }
         for entry in entries
         for fold, choice in entry.choices.items()
-        for own in choice.chosen
+        for selected in choice.chosen
     ]
     columns = [METHOD, Column("fold", "fold", "d"), Column("tuner", "tuner", "d"), Column("trial", "trial", "d")]
     columns += [Column("configuration"), Column("validation", "validation", ".4f"), Column("sha256", "choice")]
@@ -103,13 +105,13 @@ def chosen(dataset: str, entries: Sequence[Entry]) -> Table:
     return Table(f"chosen_{dataset}", "The chosen configurations", columns, rows, note)
 
 
-def choosing(dataset: str, found: Mapping[str, Tried]) -> Table:
-    """Default against tuned, and a choice a fold against one for all folds."""
+def choosing(dataset: str, trials: Mapping[str, EntryTrials]) -> Table:
+    """Return the test values of the default, of one choice per fold, and of one choice for all folds."""
     rows = []
-    for method, tried in found.items():
-        default, own, one = tried.default(), tried.per_fold(), tried.one_for_all()
-        rows.append({"method": method, "default": mean(default), "tuned": mean(own), "one": mean(one)})
-        for key, after, before in (("gain", own, default), ("leak", one, own)):
+    for method, method_trials in trials.items():
+        default, per_fold, for_all = method_trials.default(), method_trials.per_fold(), method_trials.one_for_all()
+        rows.append({"method": method, "default": mean(default), "tuned": mean(per_fold), "one": mean(for_all)})
+        for key, after, before in (("gain", per_fold, default), ("leak", for_all, per_fold)):
             gap = difference(after, before)
             rows[-1] |= {key: mean(gap), f"{key} half": gap.half_width if gap else None}
     columns = [
@@ -130,22 +132,25 @@ def choosing(dataset: str, found: Mapping[str, Tried]) -> Table:
 
 
 def difference(after: Runs | None, before: Runs | None) -> Runs | None:
+    """Return the runs of a difference, or None if one side is missing."""
     return Runs(after.values - before.values, after.folds) if after and before else None
 
 
 def mean(runs: Runs | None) -> float | None:
+    """Return the mean of the runs, or None without runs."""
     return runs.mean if runs else None
 
 
-def failed(dataset: str, found: Mapping[str, Tried]) -> Table:
-    """The trials without a value."""
-    rows = [row for tried in found.values() for row in tried.failed().rows(named=True)]
+def failed(dataset: str, trials: Mapping[str, EntryTrials]) -> Table:
+    """Return the trials that ended with an error."""
+    rows = [row for method_trials in trials.values() for row in method_trials.failed().rows(named=True)]
     columns = [Column("model", "method"), Column("fold", "fold", "d"), Column("tuner", "tuner", "d")]
     columns += [Column("trial", "trial", "d"), Column("configuration"), Column("error", "why")]
     return Table(f"failed_{dataset}", "Configurations that failed", columns, rows)
 
 
 def budget(dataset: str, curves: Mapping[str, np.ndarray]) -> Table:
+    """Return the expected test values, one row per method and number of trials."""
     rows = [
         {"method": method, "budget": n, "expected": float(value)}
         for method, curve in curves.items()
@@ -155,17 +160,18 @@ def budget(dataset: str, curves: Mapping[str, np.ndarray]) -> Table:
     return Table(f"budget_{dataset}", f"Expected test {metric_label(HEADLINE)} by budget", columns, rows)
 
 
-def crossings(dataset: str, found: Sequence[Crossing]) -> Table:
+def crossings(dataset: str, crossed: Sequence[Crossing]) -> Table:
+    """Return the pairs of methods whose curves cross."""
     columns = [
         Column("behind", "the better one"),
         Column("budget", "from so many trials", "d"),
         Column("ahead", "before"),
     ]
-    return Table(f"crossings_{dataset}", "Curves that cross", columns, found)
+    return Table(f"crossings_{dataset}", "Curves that cross", columns, crossed)
 
 
-def costs(dataset: str, entries: Sequence[Entry], contest: Contest, seeds: int) -> Table:
-    """Times, which no two runs have alike."""
+def costs(dataset: str, entries: Sequence[ContestEntry], contest: Contest, seeds: int) -> Table:
+    """Return the seconds of tuning and of the runs. These times differ between two executions of the same contest."""
     rows = [
         {"method": entry.method, "tuning": entry.seconds(), "refits": entry.refit_seconds(contest, seeds)}
         for entry in entries

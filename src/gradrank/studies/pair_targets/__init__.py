@@ -1,4 +1,7 @@
-"""Sections 2 and 3 of the first RankNet paper on artificial pairs: probabilities as targets, also in a circle."""
+"""RankNet with target probabilities (Burges et al. 2005, sections 2 and 3), on artificial pairs.
+
+The experiments ask what RankNet learns from probabilities, from hard labels, and from inconsistent targets.
+"""
 
 from typing import Annotated, Any
 
@@ -15,12 +18,12 @@ Size = Annotated[int, Field(ge=10, le=100_000)]
 
 
 class Settings(StudySettings):
-    """draws: random tasks of each kind; sizes: pairs to train on."""
+    """Settings of the study. draws: random tasks of each kind. sizes: numbers of training pairs."""
 
     draws: int = Field(ge=3, le=1000)
     sizes: tuple[Size, ...] = Field(min_length=1)
 
 
 def jobs(settings: Settings) -> dict[str, Any]:
-    """One, of a second or two: a draw takes less than a process takes to start."""
+    """Return the settings of the only job: one draw takes less time than starting a process."""
     return {"targets": {"draws": settings.draws, "sizes": list(settings.sizes)}}

@@ -1,4 +1,4 @@
-"""The claims of sections 2 and 3, each with what was found and whether it holds."""
+"""The claims of sections 2 and 3 of the paper, each with the measurement and the verdict."""
 
 from typing import Any, NamedTuple
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from gradrank.studies.ranknet2005.posteriors import combine
 
-CLOSE = 1e-3  # of a probability: training ends where the cost changes by less than 1e-9 of itself
+CLOSE = 1e-3  # tolerance of a probability: training stops when the relative change of the cost is below 1e-9
 THEIRS, COMBINED, OURS = "section 2", "section 3.1", "ours"
 
 
 class Claim(NamedTuple):
-    """In words; `source` is where it is from, `found` what was measured."""
+    """A claim in words, its `source`, the measurement in words (`found`), and whether the claim holds."""
 
     claim: str
     source: str
@@ -20,34 +20,36 @@ class Claim(NamedTuple):
 
     @property
     def verdict(self) -> str:
+        """The verdict in words."""
         return "holds" if self.holds else "does not hold"
 
 
-def within(claim: str, source: str, worst: float) -> Claim:
+def error_claim(claim: str, source: str, worst: float) -> Claim:
+    """Return the claim that the largest error of a probability is below CLOSE."""
     return Claim(claim, source, f"worst error {worst:.1e}", worst < CLOSE)
 
 
-def of_tables(combined: list[dict[str, Any]], circles: list[dict[str, Any]]) -> list[Claim]:
-    """Of two targets combined, and of three in a circle."""
+def claims_on_tables(combined: list[dict[str, Any]], circles: list[dict[str, Any]]) -> list[Claim]:
+    """Return the claims on two combined targets and on three targets in a circle."""
     worst = max(abs(row["formula"] - row["learned"]) for row in combined)
     sure = [row for row in combined if min(row["p_ij"], row["p_jk"]) > 0.5]
     surer = sum(row["learned"] > max(row["p_ij"], row["p_jk"]) for row in sure)
     even = [row for row in circles if row["p_ij"] == row["p_jk"] == row["p_ki"]]
     return [
         fixed_points(),
-        within("two targets say the third by the formula", COMBINED, worst),
+        error_claim("two targets say the third by the formula", COMBINED, worst),
         Claim(
             "two targets above 1/2 say a third above both",
             COMBINED,
             f"{surer} of {len(sure)} learned",
             surer == len(sure) > 0,
         ),
-        within(
+        error_claim(
             "three in a circle: training ends at the least cross-entropy",
             THEIRS,
             max(abs(row[f"learned_{end}"] - row[f"best_{end}"]) for row in circles for end in ("ij", "jk", "ki")),
         ),
-        within(
+        error_claim(
             "a circle of equal targets leaves three ties",
             THEIRS,
             max(abs(row[f"learned_{end}"] - 0.5) for row in even for end in ("ij", "jk", "ki")),
@@ -56,7 +58,10 @@ def of_tables(combined: list[dict[str, Any]], circles: list[dict[str, Any]]) -> 
 
 
 def fixed_points(steps: int = 1000) -> Claim:
-    """That P combined with itself is P at 0, 1/2 and 1 alone: below it before 1/2, above it after."""
+    """Return the claim that P combined with itself equals P only at 0, 1/2 and 1.
+
+    Between these points, the combined probability is below P for P < 1/2 and above P for P > 1/2.
+    """
     p = np.arange(steps + 1) / steps
     change = combine(p, p) - p
     fixed = p[np.abs(change) < 1e-12]
@@ -64,13 +69,13 @@ def fixed_points(steps: int = 1000) -> Claim:
     return Claim(
         "P combined with itself is P at 0, 1/2 and 1 alone, less before 1/2 and more after it",
         COMBINED,
-        f"of {steps + 1} values {', '.join(f'{each:g}' for each in fixed)}",
+        f"of {steps + 1} values {', '.join(f'{point:g}' for point in fixed)}",
         holds,
     )
 
 
-def of_targets(draws: list[dict[str, Any]]) -> list[Claim]:
-    """Of random targets, those that outputs can have and those that none can."""
+def claims_on_targets(draws: list[dict[str, Any]]) -> list[Claim]:
+    """Return the claims on random targets, both consistent and inconsistent ones."""
 
     def worst(kind: str, name: str) -> float:
         return max(draw[kind][name] for draw in draws)
@@ -78,10 +83,10 @@ def of_targets(draws: list[dict[str, Any]]) -> list[Claim]:
     excess = [draw["inconsistent"]["excess"] for draw in draws]
     circles = [draw["inconsistent"]["circles"] for draw in draws]
     return [
-        within("consistent targets are learned as they are", THEIRS, worst("consistent", "all_pairs")),
-        within("neighbours' targets alone say all others", COMBINED, worst("consistent", "neighbours")),
-        within("inconsistent targets: the least cross-entropy", THEIRS, worst("inconsistent", "error")),
-        within("inconsistent targets: an item's expected wins are learned", OURS, worst("inconsistent", "wins")),
+        error_claim("consistent targets are learned as they are", THEIRS, worst("consistent", "all_pairs")),
+        error_claim("neighbours' targets alone say all others", COMBINED, worst("consistent", "neighbours")),
+        error_claim("inconsistent targets: the least cross-entropy", THEIRS, worst("inconsistent", "error")),
+        error_claim("inconsistent targets: an item's expected wins are learned", OURS, worst("inconsistent", "wins")),
         Claim(
             "inconsistent targets: a cost stays above their own entropy",
             OURS,

@@ -1,4 +1,4 @@
-"""Probabilities against hard labels, at equal numbers of pairs."""
+"""Comparison of target probabilities with hard labels at equal numbers of pairs."""
 
 from itertools import product
 from typing import Any
@@ -13,7 +13,7 @@ from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.pair_targets.claims import OURS, Claim
 from gradrank.studies.pair_targets.experiments import FEATURES, JUDGES, KINDS
 
-Values = dict[tuple[str, int], np.ndarray]  # by kind and number of pairs, one a draw
+Values = dict[tuple[str, int], np.ndarray]  # one value per draw, by kind and number of pairs
 COLUMNS = (
     Column("pairs", "pairs", ",d"),
     Column("kind", "a pair's target is"),
@@ -29,6 +29,7 @@ NOTE = (
 
 
 def noise(draws: list[dict[str, Any]]) -> tuple[PageSection, list[Claim]]:
+    """Return the section on targets of three kinds, and its claims."""
     right, error = (_values(draws, name) for name in ("right", "error"))
     sizes = sorted({size for _, size in error})
     rows = _rows(right, error, sizes)
@@ -51,11 +52,13 @@ def noise(draws: list[dict[str, Any]]) -> tuple[PageSection, list[Claim]]:
 
 
 def _values(draws: list[dict[str, Any]], name: str) -> Values:
+    """Return one value per draw by kind and number of pairs. name: `right` or `error`."""
     runs = [{(run["kind"], run["pairs"]): run[name] for run in draw["noise"]} for draw in draws]
     return {key: np.array([run[key] for run in runs]) for key in runs[0]}
 
 
 def _rows(right: Values, error: Values, sizes: list[int]) -> list[dict[str, Any]]:
+    """Return one row per number of pairs and kind, with p against hard labels."""
     rows = []
     for size, kind in product(sizes, KINDS):
         interval = mean_interval(error[kind, size])
@@ -63,49 +66,60 @@ def _rows(right: Values, error: Values, sizes: list[int]) -> list[dict[str, Any]
             {"pairs": size, "kind": kind, "right": float(right[kind, size].mean()), "error": interval.mean}
             | {"half": _half(interval), "p": None}
         )
-    asked = [row for row in rows if row["kind"] != KINDS[-1]]
-    p = [paired_t(error[row["kind"], row["pairs"]], error[KINDS[-1], row["pairs"]]) for row in asked]
-    for row, corrected in zip(asked, holm(p), strict=True):
+    tested_rows = [row for row in rows if row["kind"] != KINDS[-1]]
+    p = [paired_t(error[row["kind"], row["pairs"]], error[KINDS[-1], row["pairs"]]) for row in tested_rows]
+    for row, corrected in zip(tested_rows, holm(p), strict=True):
         row["p"] = float(corrected)
     return rows
 
 
 def _half(interval: Interval) -> float:
+    """Return half the width of an interval."""
     return (interval.high - interval.low) / 2.0
 
 
 def _better(rows: list[dict[str, Any]], error: Values, kind: str, claim: str) -> Claim:
-    own = [row for row in rows if row["kind"] == kind]
-    ratios = [error[KINDS[-1], row["pairs"]].mean() / row["error"] for row in own]
-    found = ", ".join(
+    """Return the claim that a kind of target has a smaller error than hard labels at every number of pairs."""
+    kind_rows = [row for row in rows if row["kind"] == kind]
+    ratios = [error[KINDS[-1], row["pairs"]].mean() / row["error"] for row in kind_rows]
+    measured = ", ".join(
         f"{row['pairs']:,} pairs: 1/{ratio:.{0 if ratio > 9.95 else 1}f} of the error"
-        for row, ratio in zip(own, ratios, strict=True)
+        for row, ratio in zip(kind_rows, ratios, strict=True)
     )
-    holds = all(ratio > 1.0 and row["p"] < LEVEL for row, ratio in zip(own, ratios, strict=True))
-    return Claim(claim, OURS, found, holds)
+    holds = all(ratio > 1.0 and row["p"] < LEVEL for row, ratio in zip(kind_rows, ratios, strict=True))
+    return Claim(claim, OURS, measured, holds)
 
 
 def _equal_judgements(error: Values, sizes: list[int]) -> list[str]:
-    """Several judges of a pair against one judge of as many more pairs: what costs the same."""
+    """Return a comparison at equal numbers of judgements: several per pair, or one for each of more pairs."""
     _, judges, one = KINDS
-    said = []
+    comparisons = []
     for size in sizes:
         if size * JUDGES not in sizes:
             continue
         few, many = error[judges, size], error[one, size * JUDGES]
-        said.append(
+        comparisons.append(
             f"{size * JUDGES:,} judgements: error {number(few.mean())} as {JUDGES} of each of {size:,} pairs, "
             f"{number(many.mean())} as one of each of {size * JUDGES:,} (p {p_value(paired_t(few, many))})"
         )
-    return [f"The same number of judgements on fewer or on more pairs: {'; '.join(said)}."] if said else []
+    return (
+        [f"The same number of judgements on fewer or on more pairs: {'; '.join(comparisons)}."] if comparisons else []
+    )
 
 
 def _figure(rows: list[dict[str, Any]], error: Values, sizes: list[int]) -> Figure:
+    """Return the chart of the error against the number of pairs."""
     series = []
     for kind in KINDS:
         intervals = [mean_interval(error[kind, size]) for size in sizes]
         series.append(
-            Series(kind, sizes, [each.mean for each in intervals], [_half(each) for each in intervals], points=True)
+            Series(
+                kind,
+                sizes,
+                [interval.mean for interval in intervals],
+                [_half(interval) for interval in intervals],
+                points=True,
+            )
         )
     first, last = (f"{number(error[KINDS[-1], size].mean())} with {size:,}" for size in (sizes[0], sizes[-1]))
     alt = (

@@ -1,24 +1,26 @@
-"""The page: what targets that are probabilities teach, claim by claim, and the tables behind it."""
+"""The page: the claims on target probabilities, and the tables behind them."""
 
 from typing import Any
 
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.study import Inputs, PageSection
-from gradrank.studies.pair_targets.claims import Claim, of_tables, of_targets
+from gradrank.studies.pair_targets.claims import Claim, claims_on_tables, claims_on_targets
 from gradrank.studies.pair_targets.noise import noise
 
 CLAIMS = (Column("claim", "claim"), Column("source", "from"), Column("found", "found"), Column("verdict", "verdict"))
 
 
 def build(inputs: Inputs) -> list[PageSection]:
-    (found,) = inputs.jobs()
-    against, on_noise = noise(found["draws"])
-    claims = [*of_tables(found["combined"], found["circles"]), *of_targets(found["draws"]), *on_noise]
-    asked = _claims(claims, len(found["draws"]))
-    return [asked, _combined(found["combined"]), _circles(found["circles"]), against]
+    """Return the sections of the page."""
+    (job,) = inputs.jobs()
+    noise_section, noise_claims = noise(job["draws"])
+    claims = [*claims_on_tables(job["combined"], job["circles"]), *claims_on_targets(job["draws"]), *noise_claims]
+    claims_section = _claims(claims, len(job["draws"]))
+    return [claims_section, _combined(job["combined"]), _circles(job["circles"]), noise_section]
 
 
 def _claims(claims: list[Claim], draws: int) -> PageSection:
+    """Return the section of the claims."""
     table = Table("claims", "Claims", CLAIMS, claims)
     lost = [claim.claim for claim in claims if not claim.holds]
     verdict = f"{len(claims) - len(lost)} of {len(claims)} claims hold" + (
@@ -39,6 +41,7 @@ def _claims(claims: list[Claim], draws: int) -> PageSection:
 
 
 def _combined(rows: list[dict[str, Any]]) -> PageSection:
+    """Return the section on two combined targets."""
     columns = [
         Column("p_ij", "P_ij", ".1f"),
         Column("p_jk", "P_jk", ".1f"),
@@ -55,6 +58,7 @@ def _combined(rows: list[dict[str, Any]]) -> PageSection:
 
 
 def _circles(rows: list[dict[str, Any]]) -> PageSection:
+    """Return the section on three targets in a circle."""
     ends = ("ij", "jk", "ki")
     columns = [Column(f"p_{end}", f"P_{end}, target", ".2f") for end in ends]
     columns += [Column(f"learned_{end}", f"P_{end}, learned", ".4f") for end in ends]

@@ -1,4 +1,4 @@
-"""One published draw of an artificial target beside the mean of ours, whose interval is that of one further draw."""
+"""Comparison of one published draw of an artificial target with the mean of our draws."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,16 +8,16 @@ import numpy as np
 from gradrank.evaluation.literature.verdict import DRAWS, Band, Judged, judge
 from gradrank.evaluation.statistics import prediction_interval
 from gradrank.report.tables.table import Column, Row
-from gradrank.studies.common.comparison import alone, beside, comparison
+from gradrank.studies.common.comparison import unpublished_row, verdict_columns, verdict_row
 
 NOTE = (
     "Percent of the test pairs in the right order at the least validation error. Ours: mean over draws of the "
     "target; ± is the 95% interval of one further draw, as the paper's is one, and spread the standard deviation."
 )
-PERCENT_ROUNDING = 0.005  # of two printed decimals
-SHARE_ROUNDING = 0.05  # in percent, of shares printed to three
+PERCENT_ROUNDING = 0.005  # numbers are printed with two decimals
+SHARE_ROUNDING = 0.05  # percentages of numbers that are printed as shares with three decimals
 OVER_DRAWS = (
-    *comparison(".2f"),
+    *verdict_columns(".2f"),
     Column("spread", "spread", ".2f"),
     Column("least", "least", ".2f"),
     Column("most", "most", ".2f"),
@@ -28,25 +28,28 @@ Run = dict[str, Any]
 
 
 def over_draws(
-    there: float | None,
+    published: float | None,
     values: Sequence[float],
     others: Iterable[Sequence[float]] = (),
     rounding: float = PERCENT_ROUNDING,
 ) -> Row:
-    """A published draw beside the mean of ours; half the 95% prediction interval.
+    """Return the comparison of a published draw with the mean of ours.
 
-    others: values of what else of ours could be held against the same number.
+    The interval is the 95% prediction interval of one further draw, because the published number is one draw.
+
+    published: the published number, or None. values: our values, one per draw. others: the values of our other
+    experiments that are judged against the same number. rounding: half the last printed digit.
     """
-    if there is None:
+    if published is None:
         interval = prediction_interval(np.array(values))
-        row = alone(interval.mean, interval.high - interval.mean, DRAWS)
+        row = unpublished_row(interval.mean, interval.high - interval.mean, DRAWS)
     else:
-        mine, *rest = (_judged(there, each, rounding) for each in (values, *others))
-        row = beside(there, mine, rest)
+        ours, *rivals = (_judge(published, draws, rounding) for draws in (values, *others))
+        row = verdict_row(published, ours, rivals)
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
     return row | {"spread": spread, "least": min(values), "most": max(values), "draws": len(values)}
 
 
-def _judged(there: float, values: Sequence[float], rounding: float) -> Judged:
+def _judge(published: float, values: Sequence[float], rounding: float) -> Judged:
     interval = prediction_interval(np.array(values))
-    return judge(there, interval.mean, Band(interval.high - interval.mean, DRAWS, rounding))
+    return judge(published, interval.mean, Band(interval.high - interval.mean, DRAWS, rounding))

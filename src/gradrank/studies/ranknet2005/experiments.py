@@ -1,15 +1,15 @@
-"""The study's jobs: a random target and all that is trained on it, or a method of Table 4 trained once more."""
+"""The jobs of the study: experiments on one random target, or one further training of a method of Table 4."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gradrank.studies.ranknet2005.artificial import experiments
+from gradrank.studies.ranknet2005.artificial import run_experiments
 from gradrank.studies.ranknet2005.trainings import train_again
 
 
-def run_job(told: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
-    """One of the study's `jobs`."""
-    if "target" in told:
-        return experiments(told["target"], told["draw"], told["sizes"], told["tie_sizes"], seed)
-    return train_again(told, data, seed)
+def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
+    """Run one of the study's jobs and return its result. settings: the job's settings, see `jobs` of the package."""
+    if "target" in settings:
+        return run_experiments(settings["target"], settings["draw"], settings["sizes"], settings["tie_sizes"], seed)
+    return train_again(settings, data, seed)

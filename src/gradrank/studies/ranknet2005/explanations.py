@@ -1,19 +1,19 @@
-"""Why the order is not the paper's where it is not: changes of training, hidden units in use, fewer queries."""
+"""Experiments on why the order of the methods differs from the paper's: other training, hidden units, fewer queries."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradrank.data.collection import Collection
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.report.tables.numbers import setting
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.order import GAP, gap
-from gradrank.studies.ranknet2005.trainings import Training, jobs_on, of_job
+from gradrank.studies.ranknet2005.trainings import Training, jobs_on, training_of_job
 from gradrank.studies.ranknet2005.web_search import METHODS, PARTS
 from gradrank.training.nets.net import Net, affine, standardised
+from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.registry import get_model
 
 NETS = ("table4_one_layer", "table4_two_layer")
@@ -21,9 +21,9 @@ PAIRS = (("table4_two_layer", "table4_one_layer"), ("table4_linear_prank", "tabl
 ALL = "all"
 
 
-def explanations(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> PageSection:
-    """What was tried on one data set; found: each variant's trainings."""
-    nets, fewer = _nets(inputs, dataset, found), _fewer(inputs, dataset, found)
+def explanations(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Training]]) -> PageSection:
+    """Return the section of the experiments on one data set. trainings: the trainings of each variant."""
+    nets, fewer = _nets(inputs, dataset, trainings), _fewer(inputs, dataset, trainings)
     return PageSection(
         f"explanations_{dataset}",
         f"What the order depends on, on {dataset}",
@@ -41,51 +41,51 @@ def explanations(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Trai
 
 
 def _in_short(nets: Table) -> str:
-    """The differences of the nets of Table 4 by part, and which changes turn the one on validation."""
-    own = next((row for row in nets.rows if row["model"] == NETS[1]), None)
-    if own is None:
+    """Return the difference between the two nets of Table 4, and the changes that make it positive on validation."""
+    unchanged = next((row for row in nets.rows if row["model"] == NETS[1]), None)
+    if unchanged is None:
         return ""
-    gaps = zip(PARTS.values(), (own["train_gap"], own["vali_gap"], own["difference"]), strict=True)
+    gaps = zip(PARTS.values(), (unchanged["train_gap"], unchanged["vali_gap"], unchanged["difference"]), strict=True)
     parts = ", ".join(f"{difference:+.4f} on {part}" for part, difference in gaps)
-    ahead = [row["change"] for row in nets.rows if row["vali_gap"] > 0 and row is not own]
+    ahead = [row["change"] for row in nets.rows if row["vali_gap"] > 0 and row is not unchanged]
     of = f"{len(ahead)} of {len(nets.rows) - 1} changes"
     listed = f" ({'; '.join(ahead)})" if ahead else ""
     return f"Two layers minus one, as in Table 4: {parts} queries. With {of} it is above zero on validation{listed}."
 
 
 def _smallest(fewer: Table) -> str:
-    """Linear minus quadratic PRank, on all queries and on the fewest."""
-    own = [row for row in fewer.rows if row["worse"] == METHODS["table4_quad_prank"][0]]
-    if not own:
+    """Return in words the difference between linear and quadratic PRank by number of training queries."""
+    rows = [row for row in fewer.rows if row["worse"] == METHODS["table4_quad_prank"][0]]
+    if not rows:
         return ""
-    told = "; ".join(f"{row['difference']:+.4f} on {row['queries']}" for row in own)
-    return f"Linear minus quadratic, by training queries: {told}."
+    differences = "; ".join(f"{row['difference']:+.4f} on {row['queries']}" for row in rows)
+    return f"Linear minus quadratic, by training queries: {differences}."
 
 
 def _change(inputs: Inputs, dataset: str, method: str) -> tuple[str, dict[str, Any]]:
-    """The method of Table 4 that a variant changes, and the parameters in which it differs."""
+    """Return the method of Table 4 that a variant changes, and the changed parameters with their values."""
     params = inputs.params(dataset, method)
     for base in METHODS:
         if base in inputs.models:
             others = inputs.params(dataset, base)
             if others["model"] == params["model"]:
-                return base, {key: each for key, each in params.items() if each != others[key]}
+                return base, {key: value for key, value in params.items() if value != others[key]}
     return method, {}
 
 
-def _nets(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> Table:
-    """Each form of the two-layer net against the one-layer net that is trained alike."""
+def _nets(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Training]]) -> Table:
+    """Return the table of every two-layer net against the one-layer net that is trained in the same way."""
     rows = []
-    changes = {method: _change(inputs, dataset, method) for method in found}
+    changes = {method: _change(inputs, dataset, method) for method in trainings}
     for method, (base, changed) in changes.items():
         if base != NETS[1]:
             continue
-        alike = (name for name, each in changes.items() if each == (NETS[0], changed))
-        other = next(alike, NETS[0])
-        two, one = found[method], found[other]
+        matching = (name for name, change in changes.items() if change == (NETS[0], changed))
+        one_layer = next(matching, NETS[0])
+        two, one = trainings[method], trainings[one_layer]
         epochs = [step["epoch"] for training in two for step in training.kept]
         rows.append(
-            {"model": method, "against": other, "change": _in_words(changed)}
+            {"model": method, "against": one_layer, "change": _in_words(changed)}
             | {"epoch": float(np.median(epochs)), "two": _mean(two), "one": _mean(one)}
             | {f"{split}_gap": gap(two, one, split)["difference"] for split in ("train", "vali")}
             | gap(two, one)
@@ -110,15 +110,17 @@ def _nets(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]])
 
 
 def _mean(trained: Sequence[Training]) -> float:
+    """Return the mean test value over folds and trainings."""
     return float(np.mean([training.mean("test") for training in trained]))
 
 
 def _in_words(changed: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}: {setting(each)}" for key, each in changed.items()) or "none"
+    """Return the changed parameters in words, or `none`."""
+    return ", ".join(f"{key}: {setting(value)}" for key, value in changed.items()) or "none"
 
 
 def _units(inputs: Inputs, dataset: str) -> Table:
-    """What the hidden layers of the run's own two-layer nets do, on the documents they were validated on."""
+    """Return the table of hidden units in use, on the validation documents of the first trainings."""
     rows = []
     for method in inputs.models:
         base, changed = _change(inputs, dataset, method)
@@ -145,40 +147,47 @@ def _units(inputs: Inputs, dataset: str) -> Table:
 
 
 def _of_folds(inputs: Inputs, dataset: str, method: str) -> Iterator[tuple[float, float]]:
-    folder, params = inputs.data / dataset, inputs.params(dataset, method)
-    for number, parts in enumerate(describe(folder)["folds"], start=1):
+    """Yield the result of `units_in_use` for each fold."""
+    stored, params = StoredCollection.open(inputs.data / dataset), inputs.params(dataset, method)
+    for number, parts in enumerate(stored.folds, start=1):
         fold = inputs.method(dataset, method).fold(number)
-        net = get_model(params["model"]).load(fold.model_path).net
-        yield units_in_use(net, Collection.read(folder, parts["vali"]).features)
+        ranker = get_model(params["model"]).load(fold.model_path)
+        assert isinstance(ranker, NetRanker) and isinstance(ranker.net, Net)
+        yield units_in_use(ranker.net, stored.read(parts["vali"]).features)
 
 
 def units_in_use(net: Net, features: np.ndarray) -> tuple[float, float]:
-    """How many tanh units the scores of (n, d) features rest on, and the linear share of the scores' variance."""
+    """Return the number of tanh units that the scores depend on, and the linear share of the variance of the scores.
+
+    features: (n, d). The number is (sum of c)^2 / sum of c^2, where c is the absolute output weight of a unit times the
+    standard deviation of the unit. The linear share is the share that a linear form of the features explains.
+    """
     x = standardised(features, net.mean, net.scale)
     hidden = np.tanh(affine(x, net.weights[0], net.biases[0])).astype(np.float64)
     weight = np.abs(net.weights[1][:, 0]) * hidden.std(axis=0)
     scores = hidden @ net.weights[1][:, 0]
     inputs = np.column_stack([x.astype(np.float64), np.ones(len(x))])
-    rest = scores - inputs @ np.linalg.lstsq(inputs, scores, rcond=None)[0]
-    return float(weight.sum() ** 2 / (weight**2).sum()), float(1 - rest.var() / scores.var())
+    residuals = scores - inputs @ np.linalg.lstsq(inputs, scores, rcond=None)[0]
+    return float(weight.sum() ** 2 / (weight**2).sum()), float(1 - residuals.var() / scores.var())
 
 
-def _fewer(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> Table:
+def _fewer(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Training]]) -> Table:
+    """Return the table of pairs of methods by number of training queries."""
     jobs: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for job in jobs_on(inputs, dataset):
         if job["queries"] is not None:
             jobs.setdefault((job["method"], job["queries"]), []).append(job)
-    meta, rows = describe(inputs.data / dataset), []
+    stored, rows = StoredCollection.open(inputs.data / dataset), []
     for better, worse in PAIRS:
-        weights = _weights(inputs, dataset, meta["features"], (better, worse))
+        weights = _weights(inputs, dataset, stored.features, (better, worse))
         for queries in sorted({queries for method, queries in jobs if method == better}):
             first, second = (jobs[method, queries] for method in (better, worse))
             documents = float(np.mean([fold["documents"] for job in first for fold in job["folds"]]))
-            sides = [[of_job(job) for job in side] for side in (first, second)]
+            sides = [[training_of_job(job) for job in side] for side in (first, second)]
             rows.append(_fewer_row(better, worse, f"{queries:,}", documents, weights, *sides))
-        if better in found and worse in found and jobs:
-            documents = float(np.mean([_documents(meta, fold["train"]) for fold in meta["folds"]]))
-            rows.append(_fewer_row(better, worse, ALL, documents, weights, found[better], found[worse]))
+        if better in trainings and worse in trainings and jobs:
+            documents = float(np.mean([_documents(stored, fold["train"]) for fold in stored.folds]))
+            rows.append(_fewer_row(better, worse, ALL, documents, weights, trainings[better], trainings[worse]))
     columns = (
         Column("better", "better, as published"),
         Column("worse", "worse, as published"),
@@ -197,14 +206,15 @@ def _fewer(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]
 
 
 def _weights(inputs: Inputs, dataset: str, features: int, pair: Sequence[str]) -> int:
-    """Of the larger of two machines: quadratic PRank, or a net of hidden units with a bias and an output weight."""
+    """Return the number of weights of the larger of two methods: quadratic PRank, or the two-layer net."""
     if "table4_quad_prank" in pair:
         return features * (features + 3) // 2
     return inputs.params(dataset, NETS[1])["hidden"] * (features + 2)
 
 
-def _documents(meta: Mapping[str, Any], parts: Sequence[int]) -> int:
-    return sum(meta["parts"][str(part)]["rows"] for part in parts)
+def _documents(stored: StoredCollection, parts: Sequence[int]) -> int:
+    """Return the number of documents in these parts."""
+    return sum(stored.part(part)["rows"] for part in parts)
 
 
 def _fewer_row(
@@ -216,6 +226,7 @@ def _fewer_row(
     first: Sequence[Training],
     second: Sequence[Training],
 ) -> Row:
+    """Return one row: the means of both methods, their difference, and the weights per document."""
     return (
         {"better": METHODS[better][0], "worse": METHODS[worse][0], "queries": queries, "documents": documents}
         | {"weights": weights / documents}

@@ -1,4 +1,4 @@
-"""Figure 1: RankNet's cost of a pair, and what two probabilities say together."""
+"""Figure 1 of the paper: RankNet's cost of a pair, and the combination of two probabilities."""
 
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Table
@@ -7,6 +7,7 @@ from gradrank.studies.ranknet2005.posteriors import figure1_combination, figure1
 
 
 def figure1() -> PageSection:
+    """Return the section of Figure 1."""
     o, costs = figure1_cost()
     left = Table(
         "figure1_cost",
@@ -33,7 +34,7 @@ def figure1() -> PageSection:
         "The combined probability against that of two equal ones: 0 at 0, 1/2 at 1/2, 1 at 1; below the "
         "diagonal before 1/2 and above it after: two weak beliefs make a stronger one"
     )
-    cost_series = [Series(f"target {target:g}", o, cost) for target, cost in costs.items()]
+    cost_series = [Series(f"target {target:g}", o.tolist(), cost.tolist()) for target, cost in costs.items()]
     return PageSection(
         "figure1",
         "Figure 1",
@@ -45,7 +46,7 @@ def figure1() -> PageSection:
             Figure(
                 right.id,
                 right.title,
-                line_chart([Series("P_ik", p, combined)], "P_ij = P_jk", "P_ik", combined_alt),
+                line_chart([Series("P_ik", p.tolist(), combined.tolist())], "P_ij = P_jk", "P_ik", combined_alt),
                 combined_alt,
                 right,
             ),

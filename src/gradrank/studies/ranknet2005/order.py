@@ -1,4 +1,4 @@
-"""The order of the paper's methods: every two of them compared over queries and seeds."""
+"""The order of the paper's methods: paired comparisons of all methods over queries and seeds."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -12,9 +12,9 @@ from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.common.study import PageSection
 from gradrank.studies.ranknet2005.published import PRIVATE, value
 from gradrank.studies.ranknet2005.trainings import METRIC, Training, over_seeds
-from gradrank.studies.ranknet2005.web_search import METHODS, of_table4
+from gradrank.studies.ranknet2005.web_search import METHODS, table4_trainings
 
-AS_PUBLISHED, REVERSED, LEVEL = "as published", "the other way round", "not separated"
+AS_PUBLISHED, REVERSED, NOT_SEPARATED = "as published", "the other way round", "not separated"
 GAP = (
     Column("difference", "difference", "+.4f"),
     Column("low", "95% from", "+.4f"),
@@ -24,9 +24,10 @@ GAP = (
 
 
 def gap(first: Sequence[Training], second: Sequence[Training], split: str = "test") -> Row:
-    """First minus second: the mean over seeds, its 95% interval, and in how many seeds the first is above.
+    """Return the difference first minus second, and the number of seeds in which it is positive.
 
-    The interval's variance is that over queries of the seeds' mean difference, and that over seeds of their mean.
+    The difference is a mean over seeds with a 95% interval. The variance of the interval is the sum of two variances:
+    over queries, of the difference averaged over seeds, and over seeds, of the mean difference.
     """
     gaps = np.array([a.mean(split) - b.mean(split) for a, b in zip(first, second, strict=False)])
     a, b = over_seeds(first[: len(gaps)], split), over_seeds(second[: len(gaps)], split)
@@ -44,28 +45,28 @@ def gap(first: Sequence[Training], second: Sequence[Training], split: str = "tes
     }
 
 
-def verdict(found: Row) -> str:
-    """Of a difference that the paper has above zero."""
-    if found["low"] > 0:
+def verdict(row: Row) -> str:
+    """Return the verdict on a difference that is positive in the paper. row: a row with `low` and `high`."""
+    if row["low"] > 0:
         return AS_PUBLISHED
-    return REVERSED if found["high"] < 0 else LEVEL
+    return REVERSED if row["high"] < 0 else NOT_SEPARATED
 
 
-def order(dataset: str, found: Mapping[str, Sequence[Training]]) -> PageSection:
-    """The order on one data set; found: each variant's trainings."""
-    own = of_table4(found)
-    rows = order_rows(own)
-    counts = {word: sum(row["verdict"] == word for row in rows) for word in (AS_PUBLISHED, LEVEL, REVERSED)}
+def order(dataset: str, trainings: Mapping[str, Sequence[Training]]) -> PageSection:
+    """Return the section on the order of the methods on one data set. trainings: the trainings of each variant."""
+    methods = table4_trainings(trainings)
+    rows = order_rows(methods)
+    counts = {word: sum(row["verdict"] == word for row in rows) for word in (AS_PUBLISHED, NOT_SEPARATED, REVERSED)}
     means = {
-        METHODS[method][0]: np.mean([training.mean("test") for training in trained]) for method, trained in own.items()
+        METHODS[method][0]: np.mean([training.mean("test") for training in runs]) for method, runs in methods.items()
     }
     ours = " > ".join(sorted(means, key=lambda name: -means[name]))
-    theirs = " > ".join(METHODS[method][0] for method in reversed(own))
+    published = " > ".join(METHODS[method][0] for method in reversed(methods))
     return PageSection(
         f"order_{dataset}",
         f"The order of Table 4, on {dataset}",
         [
-            f"Published: {theirs}. Ours, by the mean over seeds: {ours}. Of {len(rows)} pairs "
+            f"Published: {published}. Ours, by the mean over seeds: {ours}. Of {len(rows)} pairs "
             f"{', '.join(f'{count} {word}' for word, count in counts.items())}."
         ],
         [
@@ -85,21 +86,25 @@ def order(dataset: str, found: Mapping[str, Sequence[Training]]) -> PageSection:
                 "Ours: the mean over seeds of the better one minus the worse one; the interval holds the variance over "
                 "queries and over seeds; p of Wilcoxon's test over queries, their means over seeds, corrected by Holm.",
             ),
-            _nets(dataset, own),
+            _nets(dataset, methods),
         ],
     )
 
 
-def order_rows(own: Mapping[str, Sequence[Training]]) -> list[Row]:
-    """A row a pair, those of neighbours in the paper first."""
-    pairs = sorted(combinations(list(own), 2), key=lambda pair: _rank(pair[1]) - _rank(pair[0]))
+def order_rows(trainings: Mapping[str, Sequence[Training]]) -> list[Row]:
+    """Return one row per pair of methods. Pairs of methods that are neighbours in the paper come first."""
+    pairs = sorted(combinations(list(trainings), 2), key=lambda pair: _rank(pair[1]) - _rank(pair[0]))
     rows = []
     for worse, better in pairs:
-        made = gap(own[better], own[worse])
+        difference = gap(trainings[better], trainings[worse])
         rows.append(
-            {"better": METHODS[better][0], "worse": METHODS[worse][0], "published": _there(better) - _there(worse)}
-            | made
-            | {"verdict": verdict(made)}
+            {
+                "better": METHODS[better][0],
+                "worse": METHODS[worse][0],
+                "published": _published(better) - _published(worse),
+            }
+            | difference
+            | {"verdict": verdict(difference)}
         )
     for row, p in zip(rows, holm([row["wilcoxon"] for row in rows]), strict=True):
         row["wilcoxon_holm"] = float(p)
@@ -107,16 +112,20 @@ def order_rows(own: Mapping[str, Sequence[Training]]) -> list[Row]:
 
 
 def _rank(method: str) -> int:
+    """Return the position of a method in METHODS."""
     return list(METHODS).index(method)
 
 
-def _there(method: str) -> float:
-    return value("Table 4", PRIVATE, METHODS[method][0], 0, "ndcg@15_test")
+def _published(method: str) -> float:
+    """Return the published test value of a method, which Table 4 gives for every method."""
+    number = value("Table 4", PRIVATE, METHODS[method][0], 0, "ndcg@15_test")
+    assert number is not None
+    return number
 
 
-def _nets(dataset: str, own: Mapping[str, Sequence[Training]]) -> Table:
-    """The paper's one test of significance: between its two nets."""
-    two, one = own["table4_two_layer"], own["table4_one_layer"]
+def _nets(dataset: str, trainings: Mapping[str, Sequence[Training]]) -> Table:
+    """Return Wilcoxon's test between the two nets, the only significance test of the paper."""
+    two, one = trainings["table4_two_layer"], trainings["table4_one_layer"]
     by_seed = [
         wilcoxon(a.values["test"].values[METRIC], b.values["test"].values[METRIC])
         for a, b in zip(two, one, strict=False)

@@ -1,4 +1,4 @@
-"""The page: the artificial part from its jobs' files, each target's draws together; the rest from stored scores."""
+"""The page of the study: the artificial experiments from the files of the jobs, the rest from stored scores."""
 
 from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.explanations import explanations
@@ -11,13 +11,14 @@ from gradrank.studies.ranknet2005.web_search import web_search
 
 
 def build(inputs: Inputs) -> list[PageSection]:
-    drawn = (job for job in inputs.jobs() if "target" in job)
-    runs = [{"target": job["target"], "draw": job["draw"]} | run for job in drawn for run in job["runs"]]
+    """Return the sections of the page. Draws and data sets that the settings do not name are left out."""
+    target_jobs = (job for job in inputs.jobs() if "target" in job)
+    runs = [{"target": job["target"], "draw": job["draw"]} | run for job in target_jobs for run in job["runs"]]
     runs = [run for run in runs if run["draw"] <= inputs.settings["artificial"]["draws"]]
     sections = [training_sizes(runs), ties(runs), zero_error(runs), figure1()]
     for dataset in inputs.datasets:
-        found = trainings(inputs, dataset)
-        sections.append(web_search(inputs, dataset, found))
-        sections.append(order(dataset, found))
-        sections.append(explanations(inputs, dataset, found))
+        methods = trainings(inputs, dataset)
+        sections.append(web_search(inputs, dataset, methods))
+        sections.append(order(dataset, methods))
+        sections.append(explanations(inputs, dataset, methods))
     return sections

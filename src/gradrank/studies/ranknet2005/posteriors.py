@@ -1,7 +1,7 @@
-"""Combining pairwise probabilities (Burges et al. 2005, section 3.1), and the two panels of its Figure 1.
+"""The combination of pairwise probabilities (Burges et al. 2005, section 3.1), and the two panels of Figure 1.
 
-RankNet models P_ij as sig(o_i - o_j), so log odds add along a chain: what holds between neighbours determines
-every other posterior, and any set of neighbours' probabilities is consistent.
+RankNet models P_ij as sig(o_i - o_j), so that log odds add along a chain of items. The probabilities of neighbours
+determine all others, and any probabilities of neighbours are consistent.
 """
 
 import numpy as np
@@ -12,21 +12,22 @@ from gradrank.training.losses.ranknet import pair_cost
 
 
 def combine(p_ij: np.ndarray | float, p_jk: np.ndarray | float) -> np.ndarray:
-    """P_ik = P_ij P_jk / (1 + 2 P_ij P_jk - P_ij - P_jk) (Eq. 5), element by element.
+    """Return P_ik = P_ij P_jk / (1 + 2 P_ij P_jk - P_ij - P_jk) (Eq. 5), element by element.
 
-    NaN where one is 0 and the other 1: two certainties that say nothing about i and k.
-    Raises GradrankError for what is no probability.
+    The result is nan if one probability is 0 and the other is 1: these determine nothing about i and k. Raises
+    GradrankError if a value is nan or outside [0, 1].
     """
     p, q = _probabilities(p_ij), _probabilities(p_jk)
     both, neither = p * q, (1.0 - p) * (1.0 - q)
     with np.errstate(invalid="ignore"):
-        return both / (both + neither)  # the same denominator, without cancellation
+        return both / (both + neither)  # equals the denominator of Eq. 5 without cancellation
 
 
 def chain(p: np.ndarray | float, n: int) -> np.ndarray:
-    """P_{i,i+n} = D^n / (1 + D^n), D = P / (1 - P), where every neighbour has the same P (section 3.1).
+    """Return P_{i,i+n} = D^n / (1 + D^n) with D = P / (1 - P), if all neighbours have the probability P (section 3.1).
 
-    n >= 0 steps; 0 steps give 1/2. P > 1/2 tends to 1 with n, P < 1/2 to 0.
+    n: number of steps, at least 0; 0 steps give 1/2. With n, the result tends to 1 for P > 1/2 and to 0 for P < 1/2.
+    Raises GradrankError if n is negative, or if a value is nan or outside [0, 1].
     """
     p = _probabilities(p)
     if n < 0:
@@ -35,34 +36,39 @@ def chain(p: np.ndarray | float, n: int) -> np.ndarray:
 
 
 def posteriors(adjacent: np.ndarray) -> np.ndarray:
-    """(n, n) P_ij of n items from the (n-1,) P_{i,i+1} of neighbours (Theorem 1); the diagonal is 1/2.
+    """Return the (n, n) matrix of P_ij from the (n-1,) probabilities P_{i,i+1} of neighbours (Theorem 1).
 
-    NaN where a certain step up and a certain step down lie between two items.
+    The diagonal is 1/2. An element is nan if a probability 0 and a probability 1 are between the two items. Raises
+    GradrankError if a value is nan or outside [0, 1].
     """
     adjacent = _probabilities(adjacent)
     n = len(adjacent) + 1
     with np.errstate(invalid="ignore"):
         odds = np.cumsum(np.triu(np.tile(logit(adjacent), (n - 1, 1))), axis=1)
-    out = np.full((n, n), 0.5)
+    matrix = np.full((n, n), 0.5)
     above = np.triu_indices(n, 1)
-    out[above] = expit(odds[np.triu_indices(n - 1)])
-    out.T[above] = 1.0 - out[above]
-    return out
+    matrix[above] = expit(odds[np.triu_indices(n - 1)])
+    matrix.T[above] = 1.0 - matrix[above]
+    return matrix
 
 
 def figure1_cost(points: int = 201) -> tuple[np.ndarray, dict[float, np.ndarray]]:
-    """Figure 1, left: (points,) o in [-5, 5] and RankNet's cost there for the targets 0, 1/2 and 1."""
+    """Return the left panel of Figure 1.
+
+    (points,) values of o in [-5, 5], and RankNet's cost there for the targets 0, 1/2 and 1.
+    """
     o = np.linspace(-5.0, 5.0, points)
     return o, {target: pair_cost(o, target) for target in (0.0, 0.5, 1.0)}
 
 
 def figure1_combination(points: int = 201) -> tuple[np.ndarray, np.ndarray]:
-    """Figure 1, right: (points,) P = P_ij = P_jk in [0, 1] and the combined P_ik."""
+    """Return the right panel of Figure 1: (points,) P = P_ij = P_jk in [0, 1], and the combined P_ik."""
     p = np.linspace(0.0, 1.0, points)
     return p, combine(p, p)
 
 
 def _probabilities(values: np.ndarray | float) -> np.ndarray:
+    """Return the values as float64. Raises GradrankError if one is nan or outside [0, 1]."""
     values = np.asarray(values, dtype=np.float64)
     if not ((values >= 0.0) & (values <= 1.0)).all():
         raise GradrankError("a probability is NaN or outside [0, 1]")

@@ -1,4 +1,4 @@
-"""Table 1: nets on the artificial data, trained on more and more vectors; and what its polynomial may have been."""
+"""Table 1: nets on the artificial data by number of training vectors, and the share of the polynomial's linear term."""
 
 from collections.abc import Iterable
 
@@ -7,22 +7,23 @@ import numpy as np
 from gradrank.evaluation.statistics import prediction_interval
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.report.tables.verdicts import counted
-from gradrank.studies.common.comparison import comparison
+from gradrank.report.tables.verdicts import count_verdicts
+from gradrank.studies.common.comparison import verdict_columns
 from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.ranknet2005.artificial import LINEAR_SHARES
 from gradrank.studies.ranknet2005.draws import NOTE, OVER_DRAWS, Run, over_draws
 from gradrank.studies.ranknet2005.published import value
 
 TARGETS = {"net": "random net", "poly": "random polynomial"}
-TEXT_SHARE = 1 / 3  # of the linear term in the variance of the text's polynomial
+TEXT_SHARE = 1 / 3  # share of the linear term in the variance of the polynomial of the paper's text
 WHERE = (Column("target", "target"), Column("net", "net"), Column("size", "training vectors", ",d"))
 
 
 def training_sizes(runs: list[Run]) -> PageSection:
+    """Return the section on Table 1. runs: the runs of all draws."""
     main = _cells(runs, "table1", ["linear", "two_layer_5"])
     scaled = _cells(runs, "table1_by_variance", ["linear", "two_layer_5"])
-    shares = met(runs)
+    shares = matching_shares(runs)
     compared = [row for row in main if row["verdict"]]
     net = [row for row in compared if row["target"] == "net"]
     farthest = max(net, key=lambda row: abs(row["difference"]), default=None)
@@ -32,7 +33,7 @@ def training_sizes(runs: list[Run]) -> PageSection:
         "and 100 to test; gradient descent from a first layer of zeros, rate .001, halved when the mean cost rose, "
         "100 epochs.",
         "A cell of the paper is one draw of a target that is not published: it can be consistent with further draws of "
-        f"ours, and reproduced by chance alone. {counted(compared)}{_farthest(farthest)}",
+        f"ours, and reproduced by chance alone. {count_verdicts(compared)}{_farthest(farthest)}",
         "The two-layer net of Table 1 has five hidden units here, half of the target's ten. With ten (a table "
         "below) it is of the target's own shape, and 12,500 vectors are enough to recover the target almost wholly, "
         "which the paper's 97.67 does not.",
@@ -40,7 +41,7 @@ def training_sizes(runs: list[Run]) -> PageSection:
         "paper's: its linear term is a third of its variance, which a linear net learns.",
         *_share_in_words(shares),
         "Terms divided by their variance instead of their standard deviation leave the linear term about a fifth. "
-        f"{counted(scaled)} We keep the text's target and judge ours by it.",
+        f"{count_verdicts(scaled)} We keep the text's target and judge ours by it.",
     ]
     tables = [
         Table("table1", "Table 1", (*WHERE, *OVER_DRAWS), main, NOTE),
@@ -65,6 +66,7 @@ def training_sizes(runs: list[Run]) -> PageSection:
 
 
 def _share_tables(runs: list[Run], shares: list[Row]) -> list[Table]:
+    """Return the tables of the linear net by share of the linear term."""
     return [
         Table(
             "table1_linear_share",
@@ -91,44 +93,49 @@ def _share_tables(runs: list[Run], shares: list[Row]) -> list[Table]:
 
 
 def _by_share(runs: list[Run], size: int) -> dict[float, list[float]]:
-    """Percent correct of a linear net at each linear share, draw by draw; the text's share is Table 1's."""
+    """Return the percentages of correctly ordered pairs of a linear net, one per draw, by share of the linear term.
+
+    The share of the text is that of Table 1's experiment.
+    """
     names = {f"linear_share_{share}": share for share in LINEAR_SHARES} | {"table1": TEXT_SHARE}
-    found: dict[float, list[float]] = {}
+    tests: dict[float, list[float]] = {}
     for run in sorted(runs, key=lambda run: run["draw"]):
-        linear = (run["target"], run["net"], run["size"]) == ("poly", "linear", size)
-        if linear and run["experiment"] in names:
-            found.setdefault(names[run["experiment"]], []).append(run["test"])
-    return dict(sorted(found.items()))
+        is_linear = (run["target"], run["net"], run["size"]) == ("poly", "linear", size)
+        if is_linear and run["experiment"] in names:
+            tests.setdefault(names[run["experiment"]], []).append(run["test"])
+    return dict(sorted(tests.items()))
 
 
 def _swept(runs: list[Run]) -> list[Row]:
+    """Return the comparison with the paper's number for each size and share of the linear term."""
     rows = []
     for size in _sizes(runs):
-        found = _by_share(runs, size)
-        for share, tests in found.items():
-            rest = [other for key, other in found.items() if key != share]
-            there = value("Table 1", "poly", "linear", size, "pairwise_accuracy_percent")
-            rows.append({"share": share, "size": size} | over_draws(there, tests, rest))
+        by_share = _by_share(runs, size)
+        for share, tests in by_share.items():
+            rivals = [rival for key, rival in by_share.items() if key != share]
+            published = value("Table 1", "poly", "linear", size, "pairwise_accuracy_percent")
+            rows.append({"share": share, "size": size} | over_draws(published, tests, rivals))
     return sorted(rows, key=lambda row: row["share"])
 
 
-def met(runs: list[Run]) -> list[Row]:
-    """The linear share at which a linear net gives the paper's number, by training vectors."""
+def matching_shares(runs: list[Run]) -> list[Row]:
+    """Return the share of the linear term at which a linear net reaches the paper's number, one row per size."""
     rows = []
     for size in _sizes(runs):
-        there = value("Table 1", "poly", "linear", size, "pairwise_accuracy_percent")
-        found = _by_share(runs, size)
-        if there is None or len(found) <= 1:
+        published = value("Table 1", "poly", "linear", size, "pairwise_accuracy_percent")
+        by_share = _by_share(runs, size)
+        if published is None or len(by_share) <= 1:
             continue
-        curves = np.maximum.accumulate(np.array(list(found.values())), axis=0)  # an interpolation needs them to rise
-        shares = np.array([np.interp(there, curve, list(found)) for curve in curves.T])
+        curves = np.maximum.accumulate(np.array(list(by_share.values())), axis=0)  # np.interp needs ascending values
+        shares = np.array([np.interp(published, curve, list(by_share)) for curve in curves.T])
         interval = prediction_interval(shares)
         bounds = {"share": interval.mean, "low": interval.low, "high": interval.high}
-        rows.append({"size": size, "published": there} | bounds | {"draws": len(shares)})
+        rows.append({"size": size, "published": published} | bounds | {"draws": len(shares)})
     return rows
 
 
 def _share_in_words(rows: list[Row]) -> list[str]:
+    """Return the result of `matching_shares` in words."""
     if not rows:
         return []
     shares = [row["share"] for row in rows]
@@ -141,10 +148,12 @@ def _share_in_words(rows: list[Row]) -> list[str]:
 
 
 def _sizes(runs: list[Run]) -> list[int]:
+    """Return the numbers of training vectors of Table 1."""
     return sorted({run["size"] for run in runs if run["experiment"] == "table1"})
 
 
 def _farthest(row: Row | None) -> str:
+    """Return a sentence on the row with the largest difference from the paper."""
     if row is None:
         return ""
     return (
@@ -155,7 +164,10 @@ def _farthest(row: Row | None) -> str:
 
 
 def _cells(runs: list[Run], experiment: str, nets: Iterable[str]) -> list[Row]:
-    """A row a target, net and size; a net of two layers stands beside the paper's, whatever its width."""
+    """Return one row per target, net and number of training vectors.
+
+    Every two-layer net is compared with the paper's two-layer net, independent of its number of hidden units.
+    """
     tests: dict[tuple[str, str, int], list[float]] = {}
     for run in runs:
         if run["experiment"] == experiment:
@@ -165,30 +177,31 @@ def _cells(runs: list[Run], experiment: str, nets: Iterable[str]) -> list[Row]:
         for net in nets:
             for size in sorted(size for *key, size in tests if key == [target, net]):
                 kind = "linear" if net == "linear" else "two_layer"
-                there = value("Table 1", target, kind, size, "pairwise_accuracy_percent")
-                rest = [own for key, own in tests.items() if key[::2] == (target, size) and key[1] != net]
-                made = over_draws(there, tests[target, net, size], rest)
-                rows.append({"target": target, "net": net, "size": size} | made)
+                published = value("Table 1", target, kind, size, "pairwise_accuracy_percent")
+                rivals = [values for key, values in tests.items() if key[::2] == (target, size) and key[1] != net]
+                comparison = over_draws(published, tests[target, net, size], rivals)
+                rows.append({"target": target, "net": net, "size": size} | comparison)
     return rows
 
 
 def _figure(target: str, rows: list[Row]) -> Figure:
+    """Return a chart of our values and the paper's against the number of training vectors."""
     series = []
     for net in dict.fromkeys(row["net"] for row in rows):
-        own = [row for row in rows if row["net"] == net]
-        sizes = [row["size"] for row in own]
-        halves = [row["half_width"] if row["half_width"] == row["half_width"] else 0.0 for row in own]
-        series.append(Series(f"{net}, ours, 95% of draws", sizes, [row["ours"] for row in own], halves, True))
-        known = [row for row in own if row["published"] is not None]
+        net_rows = [row for row in rows if row["net"] == net]
+        sizes = [row["size"] for row in net_rows]
+        halves = [row["half_width"] if row["half_width"] == row["half_width"] else 0.0 for row in net_rows]
+        series.append(Series(f"{net}, ours, 95% of draws", sizes, [row["ours"] for row in net_rows], halves, True))
+        published_rows = [row for row in net_rows if row["published"] is not None]
         series.append(
             Series(
                 f"{net}, the paper's draw",
-                [row["size"] for row in known],
-                [row["published"] for row in known],
+                [row["size"] for row in published_rows],
+                [row["published"] for row in published_rows],
                 points=True,
             )
         )
-    columns = (*WHERE, *comparison(".2f"))
+    columns = (*WHERE, *verdict_columns(".2f"))
     table = Table(f"table1_{target}_figure", f"Table 1, {TARGETS[target]}", columns, rows)
     alt = f"Percent of test pairs in the right order against training vectors, {TARGETS[target]}: ours and the paper's"
     drawing = line_chart(series, "training vectors", "% correct", alt, log_x=True)

@@ -1,10 +1,10 @@
-"""Table 2, training on ties, and the check that a net learns its training set, on the artificial data."""
+"""Table 2, training on ties, and the check that a net learns its training set without error."""
 
 import numpy as np
 
 from gradrank.evaluation.statistics import mean_interval
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.report.tables.verdicts import counted
+from gradrank.report.tables.verdicts import count_verdicts
 from gradrank.studies.common.study import PageSection
 from gradrank.studies.ranknet2005.artificial import ZERO_SIZE
 from gradrank.studies.ranknet2005.draws import NOTE, OVER_DRAWS, PERCENT_ROUNDING, SHARE_ROUNDING, Run, over_draws
@@ -27,7 +27,7 @@ DIFFERENCE = (
 
 
 def ties(runs: list[Run]) -> PageSection:
-    """Table 2: the polynomial target, trained with and without pairs of equal grade."""
+    """Return the section on Table 2: the polynomial target, trained with and without pairs of equal grades."""
     rows, gaps = _with_and_without(runs, "table2")
     scaled, scaled_gaps = _with_and_without(runs, "table2_by_variance")
     return PageSection(
@@ -37,8 +37,8 @@ def ties(runs: list[Run]) -> PageSection:
             "The polynomial target and a net of ten hidden units; a pair of equal grades has target probability "
             "1/2. What the table asks is whether ties help, and the paired differences over draws answer it; the level "
             "is the target's (see Table 1).",
-            f"{counted(rows)} That is the text's target; the other tables have its terms divided by their variance, as "
-            f"in Table 1's experiment. {counted(scaled)}",
+            f"{count_verdicts(rows)} That is the text's target; the other tables have its terms divided by their "
+            f"variance, as in Table 1's experiment. {count_verdicts(scaled)}",
         ],
         [
             Table("table2", "Table 2", COLUMNS, rows, NOTE),
@@ -58,19 +58,24 @@ def ties(runs: list[Run]) -> PageSection:
 
 
 def _with_and_without(runs: list[Run], experiment: str) -> tuple[list[Row], list[Row]]:
-    """Rows of the table, and of what ties change draw by draw."""
-    own = [run for run in runs if run["experiment"] == experiment]
+    """Return the rows of the table, and the rows of the paired differences over draws."""
+    experiment_runs = [run for run in runs if run["experiment"] == experiment]
     rows, gaps = [], []
-    for size in sorted({run["size"] for run in own}):
-        chosen = {tied: [run for run in own if (run["size"], run["ties"]) == (size, tied)] for tied in (False, True)}
-        tests = {tied: np.array([run["test"] for run in found]) for tied, found in chosen.items()}
+    for size in sorted({run["size"] for run in experiment_runs}):
+        chosen = {
+            tied: [run for run in experiment_runs if (run["size"], run["ties"]) == (size, tied)]
+            for tied in (False, True)
+        }
+        tests = {tied: np.array([run["test"] for run in runs_of_size]) for tied, runs_of_size in chosen.items()}
         for with_ties, name in ((False, "two_layer_10_no_ties"), (True, "two_layer_10_all_ties")):
-            rest = [tests[not with_ties].tolist()]
-            there = value("Table 2", "poly", name, size, "pairwise_accuracy")
+            rivals = [tests[not with_ties].tolist()]
+            published_share = value("Table 2", "poly", name, size, "pairwise_accuracy")
             pairs = published().get(("Table 2", "poly", name, size, "pairwise_accuracy"))
             rows.append(
                 {"size": size, "ties": "all" if with_ties else "none"}
-                | over_draws(there and 100 * there, tests[with_ties].tolist(), rest, SHARE_ROUNDING)
+                | over_draws(
+                    published_share and 100 * published_share, tests[with_ties].tolist(), rivals, SHARE_ROUNDING
+                )
                 | {"published_pairs": int(pairs[1]) if pairs else None}
                 | {"pairs": round(float(np.mean([run["pairs"] for run in chosen[with_ties]])))}
             )
@@ -80,30 +85,37 @@ def _with_and_without(runs: list[Run], experiment: str) -> tuple[list[Row], list
 
 
 def _error(part: str) -> float | None:
+    """Return the published percentage of pairs in error on a part, `validation` or `test`."""
     return value("text 5.1", "net", "two layer (10 hidden)", ZERO_SIZE, f"pairwise_error_{part}_percent")
 
 
 def zero_error(runs: list[Run]) -> PageSection:
-    own = [run for run in runs if run["experiment"] == "zero_error"]
-    reached = [run["epochs"] for run in own if run["train"] == 100.0]
+    """Return the section on the check of section 5.1 that a net learns 1000 vectors without error."""
+    check_runs = [run for run in runs if run["experiment"] == "zero_error"]
+    reached = [run["epochs"] for run in check_runs if run["train"] == 100.0]
     epochs = f", after {min(reached)} to {max(reached)} epochs" if reached else ""
     rows = [
-        {"what": what} | over_draws(there, values, rounding=rounding)
-        for what, there, values, rounding in (
-            ("training pairs", 20382.0, [float(run["pairs"]) for run in own], 0.5),
-            ("training pairs in error, %", 0.0, [100 - run["train"] for run in own], PERCENT_ROUNDING),
-            ("least validation error, %", _error("validation"), [100 - run["vali"] for run in own], PERCENT_ROUNDING),
-            ("test error there, %", _error("test"), [100 - run["test"] for run in own], PERCENT_ROUNDING),
+        {"what": what} | over_draws(published, values, rounding=rounding)
+        for what, published, values, rounding in (
+            ("training pairs", 20382.0, [float(run["pairs"]) for run in check_runs], 0.5),
+            ("training pairs in error, %", 0.0, [100 - run["train"] for run in check_runs], PERCENT_ROUNDING),
+            (
+                "least validation error, %",
+                _error("validation"),
+                [100 - run["vali"] for run in check_runs],
+                PERCENT_ROUNDING,
+            ),
+            ("test error there, %", _error("test"), [100 - run["test"] for run in check_runs], PERCENT_ROUNDING),
         )
-        if own
+        if check_runs
     ]
     return PageSection(
         "zero_error",
         "A net of the target's shape learns 1000 vectors",
         [
-            f"Ten hidden units, first layer of zeros: {len(reached)} of {len(own)} draws end without a training "
+            f"Ten hidden units, first layer of zeros: {len(reached)} of {len(check_runs)} draws end without a training "
             f"error{epochs}. The rate stays at .001: steps of a whole file raise the mean cost now and then, which "
             "steps a pair do not, and halving would stop the net early."
         ],
-        [Table("zero_error", "PageSection 5.1", (Column("what", ""), *OVER_DRAWS), rows)],
+        [Table("zero_error", "Section 5.1", (Column("what", ""), *OVER_DRAWS), rows)],
     )

@@ -1,7 +1,7 @@
-"""The paper's methods on a real collection, trained with several seeds: NDCG@15 of each query, and the epochs kept.
+"""Trainings of the paper's methods on a stored collection with several seeds: NDCG@15 per query.
 
-The first seed's training is the run's own, whose scores lie in results/; the further ones, and those on fewer training
-queries, are the study's jobs. A job sees the test part as a training job does: after the fit.
+The first seed is the training of the workflow, with scores in results/. The jobs of the study train the other seeds,
+and the trainings on fewer queries. A job reads the test part only after the fit, as every training job does.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.data.stored import describe, part_file
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.studies.common.study import Inputs
@@ -23,81 +23,87 @@ from gradrank.training.test_part_guard import guard_test_part
 
 METRIC, CONVENTION = "ndcg@15", "standard"  # section 6: 2^r - 1 over log(1 + j), cut at 15
 SPLITS = ("train", "vali", "test")
-DIGITS = 6  # of a query's value in a job's file
+DIGITS = 6  # decimals of the values in a job's file
 
-Step = Mapping[str, float]  # what a model reports of an epoch
+Step = Mapping[str, float]  # the values that a model reports for one epoch
 
 
 @dataclass(frozen=True)
 class Training:
     """One training of a method on every fold.
 
-    values: METRIC of the queries by split. kept: of each fold the step that was kept, `epoch` among what it says, and
-    `epochs`, how many there were.
+    values: NDCG@15 of the queries, by split. kept: the selected step of each fold, with the number of its `epoch` and
+    the number of trained `epochs`.
     """
 
     values: Mapping[str, QueryValues]
     kept: Sequence[Step]
 
     def mean(self, split: str) -> float:
-        """The mean over folds."""
+        """Return the mean of METRIC over folds."""
         return self.values[split].mean(METRIC)
 
 
-def train_again(told: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
-    """What a job finds: what it was told, and fold by fold `kept` and each split's values; seed: the run's."""
-    cls, folder = get_model(told["model"]), data / told["dataset"]
-    params = cls.Params(**told["params"])
-    named = f"{told['dataset']}/seed{told['seed']}"
+def train_again(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
+    """Run one job: train a method on every fold, and return the selected step and the per-query values of each split.
+
+    settings: data set, method, model, parameters, seed of the job, and number of training queries or None. seed: the
+    seed of the workflow.
+    """
+    cls, stored = get_model(settings["model"]), StoredCollection.open(data / settings["dataset"])
+    params = cls.Params(**settings["params"])
+    named = f"{settings['dataset']}/seed{settings['seed']}"
     folds = []
-    for number, parts in enumerate(describe(folder)["folds"], start=1):
-        drawn = job_seed(seed, f"{named}/queries", str(told["queries"]), number)
-        own = job_seed(seed, named, cls.name, number)
-        folds.append(_train_fold(cls, params, folder, parts, own, told["queries"], drawn))
-    return {key: told[key] for key in ("dataset", "method", "seed", "queries")} | {"folds": folds}
+    for number, parts in enumerate(stored.folds, start=1):
+        query_seed = job_seed(seed, f"{named}/queries", str(settings["queries"]), number)
+        training_seed = job_seed(seed, named, cls.name, number)
+        folds.append(_train_fold(cls, params, stored, parts, training_seed, settings["queries"], query_seed))
+    return {key: settings[key] for key in ("dataset", "method", "seed", "queries")} | {"folds": folds}
 
 
 def _train_fold(
     cls: type[Model],
     params: ModelParams,
-    folder: Path,
+    stored: StoredCollection,
     parts: Mapping[str, Sequence[int]],
     seed: int,
     queries: int | None,
-    drawn: int,
+    query_seed: int,
 ) -> dict[str, Any]:
     history: list[Step] = []
 
-    def told_of(step: int, **values: float) -> None:
+    def record_step(step: int, **values: float) -> None:
         history.append(values)
 
-    with guard_test_part([part_file(folder, part) for part in parts["test"]], cls.name):
-        read = {split: Collection.read(folder, parts[split]) for split in ("train", "vali")}
+    with guard_test_part([stored.part_file(part) for part in parts["test"]], cls.name):
+        read = {split: stored.read(parts[split]) for split in ("train", "vali")}
         if queries is not None:
-            read["train"] = some_queries(read["train"], queries, drawn)
-        fitted = cls.fit(read["train"], read["vali"], params, seed, told_of)
-    read["test"] = Collection.read(folder, parts["test"])
-    found: dict[str, Any] = {"kept": kept_step(history, params.select_by), "documents": read["train"].rows}
+            read["train"] = some_queries(read["train"], queries, query_seed)
+        fitted = cls.fit(read["train"], read["vali"], params, seed, record_step)
+    read["test"] = stored.read(parts["test"])
+    result: dict[str, Any] = {
+        "kept": kept_step(history, params.model_dump()["select_by"]),
+        "documents": read["train"].rows,
+    }
     for split, part in read.items():
         scores = fitted.score(part.features, part.offsets)
         values = compute([METRIC], scores, part.labels, part.offsets, CONVENTION)[METRIC]
-        found[split] = {"qids": part.qids.tolist(), "values": np.round(values, DIGITS).tolist()}
-    return found
+        result[split] = {"qids": part.qids.tolist(), "values": np.round(values, DIGITS).tolist()}
+    return result
 
 
 def some_queries(part: Collection, count: int, seed: int) -> Collection:
-    """`count` of the part's queries, drawn at random, in the part's order; all where there are no more."""
+    """Return a random sample of `count` queries in their original order, or all queries if there are fewer."""
     chosen = np.zeros(part.queries, bool)
     chosen[np.random.default_rng(seed).permutation(part.queries)[:count]] = True
-    rows = chosen[part.query_of_row]
-    offsets = np.r_[0, np.cumsum(np.diff(part.offsets)[chosen])]
-    return Collection(part.features[rows], part.labels[rows], offsets, part.qids[chosen])
+    return part.select_queries(chosen)
 
 
 def kept_step(history: Sequence[Step], select_by: str) -> dict[str, float]:
-    """The first of the steps with the best `select_by` on validation; with `epoch`, and how many `epochs` there were.
+    """Return the first step with the best value of `select_by` on validation.
 
-    A model of several steps an epoch reports `epoch` itself.
+    The result also holds the number of its `epoch` and the number of trained `epochs`. A model with several steps per
+    epoch reports `epoch` itself.
     """
     values = [step[f"vali_{select_by}"] for step in history]
     epochs = [step.get("epoch", number) for number, step in enumerate(history, start=1)]
@@ -106,20 +112,21 @@ def kept_step(history: Sequence[Step], select_by: str) -> dict[str, float]:
 
 
 def trainings(inputs: Inputs, dataset: str) -> dict[str, list[Training]]:
-    """Each variant's trainings on all queries, by seed."""
-    found = {method: [_of_the_run(inputs, dataset, method)] for method in inputs.models}
+    """Return the trainings of each variant on all queries, in ascending order of the seed."""
+    trainings_of = {method: [_training_of_workflow(inputs, dataset, method)] for method in inputs.models}
     for job in jobs_on(inputs, dataset):
-        if job["queries"] is None and job["method"] in found and job["seed"] <= inputs.settings["seeds"]:
-            found[job["method"]].append(of_job(job))
-    return found
+        if job["queries"] is None and job["method"] in trainings_of and job["seed"] <= inputs.settings["seeds"]:
+            trainings_of[job["method"]].append(training_of_job(job))
+    return trainings_of
 
 
 def jobs_on(inputs: Inputs, dataset: str) -> list[dict[str, Any]]:
-    """What the jobs on a data set found, by seed."""
+    """Return the results of the jobs on a data set, in ascending order of the seed."""
     return sorted((job for job in inputs.jobs() if job.get("dataset") == dataset), key=lambda job: job["seed"])
 
 
-def of_job(job: Mapping[str, Any]) -> Training:
+def training_of_job(job: Mapping[str, Any]) -> Training:
+    """Return the training that a job has run."""
     numbered = list(enumerate(job["folds"], start=1))
     values = {
         split: QueryValues(
@@ -132,7 +139,8 @@ def of_job(job: Mapping[str, Any]) -> Training:
     return Training(values, [fold["kept"] for _, fold in numbered])
 
 
-def _of_the_run(inputs: Inputs, dataset: str, method: str) -> Training:
+def _training_of_workflow(inputs: Inputs, dataset: str, method: str) -> Training:
+    """Return the training of the workflow, from its stored scores and histories."""
     values = {split: inputs.measure(dataset, method, [METRIC], CONVENTION, split) for split in SPLITS}
     select_by = inputs.params(dataset, method)["select_by"]
     histories = (fold.history() for fold in inputs.method(dataset, method).folds())
@@ -140,7 +148,7 @@ def _of_the_run(inputs: Inputs, dataset: str, method: str) -> Training:
 
 
 def over_seeds(trained: Iterable[Training], split: str) -> QueryValues:
-    """Each query's mean over the trainings."""
-    own = [training.values[split] for training in trained]
-    mean = np.mean([values.values[METRIC] for values in own], axis=0)
-    return QueryValues(own[0].folds, own[0].qids, {METRIC: mean})
+    """Return per-query values as means over the trainings."""
+    per_seed = [training.values[split] for training in trained]
+    mean = np.mean([values.values[METRIC] for values in per_seed], axis=0)
+    return QueryValues(per_seed[0].folds, per_seed[0].qids, {METRIC: mean})

@@ -1,21 +1,21 @@
-"""Tables 3 to 6: the paper's six methods on a public collection in place of its private one, with several seeds."""
+"""Tables 3 to 6: the paper's six methods on a public collection, in place of its private one, with several seeds."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gradrank.data.stored import describe
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.seeds import timings
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.comparison import level, levels
+from gradrank.studies.common.comparison import difference_columns, difference_row
 from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.published import PRIVATE, published, value
 from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC, Training, over_seeds
 
 PARTS = {"train": "training", "vali": "validation", "test": "test"}
-# Our variant: what Tables 4 and 6 call it, in Table 4's order.
+# Our variants with their names in Tables 4 and 6 of the paper, in the order of Table 4.
 METHODS = {
     "table4_quad_prank": ("Quad PRank", "Quad PRank"),
     "table4_linear_prank": ("Linear PRank", "Linear PRank"),
@@ -27,9 +27,9 @@ METHODS = {
 NAMED = (Column("model", "variant"), Column("method", "published as"))
 
 
-def web_search(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Training]]) -> PageSection:
-    """The methods' tables on one data set; found: each variant's trainings."""
-    own = of_table4(found)
+def web_search(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Training]]) -> PageSection:
+    """Return the section of the tables on one data set. trainings: the trainings of each variant."""
+    by_method = table4_trainings(trainings)
     return PageSection(
         f"tables3456_{dataset}",
         f"Tables 3 to 6, on {dataset}",
@@ -40,34 +40,40 @@ def web_search(inputs: Inputs, dataset: str, found: Mapping[str, Sequence[Traini
             "step a query along the sum over its pairs, to first order a step a pair; PRank unless its training error "
             "has not changed for 10 epochs; RankProp as a single-layer net; OAP-BPM at tau .3, the number of its "
             "perceptrons chosen on validation.",
-            f"NDCG@15 as the paper defines it (`{CONVENTION}`), mean over folds and {_seeds(own)} seeds; ± is 1.96 "
-            "standard errors over queries, spread the standard deviation over seeds. Training selects by the same "
+            f"NDCG@15 as the paper defines it (`{CONVENTION}`), mean over folds and {_seeds(by_method)} seeds; ± is "
+            "1.96 standard errors over queries, spread the standard deviation over seeds. Training selects by the same "
             "measure with the discount of LETOR's program, which has none at rank 2, and without queries of fewer than "
             "15 documents.",
         ],
-        [_sizes(inputs, dataset), _measured(dataset, own), _epochs(dataset, own), _times(inputs, dataset, own)],
+        [
+            _sizes(inputs, dataset),
+            _measured(dataset, by_method),
+            _epochs(dataset, by_method),
+            _times(inputs, dataset, by_method),
+        ],
     )
 
 
-def of_table4(found: Mapping[str, Sequence[Training]]) -> dict[str, Sequence[Training]]:
-    """The trainings of METHODS, in Table 4's order."""
-    return {method: found[method] for method in METHODS if method in found}
+def table4_trainings(trainings: Mapping[str, Sequence[Training]]) -> dict[str, Sequence[Training]]:
+    """Return the trainings of METHODS, in the order of Table 4."""
+    return {method: trainings[method] for method in METHODS if method in trainings}
 
 
-def _seeds(own: Mapping[str, Sequence[Training]]) -> int:
-    return min(map(len, own.values()), default=0)
+def _seeds(by_method: Mapping[str, Sequence[Training]]) -> int:
+    """Return the smallest number of seeds of a method."""
+    return min(map(len, by_method.values()), default=0)
 
 
 def _sizes(inputs: Inputs, dataset: str) -> Table:
-    """Table 3: queries and documents of each part; of folds that differ the mean."""
-    meta = describe(inputs.data / dataset)
+    """Return Table 3: numbers of queries and documents of each part, as means over folds."""
+    stored = StoredCollection.open(inputs.data / dataset)
     rows = []
     for split, part in PARTS.items():
         text, note = published()["Table 3", PRIVATE, "", 0, f"queries_{part.replace('training', 'train')}"]
-        theirs = {"queries": int(text), "documents": int(note.split()[0])}
+        published_sizes = {"queries": int(text), "documents": int(note.split()[0])}
         for what, key in (("queries", "queries"), ("documents", "rows")):
-            ours = [sum(meta["parts"][str(each)][key] for each in fold[split]) for fold in meta["folds"]]
-            rows.append({"split": part, "what": what, "published": theirs[what], "ours": float(np.mean(ours))})
+            ours = [sum(stored.part(part)[key] for part in fold[split]) for fold in stored.folds]
+            rows.append({"split": part, "what": what, "published": published_sizes[what], "ours": float(np.mean(ours))})
     return Table(
         f"table3_{dataset}",
         "Table 3: the data",
@@ -83,55 +89,57 @@ def _sizes(inputs: Inputs, dataset: str) -> Table:
     )
 
 
-def _measured(dataset: str, own: Mapping[str, Sequence[Training]]) -> Table:
+def _measured(dataset: str, by_method: Mapping[str, Sequence[Training]]) -> Table:
+    """Return Tables 4 and 5: the means of each method on each part."""
     return Table(
         f"tables45_{dataset}",
         "Tables 4 and 5: NDCG@15",
         (
             *NAMED,
             Column("split", "part"),
-            *levels(),
+            *difference_columns(),
             Column("half_width", "± 95%", ".4f"),
             Column("spread", "spread", ".4f"),
             Column("seeds", "seeds", "d"),
         ),
-        [_row(method, split, trained) for method, trained in own.items() for split in PARTS],
+        [_row(method, split, trainings) for method, trainings in by_method.items() for split in PARTS],
         "Table 5 is the training part, published of the two nets alone. A training query counts once, with its mean "
         "over the folds that train on it.",
     )
 
 
-def _row(method: str, split: str, trained: Sequence[Training]) -> Row:
+def _row(method: str, split: str, trainings: Sequence[Training]) -> Row:
+    """Return the row of one method and part."""
     name, part = METHODS[method][0], PARTS[split]
-    there = (
+    published = (
         value("Table 5", PRIVATE, name, 0, "ndcg@15_train")
         if split == "train"
         else value("Table 4", PRIVATE, name, 0, f"ndcg@15_{part}")
     )
-    means = [training.mean(split) for training in trained]
+    means = [training.mean(split) for training in trainings]
     spread = float(np.std(means, ddof=1)) if len(means) > 1 else np.nan
     return (
         {"model": method, "method": name, "split": part}
-        | level(there, float(np.mean(means)))
-        | {"half_width": half_width(over_seeds(trained, split)), "spread": spread, "seeds": len(means)}
+        | difference_row(published, float(np.mean(means)))
+        | {"half_width": half_width(over_seeds(trainings, split)), "spread": spread, "seeds": len(means)}
     )
 
 
 def half_width(values: QueryValues) -> float:
-    """1.96 standard errors over queries, each with its mean over the folds it occurs in."""
+    """Return 1.96 standard errors over queries. The value of a query is its mean over the folds that contain it."""
     _, query = np.unique(values.qids, return_inverse=True)
-    found = values.values[METRIC]
-    known = ~np.isnan(found)
+    query_values = values.values[METRIC]
+    known = ~np.isnan(query_values)
     counts = np.bincount(query[known], minlength=query.max() + 1)
-    means = np.bincount(query[known], found[known], query.max() + 1)[counts > 0] / counts[counts > 0]
+    means = np.bincount(query[known], query_values[known], query.max() + 1)[counts > 0] / counts[counts > 0]
     return float(1.96 * means.std(ddof=1) / np.sqrt(len(means)))
 
 
-def _epochs(dataset: str, own: Mapping[str, Sequence[Training]]) -> Table:
-    """The epoch of least validation error, and what else was chosen there."""
+def _epochs(dataset: str, by_method: Mapping[str, Sequence[Training]]) -> Table:
+    """Return the table of the selected epochs, and of the numbers of perceptrons of OAP-BPM."""
     rows = []
-    for method, trained in own.items():
-        kept = [step for training in trained for step in training.kept]
+    for method, trainings in by_method.items():
+        kept = [step for training in trainings for step in training.kept]
         epochs = [int(step["epoch"]) for step in kept]
         numbers = [int(step["members"]) for step in kept if step.get("members")]
         counted = ", ".join(f"{number} ({numbers.count(number)})" for number in sorted(set(numbers)))
@@ -158,18 +166,18 @@ def _epochs(dataset: str, own: Mapping[str, Sequence[Training]]) -> Table:
     )
 
 
-def _times(inputs: Inputs, dataset: str, own: Mapping[str, Sequence[Training]]) -> Table:
-    """Table 6: what 100 epochs take, whatever validation says of them."""
+def _times(inputs: Inputs, dataset: str, by_method: Mapping[str, Sequence[Training]]) -> Table:
+    """Return Table 6: the time of 100 epochs, extrapolated from the trained epochs."""
     ours = {}
-    for method, (first, *_) in own.items():
+    for method, (first, *_) in by_method.items():
         cost = Cost.of(timings(inputs.method(dataset, method)))
         epochs = np.mean([step["epochs"] for step in first.kept])
         ours[method] = 100 * cost.mean_fit_seconds / epochs if cost else np.nan
     linear = "table4_linear_prank"
-    fastest = _theirs(METHODS[linear][1])
+    fastest = _published_minutes(METHODS[linear][1])
     rows = []
-    for method in sorted(own, key=ours.__getitem__):
-        theirs = _theirs(METHODS[method][1])
+    for method in sorted(by_method, key=ours.__getitem__):
+        theirs = _published_minutes(METHODS[method][1])
         rows.append(
             {"model": method, "method": METHODS[method][1], "theirs": 60 * theirs, "ours": ours[method]}
             | {"their_ratio": theirs / fastest, "our_ratio": ours[method] / ours.get(linear, np.nan)}
@@ -191,7 +199,7 @@ def _times(inputs: Inputs, dataset: str, own: Mapping[str, Sequence[Training]]) 
     )
 
 
-def _theirs(method: str) -> float:
-    """Minutes, published as h:mm."""
+def _published_minutes(method: str) -> float:
+    """Return a published training time in minutes. The paper prints h:mm."""
     hours, minutes = published()["Table 6", PRIVATE, method, 0, "train_time_h_mm"][0].split(":")
     return 60 * int(hours) + int(minutes)

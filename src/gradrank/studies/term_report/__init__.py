@@ -1,4 +1,4 @@
-"""A term report on RankNet and on pair weights after NDCG_beta: its weights, its nets, its two numbers."""
+"""A term report on RankNet and NDCG_beta: its pair weights, its nets, and its two values of NDCG on MQ2007."""
 
 TITLE = "NDCG_beta and a RankNet"
 PUBLICATION = (

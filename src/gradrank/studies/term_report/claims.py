@@ -1,4 +1,7 @@
-"""The report's two values of NDCG, held against our rankings: each attribution, part, measure and convention."""
+"""The two values of NDCG in the report, compared with our rankings.
+
+The text is ambiguous, so that every attribution, part, metric and convention is compared.
+"""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -14,14 +17,14 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Row, Table
-from gradrank.report.tables.verdicts import counted
-from gradrank.studies.common.comparison import beside, comparison
+from gradrank.report.tables.verdicts import count_verdicts
+from gradrank.studies.common.comparison import verdict_columns, verdict_row
 from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests
 from gradrank.studies.common.study import Inputs, PageSection
 
 DATASET = "mq2007"  # the report uses no other
-METRICS = ("ndcg@15", "ndcg")  # to rank 15, as stated, or of the whole list
-FILES = ("five folds", "one file")  # their mean, or fold 1 alone
+METRICS = ("ndcg@15", "ndcg")  # cut at rank 15, as stated, or of the whole list
+FILES = ("five folds", "one file")  # the mean of five folds, or fold 1 only
 HIGH, LOW = 0.5619, 0.5214
 PLAIN, WITH_L2 = ("report_whole-l2=0.0", "report_whole-l2=0.01")  # the report's RankNets, all pairs for ten epochs
 FORMS = ("ranksvm_ndcg", "ranksvm_ndcg_l2_dual", "ranksvm_ndcg_l1_dual", "ranksvm_ndcg_sparse")
@@ -32,7 +35,7 @@ MEASURED = {name: CONVENTIONS[name] for name in ("letor4", "standard", "lightgbm
 
 
 class Reading(NamedTuple):
-    """One way to read the text: a claimed value is a model's on a part (`test`, `train`)."""
+    """One reading of the text: `claimed` is the value of `model` on `part` (`test` or `train`)."""
 
     claimed: float
     attribution: str
@@ -41,7 +44,7 @@ class Reading(NamedTuple):
 
 
 class RankedMethod(NamedTuple):
-    """What one of our numbers is of."""
+    """The key of one of our numbers: model, part, convention and files."""
 
     model: str
     part: str
@@ -49,8 +52,8 @@ class RankedMethod(NamedTuple):
     files: str
 
 
-# The text has the two values as RankNet's without and with L2, as RankSVM_ndcg's and RankNet's, and the lower one as
-# measured "on training data".
+# The text attributes the two values to RankNet without and with L2, and elsewhere to RankSVM_ndcg and RankNet. It also
+# says that the lower value was measured "on training data".
 READINGS = (
     Reading(HIGH, "without / with L2", PLAIN, "test"),
     Reading(LOW, "without / with L2", WITH_L2, "test"),
@@ -63,6 +66,7 @@ Measured = Mapping[RankedMethod, QueryValues]
 
 
 def claims(inputs: Inputs) -> PageSection:
+    """Return the section on the two values."""
     measured = _measured(inputs)
     rows = [
         _row(reading, convention, files, metric, measured)
@@ -92,17 +96,18 @@ def claims(inputs: Inputs) -> PageSection:
 
 
 def _measured(inputs: Inputs) -> dict[RankedMethod, QueryValues]:
-    found = {}
+    """Return the per-query values for every reading and convention, of five folds and of fold 1."""
+    values_by_key = {}
     for model, part in dict.fromkeys((reading.model, reading.part) for reading in READINGS):
         for name, convention in MEASURED.items():
             values = inputs.measure(DATASET, model, METRICS, convention, part)
-            found[RankedMethod(model, part, name, FILES[0])] = values
-            found[RankedMethod(model, part, name, FILES[1])] = values.of_fold(1)
-    return found
+            values_by_key[RankedMethod(model, part, name, FILES[0])] = values
+            values_by_key[RankedMethod(model, part, name, FILES[1])] = values.of_fold(1)
+    return values_by_key
 
 
 def _row(reading: Reading, convention: str, files: str, metric: str, measured: Measured) -> Row:
-    """One reading beside ours, and what our other rankings of that part would have got for it."""
+    """Return one reading compared with our value; our other models on that part are the rivals."""
     judged = {
         ranking.model: _judge(reading.claimed, values, metric)
         for ranking, values in measured.items()
@@ -110,11 +115,14 @@ def _row(reading: Reading, convention: str, files: str, metric: str, measured: M
     }
     about = {"attribution": reading.attribution, "method": reading.model, "part": reading.part}
     about |= {"metric": metric_label(metric), "files": files, "convention": convention}
-    return about | beside(reading.claimed, judged.pop(reading.model), judged.values())
+    return about | verdict_row(reading.claimed, judged.pop(reading.model), judged.values())
 
 
 def _judge(claimed: float, values: QueryValues, metric: str) -> Judged:
-    """By our interval over queries, each of which is in three of the five training parts."""
+    """Return the judgement of a claimed value by our interval over queries.
+
+    Each query is in three of the five training parts, so that the interval over their values is widened accordingly.
+    """
     repeats = len(values.qids) / len(np.unique(values.qids))
     return judge(claimed, values.mean(metric), Band(values.half_width(metric) * math.sqrt(repeats), QUERIES))
 
@@ -123,12 +131,13 @@ HEADS = (Column("attribution"), Column("method", "ours"), Column("part"))
 
 
 def _stated(rows: list[Row]) -> Table:
-    columns = [Column("convention"), *HEADS, *comparison()]
+    """Return the table of NDCG@15 over five folds."""
+    columns = [Column("convention"), *HEADS, *verdict_columns()]
     return Table("claims", "NDCG@15, means over five folds", columns, rows)
 
 
 def _other(rows: list[Row]) -> Table:
-    """A row a reading, measure and number of files; a column a convention."""
+    """Return the table of the other metric and of fold 1: one column per convention."""
     lines: dict[tuple, Row] = {}
     for row in rows:
         key = tuple(row[name] for name in ("attribution", "method", "part", "metric", "files", "published"))
@@ -136,13 +145,13 @@ def _other(rows: list[Row]) -> Table:
         line = lines.setdefault(key, about | {"fits": []})
         line[row["convention"]] = row["ours"]
         line["fits"] += [f"{row['convention']} ({row['alike']} of {row['others']} others)"] * _fits(row)
-    made = [line | {"fits": ", ".join(line["fits"]) or "none"} for line in lines.values()]
+    table_rows = [line | {"fits": ", ".join(line["fits"]) or "none"} for line in lines.values()]
     conventions = [Column(name, name, ".4f") for name in MEASURED]
     return Table(
         "claims_other",
         "The other measure, and one file",
         [*HEADS, *WIDER, *conventions, Column("fits", "consistent under")],
-        made,
+        table_rows,
         "In brackets: how many of our other rankings of that part would have been consistent as well.",
     )
 
@@ -151,49 +160,52 @@ WIDER = (Column("metric"), Column("files"), Column("published", "claimed", ".4f"
 
 
 def _fits(row: Row) -> bool:
+    """Return whether our value is consistent with the claimed one."""
     return row["verdict"] != NOT_REPRODUCED
 
 
 def _judged(rows: list[Row]) -> str:
-    """Where each value is consistent with ours, and where both values of an attribution are."""
-    said = []
+    """Return in words where each value is consistent with ours, and where both values of an attribution are."""
+    sentences = []
     for claimed in (HIGH, LOW):
-        own = [row for row in rows if row["published"] == claimed]
-        nearest = min(own, key=lambda row: abs(row["difference"]))
-        said.append(
-            f"{claimed:.4f} is consistent with {_listed(_places(filter(_fits, own)))}; the nearest of ours is "
+        value_rows = [row for row in rows if row["published"] == claimed]
+        nearest = min(value_rows, key=lambda row: abs(row["difference"]))
+        sentences.append(
+            f"{claimed:.4f} is consistent with {_listed(_places(filter(_fits, value_rows)))}; the nearest of ours is "
             f"{nearest['ours']:.4f} ({nearest['method']}, {_listed(_places([nearest]))})."
         )
-    return f"{' '.join(said)} {_together(rows)} {counted(rows)}"
+    return f"{' '.join(sentences)} {_together(rows)} {count_verdicts(rows)}"
 
 
 def _places(rows: Iterable[Row]) -> list[str]:
-    """`NDCG@15, test part, five folds (`standard`, `dropped`)`: each once, whichever methods are there."""
-    found: dict[str, list[str]] = {}
+    """Return each metric, part and files with the conventions: `NDCG@15, test part, five folds (`standard`)`."""
+    conventions_of: dict[str, list[str]] = {}
     for row in rows:
-        conventions = found.setdefault(f"{row['metric']}, {row['part']} part, {row['files']}", [])
+        conventions = conventions_of.setdefault(f"{row['metric']}, {row['part']} part, {row['files']}", [])
         conventions += [f"`{row['convention']}`"] * (f"`{row['convention']}`" not in conventions)
-    return [f"{place} ({', '.join(conventions)})" for place, conventions in found.items()]
+    return [f"{place} ({', '.join(conventions)})" for place, conventions in conventions_of.items()]
 
 
 def _together(rows: list[Row]) -> str:
-    """Under which measure, files and convention both values of one attribution fit, on whichever part."""
-    kept = ("attribution", "metric", "files", "convention")
+    """Return in words under which metric, files and convention both values of one attribution are consistent."""
+    key_names = ("attribution", "metric", "files", "convention")
     both = [
         key
-        for key in dict.fromkeys(tuple(row[name] for name in kept) for row in rows)
-        if {row["published"] for row in rows if tuple(row[name] for name in kept) == key and _fits(row)} == {HIGH, LOW}
+        for key in dict.fromkeys(tuple(row[name] for name in key_names) for row in rows)
+        if {row["published"] for row in rows if tuple(row[name] for name in key_names) == key and _fits(row)}
+        == {HIGH, LOW}
     ]
     fitting = [f"{attribution}: {metric}, {files}, `{name}`" for attribution, metric, files, name in both]
     return f"Both values of one attribution together fit {_listed(fitting, 'nowhere')}."
 
 
 def _listed(names: Iterable[str], none: str = "nothing of ours") -> str:
+    """Return the names in words, or the text `none` for an empty sequence."""
     return "; ".join(names) or none
 
 
 def _gaps(measured: Measured) -> Table:
-    """How far the two methods of each attribution lie apart on the test parts, against the claimed distance."""
+    """Return the paired tests of the two methods of each attribution on the test parts, with the claimed difference."""
     pairs = [("without / with L2", PLAIN, WITH_L2), *(("RankSVM_ndcg / RankNet", form, PLAIN) for form in FORMS)]
     rows = paired_tests(
         [
@@ -216,4 +228,5 @@ def _gaps(measured: Measured) -> Table:
 
 
 def _reached(row: Row) -> bool:
+    """Return whether the claimed difference is within the interval of ours."""
     return row["low"] <= HIGH - LOW <= row["high"]

@@ -1,4 +1,6 @@
-"""The report's RankNet: how its pairs become a ranking, and what its size and training are worth."""
+"""The report's RankNet: the scores of its documents, and the effects of its size and training."""
+
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -6,19 +8,29 @@ from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.ablation import Ablation, means_table, tests_table
 from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 
 METRICS = ("ndcg@10", "ndcg@15", "map")
 BASE = "ranknet_report"
-CHOICES = ("reading", "scoring", "l2")  # what the nets of the first table may differ in
-CHANGES = {"row sums − plain": (1, "plain"), "no L2 − L2": (2, 0.01), "difference − siamese": (0, "siamese")}
-PANELS = '<div class="plots" style="max-width: 56rem">{}</div>'  # two a row, one on a phone
+CHANGES = {
+    "row sums − plain": {"scoring": "plain"},
+    "no L2 − L2": {"l2": 0.01},
+    "difference − siamese": {"reading": "siamese"},
+}
+PANELS = '<div class="plots" style="max-width: 56rem">{}</div>'  # two charts per row, or one on a narrow screen
 
-Net = tuple[str, str, float]  # reading, scoring, l2
+
+class Net(NamedTuple):
+    """The parameters of a net in which the nets of the first table differ."""
+
+    reading: str
+    scoring: str
+    l2: float
 
 
 def scoring(inputs: Inputs) -> PageSection:
+    """Return the section on row sums, plain scores and L2."""
     paragraphs = [
         "The report sorts documents by the row sums of the matrix of pair probabilities. Its net sees the "
         "difference of two documents (`difference`), so a document alone has no score, unless it is compared with "
@@ -30,19 +42,19 @@ def scoring(inputs: Inputs) -> PageSection:
         nets = _nets(inputs, dataset)
         tests = _tests(dataset, nets)
         content += [_means(dataset, nets), tests]
-        paragraphs.append(f"{dataset}: {significant(tests.rows, 'question', 'net')}")
+        paragraphs.append(f"{dataset}: {describe_significant(tests.rows, 'question', 'net')}")
     return PageSection("scoring", "With and without L2, row sums and plain scores", paragraphs, content)
 
 
 def _nets(inputs: Inputs, dataset: str) -> dict[Net, QueryValues]:
-    """The study's nets that differ from the report's in CHOICES alone."""
+    """Return the per-query values of the nets that differ from the report's only in the fields of Net."""
 
     def others(params: dict) -> dict:
-        return {key: value for key, value in params.items() if key not in (*CHOICES, "model")}
+        return {key: value for key, value in params.items() if key not in (*Net._fields, "model")}
 
     params = {model: inputs.params(dataset, model) for model in inputs.models}
     chosen = {
-        tuple(values[key] for key in CHOICES): model
+        Net(*(values[key] for key in Net._fields)): model
         for model, values in params.items()
         if values["model"].startswith(BASE) and others(values) == others(params[BASE])
     }
@@ -50,6 +62,7 @@ def _nets(inputs: Inputs, dataset: str) -> dict[Net, QueryValues]:
 
 
 def _means(dataset: str, nets: dict[Net, QueryValues]) -> Table:
+    """Return the table of means, one row per net."""
     columns = [Column("reading", "reading"), Column("scoring", "scored by"), Column("l2", "L2", "g")]
     rows = [
         {"reading": reading, "scoring": scoring.replace("_", " "), "l2": l2, "values": values}
@@ -60,13 +73,13 @@ def _means(dataset: str, nets: dict[Net, QueryValues]) -> Table:
 
 
 def _tests(dataset: str, nets: dict[Net, QueryValues]) -> Table:
-    """Each net against that with one of its choices changed."""
+    """Return paired tests of each net against the net with one of its choices changed."""
     rows = paired_tests(
         [
-            Question({"question": question, "net": _called(net)}, metric, values, nets[other])
-            for question, (place, second) in CHANGES.items()
+            Question({"question": question, "net": _label(net)}, metric, values, nets[other])
+            for question, change in CHANGES.items()
             for net, values in nets.items()
-            if (other := (*net[:place], second, *net[place + 1 :])) in nets and other != net
+            if (other := net._replace(**change)) in nets and other != net
             for metric in ("ndcg@15", "map")
         ]
     )
@@ -74,13 +87,14 @@ def _tests(dataset: str, nets: dict[Net, QueryValues]) -> Table:
     return Table(f"scoring_{dataset}_tests", f"{dataset}: one choice changed", [*heads, *COLUMNS], rows, NOTE)
 
 
-def _called(net: Net) -> str:
+def _label(net: Net) -> str:
+    """Return the label of a net."""
     reading, scoring, l2 = net
     return f"{reading}, {scoring.replace('_', ' ')}, {f'L2 {l2:g}' if l2 else 'no L2'}"
 
 
 def variation(inputs: Inputs) -> PageSection:
-    """Hidden units, layers, batch size, epochs and their pairs, one at a time."""
+    """Return the section on hidden units, layers, batch size, epochs, and pairs per epoch, varied one at a time."""
     paragraphs = [
         "Each panel changes one thing and leaves the rest as reported: 64 and 32 hidden units, batches of 32 pairs, "
         "10 epochs, of which the best on validation is kept. An epoch is 50,000 of the pairs; in the report "
@@ -92,20 +106,23 @@ def variation(inputs: Inputs) -> PageSection:
         id, heading = f"variation_{dataset}", f"{dataset}: the net and its training varied"
         means = means_table(id, heading, ablations)
         tests = tests_table(f"{id}_tests", f"{heading}, each against the reported", ablations)
-        panels = Markup(PANELS).format(Markup("").join(each.chart() for each in ablations))
-        alt = ". ".join(each.summary() for each in ablations)
+        panels = Markup(PANELS).format(Markup("").join(ablation.chart() for ablation in ablations))
+        alt = ". ".join(ablation.summary() for ablation in ablations)
         content += [Figure(f"{id}_figure", f"{heading}, drawn", panels, alt, means), means, tests]
-        paragraphs.append(f"{dataset}: {significant(tests.rows, 'parameter', 'value')}")
+        paragraphs.append(f"{dataset}: {describe_significant(tests.rows, 'parameter', 'value')}")
     return PageSection("variation", "Size, batch and epochs", paragraphs, content)
 
 
 def _ablations(inputs: Inputs, dataset: str) -> list[Ablation]:
-    """Nets of as many layers as the report's, of other numbers of them, other batches, other epochs."""
+    """Return the ablations of the report's net.
+
+    The numbers of hidden units are varied at the report's number of layers. The number of layers is varied separately.
+    """
     metrics = ("ndcg@15", "map")
-    hidden = [value for value, _ in inputs.around(dataset, BASE, "hidden")]
+    hidden = [value for value, _ in inputs.variants_of(dataset, BASE, "hidden")]
     reported = inputs.params(dataset, BASE)["hidden"]
-    wide = [each for each in hidden if len(each) == len(reported)]
-    deep = [each for each in hidden if each == reported or len(each) != len(reported)]
+    wide = [units for units in hidden if len(units) == len(reported)]
+    deep = [units for units in hidden if units == reported or len(units) != len(reported)]
     return [
         Ablation(inputs, dataset, BASE, "hidden", "hidden units", metrics, only=wide),
         Ablation(inputs, dataset, BASE, "hidden", "layers", metrics, only=deep),

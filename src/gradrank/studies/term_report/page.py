@@ -1,4 +1,4 @@
-"""The page: weights, the two numbers, targets, nets."""
+"""The page: pair weights, the two values of NDCG, targets, and nets."""
 
 from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.term_report.claims import DATASET, claims
@@ -8,5 +8,6 @@ from gradrank.studies.term_report.weights import positions, weights
 
 
 def build(inputs: Inputs) -> list[PageSection]:
+    """Return the sections of the page."""
     claimed = [claims(inputs)] if DATASET in inputs.datasets else []
     return [positions(), weights(inputs), *claimed, targets(), scoring(inputs), variation(inputs)]

@@ -1,25 +1,26 @@
-"""Two texts on one loss: the report's targets are 0 and 1, the blog's are -1, 0 and 1."""
+"""The targets of a pair in two texts on one loss: 0 and 1 in the report; -1, 0 and 1 in the blog."""
 
 import math
 
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.study import PageSection
 
-MARGIN = 0.5  # o = s_i - s_j at which both costs are shown; they are equal at any
+MARGIN = 0.5  # the difference o = s_i - s_j of the table; both costs are equal for every o
 
 
 def report_cost(S: float, o: float) -> float:
-    """Cross-entropy of P = sig(o) with the target S in [0, 1]."""
+    """Return the report's cost: the cross-entropy of P = sig(o) with the target S in [0, 1]."""
     p = 1 / (1 + math.exp(-o))
     return -S * math.log(p) - (1 - S) * math.log(1 - p)
 
 
 def blog_cost(S: float, o: float) -> float:
-    """(1 - S) o / 2 + log(1 + e^-o), S in [-1, 1] (Burges 2010, section 2)."""
+    """Return the blog's cost (1 - S) o / 2 + log(1 + e^-o), for S in [-1, 1] (Burges 2010, section 2)."""
     return (1 - S) * o / 2 + math.log1p(math.exp(-o))
 
 
 def targets() -> PageSection:
+    """Return the section on the two definitions of S."""
     pairs = {"j above i": -1.0, "equal grades": 0.0, "i above j": 1.0}
     rows = []
     for pair, S in pairs.items():

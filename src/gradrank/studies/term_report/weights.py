@@ -1,4 +1,4 @@
-"""What NDCG_beta counts, and whether pairs weighted by it make RankSVM and RankBoost better."""
+"""NDCG_beta by rank, and RankSVM and RankBoost with pairs weighted by NDCG_beta."""
 
 import numpy as np
 
@@ -6,11 +6,11 @@ from gradrank.evaluation.metrics import compute
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests, significant
+from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 
-DOCUMENTS = 11  # one of them relevant
-PAIRS = (  # weighted, plain: RankSVM in its four forms
+DOCUMENTS = 11  # documents of a query, one of them relevant
+PAIRS = (  # (weighted, plain): the four forms of RankSVM, and RankBoost
     ("ranksvm_ndcg", "ranksvm"),
     ("ranksvm_ndcg_l2_dual", "ranksvm_l2_dual"),
     ("ranksvm_ndcg_l1_dual", "ranksvm_l1_dual"),
@@ -21,8 +21,8 @@ METRICS = ("ndcg@10", "ndcg@15", "map", "ndcg_beta")
 
 
 def positions() -> PageSection:
-    """The measures of a ranking by the position of its only relevant document."""
-    labels = np.eye(DOCUMENTS, dtype=np.int64).ravel()  # query p has it at rank p
+    """Return the section on the metrics of a ranking by the rank of its only relevant document."""
+    labels = np.eye(DOCUMENTS, dtype=np.int64).ravel()  # query p has the relevant document at rank p
     scores = np.tile(-np.arange(DOCUMENTS, dtype=np.float64), DOCUMENTS)
     offsets = np.arange(DOCUMENTS + 1) * DOCUMENTS
     ranks = np.arange(1, DOCUMENTS + 1)
@@ -46,7 +46,7 @@ def positions() -> PageSection:
         "All three are 1 where the relevant document is first. NDCG falls steeply and then levels off at "
         f"{measured['ndcg'][-1]:.2f} in the last place; NDCG_beta falls in a straight line to 0"
     )
-    series = [Series(title, ranks, values, points=True) for title, values in columns.values()]
+    series = [Series(title, ranks.tolist(), values.tolist(), points=True) for title, values in columns.values()]
     drawing = line_chart(series, "rank of the relevant document", "value", alt)
     return PageSection(
         "positions",
@@ -62,7 +62,7 @@ def positions() -> PageSection:
 
 
 def weights(inputs: Inputs) -> PageSection:
-    """RankSVM_ndcg and RankBoost_ndcg against RankSVM and RankBoost."""
+    """Return the section that compares RankSVM_ndcg and RankBoost_ndcg with RankSVM and RankBoost."""
     measured = {
         (dataset, model): inputs.measure(dataset, model, METRICS, "letor4")
         for dataset in inputs.datasets
@@ -91,7 +91,7 @@ def weights(inputs: Inputs) -> PageSection:
         [
             "RankSVM in its four forms (`gradrank models`) and RankBoost with every pair alike and with pairs weighted "
             "by NDCG_beta, under `letor4`; everything else, the search on the validation part included, is the same.",
-            f"Query by query, {significant(tests, 'dataset', 'pair')}",
+            f"Query by query, {describe_significant(tests, 'dataset', 'pair')}",
         ],
         [
             Table("weights", "Means over folds", columns, rows),

@@ -1,1 +1,1 @@
-"""The losses, a file each: found by its name, with a function of that name. What one is: gradrank.training.loss."""
+"""The losses, one per file. gradrank.training.loss describes their interface; gradrank.training.lookup finds them."""

@@ -1,4 +1,7 @@
-"""ApproxNDCG (Qin, Liu & Li 2010): NDCG with ranks made smooth."""
+"""ApproxNDCG (Qin, Liu & Li 2010): NDCG at differentiable ranks.
+
+Source: Qin, Liu & Li 2010, A general approximation framework for direct optimization of information retrieval measures.
+"""
 
 import numpy as np
 
@@ -11,16 +14,26 @@ from gradrank.training.ndcg_gains import ALL_RANKS, ideal_shares
 def approx_ndcg(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 0.1
 ) -> tuple[float, np.ndarray]:
-    """-sum_i G_i / log2(1 + r_i), r_i = 1 + sum_{j != i} sig((s_j - s_i) / temperature), G = (2^y - 1) / IDCG.
+    """Compute -sum_i G_i / log2(1 + r_i), r_i = 1 + sum_{j != i} sig((s_j - s_i) / temperature), per query.
 
-    -NDCG as the temperature falls, where no scores are equal. O(n^2).
+    G_i = (2^y_i - 1) / IDCG, and sig is the logistic function. Without equal scores, the cost tends to -NDCG as the
+    temperature tends to 0. Time per query: O(n^2).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        temperature: scale of score differences in the smooth ranks.
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
     return smooth_ndcg(scores / temperature, ideal_shares(labels, offsets, ALL_RANKS), offsets, 1.0 / temperature)
 
 
 @compiled("f8[:], f8[:], i8[:], f8")
 def smooth_ndcg(scores, share, offsets, slope):
-    """-NDCG at smooth ranks of (n,) scores, and `slope` times its gradient; share: (n,) G."""
+    """Return -NDCG at smooth ranks of temperature 1 and `slope` times its gradient. share: (n,) normalised gains G."""
     cost = 0.0
     gradient = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
@@ -28,7 +41,7 @@ def smooth_ndcg(scores, share, offsets, slope):
         if share[a:b].sum() == 0.0:
             continue
         ranks = np.ones(b - a)
-        curve = np.empty((b - a, b - a))  # sig' of each pair
+        curve = np.empty((b - a, b - a))  # derivative of sig for each pair
         for i in range(a, b):
             for j in range(i + 1, b):
                 o = scores[j] - scores[i]
@@ -37,14 +50,14 @@ def smooth_ndcg(scores, share, offsets, slope):
                 ranks[i - a] += above
                 ranks[j - a] += 1.0 - above
                 curve[i - a, j - a] = e / (1.0 + e) ** 2
-        fall = np.empty(b - a)  # of the cost as a document's rank rises
+        rank_slope = np.empty(b - a)  # derivative of the cost in each rank
         for i in range(b - a):
             log_rank = np.log1p(ranks[i])
             cost -= share[a + i] * np.log(2.0) / log_rank
-            fall[i] = share[a + i] * np.log(2.0) / (log_rank**2 * (1.0 + ranks[i]))
+            rank_slope[i] = share[a + i] * np.log(2.0) / (log_rank**2 * (1.0 + ranks[i]))
         for i in range(b - a):
             for j in range(i + 1, b - a):
-                pull = slope * curve[i, j] * (fall[i] - fall[j])
-                gradient[a + i] -= pull
-                gradient[a + j] += pull
+                change = slope * curve[i, j] * (rank_slope[i] - rank_slope[j])
+                gradient[a + i] -= change
+                gradient[a + j] += change
     return cost, gradient

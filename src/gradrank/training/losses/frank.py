@@ -1,7 +1,8 @@
-"""FRank's fidelity loss (Tsai et al. 2007) on pairs of different grade.
+"""The fidelity loss of FRank (Tsai et al. 2007) on pairs of different grades.
 
-The formula is from memory of the literature; it is what its identity, 0 at certainty and 1 - sqrt(1/2) at equal
-scores, and finite differences confirm. Its paper boosts it over single features; here it trains any scorer.
+Source: Tsai et al. 2007, FRank: a ranking method with fidelity loss. The formula was not checked against the
+text of the paper. Tests confirm its values (0 at probability 1, and 1 - sqrt(1/2) at equal scores) and, by finite
+differences, its gradient. The paper boosts single features with this loss; here it trains any scorer.
 """
 
 import numpy as np
@@ -12,9 +13,18 @@ from gradrank.training.loss import loss
 
 @loss
 def frank(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-    """sum_{y_i > y_j} 1 - sqrt(P pbar) - sqrt((1 - P)(1 - pbar)), P = sig(s_i - s_j), target pbar = 1: 1 - sqrt(P).
+    """Compute sum_{y_i > y_j} 1 - sqrt(P_ij), P_ij = sig(s_i - s_j), within each query.
 
-    A pair costs at most 1, however wrong it is.
+    This is the fidelity loss 1 - sqrt(P t) - sqrt((1 - P)(1 - t)) for the target t = 1; sig is the logistic function.
+    The cost of a pair is at most 1. Time per query: O(n^2).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
     return _fidelity(scores, labels, offsets)
 
@@ -30,9 +40,9 @@ def _fidelity(scores, labels, offsets):
                     o = scores[i] - scores[j]
                     e = np.exp(-abs(o))
                     p = (1.0 if o >= 0.0 else e) / (1.0 + e)
-                    miss = (e if o >= 0.0 else 1.0) / (1.0 + e)
+                    complement = (e if o >= 0.0 else 1.0) / (1.0 + e)
                     cost += 1.0 - np.sqrt(p)
-                    slope = -0.5 * np.sqrt(p) * miss
+                    slope = -0.5 * np.sqrt(p) * complement
                     gradient[i] += slope
                     gradient[j] -= slope
     return cost, gradient

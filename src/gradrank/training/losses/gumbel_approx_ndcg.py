@@ -1,4 +1,7 @@
-"""ApproxNDCG of noisy scores (Bruch et al. 2020, A Stochastic Treatment of Learning to Rank Scoring Functions)."""
+"""ApproxNDCG averaged over scores with Gumbel noise (Bruch et al. 2020).
+
+Source: Bruch et al. 2020, A Stochastic Treatment of Learning to Rank Scoring Functions.
+"""
 
 import numpy as np
 
@@ -17,16 +20,27 @@ def gumbel_approx_ndcg(
     temperature: float = 0.1,
     draws: int = 8,
 ) -> tuple[float, np.ndarray]:
-    """The mean of ApproxNDCG's cost over `draws` of s + Gumbel(0, 1): rankings drawn from Plackett-Luce.
+    """Compute the mean of the cost of `approx_ndcg` over `draws` samples of s + Gumbel(0, 1) noise.
 
-    Without an rng there is no noise, and one draw is enough.
+    The order of the noisy scores is a sample of the Plackett-Luce model. Time per query: O(draws n^2).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        rng: generator of the noise. None: no noise, and one draw.
+        temperature: as in `approx_ndcg`.
+        draws: number of samples.
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
     share = ideal_shares(labels, offsets, ALL_RANKS)
     cost, gradient = 0.0, np.zeros(len(scores))
-    for _ in range(draws if rng is not None else 1):
+    count = draws if rng is not None else 1
+    for _ in range(count):
         noise = 0.0 if rng is None else rng.gumbel(size=len(scores))
         drawn_cost, slope = smooth_ndcg((scores + noise) / temperature, share, offsets, 1.0 / temperature)
         cost += drawn_cost
         gradient += slope
-    taken = draws if rng is not None else 1
-    return cost / taken, gradient / taken
+    return cost / count, gradient / count

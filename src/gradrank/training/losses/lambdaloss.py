@@ -1,4 +1,7 @@
-"""LambdaLoss (Wang et al. 2018): RankNet's cost with weights that make it a bound on a ranking metric."""
+"""LambdaLoss (Wang et al. 2018): RankNet's cost with pair weights that make it a bound on a ranking metric.
+
+Source: Wang et al. 2018, The LambdaLoss Framework for Ranking Metric Optimization.
+"""
 
 import numpy as np
 
@@ -22,13 +25,33 @@ def lambdaloss(
     mu: float = 10.0,
     cutoff: int = ALL_RANKS,
 ) -> tuple[float, np.ndarray]:
-    """sum w_ij log2(1 + e^(-sigma (s_i - s_j))), the weights at the present ranks and constant in the gradient.
+    """Compute sum_ij w_ij log2(1 + e^(-sigma (s_i - s_j))) within each query, for one of five weightings.
 
-    G_i = (2^y_i - 1) / IDCG, D(r) = log2(1 + r), r_i the rank by score, m = |r_i - r_j|. Over y_i > y_j:
-    loss2: |G_i - G_j| d, d = |1/D(m) - 1/D(m + 1)|, the bound on NDCG's cost; loss2++: |G_i - G_j| (rho + mu d),
-    rho = |1/D(r_i) - 1/D(r_j)|, LambdaRank's; arp2: y_i - y_j. Over all i, j, i = j included: loss1: G_i / D(r_i);
-    arp1: y_i. cutoff: pairs with both in the first ranks alone, IDCG@cutoff. Raises GradrankError for another
-    weighting.
+    With G_i = (2^y_i - 1) / IDCG, D(r) = log2(1 + r), ranks r_i by the current scores, m = |r_i - r_j|,
+    d = |1/D(m) - 1/D(m + 1)| and rho = |1/D(r_i) - 1/D(r_j)|, the weights w_ij are:
+
+        loss1: G_i / D(r_i), for all i, j, including i = j
+        loss2: |G_i - G_j| d, for y_i > y_j; the bound on the NDCG cost of the paper
+        loss2++: |G_i - G_j| (rho + mu d), for y_i > y_j; with mu = 0, the weights of LambdaRank
+        arp1: y_i, for all i, j, including i = j
+        arp2: y_i - y_j, for y_i > y_j
+
+    The weights are constants in the gradient. Time per query: O(min(n, cutoff)^2).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        weighting: name of the weighting.
+        sigma: scale of score differences.
+        mu: factor of d in loss2++.
+        cutoff: only pairs of two documents at ranks up to `cutoff` count, and IDCG is IDCG@cutoff.
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
+
+    Raises:
+        GradrankError: if `weighting` is unknown.
     """
     if weighting not in WEIGHTINGS:
         raise GradrankError(unknown("weighting", weighting, WEIGHTINGS))
@@ -53,7 +76,7 @@ def _pairs(scores, labels, offsets, ranked, share, kind, sigma, mu, cutoff):
                 back = _weight(kind, labels[j], labels[i], share[j], share[i], second, first, discount, mu)
                 if forward == 0.0 and back == 0.0:
                     continue
-                o = sigma * (scores[i] - scores[j])  # not negative: i ranks above j
+                o = sigma * (scores[i] - scores[j])  # >= 0, because i ranks above j
                 e = np.exp(-o)
                 cost += (forward * np.log1p(e) + back * (o + np.log1p(e))) / np.log(2.0)
                 slope = sigma * (back - forward * e) / ((1.0 + e) * np.log(2.0))
@@ -64,7 +87,7 @@ def _pairs(scores, labels, offsets, ranked, share, kind, sigma, mu, cutoff):
 
 @compiled()
 def _weight(kind, grade, other_grade, share, other_share, place, other_place, discount, mu):
-    """What the cost of `grade` not being above `other_grade` weighs, at these places counted from 0."""
+    """Return the weight of the pair (document, other document). place: rank from 0. kind: position in WEIGHTINGS."""
     if kind == 0:
         return share * discount[place]
     if kind == 3:

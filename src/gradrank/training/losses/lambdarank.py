@@ -1,4 +1,8 @@
-"""LambdaRank's pair weights on RankNet's cost (Burges, Ragno & Le 2006; Burges 2010)."""
+"""LambdaRank: RankNet's cost with pairs weighted by the change of NDCG.
+
+Sources: Burges, Ragno & Le 2006, Learning to Rank with Nonsmooth Cost Functions; Burges 2010, From RankNet to
+LambdaRank to LambdaMART: An Overview.
+"""
 
 from typing import NamedTuple
 
@@ -7,11 +11,11 @@ import numpy as np
 from gradrank.base.compiled import compiled
 from gradrank.data.order import descending, order
 from gradrank.training.loss import loss
-from gradrank.training.losses.ranknet import by_pairs
+from gradrank.training.losses.ranknet import accumulate_by_pairs
 
 
 class SwapWeights(NamedTuple):
-    """Pair weights that factor over documents: scale_q * |gain_i - gain_j| * |discount_i - discount_j|.
+    """Pair weights scale_q |gain_i - gain_j| |discount_i - discount_j|, stored per document and query.
 
     gain, discount: (n,) float64. scale: (q,) float64.
     """
@@ -25,41 +29,56 @@ class SwapWeights(NamedTuple):
 def lambdarank(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, sigma: float = 1.0, normalize: bool = False
 ) -> tuple[float, np.ndarray]:
-    """RankNet's cost with pairs weighted by |dNDCG_ij|, and LambdaRank's lambdas (Burges 2010, section 4).
+    """Compute sum_{y_i > y_j} |dNDCG_ij| ln(1 + e^(-sigma (s_i - s_j))) within each query (Burges 2010, section 4).
 
-    The weights are held constant in the gradient. normalize: `by_query`; the cost is left as it is.
+    |dNDCG_ij| is the change of NDCG if documents i and j exchange their ranks by score. These weights are constants in
+    the gradient, which consists of LambdaRank's lambdas. Time per query: O(n^2).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        sigma: scale of score differences.
+        normalize: whether `normalize_by_query` is applied to the gradient. The cost does not change.
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
-    cost, gradient = swap_weighted(scores, labels, offsets, order(scores, offsets), sigma, False)
-    return cost, by_query(gradient, offsets) if normalize else gradient
+    cost, gradient = swap_weighted_cost(scores, labels, offsets, order(scores, offsets), sigma, False)
+    return cost, normalize_by_query(gradient, offsets) if normalize else gradient
 
 
-def by_query(gradient: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """(n,) the gradient with each query's part divided by its sum of absolute values.
+def normalize_by_query(gradient: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the (n,) gradient with the part of each query divided by its sum of absolute values.
 
-    Every query then pulls equally, however many pairs it has; a query without a gradient stays at zero. In
-    the spirit of LightGBM's lambdarank_norm.
+    All queries then have the same influence, whatever their number of pairs. Parts that are zero stay zero. LightGBM's
+    parameter lambdarank_norm has the same purpose.
     """
     total = np.add.reduceat(np.abs(gradient), offsets[:-1])
     return gradient / np.repeat(np.where(total > 0.0, total, 1.0), np.diff(offsets))
 
 
 @compiled("f8[:], i8[:], i8[:], i8[:], f8, b1")
-def swap_weighted(scores, labels, offsets, ranked, sigma, ties):
-    """RankNet's cost and gradient with each pair weighted by `ndcg_swap`. ranked: (n,) the order by score."""
+def swap_weighted_cost(scores, labels, offsets, ranked, sigma, ties):
+    """Return RankNet's cost and gradient with the pair weights of `ndcg_swap`.
+
+    ranked: (n,) row numbers by descending score within each query. ties: whether pairs of equal grades count.
+    """
     weights = ndcg_swap(labels, offsets, ranked)
     cost = 0.0
     gradient = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
-        cost += by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradient)
+        cost += accumulate_by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradient)
     return cost, gradient
 
 
 @compiled()
 def ndcg_swap(labels, offsets, ranked):
-    """|dNDCG_ij| = |G_i - G_j| |D_i - D_j| / IDCG: the change of NDCG if i and j swapped their present ranks.
+    """Return the weights |dNDCG_ij| = |G_i - G_j| |D_i - D_j| / IDCG as SwapWeights.
 
+    A weight is the change of NDCG if documents i and j exchange their ranks. G = 2^y - 1 and D = 1 / log2(1 + rank),
+    without a cutoff (Burges 2010, section 4). The weights of queries with IDCG 0 are 0.
     ranked: (n,) row numbers by descending score within each query.
-    G = 2^y - 1, D = 1 / log2(1 + rank), not truncated (Burges 2010, section 4). Queries with IDCG 0 weigh 0.
     """
     gain, discount = np.empty(len(labels)), np.empty(len(labels))
     scale = np.zeros(len(offsets) - 1)

@@ -1,4 +1,8 @@
-"""ListMLE (Xia et al. 2008): the likelihood of the order by grade; position-aware form by Lan et al. 2014."""
+"""ListMLE (Xia et al. 2008): the likelihood of the order by grade, optionally weighted by position (Lan et al. 2014).
+
+Sources: Xia et al. 2008, Listwise Approach to Learning to Rank: Theory and Algorithm; Lan et al. 2014, Position-Aware
+ListMLE: A Sequential Learning Process for Ranking.
+"""
 
 import numpy as np
 
@@ -17,11 +21,19 @@ def listmle(
     rng: np.random.Generator | None = None,
     positions: bool = False,
 ) -> tuple[float, np.ndarray]:
-    """sum_r [ln sum_{k>=r} exp s_(k) - s_(r)], the documents in order of grade, O(n log n).
+    """Compute sum_r w_r [ln sum_{k>=r} exp s_(k) - s_(r)] per query, where s_(r) is the score at rank r by grade.
 
-    Equal grades are in an order drawn from `rng` (as Xia et al. 2008 have it); without one in file order.
-    positions: a rank's term weighs 2^(n-r) - 1 over the sum of these, which from 1,024 documents on is no number
-    by itself.
+    Time per query: O(n log n).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        rng: generator for the order of equal grades (Xia et al. 2008). None: they keep the order of the rows.
+        positions: whether w_r is proportional to 2^(n-r) - 1, with sum 1 (Lan et al. 2014). Otherwise w_r = 1.
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
     if rng is not None:
         shuffled = order(rng.random(len(scores)), offsets)
@@ -34,7 +46,11 @@ def listmle(
 
 @compiled("i8[:]")
 def position_weights(offsets):
-    """(n,) 2^(n-r) - 1 of the ranks r of each query, over their sum; of a single document 0."""
+    """Return (n,) weights proportional to 2^(n-r) - 1 for the ranks r of each query, with sum 1.
+
+    The weight of a query's only document is 0. All weights are scaled by 2^-n, because 2^n overflows from 1,024
+    documents on.
+    """
     out = np.zeros(offsets[-1])
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]

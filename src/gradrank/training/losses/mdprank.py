@@ -1,4 +1,7 @@
-"""MDPRank (Wei et al. 2017): REINFORCE on whole rankings drawn from the Plackett-Luce model of the scores."""
+"""MDPRank (Wei et al. 2017): policy gradient (REINFORCE) on rankings drawn from a Plackett-Luce model.
+
+Source: Wei et al. 2017, Reinforcement Learning to Rank with Markov Decision Process.
+"""
 
 import numpy as np
 
@@ -13,10 +16,20 @@ from gradrank.training.plackett_luce import order_likelihood
 def mdprank(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, rng: np.random.Generator | None = None
 ) -> tuple[float, np.ndarray]:
-    """-sum_t G_t ln pi_t of a ranking drawn a query, G_t = sum_{k>=t} (2^y_(k) - 1) / log2(1 + k) its gain from t on.
+    """Compute -sum_t G_t ln pi_t for one drawn ranking per query, G_t = sum_{k>=t} (2^y_(k) - 1) / log2(1 + k).
 
-    The gradient, G_t held constant, is in expectation that of -DCG. The ranking is by score plus Gumbel noise from
-    `rng` (Yellott 1977); without one, by score. Rewards are not discounted beyond DCG's own discount.
+    pi_t is the probability that the document at rank t is drawn from those at ranks t, ..., n, and y_(k) is the grade
+    at rank k. The returns G_t are constants in the gradient, whose expectation is the gradient of -DCG. Rewards have no
+    discount in addition to that of DCG. Time per query: O(n log n).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        rng: generator of Gumbel noise; the ranking is the order of the noisy scores (Yellott 1977). None: no noise.
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
     noise = 0.0 if rng is None else rng.gumbel(size=len(scores))
     ordered = order(scores + noise, offsets)
@@ -25,7 +38,7 @@ def mdprank(
 
 @compiled("i8[:], i8[:]")
 def returns(ranked, offsets):
-    """(n,) float64 DCG from each rank on, of (n,) grades in rank order."""
+    """Return (n,) float64 DCG of each rank and all later ranks. ranked: (n,) grades in rank order, query by query."""
     out = np.empty(len(ranked))
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]

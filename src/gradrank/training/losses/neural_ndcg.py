@@ -1,21 +1,36 @@
-"""NeuralNDCG (Pobrotyn & Bialobrzeski 2021): soft NDCG, each document shared out over the ranks exactly once."""
+"""NeuralNDCG (Pobrotyn & Bialobrzeski 2021): NDCG of a soft permutation that is doubly stochastic.
+
+Source: Pobrotyn & Bialobrzeski 2021, NeuralNDCG: Direct Optimisation of a Ranking Metric via Differentiable Relaxation
+of Sorting.
+"""
 
 import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.training.loss import loss
 from gradrank.training.ndcg_gains import ALL_RANKS, discounts, ideal_shares
-from gradrank.training.neural_sort import soft_sort, through_soft_sort
+from gradrank.training.neural_sort import soft_sort, soft_sort_gradient
 
 
 @loss
 def neural_ndcg(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 1.0, cutoff: int = ALL_RANKS
 ) -> tuple[float, np.ndarray]:
-    """-sum_{r<=cutoff} (P G)_r / log2(1 + r), P NeuralSort's, doubly stochastic, G = (2^y - 1) / IDCG@cutoff.
+    """Compute -sum_{r<=cutoff} (P G)_r / log2(1 + r) per query, with a doubly stochastic soft permutation P.
 
-    By Sinkhorn: columns, then rows divided by their sums, at most 50 times, or until all sums are within 1e-6 of 1.
-    -NDCG@cutoff as the temperature falls. O(n^2) a step.
+    G = (2^y - 1) / IDCG@cutoff. P is the matrix of NeuralSort after Sinkhorn scaling: columns and rows are divided by
+    their sums in turn, at most 50 times, until all sums are within 1e-6 of 1. The cost tends to -NDCG@cutoff as the
+    temperature tends to 0. Time per query: O(n^2) per Sinkhorn step.
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        temperature: temperature of NeuralSort.
+        cutoff: number of ranks that count.
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
     return _soft_ndcg(scores, ideal_shares(labels, offsets, cutoff), offsets, temperature, cutoff)
 
@@ -30,20 +45,21 @@ def _soft_ndcg(scores, share, offsets, temperature, cutoff):
             continue
         soft = soft_sort(scores[a:b], b - a, temperature)
         rows, columns = sinkhorn(soft)
-        direct = np.empty(soft.shape)  # slope of the doubly stochastic matrix
+        direct = np.empty(soft.shape)  # derivatives of the cost in P
         for r, discount in enumerate(discounts(b - a, cutoff)):
             direct[r] = -discount * share[a:b]
             cost += rows[-1, r] * (soft[r] * columns[-1] * direct[r]).sum()
-        slope = through_sinkhorn(soft, rows, columns, direct)
-        gradient[a:b] = through_soft_sort(scores[a:b], soft, slope, temperature)
+        slope = sinkhorn_gradient(soft, rows, columns, direct)
+        gradient[a:b] = soft_sort_gradient(scores[a:b], soft, slope, temperature)
     return cost, gradient
 
 
 @compiled()
 def sinkhorn(matrix):
-    """(steps + 1, n) factors of the rows and of the columns after each step; rows * matrix * columns is the result.
+    """Return the (steps + 1, n) factors of the rows and of the columns after each Sinkhorn step.
 
-    A sum below 1e-10, allRank's least, counts as that.
+    The scaled matrix is rows[-1][:, None] * matrix * columns[-1]. Sums below 1e-10 are replaced by 1e-10, the bound of
+    allRank.
     """
     n = len(matrix)
     rows, columns = np.ones((51, n)), np.ones((51, n))
@@ -60,7 +76,7 @@ def sinkhorn(matrix):
 
 @compiled()
 def weighted_sum(weights, matrix):
-    """(n,) sum_r weights_r matrix_r, row by row: as many sums at once as a register holds."""
+    """Return (n,) sums sum_r weights_r matrix_r. The loop adds row after row, which allows vector instructions."""
     out = np.zeros(matrix.shape[1])
     for r in range(len(matrix)):
         for j in range(matrix.shape[1]):
@@ -69,10 +85,11 @@ def weighted_sum(weights, matrix):
 
 
 @compiled()
-def through_sinkhorn(matrix, rows, columns, slope):
-    """(n, n) slope of the matrix, given that of rows[-1] * matrix * columns[-1]: the steps, backwards.
+def sinkhorn_gradient(matrix, rows, columns, slope):
+    """Return the (n, n) gradient in `matrix`, given the gradient `slope` in the scaled matrix.
 
-    A factor that stands at its bound passes nothing on.
+    rows, columns: the result of `sinkhorn`. The steps are differentiated in reverse order. The derivative of a factor
+    at its bound is 0.
     """
     across = matrix.T.copy()
     weighted = slope * matrix

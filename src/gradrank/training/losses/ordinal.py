@@ -1,4 +1,7 @@
-"""Ordinal regression by a yes-or-no question a grade: is this document's at least k? (Pobrotyn et al. 2020)"""
+"""Ordinal regression with one binary classifier per grade k, which predicts whether the grade is at least k.
+
+Source: Pobrotyn et al. 2020, Context-Aware Learning to Rank with Self-Attention (the ordinal loss of allRank).
+"""
 
 import numpy as np
 
@@ -12,17 +15,24 @@ def _highest_grade(labels: np.ndarray) -> int:
 
 @loss(outputs=_highest_grade)
 def ordinal(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-    """sum_{k=1..K} BCE(sig(o_k), [y >= k]) over all documents; a document's score is sum_k sig(o_k).
+    """Compute sum_i sum_{k=1..K} BCE(sig(o_ik), [y_i >= k]), where BCE is the binary cross-entropy.
 
-    scores: (n, K), K the highest grade; a single output may come as (n,). Documents are judged one by one: offsets
-    do not matter.
+    sig is the logistic function. The trained score of a document is sum_k sig(o_ik). Time: O(n K).
+
+    Args:
+        scores: (n, K) float64 outputs o, where K is the highest grade; (n,) is accepted if K = 1.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; not used, because the documents are independent.
+
+    Returns:
+        The cost and its float64 gradient, of the shape of `scores`.
     """
-    cost, gradient = _questions(scores[:, None] if scores.ndim == 1 else scores, labels)
+    cost, gradient = _binary_cross_entropies(scores[:, None] if scores.ndim == 1 else scores, labels)
     return cost, gradient.reshape(scores.shape)
 
 
 @compiled("f8[:,:], i8[:]")
-def _questions(outputs, labels):
+def _binary_cross_entropies(outputs, labels):
     cost = 0.0
     gradient = np.empty(outputs.shape)
     for i in range(len(outputs)):

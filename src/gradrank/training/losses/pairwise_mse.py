@@ -1,4 +1,7 @@
-"""Squared error on all pairs' score differences (rax's pairwise MSE; Jagerman et al. 2022)."""
+"""Squared error of the score differences of all pairs.
+
+Source: Jagerman et al. 2022, Rax: Composable Learning-to-Rank Using JAX (pairwise_mse_loss).
+"""
 
 import numpy as np
 
@@ -8,8 +11,17 @@ from gradrank.training.losses.query_rmse import centred_squares
 
 @loss
 def pairwise_mse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-    """sum over all pairs, each once, of ((y_i - y_j) - (s_i - s_j))^2, in O(n).
+    """Compute sum_{i<j} ((y_i - y_j) - (s_i - s_j))^2 within each query.
 
-    With d = y - s it is n sum_i (d_i - mean(d))^2: a query of n documents counts n times what `query_rmse` gives it.
+    With d = y - s, this equals n sum_i (d_i - mean(d))^2, which is n times the cost of `query_rmse`. Time per query:
+    O(n).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
     return centred_squares(scores, labels, offsets, True)

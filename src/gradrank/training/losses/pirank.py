@@ -1,20 +1,34 @@
-"""PiRank (Swezey et al. 2021): NDCG of a soft sort of the scores."""
+"""PiRank (Swezey et al. 2021): NDCG of a soft permutation.
+
+Source: Swezey et al. 2021, PiRank: Scalable Learning To Rank via Differentiable Sorting.
+"""
 
 import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.training.loss import loss
 from gradrank.training.ndcg_gains import ALL_RANKS, discounts, ideal_shares
-from gradrank.training.neural_sort import soft_sort, through_soft_sort
+from gradrank.training.neural_sort import soft_sort, soft_sort_gradient
 
 
 @loss
 def pirank(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 5.0, cutoff: int = ALL_RANKS
 ) -> tuple[float, np.ndarray]:
-    """-sum_{r<=cutoff} (P G)_r / log2(1 + r), P the soft permutation of NeuralSort, G = (2^y - 1) / IDCG@cutoff.
+    """Compute -sum_{r<=cutoff} (P G)_r / log2(1 + r) per query, with the soft permutation P of NeuralSort.
 
-    -NDCG@cutoff as the temperature falls. O(n min(n, cutoff)).
+    G = (2^y - 1) / IDCG@cutoff. The cost tends to -NDCG@cutoff as the temperature tends to 0. Time per query:
+    O(n min(n, cutoff)).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        temperature: temperature of NeuralSort.
+        cutoff: number of ranks that count.
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
     return _soft_ndcg(scores, ideal_shares(labels, offsets, cutoff), offsets, temperature, cutoff)
 
@@ -25,14 +39,14 @@ def _soft_ndcg(scores, share, offsets, temperature, cutoff):
     gradient = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
-        own = share[a:b]
-        if own.sum() == 0.0:
+        gains = share[a:b]
+        if gains.sum() == 0.0:
             continue
         discount = discounts(min(b - a, cutoff), cutoff)
         soft = soft_sort(scores[a:b], len(discount), temperature)
         slope = np.empty(soft.shape)
         for r in range(len(discount)):
-            slope[r] = -discount[r] * own
+            slope[r] = -discount[r] * gains
             cost += (soft[r] * slope[r]).sum()
-        gradient[a:b] = through_soft_sort(scores[a:b], soft, slope, temperature)
+        gradient[a:b] = soft_sort_gradient(scores[a:b], soft, slope, temperature)
     return cost, gradient

@@ -1,4 +1,7 @@
-"""Squared error up to a constant of each query, which no order depends on (CatBoost's QueryRMSE)."""
+"""Squared error up to one constant per query, on which the order does not depend.
+
+Source: QueryRMSE of CatBoost (without its mean and square root).
+"""
 
 import numpy as np
 
@@ -8,13 +11,27 @@ from gradrank.training.loss import loss
 
 @loss
 def query_rmse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-    """sum_i (d_i - mean(d))^2, d_i = y_i - s_i: the squared error left by the best constant of each query."""
+    """Compute sum_i (d_i - mean(d))^2, d_i = y_i - s_i, per query.
+
+    This is the squared error of the scores plus the best constant for the query. Time per query: O(n).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
+    """
     return centred_squares(scores, labels, offsets, False)
 
 
 @compiled("f8[:], i8[:], i8[:], b1")
 def centred_squares(scores, labels, offsets, times_documents):
-    """sum_i (d_i - mean(d))^2 and its gradient, a query's multiplied by its documents if `times_documents`."""
+    """Return the sum of (d_i - mean(d))^2, d = labels - scores, and its (n,) gradient.
+
+    times_documents: whether the part of each query is multiplied by its number of documents.
+    """
     cost = 0.0
     gradient = np.empty(len(scores))
     for q in range(len(offsets) - 1):

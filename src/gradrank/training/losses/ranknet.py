@@ -1,8 +1,11 @@
-"""RankNet's pair cost (Burges et al. 2005), factored into one gradient a document.
+"""RankNet (Burges et al. 2005): the logistic cost of pairs, with one derivative per document.
 
-lambda_i = sum_j dC_ij/ds_i over the pairs of document i (Burges, Ragno & Le 2006): a net is passed backward
-once a document, not once a pair. Where the grades imply the pairs, nothing of size O(pairs) is stored; pairs with
-targets of a user's own come as a list.
+The derivative in score i is lambda_i = sum_j dC_ij/ds_i (Burges, Ragno & Le 2006), so a net needs one backward pass per
+document instead of one per pair. Pairs implied by grades are not stored. Pairs with targets given by the user are a
+list.
+
+Sources: Burges et al. 2005, Learning to Rank using Gradient Descent; Burges, Ragno & Le 2006, Learning to Rank with
+Nonsmooth Cost Functions.
 """
 
 import numpy as np
@@ -11,40 +14,55 @@ from gradrank.base.compiled import compiled
 from gradrank.data.pairs import Pairs
 from gradrank.training.loss import loss
 
-FEW = 12  # documents of a query below which pair by pair is as fast
-ALL_ONE = np.empty(0)  # a list's targets or weights if all of them are 1
-WIDEST = 40.0  # range of a query's scaled scores within which odds are exact and a product holds many pairs
+FEW = 12  # for shorter queries, `accumulate_by_pairs` is as fast as `accumulate_by_odds`
+ALL_ONE = np.empty(0)  # stands for targets or weights that are all 1
+WIDEST = 40.0  # largest range of scaled scores for which odds are exact and a product of many factors is finite
 
 
 def pair_cost(difference: np.ndarray, target: np.ndarray | float = 1.0, sigma: float = 1.0) -> np.ndarray:
-    """C = -target * o + log(1 + e^o), o = sigma * (s_i - s_j) (Burges et al. 2005, Eq. 3), without overflow.
+    """Return the cost -target * o + log(1 + e^o) of pairs, o = sigma * (s_i - s_j), without overflow.
 
-    target: the wanted probability that i ranks above j: 1, 0, or 1/2 for a tie.
+    difference: s_i - s_j, of any shape. target: the desired probability that i ranks above j: 1, 0, or 1/2 for a tie.
+    sigma: scale of score differences. Source: Burges et al. 2005, Eq. 3.
     """
     o = sigma * np.asarray(difference, dtype=np.float64)
-    return np.logaddexp(0.0, o) - target * o
+    return np.asarray(np.logaddexp(0.0, o) - target * o)
 
 
 @loss(on_pairs=True)
 def ranknet(
     scores: np.ndarray, labels: np.ndarray | Pairs, offsets: np.ndarray, *, sigma: float = 1.0, ties: bool = False
 ) -> tuple[float, np.ndarray]:
-    """RankNet's cost, summed over the pairs of unequal grades of each query, and its gradient, the lambdas.
+    """Compute sum w_ij [-t_ij o_ij + ln(1 + e^o_ij)], o_ij = sigma (s_i - s_j), over the pairs of each query.
 
-    ties: pairs of equal grades count as well, with target probability 1/2 (2005 paper, section 5).
-    labels: the grades, or the pairs themselves with their targets and weights, which are then all there are.
+    For grades, the pairs are those with y_i > y_j, with target t_ij = 1 and weight w_ij = 1. The gradient consists of
+    the lambdas. Time per query: O(n^2).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades, or the Pairs with their targets and weights.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        sigma: scale of score differences.
+        ties: whether two documents of equal grades form a pair with target 1/2 (Burges et al. 2005, section 5). It has
+            no effect on Pairs.
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
     if isinstance(labels, Pairs):
-        target, weight = (ALL_ONE if each is None else each for each in (labels.target, labels.weight))
-        return listed(scores, labels.better, labels.worse, target, weight, sigma)
-    return factored(scores, labels, offsets, sigma, ties)
+        target, weight = (ALL_ONE if values is None else values for values in (labels.target, labels.weight))
+        return listed_cost(scores, labels.better, labels.worse, target, weight, sigma)
+    return graded_cost(scores, labels, offsets, sigma, ties)
 
 
 def ranknet_curvature(labels: np.ndarray | Pairs, offsets: np.ndarray, ties: bool = False) -> np.ndarray:
-    """(n,) second derivative of RankNet's cost in each score where all scores are equal: a quarter of its pairs."""
+    """Return the (n,) second derivative of RankNet's cost in each score, where all scores are equal and sigma is 1.
+
+    It is one quarter of the document's number of pairs, or of their total weight. Arguments as in `ranknet`.
+    """
     if isinstance(labels, Pairs):
-        ends = (labels.better, labels.worse)
-        return sum(np.bincount(end, labels.weight, offsets[-1]) for end in ends) / 4.0
+        sums = [np.bincount(rows, labels.weight, offsets[-1]) for rows in (labels.better, labels.worse)]
+        return (sums[0] + sums[1]) / 4.0
     sizes = np.diff(offsets)
     query = np.repeat(np.arange(len(sizes)), sizes)
     grade = query * (int(labels.max()) + 1) + labels
@@ -52,23 +70,23 @@ def ranknet_curvature(labels: np.ndarray | Pairs, offsets: np.ndarray, ties: boo
 
 
 @compiled("f8[:], i8[:], i8[:], f8, b1")
-def factored(scores, labels, offsets, sigma, ties):
-    """Cost and gradient, a query after the other: by its documents' odds where these hold, else pair by pair."""
+def graded_cost(scores, labels, offsets, sigma, ties):
+    """Return RankNet's cost and gradient for grades; see `ranknet`. The algorithm is chosen per query."""
     cost = 0.0
     gradient = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
         start, stop = offsets[q], offsets[q + 1]
-        own = scores[start:stop]
-        if not ties and len(own) >= FEW and sigma * width(own) <= WIDEST:
-            cost += by_odds(own, labels[start:stop], sigma, gradient[start:stop])
+        query_scores = scores[start:stop]
+        if not ties and len(query_scores) >= FEW and sigma * value_range(query_scores) <= WIDEST:
+            cost += accumulate_by_odds(query_scores, labels[start:stop], sigma, gradient[start:stop])
         else:
-            cost += by_pairs(scores, labels, q, offsets, sigma, ties, None, gradient)
+            cost += accumulate_by_pairs(scores, labels, q, offsets, sigma, ties, None, gradient)
     return cost, gradient
 
 
 @compiled()
-def width(values):
-    """The highest less the lowest of (n,) values, n > 0."""
+def value_range(values):
+    """Return the maximum minus the minimum of (n,) values, n > 0."""
     low = high = values[0]
     for value in values:
         low, high = min(low, value), max(high, value)
@@ -76,12 +94,13 @@ def width(values):
 
 
 @compiled(reassociated=True)
-def by_odds(scores, labels, sigma, gradient):
-    """Cost of the pairs of unequal grades of one query, whose lambdas it adds to `gradient`.
+def accumulate_by_odds(scores, labels, sigma, gradient):
+    """Return the cost of one query's pairs of different grades and add its derivatives to `gradient`.
 
-    With a = e^(sigma s), the probability that the worse j ranks above i is a_j / (a_i + a_j), its cost the logarithm of
-    1 + a_j / a_i: an exponential a document and a division a pair. Of the costs the logarithm is taken of a product, of
-    as many pairs as float64 holds. With the documents in order of their grades, those worse than one lie together.
+    With odds a = e^(sigma s), the worse document j ranks above i with probability a_j / (a_i + a_j), and the pair costs
+    ln(1 + a_j / a_i). This needs one exponential per document and one division per pair. The factors 1 + a_j / a_i of
+    as many pairs as float64 allows are multiplied, and one logarithm is taken of their product. The documents are
+    sorted by grade, so those of lower grades are contiguous.
     """
     grades, top = 0, scores[0]
     for i in range(len(scores)):
@@ -96,8 +115,8 @@ def by_odds(scores, labels, sigma, gradient):
         place = below[grade] + filled[grade]
         rows[place], odds[place] = row, np.exp(sigma * (scores[row] - top))
         filled[grade] += 1
-    # The logarithm of a factor is less than the divisor, that of the largest float64 is 709.
-    together = int(690.0 / (sigma * width(scores) + 0.7))
+    # The logarithm of a factor is less than this divisor; the logarithm of the largest float64 is 709.
+    together = int(690.0 / (sigma * value_range(scores) + 0.7))
     cost = 0.0
     for i in range(len(scores)):
         worse, inverse, slope = below[labels[rows[i]]], 1.0 / odds[i], 0.0
@@ -106,9 +125,9 @@ def by_odds(scores, labels, sigma, gradient):
             for j in range(first, min(first + together, worse)):
                 ratio = odds[j] * inverse
                 product *= 1.0 + ratio
-                miss = ratio / (1.0 + ratio)
-                slopes[j] += miss
-                slope += miss
+                inverted = ratio / (1.0 + ratio)  # probability that j ranks above i
+                slopes[j] += inverted
+                slope += inverted
             cost += np.log(product)
         slopes[i] -= slope
     for i in range(len(scores)):
@@ -117,10 +136,10 @@ def by_odds(scores, labels, sigma, gradient):
 
 
 @compiled()
-def by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradient):
-    """Cost of query q, whose lambdas it adds to `gradient`: every pair once, as (better i, worse j).
+def accumulate_by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradient):
+    """Return the cost of query q, computed pair by pair, and add its derivatives to `gradient`.
 
-    weights: SwapWeights of losses/lambdarank.py, or None if all pairs weigh 1.
+    ties: whether pairs of equal grades count. weights: SwapWeights of losses/lambdarank.py; None: all weights are 1.
     """
     cost = 0.0
     for first in range(offsets[q], offsets[q + 1]):
@@ -135,9 +154,9 @@ def by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradient):
                     * abs(weights.gain[i] - weights.gain[j])
                     * abs(weights.discount[i] - weights.discount[j])
                 )
-            miss = 0.5 if labels[i] == labels[j] else 0.0
-            own, slope = _pair(sigma * (scores[i] - scores[j]), miss)
-            cost += weight * own
+            complement = 0.5 if labels[i] == labels[j] else 0.0
+            term, slope = _pair_cost(sigma * (scores[i] - scores[j]), complement)
+            cost += weight * term
             slope *= sigma * weight
             gradient[i] += slope
             gradient[j] -= slope
@@ -145,16 +164,16 @@ def by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradient):
 
 
 @compiled("f8[:], i4[:], i4[:], f8[:], f8[:], f8")
-def listed(scores, better, worse, target, weight, sigma):
-    """Cost and gradient of a list of pairs. target, weight: (p,), or ALL_ONE."""
+def listed_cost(scores, better, worse, target, weight, sigma):
+    """Return RankNet's cost and gradient for a list of p pairs. target, weight: (p,) float64, or ALL_ONE."""
     cost = 0.0
     gradient = np.zeros(len(scores))
     for p in range(len(better)):
         i, j = better[p], worse[p]
-        miss = 1.0 - target[p] if len(target) > 0 else 0.0
+        complement = 1.0 - target[p] if len(target) > 0 else 0.0
         factor = weight[p] if len(weight) > 0 else 1.0
-        own, slope = _pair(sigma * (scores[i] - scores[j]), miss)
-        cost += factor * own
+        term, slope = _pair_cost(sigma * (scores[i] - scores[j]), complement)
+        cost += factor * term
         slope *= sigma * factor
         gradient[i] += slope
         gradient[j] -= slope
@@ -162,7 +181,7 @@ def listed(scores, better, worse, target, weight, sigma):
 
 
 @compiled()
-def _pair(o, miss):
-    """A pair's cost -target o + log(1 + e^o), and its slope in o; miss: 1 - target."""
+def _pair_cost(o, complement):
+    """Return the cost -target o + log(1 + e^o) of a pair and its derivative in o. complement: 1 - target."""
     e = np.exp(-abs(o))
-    return max(-o, 0.0) + np.log1p(e) + miss * o, miss - (e if o >= 0.0 else 1.0) / (1.0 + e)
+    return max(-o, 0.0) + np.log1p(e) + complement * o, complement - (e if o >= 0.0 else 1.0) / (1.0 + e)

@@ -1,7 +1,8 @@
-"""SmoothRank's objective (Chapelle & Wu 2010): each rank of NDCG taken by all documents with scores near its own.
+"""SmoothRank (Chapelle & Wu 2010): NDCG in which documents with similar scores share each rank.
 
-The formula is from memory of the literature; its limit and finite differences confirm it. Its paper trains a linear
-scorer from regression on, the temperature falling; here it is a loss for any scorer.
+Source: Chapelle & Wu 2010, Gradient descent optimization of smoothed information retrieval metrics. The formula was not
+checked against the text of the paper. Tests confirm its limit and, by finite differences, its gradient. The paper
+trains a linear scorer, which starts at regression, with falling temperatures; this loss trains any scorer.
 """
 
 import numpy as np
@@ -16,10 +17,21 @@ from gradrank.training.ndcg_gains import ALL_RANKS, discounts, ideal_shares
 def smoothrank(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 1.0, cutoff: int = ALL_RANKS
 ) -> tuple[float, np.ndarray]:
-    """-sum_{r<=cutoff} sum_i G_i h_ir / log2(1 + r), h_ir = exp(-(s_i - s_(r))^2 / temperature), of sum 1 over i.
+    """Compute -sum_{r<=cutoff} sum_i G_i h_ir / log2(1 + r) per query.
 
-    s_(r): the score at rank r; G = (2^y - 1) / IDCG@cutoff. -NDCG as the temperature falls, where no scores are equal.
-    O(n min(n, cutoff)).
+    h_ir is proportional to exp(-(s_i - s_(r))^2 / temperature), with sum_i h_ir = 1; s_(r) is the score at rank r.
+    G = (2^y - 1) / IDCG@cutoff. Without equal scores, the cost tends to -NDCG@cutoff as the temperature tends to 0.
+    Time per query: O(n min(n, cutoff)).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        temperature: scale of squared score differences.
+        cutoff: number of ranks that count.
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
     share = ideal_shares(labels, offsets, cutoff)
     return _near_ranks(scores, share, offsets, order(scores, offsets), temperature, cutoff)

@@ -1,4 +1,7 @@
-"""Softmax cross-entropy on grades (Bruch et al. 2019): a list weighs as much as its grades add up to."""
+"""Softmax cross-entropy on grades, in which the weight of a list is the sum of its grades.
+
+Source: Bruch et al. 2019, An Analysis of the Softmax Cross Entropy Loss for Learning-to-Rank with Binary Relevance.
+"""
 
 import numpy as np
 
@@ -8,9 +11,18 @@ from gradrank.training.top_one import cross_entropy
 
 @loss
 def softmax(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-    """-sum_i y_i ln p_i, p = softmax(scores) within the query; ListNet's targets are softmax(y) instead.
+    """Compute -sum_i y_i ln p_i, p = softmax(scores), per query.
 
-    Without a relevant document a query costs nothing.
+    ListNet has the targets softmax(y) instead of y. The cost of a query without relevant documents is 0. Time per
+    query: O(n).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
     queries = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     total = np.bincount(queries, labels, len(offsets) - 1)

@@ -1,7 +1,8 @@
-"""SoftRank (Taylor et al. 2008): NDCG in expectation over normal noise on the scores.
+"""SoftRank (Taylor et al. 2008): the expected NDCG of scores with normal noise.
 
-The recursion of the rank distributions is from memory of the literature; that they add up to one, the limit of no
-noise and finite differences confirm it.
+Source: Taylor et al. 2008, SoftRank: optimizing non-smooth rank metrics. The recursion of the rank distributions was
+not checked against the text of the paper. Tests confirm that the distributions sum to 1, the limit without noise and,
+by finite differences, the gradient.
 """
 
 import math
@@ -17,11 +18,22 @@ from gradrank.training.ndcg_gains import ALL_RANKS, discounts, ideal_shares
 def softrank(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, delta: float = 1.0, cutoff: int = ALL_RANKS
 ) -> tuple[float, np.ndarray]:
-    """1 - sum_j G_j sum_{r<=cutoff} p_j(r) / log2(1 + r), G = (2^y - 1) / IDCG@cutoff.
+    """Compute 1 - sum_j G_j sum_{r<=cutoff} p_j(r) / log2(1 + r), G = (2^y - 1) / IDCG@cutoff, per query.
 
-    p_j: the distribution of document j's rank, every other document i being above it with probability
-    Phi((s_i - s_j) / (sqrt(2) delta)), each on its own. delta: the noise's standard deviation; as it falls the cost
-    tends to 1 - NDCG. A query without a relevant document costs nothing. O(n^2 min(n, cutoff)).
+    p_j is the distribution of the rank of document j, if each other document i ranks above j independently with
+    probability Phi((s_i - s_j) / (sqrt(2) delta)), where Phi is the normal distribution function. The cost tends to
+    1 - NDCG@cutoff as delta tends to 0. The cost of a query without relevant documents is 0. Time per query:
+    O(n^2 min(n, cutoff)).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        delta: standard deviation of the noise on the scores.
+        cutoff: number of ranks that count.
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
     """
     return _expected(scores, ideal_shares(labels, offsets, cutoff), offsets, math.sqrt(2.0) * delta, cutoff)
 
@@ -41,21 +53,22 @@ def _expected(scores, share, offsets, scale, cutoff):
                 continue
             ranks = rank_distributions(scores[a:b], j - a, scale, len(discount))
             cost -= share[j] * (ranks[b - a - 1] * discount).sum()
-            _follow_back(scores[a:b], j - a, scale, ranks, share[j] * discount, gradient[a:b])
+            _add_gradient(scores[a:b], j - a, scale, ranks, share[j] * discount, gradient[a:b])
     return cost, gradient
 
 
 @compiled()
-def above(difference, scale):
-    """Phi(difference / scale)."""
+def normal_probability(difference, scale):
+    """Return Phi(difference / scale), where Phi is the normal distribution function."""
     return 0.5 * math.erfc(-difference / (scale * math.sqrt(2.0)))
 
 
 @compiled()
 def rank_distributions(scores, j, scale, ranks):
-    """(n, ranks) p_j(1), p_j(2), ... among the documents seen so far, first j alone, then one more of the others each.
+    """Return the (n, ranks) distributions of document j's rank among growing sets of documents.
 
-    Lower ranks never depend on higher ones: cut at `ranks`, what is left is exact.
+    The first row is for document j alone; each further row adds one other document. The recursion of a rank uses only
+    this rank and the rank above, so a truncation to `ranks` columns is exact.
     """
     n = len(scores)
     out = np.zeros((n, ranks))
@@ -63,7 +76,7 @@ def rank_distributions(scores, j, scale, ranks):
     step = 0
     for i in range(n):
         if i != j:
-            p = above(scores[i] - scores[j], scale)
+            p = normal_probability(scores[i] - scores[j], scale)
             out[step + 1, 0] = out[step, 0] * (1.0 - p)
             for r in range(1, min(step + 2, ranks)):
                 out[step + 1, r] = out[step, r - 1] * p + out[step, r] * (1.0 - p)
@@ -72,21 +85,21 @@ def rank_distributions(scores, j, scale, ranks):
 
 
 @compiled()
-def _follow_back(scores, j, scale, ranks, worth, gradient):
-    """Add to `gradient` that of -sum_r p_j(r) worth_r: the recursion of the distributions, backwards."""
-    worth = worth.copy()
+def _add_gradient(scores, j, scale, ranks, values, gradient):
+    """Add the gradient of -sum_r p_j(r) values_r to `gradient`. The recursion is differentiated in reverse order."""
+    values = values.copy()
     step = len(scores) - 1
     for i in range(len(scores) - 1, -1, -1):
         if i == j:
             continue
         step -= 1
         difference = scores[i] - scores[j]
-        p = above(difference, scale)
-        rise = 0.0  # of the expected worth as document i is likelier above j
-        for r in range(len(worth)):
-            after = worth[r + 1] if r + 1 < len(worth) else 0.0
-            rise += ranks[step, r] * (after - worth[r])
-            worth[r] = after * p + worth[r] * (1.0 - p)
+        p = normal_probability(difference, scale)
+        slope = 0.0  # derivative of the expected value in p
+        for r in range(len(values)):
+            after = values[r + 1] if r + 1 < len(values) else 0.0
+            slope += ranks[step, r] * (after - values[r])
+            values[r] = after * p + values[r] * (1.0 - p)
         density = math.exp(-0.5 * (difference / scale) ** 2) / (math.sqrt(2.0 * math.pi) * scale)
-        gradient[i] -= rise * density
-        gradient[j] += rise * density
+        gradient[i] -= slope * density
+        gradient[j] += slope * density

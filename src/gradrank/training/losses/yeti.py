@@ -1,4 +1,8 @@
-"""YetiRank's pairs (Gulin et al. 2011) with YetiLoss' weights (Lyzhin et al. 2023): neighbours of noisy orders."""
+"""YetiRank (Gulin et al. 2011) with the weights of YetiLoss (Lyzhin et al. 2023).
+
+The pairs are neighbours in orders by noisy scores. Sources: Gulin et al. 2011, Winning The Transfer Learning Track of
+Yahoo!'s Learning To Rank Challenge with YetiRank; Lyzhin et al. 2023, Which Tricks are Important for Learning to Rank?
+"""
 
 import numpy as np
 
@@ -22,35 +26,54 @@ def yeti(
     draws: int = 10,
     cutoff: int = ALL_RANKS,
 ) -> tuple[float, np.ndarray]:
-    """RankNet's cost on the neighbours of `draws` orders by s + ln(u / (1 - u)), weighted and averaged over these.
+    """Compute the mean over noisy orders of sum_r w_r ln(1 + e^(-(s_i - s_j))) per query.
 
-    What exchanging the documents at ranks r and r + 1 changes is the weight, constant in the gradient. ndcg:
-    |G_i - G_j| |1/D(r) - 1/D(r + 1)|, G = (2^y - 1) / IDCG@cutoff, D(r) = log2(1 + r), nothing beyond `cutoff`;
-    mrr: 1/r - 1/(r + 1) up to the first relevant one. The noise is logistic; CatBoost calls it Gumbel. Without an
-    rng there is none, and one draw is enough. Raises GradrankError for another measure.
+    The orders are those of s + ln(u / (1 - u)), u uniform in (0, 1). In each order, (i, j) are the documents of
+    different grades at ranks r and r + 1, the better one first. The weight w_r, which is constant in the gradient, is
+    the change of the measure if they exchange ranks:
+
+        ndcg: |G_i - G_j| |1/D(r) - 1/D(r + 1)|, G = (2^y - 1) / IDCG@cutoff, D(r) = log2(1 + r), 1/D = 0 beyond cutoff
+        mrr: 1/r - 1/(r + 1) at ranks up to the first relevant document, if only one of the two is relevant
+
+    The noise is logistic, although CatBoost calls it Gumbel noise. Time per query: O(draws n log n).
+
+    Args:
+        scores: (n,) float64.
+        labels: (n,) integer grades.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        rng: generator of the noise. None: no noise, and one order.
+        measure: "ndcg" or "mrr".
+        draws: number of orders.
+        cutoff: number of ranks that count.
+
+    Returns:
+        The cost and its (n,) float64 gradient in the scores.
+
+    Raises:
+        GradrankError: if `measure` is unknown.
     """
     if measure not in MEASURES:
         raise GradrankError(unknown("measure", measure, MEASURES))
-    taken = draws if rng is not None else 1
+    count = draws if rng is not None else 1
     share = ideal_shares(labels, offsets, cutoff)
     cost, gradient = 0.0, np.zeros(len(scores))
-    for _ in range(taken):
+    for _ in range(count):
         noise = 0.0 if rng is None else rng.logistic(size=len(scores))
         ranked = order(scores + noise, offsets)
         cost += _neighbours(scores, labels, offsets, ranked, share, measure == "mrr", cutoff, gradient)
-    return cost / taken, gradient / taken
+    return cost / count, gradient / count
 
 
 @compiled("f8[:], i8[:], i8[:], i8[:], f8[:], b1, i8, f8[:] out")
-def _neighbours(scores, labels, offsets, ranked, share, by_first, cutoff, gradient):
-    """The cost of one order's neighbours; their slopes are added to `gradient`."""
+def _neighbours(scores, labels, offsets, ranked, share, is_mrr, cutoff, gradient):
+    """Return the cost of the neighbours in one order and add its derivatives to `gradient`."""
     cost = 0.0
     for q in range(len(offsets) - 1):
         a, n = offsets[q], offsets[q + 1] - offsets[q]
         discount = discounts(n, cutoff)
         for r in range(n - 1):
             i, j = ranked[a + r], ranked[a + r + 1]
-            if by_first:
+            if is_mrr:
                 relevant = (labels[i] > 0) != (labels[j] > 0)
                 weight = 1.0 / (r + 1.0) - 1.0 / (r + 2.0) if relevant and r < cutoff else 0.0
             else:
@@ -63,6 +86,6 @@ def _neighbours(scores, labels, offsets, ranked, share, by_first, cutoff, gradie
                 slope = weight * (e if o >= 0.0 else 1.0) / (1.0 + e)
                 gradient[better] -= slope
                 gradient[worse] += slope
-            if by_first and labels[i] > 0:
+            if is_mrr and labels[i] > 0:
                 break
     return cost

@@ -1,1 +1,1 @@
-"""Neural networks: parameters, layers, scorers, and their training with torch."""
+"""Neural networks: their parameters, layers and scorers, and their training with torch."""

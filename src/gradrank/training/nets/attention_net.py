@@ -1,8 +1,8 @@
-"""A trained attention scorer as plain arrays: scoring, saving and loading without torch.
+"""A trained attention scorer as NumPy arrays, which scores, saves and loads without torch.
 
-What is a row a document is computed as of a Net, in single precision and in an order that depends on nothing but the
-row; sums over a query's documents are in double precision. So equal documents of a query tie exactly, and scores
-follow permuted documents.
+Layers that process one row per document are computed as in Net: in float32, in an order that depends only on the row.
+Sums over the documents of a query are in float64. So equal documents of a query have exactly equal scores, and permuted
+documents get permuted scores.
 """
 
 import json
@@ -13,17 +13,19 @@ import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.base.files import atomic
-from gradrank.training.nets.net import Net, affine, layer_norm, log1p, one_score, standardised
+from gradrank.training.nets.net import Net, affine, combine_outputs, layer_norm, log1p, standardised
 
-ROWS = 1 << 14  # taken at a time, in whole queries
+ROWS = 1 << 14  # rows per block of whole queries
+NET_PREFIX = "tower."  # of the names of `AttentionNet.net` in files
 
 
 @dataclass(frozen=True)
 class AttentionNet:
-    """Encoder blocks on standardised features; with a tower, its outputs are crossed with theirs.
+    """Encoder blocks on standardised features, optionally combined with a feed-forward net (DASALC).
 
-    arrays: float32, by the names that the scorers of gradrank.training.scorers export.
-    mean, scale, log_limit: of the inputs, as of Net. heads: of every block. tower: Net, outputs of the context's width.
+    arrays: float32 weights, by the names that the scorers in gradrank.training.scorers export.
+    mean, scale, log_limit: standardisation of the features, as in Net. heads: attention heads per block. net: the
+    feed-forward net, whose outputs h are combined with the context a of the encoder as relu(h a + h); or None.
     """
 
     arrays: dict[str, np.ndarray]
@@ -31,10 +33,11 @@ class AttentionNet:
     scale: np.ndarray
     log_limit: float | None
     heads: int
-    tower: Net | None = None
+    net: Net | None = None
 
-    def outputs(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """(n, outputs) float32 of (n, d) features; offsets: (q+1,)."""
+    def outputs(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
+        """Return (n, outputs) float32 for (n, d) features of the queries with (q+1,) offsets; None: one query."""
+        offsets = np.array([0, len(features)]) if offsets is None else offsets
         out = np.empty((len(features), len(self.arrays["output.biases"])), np.float32)
         first = 0
         while first < len(offsets) - 1:
@@ -52,13 +55,13 @@ class AttentionNet:
         for name in (f"blocks.{i}" for i in range(blocks)):
             inner = self._norm(f"{name}.norm_before", x)
             query, key, value = (self._layer(f"{name}.{part}", inner) for part in ("query", "key", "value"))
-            x = x + self._layer(f"{name}.joined", attended(query, key, value, offsets, self.heads))
+            x = x + self._layer(f"{name}.joined", attend(query, key, value, offsets, self.heads))
             inner = self._layer(f"{name}.inner", self._norm(f"{name}.norm_between", x))
             x = x + self._layer(f"{name}.outer", np.maximum(inner, 0.0))
         x = self._norm("norm", x)
-        if self.tower is not None:
-            own = self.tower.outputs(features)
-            x = np.maximum(own * self._layer("context", x) + own, 0.0)
+        if self.net is not None:
+            hidden = self.net.outputs(features)
+            x = np.maximum(hidden * self._layer("context", x) + hidden, 0.0)
         return self._layer("output", x)
 
     def _layer(self, name: str, x: np.ndarray) -> np.ndarray:
@@ -68,39 +71,42 @@ class AttentionNet:
         return layer_norm(x, self.arrays[f"{name}.weights"], self.arrays[f"{name}.biases"])
 
     def scores(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """(n,) float64 `one_score` of the outputs."""
-        return one_score(self.outputs(features, offsets))
+        """Return (n,) float64 scores; see `combine_outputs`."""
+        return combine_outputs(self.outputs(features, offsets))
 
     def save(self, path: Path) -> None:
+        """Write the net to a safetensors file."""
         from safetensors.numpy import save
 
         tensors = self.arrays | {"mean": self.mean, "scale": self.scale}
         if self.log_limit is not None:
             tensors["log_limit"] = np.array([self.log_limit])
-        shape = {"heads": self.heads}
-        if self.tower is not None:
-            tensors |= {f"tower.{name}": each for name, each in self.tower.tensors().items()}
-            shape["activation"] = self.tower.activation
+        shape: dict[str, int | str] = {"heads": self.heads}
+        if self.net is not None:
+            tensors |= {f"{NET_PREFIX}{name}": tensor for name, tensor in self.net.tensors().items()}
+            shape["activation"] = self.net.activation
         with atomic(path) as partial:
-            # One key: safetensors writes several in an order that changes from call to call.
+            # A single key, because safetensors writes several keys in an order that changes from call to call.
             partial.write_bytes(save(tensors, metadata={"shape": json.dumps(shape)}))
 
     @classmethod
     def load(cls, path: Path) -> "AttentionNet":
+        """Return the net that `save` wrote."""
         from safetensors import safe_open
 
         with safe_open(path, framework="numpy") as stored:
             shape = json.loads(stored.metadata()["shape"])
             tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-        tower = {name.removeprefix("tower."): tensors.pop(name) for name in tuple(tensors) if name.startswith("tower.")}
-        own = {name: tensors.pop(name) for name in ("mean", "scale", "log_limit") if name in tensors}
-        limit = float(own["log_limit"][0]) if "log_limit" in own else None
-        net = Net.of(tower, shape["activation"]) if tower else None
-        return cls(tensors, own["mean"], own["scale"], limit, shape["heads"], net)
+        names = [name for name in tensors if name.startswith(NET_PREFIX)]
+        net_tensors = {name.removeprefix(NET_PREFIX): tensors.pop(name) for name in names}
+        inputs = {name: tensors.pop(name) for name in ("mean", "scale", "log_limit") if name in tensors}
+        limit = float(inputs["log_limit"][0]) if "log_limit" in inputs else None
+        net = Net.of(net_tensors, shape["activation"]) if net_tensors else None
+        return cls(tensors, inputs["mean"], inputs["scale"], limit, shape["heads"], net)
 
 
 def load_net(path: Path) -> Net | AttentionNet:
-    """Whichever of the two was saved."""
+    """Return the Net or AttentionNet that was saved to `path`."""
     from safetensors import safe_open
 
     with safe_open(path, framework="numpy") as stored:
@@ -109,29 +115,33 @@ def load_net(path: Path) -> Net | AttentionNet:
 
 
 @compiled("f4[:,:], f4[:,:], f4[:,:], i8[:], i8")
-def attended(query, key, value, offsets, heads):
-    """(n, width) float32: each head's values, in shares softmax_j(query_i . key_j / sqrt(its width))."""
+def attend(query, key, value, offsets, heads):
+    """Return the (n, width) float32 attention of each document over the documents of its query.
+
+    query, key, value: (n, width) float32. The outputs of a head are the means of its values, with the weights
+    softmax_j(query_i . key_j / sqrt(width / heads)).
+    """
     n, width = query.shape
-    own = width // heads
+    head_width = width // heads
     out = np.empty((n, width), query.dtype)
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
-        shares = np.empty(b - a)
+        logits = np.empty(b - a)
         for i in range(a, b):
-            for start in range(0, width, own):
+            for start in range(0, width, head_width):
                 highest = -np.inf
                 for j in range(a, b):
-                    likeness = 0.0
-                    for k in range(start, start + own):
-                        likeness += query[i, k] * key[j, k]
-                    shares[j - a] = likeness / np.sqrt(own)
-                    highest = max(highest, shares[j - a])
-                total, sums = 0.0, np.zeros(own)
+                    similarity = 0.0
+                    for k in range(start, start + head_width):
+                        similarity += query[i, k] * key[j, k]
+                    logits[j - a] = similarity / np.sqrt(head_width)
+                    highest = max(highest, logits[j - a])
+                total, sums = 0.0, np.zeros(head_width)
                 for j in range(a, b):
-                    share = np.exp(shares[j - a] - highest)
-                    total += share
-                    for k in range(own):
-                        sums[k] += share * value[j, start + k]
-                for k in range(own):
+                    weight = np.exp(logits[j - a] - highest)
+                    total += weight
+                    for k in range(head_width):
+                        sums[k] += weight * value[j, start + k]
+                for k in range(head_width):
                     out[i, start + k] = sums[k] / total
     return out

@@ -1,6 +1,6 @@
-"""Where torch trains: the CPU, which is the reference, or an NVIDIA GPU where a model's `device` asks for it.
+"""The device on which torch trains: the CPU, which is the reference, or an NVIDIA GPU if a model's `device` selects it.
 
-Torch is imported inside the function: every command that lists the models imports this file.
+Torch is imported inside the functions, because every command that lists the models imports this file.
 """
 
 import os
@@ -15,33 +15,34 @@ if TYPE_CHECKING:
 
 
 class TorchParams(ModelParams):
-    """What can be chosen for every model that torch trains."""
+    """The parameters of all models that torch trains."""
 
     device: Literal["cpu", "auto", "cuda"] = param(
-        "cpu", "the reference; cuda: an NVIDIA GPU, whose sums differ in the last digits; auto: one if present"
+        "cpu",
+        "the reference; cuda: an NVIDIA GPU, whose results differ in the last digits; auto: a GPU if there is one",
     )
 
 
 def prepare(device: str) -> "torch.device":
-    """The torch device behind a `device` parameter, with torch set up to give equal bytes on it every time.
+    """Configure torch for bit-identical results and return the torch device for the parameter `device`.
 
-    Raises GradrankError for `cuda` without a GPU that torch can use.
+    Raises GradrankError if `device` is `cuda` and torch finds no GPU.
     """
     import torch
 
-    torch.set_num_threads(1)  # more threads sum in another order, and a study runs its jobs in parallel
+    torch.set_num_threads(1)  # more threads change the order of sums, and jobs already run in parallel
     if device == "cpu":
         return torch.device("cpu")
     if not torch.cuda.is_available():
         build = f"torch {torch.__version__}, built {_cuda(torch.version.cuda)}, finds no GPU"
         if device == "cuda":
             raise GradrankError(
-                f"device: cuda, but {build}; install NVIDIA's driver and a CUDA build of torch (docs/gpu.md), "
+                f"device: cuda, but {build}. Fix: install NVIDIA's driver and a CUDA build of torch (docs/gpu.md), "
                 "or set device to cpu or auto"
             )
         print(f"device: auto: {build}; training on the CPU", file=sys.stderr)
         return torch.device("cpu")
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it cuBLAS may change its order of sums
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # otherwise cuBLAS may change the order of sums
     torch.use_deterministic_algorithms(True)
     torch.set_float32_matmul_precision("highest")  # no TF32
     print(f"device: {device}: training on {torch.cuda.get_device_name()}", file=sys.stderr)

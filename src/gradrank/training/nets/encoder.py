@@ -1,7 +1,7 @@
-"""A transformer's encoder blocks over the documents of each query (Vaswani et al. 2017; pre-norm, as allRank's).
+"""Transformer encoder blocks over the documents of each query (Vaswani et al. 2017), with pre-norm as in allRank.
 
-Documents have no positions: permuted documents get permuted outputs. Only the weights of attention are padded to the
-batch's longest query; all else is a row a document.
+There is no position encoding, so permuted documents get permuted outputs. Only the attention is computed on lists that
+are padded to the longest query of the batch; all other layers process one row per document.
 """
 
 from itertools import pairwise
@@ -12,80 +12,86 @@ import torch
 
 from gradrank.training.nets.layers import array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.scorer import Chance, Scorer
+from gradrank.training.nets.scorer import Scorer, TrainingNoise
 
-CELLS = 1 << 20  # of a batch's queries x longest x longest: what a step's memory is bounded by
+CELLS = 1 << 20  # bound on queries x longest x longest per batch, which limits the memory of a step
 
 
-class Lists(NamedTuple):
-    """Where the rows of a batch stand in its padded form of (queries, longest) cells.
+class ListPadding(NamedTuple):
+    """The layout of a batch of rows in a padded array of (queries, longest) cells.
 
-    cell: (n,) number of each row's cell. absent: (queries, 1, 1, longest) True where no document is.
+    cell: (n,) number of the cell of each row. absent: (queries, 1, 1, longest) mask of the cells without a document.
     """
 
     cell: torch.Tensor
     absent: torch.Tensor
 
     @classmethod
-    def of(cls, offsets: np.ndarray, device: torch.device) -> "Lists":
+    def of(cls, offsets: np.ndarray, device: torch.device) -> "ListPadding":
+        """Return the layout on `device` of the queries with the given (q+1,) offsets."""
         sizes = np.diff(offsets)
         longest = int(sizes.max())
         cell = np.arange(offsets[-1]) + np.repeat(np.arange(len(sizes)) * longest - offsets[:-1], sizes)
         absent = torch.from_numpy(np.arange(longest) >= sizes[:, None])
         return cls(torch.from_numpy(cell).to(device), absent[:, None, None, :].to(device))
 
-    def padded(self, rows: torch.Tensor, heads: int) -> torch.Tensor:
-        """(queries, heads, longest, width / heads) of (n, width), 0 where no document is."""
+    def pad(self, rows: torch.Tensor, heads: int) -> torch.Tensor:
+        """Return (n, width) rows as (queries, heads, longest, width / heads), with 0 in cells without a document."""
         queries, _, _, longest = self.absent.shape
         cells = rows.new_zeros((queries * longest, rows.shape[1])).index_copy(0, self.cell, rows)
         return cells.view(queries, longest, heads, -1).transpose(1, 2)
 
-    def rows(self, padded: torch.Tensor) -> torch.Tensor:
-        """(n, width) again."""
+    def unpad(self, padded: torch.Tensor) -> torch.Tensor:
+        """Return (n, width) rows; the inverse of `pad`."""
         queries, heads, longest, width = padded.shape
         return padded.transpose(1, 2).reshape(queries * longest, heads * width)[self.cell]
 
 
 class Block(torch.nn.Module):
-    """x + attention(norm(x)), then x + feed forward(norm(x))."""
+    """One encoder block: x + attention(norm(x)), then x + feed_forward(norm(x))."""
 
-    def __init__(self, params: ScorerParams, generator: torch.Generator, chance: Chance) -> None:
+    def __init__(self, params: ScorerParams, generator: torch.Generator, noise: TrainingNoise) -> None:
         super().__init__()
         width, inner = params.width, params.feed_forward
         self.norm_before, self.norm_between = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
         self.query, self.key, self.value, self.joined = (glorot_layer(width, width, generator) for _ in range(4))
         self.inner, self.outer = glorot_layer(width, inner, generator), glorot_layer(inner, width, generator)
-        self.heads, self.chance = params.heads, chance
+        self.heads, self.noise = params.heads, noise
 
-    def forward(self, x: torch.Tensor, lists: Lists) -> torch.Tensor:
-        drop = self.chance.drop
-        x = x + drop(self.joined(self._attended(self.norm_before(x), lists)))
+    def forward(self, x: torch.Tensor, padding: ListPadding) -> torch.Tensor:
+        drop = self.noise.drop
+        x = x + drop(self.joined(self._attend(self.norm_before(x), padding)))
         return x + drop(self.outer(drop(torch.relu(self.inner(self.norm_between(x))))))
 
-    def _attended(self, x: torch.Tensor, lists: Lists) -> torch.Tensor:
-        query, key, value = (lists.padded(layer(x), self.heads) for layer in (self.query, self.key, self.value))
-        likeness = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
-        shares = torch.softmax(likeness.masked_fill(lists.absent, float("-inf")), dim=-1)
-        return lists.rows(self.chance.drop(shares) @ value)
+    def _attend(self, x: torch.Tensor, padding: ListPadding) -> torch.Tensor:
+        query, key, value = (padding.pad(layer(x), self.heads) for layer in (self.query, self.key, self.value))
+        similarity = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
+        attention = torch.softmax(similarity.masked_fill(padding.absent, float("-inf")), dim=-1)
+        return padding.unpad(self.noise.drop(attention) @ value)
 
     def export(self) -> dict[str, np.ndarray]:
-        """Weights as (inputs, outputs), by name."""
-        found = {}
+        """Return copies of the weights and biases by name. Weights of linear layers are (inputs, outputs)."""
+        arrays = {}
         for name, layer in self.named_children():
-            if layer is self.chance:
-                continue
-            found[f"{name}.weights"] = array(layer.weight).T.copy()  # of a norm its gains
-            found[f"{name}.biases"] = array(layer.bias)
-        return found
+            if isinstance(layer, torch.nn.Linear | torch.nn.LayerNorm):
+                arrays[f"{name}.weights"] = array(layer.weight).T.copy()
+                arrays[f"{name}.biases"] = array(layer.bias)
+        return arrays
 
 
 class ListScorer(Scorer):
-    """A scorer that sees lists whole: its batches hold queries of similar length."""
+    """A scorer whose outputs depend on the whole list; its batches contain queries of similar length."""
+
+    def padding(self, rows: np.ndarray, offsets: np.ndarray | None) -> ListPadding:
+        """Return the layout of queries with the given offsets within `rows`; None: all rows are one query."""
+        offsets = np.array([0, len(rows)]) if offsets is None else offsets
+        return ListPadding.of(offsets, self.inputs.features.device)
 
     def batches(self, shuffle: np.random.Generator, offsets: np.ndarray, batch_queries: int) -> list[np.ndarray]:
-        """Neighbours by length, in random order where that is equal; the batches themselves in random order.
+        """Return the batches of an epoch: queries of similar length per batch, and batches in random order.
 
-        A batch's longest query may have at most CELLS / queries / longest documents; a longer one is alone.
+        Queries of equal length are in random order. A batch of several queries has at most `batch_queries` queries and
+        CELLS cells (queries x longest x longest).
         """
         sizes = np.diff(offsets)
         queries = shuffle.permutation(len(sizes))

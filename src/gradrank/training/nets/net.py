@@ -1,7 +1,7 @@
-"""A trained feed-forward scorer as plain arrays: scoring, saving and loading without torch.
+"""A trained feed-forward net as NumPy arrays, which scores, saves and loads without torch.
 
-Importing torch costs a second, and a row of a BLAS product can differ in the last bit with its place in the
-batch. Here a document's output depends on nothing but its own features: equal documents tie exactly.
+Importing torch takes about one second, and the last bit of a BLAS product can depend on the position of the row in the
+batch. Here the output of a document depends only on its features, so equal documents have exactly equal scores.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,19 +13,21 @@ import numpy as np
 from gradrank.base.compiled import compiled
 from gradrank.base.files import atomic
 
-ROWS = 1 << 14  # taken at a time, so that what lies between two layers stays small
+ROWS = 1 << 14  # rows per block, which limits the memory of the hidden layers
 
 ACTIVATIONS = {"relu": lambda x: np.maximum(x, 0.0), "tanh": np.tanh}
 
 
 @dataclass(frozen=True)
 class Net:
-    """Layers x -> activation(x W + b), the last one without activation, on standardised features.
+    """Layers x -> activation(x W + b) on standardised features; the last layer has no activation.
 
-    weights: one (inputs, outputs) array a layer; biases: one (outputs,) a layer.
-    mean, scale: (d,) of the training part's features; inputs are (x - mean) / scale.
-    log_limit: where given, x is sign(x) ln(1 + |x|), cut at plus and minus the limit, before it is standardised.
-    gains, shifts: of layer norm before each activation, (outputs,) a hidden layer; none: no norm.
+    weights: one (inputs, outputs) array per layer. biases: one (outputs,) array per layer.
+    mean, scale: (d,) mean and scale of the training part's features; the inputs are (x - mean) / scale.
+    activation: "relu" or "tanh". log_limit: if given, x is replaced by sign(x) ln(1 + |x|), clipped to +-log_limit,
+    before the standardisation.
+    gains, shifts: parameters of a layer norm before each activation, one (outputs,) array per hidden layer; empty if
+    there is no layer norm.
     """
 
     weights: list[np.ndarray]
@@ -37,8 +39,8 @@ class Net:
     gains: list[np.ndarray] = field(default_factory=list)
     shifts: list[np.ndarray] = field(default_factory=list)
 
-    def outputs(self, features: np.ndarray) -> np.ndarray:
-        """(n, outputs) of (n, d) features, in the weights' precision."""
+    def outputs(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
+        """Return (n, outputs) for (n, d) features, in the precision of the weights. `offsets` has no effect."""
         out = np.empty((len(features), len(self.biases[-1])), self.weights[-1].dtype)
         for rows in _blocks(len(features)):
             x = standardised(log1p(features[rows], self.log_limit), self.mean, self.scale)
@@ -51,30 +53,31 @@ class Net:
         return out
 
     def scores(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
-        """(n,) float64 `one_score` of the outputs; a document's depends on no other, `offsets` or not."""
-        return one_score(self.outputs(features))
+        """Return (n,) float64 scores for (n, d) features; see `combine_outputs`. `offsets` has no effect."""
+        return combine_outputs(self.outputs(features))
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """All numbers by name."""
-        named = {"weights": self.weights, "biases": self.biases, "gains": self.gains, "shifts": self.shifts}
-        found = {"mean": self.mean, "scale": self.scale}
+        """Return all arrays by their names in the file."""
+        lists = {"weights": self.weights, "biases": self.biases, "gains": self.gains, "shifts": self.shifts}
+        named = {"mean": self.mean, "scale": self.scale}
         if self.log_limit is not None:
-            found["log_limit"] = np.array([self.log_limit])
-        return found | {f"{name}.{i}": each for name, arrays in named.items() for i, each in enumerate(arrays)}
+            named["log_limit"] = np.array([self.log_limit])
+        return named | {f"{name}.{i}": array for name, arrays in lists.items() for i, array in enumerate(arrays)}
 
     @classmethod
     def of(cls, tensors: Mapping[str, np.ndarray], activation: str) -> "Net":
-        """What `tensors` gave."""
+        """Return the net with the given arrays; the inverse of `tensors`."""
 
         def arrays(name: str) -> list[np.ndarray]:
             count = sum(key.startswith(f"{name}.") for key in tensors)
             return [tensors[f"{name}.{i}"] for i in range(count)]
 
         limit = float(tensors["log_limit"][0]) if "log_limit" in tensors else None
-        ends = tensors["mean"], tensors["scale"]
-        return cls(arrays("weights"), arrays("biases"), *ends, activation, limit, arrays("gains"), arrays("shifts"))
+        layers, norms = (arrays("weights"), arrays("biases")), (arrays("gains"), arrays("shifts"))
+        return cls(*layers, tensors["mean"], tensors["scale"], activation, limit, *norms)
 
     def save(self, path: Path) -> None:
+        """Write the net to a safetensors file."""
         from safetensors.numpy import save
 
         with atomic(path) as partial:
@@ -82,6 +85,7 @@ class Net:
 
     @classmethod
     def load(cls, path: Path) -> "Net":
+        """Return the net that `save` wrote."""
         from safetensors import safe_open
 
         with safe_open(path, framework="numpy") as stored:
@@ -89,8 +93,8 @@ class Net:
             return cls.of(tensors, stored.metadata()["activation"])
 
 
-def one_score(outputs: np.ndarray) -> np.ndarray:
-    """(n,) float64 from (n, K): the single output; of several, each a question about the grade, sum_k sig(o_k)."""
+def combine_outputs(outputs: np.ndarray) -> np.ndarray:
+    """Return (n,) float64 scores from (n, K) outputs: the output if K = 1, else sum_k sig(o_k), the ordinal score."""
     outputs = outputs.astype(np.float64)
     if outputs.shape[1] == 1:
         return outputs[:, 0]
@@ -98,14 +102,14 @@ def one_score(outputs: np.ndarray) -> np.ndarray:
 
 
 def log1p(features: np.ndarray, limit: float | None) -> np.ndarray:
-    """(n, d) sign(x) ln(1 + |x|) within plus and minus `limit` (Qin et al. 2021); as they are without one."""
+    """Return (n, d) sign(x) ln(1 + |x|), clipped to +-limit (Qin et al. 2021), or x itself without a limit."""
     if limit is None:
         return features
     return np.clip(np.sign(features) * np.log1p(np.abs(features)), -limit, limit)
 
 
 def standardisation(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(d,) float64 mean and standard deviation of the features; a constant feature gets scale 1."""
+    """Return (d,) float64 means and standard deviations of (n, d) features. The scale of constant features is 1."""
     mean = features.mean(axis=0, dtype=np.float64)
     scale = np.sqrt(squared_deviations(features, mean) / len(features))
     return mean, np.where(scale > 0.0, scale, 1.0)
@@ -113,7 +117,7 @@ def standardisation(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @compiled("f4[:,:], f8[:]")
 def squared_deviations(features, mean):
-    """(d,) float64 sums over the rows, in their order, as NumPy's std has them, but without its copy in float64."""
+    """Return (d,) float64 sums of squared deviations in the order of NumPy's std, but without its float64 copy."""
     out = np.zeros(features.shape[1])
     for i in range(len(features)):
         for j in range(len(out)):
@@ -122,7 +126,7 @@ def squared_deviations(features, mean):
 
 
 def standardised(features: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """(n, d) float32 (x - mean) / scale."""
+    """Return (n, d) float32 (x - mean) / scale."""
     out = np.empty(features.shape, np.float32)
     for rows in _blocks(len(features)):
         out[rows] = (features[rows] - mean) / scale
@@ -135,7 +139,7 @@ def _blocks(rows: int) -> Iterator[slice]:
 
 
 def affine(x: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
-    """(n, outputs) x W + b in the precision of the weights, float32 or float64; see `_affine`."""
+    """Return (n, outputs) x W + b in the precision of the weights, float32 or float64; see `_affine`."""
     return (_affine_single if weights.dtype == np.float32 else _affine_double)(x, weights, biases)
 
 
@@ -151,9 +155,9 @@ def _affine_double(x, weights, biases):
 
 @compiled()
 def _affine(x, weights, biases):
-    """(n, outputs) x W + b, each row summed in the order of its inputs: as fast as BLAS at these widths.
+    """Return (n, outputs) x W + b, summed in the order of the inputs. At these widths it is as fast as BLAS.
 
-    Four inputs at a time: a row of outputs is read and written once for all of them.
+    Four inputs are processed at a time, so that each row of outputs is read and written once per four inputs.
     """
     out = np.empty((x.shape[0], weights.shape[1]), weights.dtype)
     whole = x.shape[1] // 4 * 4
@@ -174,7 +178,10 @@ def _affine(x, weights, biases):
 
 @compiled("f4[:,:], f4[:], f4[:]")
 def layer_norm(x, gain, shift):
-    """(n, width) rows of mean 0 and variance 1 (Ba et al. 2016), times gain, plus shift; sums in double precision."""
+    """Return (n, width) rows normalised to mean 0 and variance 1, times `gain`, plus `shift` (Ba et al. 2016).
+
+    The sums are computed in float64.
+    """
     out = np.empty_like(x)
     for i in range(x.shape[0]):
         total, squares = 0.0, 0.0

@@ -1,20 +1,33 @@
-"""Models that are one trained net."""
+"""The base class of models that consist of one trained net."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
 import numpy as np
 
 from gradrank.training.model import Model, P
 
-if TYPE_CHECKING:
-    from gradrank.training.nets.net import Net
+
+class TrainedNet(Protocol):
+    """A trained net that scores without torch: Net or AttentionNet."""
+
+    def outputs(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
+        """Return (n, outputs) for (n, d) features of the queries with (q+1,) offsets; None: all rows are one query."""
+        ...
+
+    def scores(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return (n,) float64 scores."""
+        ...
+
+    def save(self, path: Path) -> None:
+        """Write the net to a safetensors file."""
+        ...
 
 
 class NetRanker(Model[P]):
-    """A model that is one trained net."""
+    """A model that consists of one trained net, stored in net.safetensors."""
 
-    def __init__(self, net: "Net") -> None:
+    def __init__(self, net: TrainedNet) -> None:
         self.net = net
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
-"""The neural rankers: one family, of which a member names a loss and a scorer.
+"""The base class of the neural rankers, each of which combines a loss and a scorer.
 
-A member is a few lines in gradrank/models: parameters with its paper's defaults, a summary, a space. Loss and scorer
-are parameters themselves and combine freely: another loss than a member's own comes with its paper's settings.
+A neural ranker is a few lines in gradrank/models: parameters with the defaults of its paper, a summary and a search
+space. Loss and scorer are parameters, and all combinations are valid. If `loss` is not the default of the model, the
+loss has the settings of its own paper.
 """
 
 from functools import partial
@@ -21,28 +22,28 @@ from gradrank.training.training_queries import with_grades_to_order, with_pairs_
 
 
 def own_loss(name: str) -> str:
-    """The `loss` of a member's parameters."""
+    """Return the parameter `loss` of a neural ranker, with the default `name`."""
     others = ", ".join(loss_names())
-    return param(name, f"its own; another one has the settings of its paper, not the model's: {others}")
+    return param(name, f"the model's own; other losses have the settings of their papers, not the model's: {others}")
 
 
-# What training may vary whatever the loss; a member adds its loss's own.
+# The search space of the training, for any loss. Models add the parameters of their losses.
 TRAINING: dict[str, Dimension] = {
-    "learning_rate": LogUniform(1e-4, 1e-2, "a decade about Adam's default on either side"),
-    "weight_decay": LogUniform(1e-3, 10.0, "from below torch's default to what validation chose on MQ2007"),
-    "dropout": Uniform(0.0, 0.5, "Srivastava et al. 2014, section A.4: up to one half"),
+    "learning_rate": LogUniform(1e-4, 1e-2, "a factor of 10 around Adam's default of 1e-3"),
+    "weight_decay": LogUniform(1e-3, 10.0, "from below torch's default to above the value chosen on MQ2007"),
+    "dropout": Uniform(0.0, 0.5, "Srivastava et al. 2014, section A.4: up to 0.5"),
 }
 NET: dict[str, Dimension] = TRAINING | {
-    "hidden": Choice(((32,), (64,), (128,), (64, 32)), "around the 64 of the other nets here"),
-    "norm": Choice(("none", "batch", "layer"), "all there are"),
-    "activation": Choice(("relu", "tanh"), "today's, and the 2005 paper's"),
+    "hidden": Choice(((32,), (64,), (128,), (64, 32)), "around the 64 of ranknet_two_layer"),
+    "norm": Choice(("none", "batch", "layer"), "all norms"),
+    "activation": Choice(("relu", "tanh"), "the common choice today, and that of Burges et al. 2005"),
 }
-# Of Adam and AdamW (torch): for the members whose defaults were chosen on MQ2007.
+# The defaults of torch's Adam and AdamW, for the models whose own defaults were chosen on MQ2007.
 LIBRARY: dict[str, Any] = {"learning_rate": 1e-3, "weight_decay": 0.01}
 ATTENTION: dict[str, Dimension] = TRAINING | {
-    "width": Choice((32, 64), "allRank on MSLR-WEB30K, three times as many features as LETOR's: 144"),
+    "width": Choice((32, 64), "allRank: 144 on MSLR-WEB30K, which has three times as many features"),
     "heads": Choice((1, 2, 4), "allRank: 2 to 4"),
-    "blocks": Choice((1, 2), "allRank: 2 to 4, on fifty times as many documents as MQ2007 has"),
+    "blocks": Choice((1, 2), "allRank: 2 to 4, with fifty times as many documents as MQ2007"),
 }
 
 
@@ -50,7 +51,7 @@ N = TypeVar("N", bound=NeuralParams)
 
 
 class NeuralRanker(NetRanker[N]):
-    """A trained scorer. `Params.loss` by default is the member's own, whose settings are fields of `Params`."""
+    """A model that consists of one trained scorer. The settings of its default loss are fields of `Params`."""
 
     Params = NeuralParams
 
@@ -67,12 +68,12 @@ class NeuralRanker(NetRanker[N]):
 
     @classmethod
     def bound_loss(cls, params: N) -> Loss:
-        """The loss that `params` names, with its settings where it is the member's own."""
+        """Return the loss that `params` selects; if it is the model's default, with its settings in `params`."""
         function = find_loss(params.loss)
         if params.loss != cls.Params.model_fields["loss"].default:
             return function
-        own = signature(function).parameters.keys() & cls.Params.model_fields.keys()
-        return partial(function, **{name: getattr(params, name) for name in own})
+        settings = signature(function).parameters.keys() & cls.Params.model_fields.keys()
+        return partial(function, **{name: getattr(params, name) for name in settings})
 
     @classmethod
     def load(cls, folder: Path) -> Self:

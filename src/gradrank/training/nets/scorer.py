@@ -1,6 +1,7 @@
-"""A scorer while torch trains it: features on the device, outputs of whole queries, arrays when it is exported.
+"""The interface of scorers while torch trains them, their inputs, and dropout and noise.
 
-gradrank.training.scorers has a function a scorer, `name(inputs, params, outputs, seed)`, which makes one.
+For each scorer, gradrank.training.scorers has a module with a function `name(inputs, params, outputs, seed)` that
+creates it. A trained scorer is exported as NumPy arrays.
 """
 
 from abc import ABC, abstractmethod
@@ -16,9 +17,9 @@ LOG_LIMIT = 30.0  # Qin et al. 2021
 
 
 class Inputs(NamedTuple):
-    """The training part's features as scorers take them, and how new ones become alike.
+    """The preprocessed features of the training part and the parameters of the preprocessing.
 
-    features: (n, d) float32, standardised, on the device. mean, scale: (d,). log_limit: as of nets.Net.
+    features: (n, d) float32, standardised, on the device. mean, scale: (d,) and log_limit: as in nets.net.Net.
     """
 
     features: torch.Tensor
@@ -28,6 +29,7 @@ class Inputs(NamedTuple):
 
     @classmethod
     def of(cls, features: np.ndarray, params: ScorerParams, device: torch.device) -> "Inputs":
+        """Preprocess the (n, d) features of the training part as `params.inputs` states, and copy them to `device`."""
         limit = LOG_LIMIT if params.inputs == "log1p" else None
         features = log1p(features, limit)
         mean, scale = standardisation(features)
@@ -35,46 +37,47 @@ class Inputs(NamedTuple):
         return cls(prepared, mean, scale, limit)
 
 
-class Chance(torch.nn.Module):
-    """Dropout and noise while training, from a stream of their own: torch's generator stays untouched."""
+class TrainingNoise(torch.nn.Module):
+    """Dropout and Gaussian noise during training, from a separate generator that does not change torch's global one."""
 
     def __init__(self, dropout: float, noise: float, seed: int) -> None:
         super().__init__()
         self.dropout, self.noise = dropout, noise
-        self.generator = torch.Generator().manual_seed(seed + 1)  # weights are drawn with `seed`
+        self.generator = torch.Generator().manual_seed(seed + 1)  # the weights are drawn with `seed`
 
     def drop(self, x: torch.Tensor) -> torch.Tensor:
-        """`x` with a share `dropout` of its numbers 0, and the others raised to make up for them."""
+        """Return `x` with each number set to 0 with probability `dropout` and otherwise divided by 1 - dropout."""
         if not (self.training and self.dropout):
             return x
-        kept = torch.empty(x.shape).bernoulli_(1.0 - self.dropout, generator=self.generator)
-        return x * (kept / (1.0 - self.dropout)).to(x.device)
+        mask = torch.empty(x.shape).bernoulli_(1.0 - self.dropout, generator=self.generator)
+        return x * (mask / (1.0 - self.dropout)).to(x.device)
 
-    def disturb(self, x: torch.Tensor) -> torch.Tensor:
-        """`x` plus normal noise."""
+    def add_noise(self, x: torch.Tensor) -> torch.Tensor:
+        """Return `x` plus normal noise with standard deviation `noise`."""
         if not (self.training and self.noise):
             return x
         return x + self.noise * torch.randn(x.shape, generator=self.generator).to(x.device)
 
 
 class Scorer(ABC):
-    """What `train_net` trains. `layers` holds every parameter."""
+    """A scorer that `train_net` trains. `layers` contains all parameters."""
 
     inputs: Inputs
     layers: torch.nn.Module
 
     @abstractmethod
     def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
-        """(n, outputs) of the training part's rows (n,).
+        """Return (n, outputs) for the (n,) row numbers of the training part.
 
-        offsets: (q+1,), into the rows, of the whole queries that they are; a scorer of single documents needs none.
+        offsets: (q+1,) offsets of whole queries within `rows`; None: all rows are one query. Scorers that process
+        documents independently ignore it.
         """
 
     @abstractmethod
     def export(self) -> Any:
-        """A copy that scores without torch: an object with `scores(features, offsets)`, `save` and `load`."""
+        """Return a copy that scores without torch: a Net or AttentionNet."""
 
     def batches(self, shuffle: np.random.Generator, offsets: np.ndarray, batch_queries: int) -> list[np.ndarray]:
-        """An epoch's queries, in shares of at most `batch_queries`."""
+        """Return the query numbers of one epoch in random order, split into batches of at most `batch_queries`."""
         queries = len(offsets) - 1
         return np.array_split(shuffle.permutation(queries), -(-queries // batch_queries))

@@ -1,7 +1,7 @@
-"""The training loop of the neural rankers: any loss on any scorer, mini-batches of queries, best epoch kept.
+"""The training loop of the neural rankers, for any loss and any scorer.
 
-Scorer and optimiser are on the device that `device` names; losses, validation and all that is saved are the
-CPU's. Torch is imported inside the functions: every command that lists the models imports this file.
+The scorer and the optimiser run on the device selected by the parameter `device`; losses and validation run on the CPU.
+Torch is imported inside the functions, because every command that lists the models imports this file.
 """
 
 from collections.abc import Iterator
@@ -35,12 +35,13 @@ def train_net(
     callback: Callback,
     outputs: int = 1,
 ) -> Any:
-    """The exported scorer after the epoch with the best `select_by` on `vali`; of equal epochs the first.
+    """Return the exported scorer after the first epoch with the highest `select_by` on `vali`.
 
-    Each step takes `batch_queries` whole queries in an order shuffled by `seed`, divides the gradient on the
-    outputs by their number and passes it backward once. Features are standardised by the training part's mean
-    and standard deviation. The loss sees `train.targets`, grades or pairs. outputs: of the scorer, as it wants them.
-    Raises GradrankError where the scores stop being finite or there is no GPU.
+    Each step computes the loss of a batch of at most `batch_queries` queries, divides its gradient in the outputs by
+    the number of queries and propagates it backward once. `seed` determines the order of the queries. Features are
+    standardised by the mean and standard deviation of the training part. The labels of the loss are `train.targets`:
+    grades or pairs. outputs: number of outputs per document that the loss requires.
+    Raises GradrankError if scores are not finite or the GPU is missing.
     """
     epochs = _epochs(train, vali, loss, params, seed, outputs)
     return best_of(epochs, vali, params.select_by, callback).kept
@@ -49,23 +50,22 @@ def train_net(
 def _epochs(
     train: Collection, vali: Collection, loss: Loss, params: NeuralParams, seed: int, outputs: int
 ) -> Iterator[Candidate]:
-    """The exported scorer after each epoch."""
-    scorer, optimiser = untrained(train.features, params, seed, outputs)
+    """Yield the exported scorer after each epoch."""
+    scorer, optimiser = create_scorer(train.features, params, seed, outputs)
     shuffle, draws = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     targets = train.targets
     for epoch in range(1, params.epochs + 1):
         cost = 0.0
         for batch in scorer.batches(shuffle, train.offsets, params.batch_queries):
             rows, offsets = rows_of(batch, train.offsets)
-            own = targets[rows] if targets is train.labels else targets.of_queries(batch, train.offsets)
-            batch_cost = _step(scorer, optimiser, loss, own, rows, offsets, draws)
-            cost += batch_cost
+            labels = targets[rows] if isinstance(targets, np.ndarray) else targets.of_queries(batch, train.offsets)
+            cost += _step(scorer, optimiser, loss, labels, rows, offsets, draws)
         trained = scorer.export()
         scores = trained.scores(vali.features, vali.offsets)
         if not np.isfinite(scores).all():
             raise GradrankError(
-                f"training diverged in epoch {epoch}: scores are not finite; lower learning_rate, now "
-                f"{params.learning_rate:g}, or weight_decay, now {params.weight_decay:g}"
+                f"training diverged in epoch {epoch}: scores are not finite. Fix: lower learning_rate (now "
+                f"{params.learning_rate:g}) or weight_decay (now {params.weight_decay:g})"
             )
         yield Candidate(trained, cost / train.queries, scores)
 
@@ -79,9 +79,9 @@ def _step(
     offsets: np.ndarray,
     draws: np.random.Generator,
 ) -> float:
-    """One step along the mean gradient of some queries; returns the sum of their costs before it.
+    """Take one step along the mean gradient of a batch and return the cost of the batch before the step.
 
-    labels: of these rows, as the loss wants them.
+    labels: grades of the rows, or the pairs of the batch. rows, offsets: the rows of the batch's queries.
     """
     import torch
 
@@ -95,12 +95,13 @@ def _step(
     return cost
 
 
-def untrained(
+def create_scorer(
     features: np.ndarray, params: ScorerParams, seed: int, outputs: int = 1
 ) -> "tuple[Scorer, torch.optim.AdamW]":
-    """Where training starts, on the device that `params` names.
+    """Return a scorer with random weights and its optimiser, on the device selected by `params.device`.
 
-    features: (n, d) of the training part. params: with `learning_rate` and `weight_decay` besides the scorer's.
+    features: (n, d) features of the training part. outputs: number of outputs per document. Raises GradrankError if the
+    GPU is missing.
     """
     import torch
 
@@ -108,7 +109,7 @@ def untrained(
 
     inputs = Inputs.of(features, params, prepare(params.device))
     scorer = find_scorer(params.scorer)(inputs, params, outputs, seed)
-    # Not the default form on the CPU, which takes roots from MKL: these differ between processors.
+    # The default implementation on the CPU uses the square roots of MKL, which differ between processors.
     optimiser = torch.optim.AdamW(
         scorer.layers.parameters(), lr=params.learning_rate, weight_decay=params.weight_decay, fused=True
     )
@@ -116,5 +117,5 @@ def untrained(
 
 
 def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers of the given queries' documents, one query after the other, and their own offsets."""
+    """Return the row numbers of the documents of `queries`, query by query, and the (q+1,) offsets within them."""
     return row_ranges(offsets[:-1][queries], offsets[1:][queries])

@@ -1,1 +1,1 @@
-"""The scorers as torch trains them, a file each: found by its name, with a function of that name that makes one."""
+"""The scorers that torch trains, one per file. The function with the name of the file creates the scorer."""

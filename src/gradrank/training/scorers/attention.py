@@ -1,59 +1,67 @@
-"""Self-attention over each query's documents (Pobrotyn et al. 2020, allRank): outputs depend on the list."""
+"""Self-attention over the documents of each query, whose outputs depend on the whole list.
+
+Source: Pobrotyn et al. 2020, Context-Aware Learning to Rank with Self-Attention (allRank).
+"""
 
 import numpy as np
 import torch
 
 from gradrank.training.nets.attention_net import AttentionNet
-from gradrank.training.nets.encoder import Block, Lists, ListScorer
+from gradrank.training.nets.encoder import Block, ListPadding, ListScorer
 from gradrank.training.nets.layers import array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.scorer import Chance, Inputs, Scorer
+from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise
 
 
 class Encoder(torch.nn.Module):
-    """A linear map to the blocks' width, the blocks, a norm: (n, d) to (n, width)."""
+    """A linear map to the width of the blocks, the blocks, and a norm: (n, d) to (n, width)."""
 
-    def __init__(self, features: int, params: ScorerParams, generator: torch.Generator, chance: Chance) -> None:
+    def __init__(self, features: int, params: ScorerParams, generator: torch.Generator, noise: TrainingNoise) -> None:
         super().__init__()
         self.embed = glorot_layer(features, params.width, generator)
-        self.blocks = torch.nn.ModuleList(Block(params, generator, chance) for _ in range(params.blocks))
+        self.block_list = [Block(params, generator, noise) for _ in range(params.blocks)]
+        self.blocks = torch.nn.ModuleList(self.block_list)  # registers the parameters
         self.norm = torch.nn.LayerNorm(params.width)
 
-    def forward(self, x: torch.Tensor, lists: Lists) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, padding: ListPadding) -> torch.Tensor:
         x = self.embed(x)
-        for block in self.blocks:
-            x = block(x, lists)
+        for block in self.block_list:
+            x = block(x, padding)
         return self.norm(x)
 
     def export(self) -> dict[str, np.ndarray]:
-        found = {"embed.weights": array(self.embed.weight).T.copy(), "embed.biases": array(self.embed.bias)}
-        for i, block in enumerate(self.blocks):
-            found |= {f"blocks.{i}.{name}": each for name, each in block.export().items()}
-        return found | {"norm.weights": array(self.norm.weight), "norm.biases": array(self.norm.bias)}
+        """Return copies of all weights by name, as AttentionNet requires."""
+        arrays = {"embed.weights": array(self.embed.weight).T.copy(), "embed.biases": array(self.embed.bias)}
+        for i, block in enumerate(self.block_list):
+            arrays |= {f"blocks.{i}.{name}": weights for name, weights in block.export().items()}
+        return arrays | {"norm.weights": array(self.norm.weight), "norm.biases": array(self.norm.bias)}
 
 
 class AttentionScorer(ListScorer):
-    """An encoder, and a linear output."""
+    """An encoder and a linear output layer."""
 
     def __init__(self, inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> None:
         self.inputs, self.heads = inputs, params.heads
-        self.chance = Chance(params.dropout, params.noise, seed)
+        self.noise = TrainingNoise(params.dropout, params.noise, seed)
         generator = torch.Generator().manual_seed(seed)
-        encoder = Encoder(inputs.features.shape[1], params, generator, self.chance)
-        output = glorot_layer(params.width, outputs, generator)
-        self.layers = torch.nn.ModuleDict({"encoder": encoder, "output": output}).to(inputs.features.device)
+        self.encoder = Encoder(inputs.features.shape[1], params, generator, self.noise)
+        self.output = glorot_layer(params.width, outputs, generator)
+        self.layers = torch.nn.ModuleDict({"encoder": self.encoder, "output": self.output}).to(inputs.features.device)
 
-    def outputs(self, rows: np.ndarray, offsets: np.ndarray) -> torch.Tensor:
+    def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
         features = self.inputs.features
-        x = self.chance.disturb(features[torch.from_numpy(rows).to(features.device)])
-        return self.layers["output"](self.layers["encoder"](x, Lists.of(offsets, features.device)))
+        x = self.noise.add_noise(features[torch.from_numpy(rows).to(features.device)])
+        return self.output(self.encoder(x, self.padding(rows, offsets)))
 
     def export(self) -> AttentionNet:
-        output = self.layers["output"]
-        arrays = self.layers["encoder"].export()
-        arrays |= {"output.weights": array(output.weight).T.copy(), "output.biases": array(output.bias)}
+        arrays = self.encoder.export()
+        arrays |= {"output.weights": array(self.output.weight).T.copy(), "output.biases": array(self.output.bias)}
         return AttentionNet(arrays, *self.inputs[1:], self.heads)
 
 
 def attention(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:
+    """Create an attention scorer with `params.blocks` blocks.
+
+    outputs: number of outputs per document. seed: seed of the weights, dropout and noise.
+    """
     return AttentionScorer(inputs, params, outputs, seed)

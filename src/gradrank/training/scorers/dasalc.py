@@ -1,46 +1,54 @@
-"""DASALC's scorer (Qin et al. 2021): a net whose last layer is crossed with what attention sees of the list."""
+"""The scorer of DASALC: a net whose last hidden layer is combined with a self-attention context of the list.
+
+Source: Qin et al. 2021, Are Neural Rankers still Outperformed by Gradient Boosted Decision Trees?
+"""
 
 import numpy as np
 import torch
 
 from gradrank.training.nets.attention_net import AttentionNet
-from gradrank.training.nets.encoder import Lists, ListScorer
+from gradrank.training.nets.encoder import ListScorer
 from gradrank.training.nets.layers import FullyConnected, array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.scorer import Chance, Inputs, Scorer
+from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise
 from gradrank.training.scorers.attention import Encoder
 
 
 class DasalcScorer(ListScorer):
-    """relu(h * a + h), h the tower's last layer and a the encoder's context in its width; a linear output."""
+    """A linear output of relu(h * a + h), where h are the outputs of a net and a is the context of an encoder.
+
+    A linear layer maps the context to the width of h.
+    """
 
     def __init__(self, inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> None:
         self.inputs, self.heads = inputs, params.heads
-        self.chance = Chance(params.dropout, params.noise, seed)
+        self.noise = TrainingNoise(params.dropout, params.noise, seed)
         generator = torch.Generator().manual_seed(seed)
         features, last = inputs.features.shape[1], (params.hidden or (params.width,))[-1]
-        parts = {
-            "tower": FullyConnected([features, *(params.hidden or (last,))], params, generator, self.chance),
-            "encoder": Encoder(features, params, generator, self.chance),
-            "context": glorot_layer(params.width, last, generator),
-            "output": glorot_layer(last, outputs, generator),
-        }
+        self.net = FullyConnected([features, *(params.hidden or (last,))], params, generator, self.noise)
+        self.encoder = Encoder(features, params, generator, self.noise)
+        self.context = glorot_layer(params.width, last, generator)
+        self.output = glorot_layer(last, outputs, generator)
+        parts = {"net": self.net, "encoder": self.encoder, "context": self.context, "output": self.output}
         self.layers = torch.nn.ModuleDict(parts).to(inputs.features.device)
 
-    def outputs(self, rows: np.ndarray, offsets: np.ndarray) -> torch.Tensor:
+    def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
         features = self.inputs.features
-        x = self.chance.disturb(features[torch.from_numpy(rows).to(features.device)])
-        context = self.layers["context"](self.layers["encoder"](x, Lists.of(offsets, features.device)))
-        own = self.layers["tower"](x)
-        return self.layers["output"](self.chance.drop(torch.relu(own * context + own)))
+        x = self.noise.add_noise(features[torch.from_numpy(rows).to(features.device)])
+        context = self.context(self.encoder(x, self.padding(rows, offsets)))
+        hidden = self.net(x)
+        return self.output(self.noise.drop(torch.relu(hidden * context + hidden)))
 
     def export(self) -> AttentionNet:
-        arrays = self.layers["encoder"].export()
-        for name in ("context", "output"):
-            layer = self.layers[name]
+        arrays = self.encoder.export()
+        for name, layer in {"context": self.context, "output": self.output}.items():
             arrays |= {f"{name}.weights": array(layer.weight).T.copy(), f"{name}.biases": array(layer.bias)}
-        return AttentionNet(arrays, *self.inputs[1:], self.heads, self.layers["tower"].export(self.inputs))
+        return AttentionNet(arrays, *self.inputs[1:], self.heads, self.net.export(self.inputs))
 
 
 def dasalc(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:
+    """Create a DASALC scorer with the hidden layers `params.hidden` and `params.blocks` encoder blocks.
+
+    outputs: number of outputs per document. seed: seed of the weights, dropout and noise.
+    """
     return DasalcScorer(inputs, params, outputs, seed)

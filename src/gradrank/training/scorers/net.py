@@ -1,4 +1,4 @@
-"""A net: a document's output depends on its own features."""
+"""A feed-forward net, whose outputs for a document depend only on the features of this document."""
 
 import numpy as np
 import torch
@@ -6,25 +6,30 @@ import torch
 from gradrank.training.nets.layers import FullyConnected
 from gradrank.training.nets.net import Net
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.scorer import Chance, Inputs, Scorer
+from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise
 
 
 class NetScorer(Scorer):
-    """One tower on the features."""
+    """Fully connected layers on the features. hidden: widths of the hidden layers."""
 
     def __init__(self, inputs: Inputs, hidden: tuple[int, ...], params: ScorerParams, outputs: int, seed: int) -> None:
-        self.inputs, self.chance = inputs, Chance(params.dropout, params.noise, seed)
+        self.inputs, self.noise = inputs, TrainingNoise(params.dropout, params.noise, seed)
         widths = [inputs.features.shape[1], *hidden, outputs]
-        generator = torch.Generator().manual_seed(seed)  # torch's global generator stays untouched
-        self.layers = FullyConnected(widths, params, generator, self.chance).to(inputs.features.device)
+        generator = torch.Generator().manual_seed(seed)  # torch's global generator is not used
+        self.net = FullyConnected(widths, params, generator, self.noise).to(inputs.features.device)
+        self.layers = self.net
 
     def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
         features = self.inputs.features
-        return self.layers(self.chance.disturb(features[torch.from_numpy(rows).to(features.device)]))
+        return self.net(self.noise.add_noise(features[torch.from_numpy(rows).to(features.device)]))
 
     def export(self) -> Net:
-        return self.layers.export(self.inputs)
+        return self.net.export(self.inputs)
 
 
 def net(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:
+    """Create a net with the hidden layers `params.hidden`.
+
+    outputs: number of outputs per document. seed: seed of the weights, dropout and noise.
+    """
     return NetScorer(inputs, params.hidden, params, outputs, seed)

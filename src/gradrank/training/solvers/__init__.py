@@ -1,1 +1,1 @@
-"""Training algorithms that several models share."""
+"""Training algorithms that are shared by several models."""

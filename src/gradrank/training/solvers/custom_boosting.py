@@ -1,6 +1,7 @@
-"""Boosted trees that need more of LightGBM than its own objectives and the first trees of a finished model.
+"""Boosted trees that wrap LightGBM's booster to change its training.
 
-`Following` has the trees follow derivatives of ours; `Keeping` keeps the whole model of the best round.
+CustomObjectiveBooster trains with the derivatives of a loss that LightGBM does not have. BestModelBooster stores the
+complete model of the best round, for boosting modes in which later rounds change earlier trees.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.training.model import Callback
-from gradrank.training.solvers.boosting import B, BoostedTrees, boost, booster_of, settings_of
+from gradrank.training.solvers.boosting import B, BoostedTrees, boost, create_booster, lightgbm_settings
 from gradrank.training.training_queries import with_grades_to_order
 
 if TYPE_CHECKING:
@@ -18,69 +19,72 @@ if TYPE_CHECKING:
 
 
 class WrappedBooster:
-    """What the training loop asks of a booster, passed on to one of LightGBM's."""
+    """The methods of a LightGBM booster that `boost` calls, forwarded to a LightGBM booster."""
 
     def __init__(self, booster: Any) -> None:
         self.booster = booster
 
     def update(self) -> bool:
-        """One round; whether there was nothing left to split."""
+        """Train one round and return whether no tree could be split."""
         return self.booster.update()
 
     def eval_valid(self, feval: Callable) -> list:
+        """Evaluate `feval` on the validation data."""
         return self.booster.eval_valid(feval=feval)
 
     def model_to_string(self, num_iteration: int) -> str:
+        """Return the text of the model's first `num_iteration` rounds."""
         return self.booster.model_to_string(num_iteration=num_iteration)
 
-    def watched(self, callback: Callback) -> Callback:
-        """What is to be told of every round in place of `callback`."""
+    def wrap_callback(self, callback: Callback) -> Callback:
+        """Return the callback to call after each round, which calls `callback`."""
         return callback
 
 
 class CustomObjectiveBooster(WrappedBooster):
-    """Every round follows `forces`, at the scores so far."""
+    """A booster that fits its trees to the derivatives of a loss at the current scores."""
 
-    def __init__(self, booster: Any, forces: "Derivatives") -> None:
+    def __init__(self, booster: Any, derivatives: "Derivatives") -> None:
         super().__init__(booster)
-        self.forces = forces
+        self.derivatives = derivatives
 
     def update(self) -> bool:
-        return self.booster.update(fobj=lambda scores, data: self.forces(scores))
+        return self.booster.update(fobj=lambda scores, data: self.derivatives(scores))
 
 
 class BestModelBooster(WrappedBooster):
-    """The text of the round with the best `select_by` so far is kept: later rounds change earlier trees."""
+    """A booster that stores the text of its model after the round with the best `select_by`."""
 
     def __init__(self, booster: Any, select_by: str) -> None:
         super().__init__(booster)
         self.measure, self.best, self.text = f"vali_{select_by}", -np.inf, ""
 
-    def watched(self, callback: Callback) -> Callback:
-        def told(step: int, **values: float) -> None:
+    def wrap_callback(self, callback: Callback) -> Callback:
+        def store_best(step: int, **values: float) -> None:
             if values[self.measure] > self.best:
                 self.best, self.text = values[self.measure], self.booster.model_to_string()
             callback(step, **values)
 
-        return told
+        return store_best
 
     def model_to_string(self, num_iteration: int) -> str:
         return self.text
 
 
 class WrappedBoostedTrees(BoostedTrees[B]):
-    """A member says how its one booster is led."""
+    """The base class of models with one wrapped booster. Subclasses define `wrap`."""
 
     @classmethod
-    def led(cls, booster: Any, train: Collection, params: B, seed: int) -> WrappedBooster:
+    def wrap(cls, booster: Any, train: Collection, params: B, seed: int) -> WrappedBooster:
+        """Return the wrapper of a LightGBM booster for the training part."""
         raise NotImplementedError
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: B, seed: int, callback: Callback) -> Self:
-        """Raises GradrankError as the other trees do."""
+        """Train the wrapped booster; see `Model.fit`. Raises GradrankError as `with_grades_to_order` and `check` do."""
         train = with_grades_to_order(train, cls.name)
         cls.check(train, params)
-        ((target, own),) = cls.objectives(train.labels, params)
-        booster = booster_of(train, vali, target, settings_of(params, seed % 2**31) | own)
-        led = cls.led(booster, train, params, seed)
-        return cls(boost([led], cls.combine, vali, params, led.watched(callback)))
+        ((target, settings),) = cls.objectives(train.labels, params)
+        booster = create_booster(train, vali, target, lightgbm_settings(params, seed % 2**31) | settings)
+        wrapped = cls.wrap(booster, train, params, seed)
+        return cls(boost([wrapped], cls.combine, vali, params, wrapped.wrap_callback(callback)))

@@ -1,4 +1,4 @@
-"""Linear rankers trained to convergence: any smooth convex loss on scores, L-BFGS, L2 from a grid."""
+"""Training of linear rankers to convergence, for any smooth convex loss: L-BFGS with an L2 penalty from a grid."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,9 +17,9 @@ Loss = Callable[[np.ndarray, Any, np.ndarray], tuple[float, np.ndarray]]
 def best_linear(
     train: Collection, vali: Collection, loss: Loss, grid: Sequence[float], select_by: str, callback: Callback
 ) -> Net:
-    """The linear scorer of standardised features whose l2, of `grid`, ranks the validation part best.
+    """Return the linear scorer of standardised features for the l2 in `grid` with the best `select_by` on `vali`.
 
-    A step of the callback is one value of l2, strongest first.
+    loss: (scores, `train.targets`, offsets) -> cost, (n,) gradient. The callback is called once per l2, largest first.
     """
     mean, scale = standardisation(train.features)
     path = l2_path(train.features, train.targets, train.offsets, loss, grid, mean, scale)
@@ -37,14 +37,16 @@ def l2_path(
     mean: np.ndarray | float = 0.0,
     scale: np.ndarray | float = 1.0,
 ) -> Iterator[tuple[np.ndarray, float]]:
-    """((d,) float64 weights, cost) for each l2 of `grid`, strongest first, each starting from the last.
+    """Yield the (d,) float64 weights w and their cost for each l2 in `grid`, largest first.
 
-    X are the features less `mean`, over `scale`, both (d,): computed as they are read, for a standardised copy in
-    float64 would be the largest thing in memory.
-    Minimises cost(Xw) / cost(0) + l2/2 |w|^2 (L-BFGS, Liu & Nocedal 1989). Dividing by the cost of no ranking
-    at all makes one grid serve every loss and size of data. The cost yielded is the first term alone.
-    features: (n, d); X is best standardised: the penalty treats all weights alike. labels: what `loss` wants as such.
-    loss: (scores, labels, offsets) -> cost, (n,) gradient; its cost of zero scores must be positive.
+    Minimises cost(Xw) / cost(0) + l2/2 |w|^2 by L-BFGS (Liu & Nocedal 1989), starting from the previous weights. The
+    division by the cost of zero scores makes the same grid suitable for all losses and sizes of data. The yielded cost
+    is the first term.
+
+    features: (n, d) float32. mean, scale: (d,); X = (features - mean) / scale, which should be standardised, because
+    the penalty is the same for all weights. X is not stored, because in float64 it would need the most memory of all.
+    labels: the labels of the loss. loss: (scores, labels, offsets) -> cost, (n,) gradient; the cost of zero scores must
+    be positive.
     """
     from scipy.optimize import minimize
 
@@ -56,11 +58,11 @@ def l2_path(
     def objective(weights: np.ndarray, l2: float) -> tuple[float, np.ndarray]:
         cost, gradient = loss(centred_times(features, mean, weights / scale), labels, offsets)
         slope = transposed_centred_times(features, mean, gradient) / scale
-        penalty = l2 / 2.0 * (weights @ weights)
+        penalty = l2 / 2.0 * float(weights @ weights)
         return cost / unranked + penalty, slope / unranked + l2 * weights
 
     for l2 in sorted(grid, reverse=True):
-        # An objective known to 1e-9 of itself: MAP is then within 1e-4 of where it would settle.
+        # With a relative tolerance of 1e-9 of the objective, MAP is within 1e-4 of its limit.
         options = {"maxiter": 1000, "ftol": 1e-9, "gtol": 1e-7}
         solution = minimize(objective, weights, args=(l2,), jac=True, method="L-BFGS-B", options=options)
         weights = solution.x

@@ -1,4 +1,7 @@
-"""Products of a matrix and a vector as loops, not BLAS: equal to the last bit at any number of threads."""
+"""Products of a matrix and a vector as compiled loops.
+
+Unlike with BLAS, the results do not depend on the number of threads.
+"""
 
 import numpy as np
 
@@ -7,7 +10,7 @@ from gradrank.base.compiled import compiled
 
 @compiled("f8[:,:], f8[:]")
 def times(matrix, vector):
-    """(n,) M v. Four rows at a time: their sums do not wait for each other."""
+    """Return (n,) M v. Four rows are processed at a time, because their sums are independent."""
     out = np.zeros(len(matrix))
     whole = len(matrix) // 4 * 4
     for i in range(0, whole, 4):
@@ -26,7 +29,7 @@ def times(matrix, vector):
 
 @compiled("f8[:,:], f8[:]")
 def transposed_times(matrix, vector):
-    """(m,) M^T v."""
+    """Return (m,) M^T v."""
     out = np.zeros(matrix.shape[1])
     for i in range(len(matrix)):
         for j in range(len(out)):
@@ -36,7 +39,7 @@ def transposed_times(matrix, vector):
 
 @compiled("f4[:,:], f8[:], f8[:]", reassociated=True)
 def centred_times(matrix, mean, vector):
-    """(n,) float64 (M - mean) v, M (n, m), without a copy of M."""
+    """Return (n,) float64 (M - mean) v without a copy of the (n, m) float32 matrix M."""
     out = np.zeros(len(matrix))
     for i in range(len(matrix)):
         total = 0.0
@@ -48,7 +51,7 @@ def centred_times(matrix, mean, vector):
 
 @compiled("f4[:,:], f8[:], f8[:]")
 def transposed_centred_times(matrix, mean, vector):
-    """(m,) float64 (M - mean)^T v, likewise."""
+    """Return (m,) float64 (M - mean)^T v without a copy of the (n, m) float32 matrix M."""
     out = np.zeros(matrix.shape[1])
     for i in range(len(matrix)):
         for j in range(len(out)):

@@ -1,10 +1,11 @@
-"""First and second derivatives of pair losses in each score: what trees, which take Newton's steps, ask of a loss.
+"""First and second derivatives of pair losses in each score, for boosted trees, which take Newton steps.
 
-A pair's cost is w ln(1 + e^-o), o = sigma (s_better - s_worse), with a weight w from an order that is held constant.
-Its slope in the better score is -sigma w (1 - p), its curvature in both sigma^2 w p (1 - p), p = sig(o): LightGBM's
-lambdas (Burges 2010, section 7) and CatBoost's pair logits. The slopes are those of losses/lambdaloss.py and
-losses/yeti.py, whose costs no tree needs. The orders may be several, by scores with logistic noise: then a weight is
-the mean over them, the stochastic treatment of Lyzhin et al. 2023.
+The cost of a pair is w ln(1 + e^-o), o = sigma (s_better - s_worse), with a weight w that depends on the order of the
+scores and is constant in the derivatives. With p = sig(o), the first derivative is -sigma w (1 - p) in the better score
+and the opposite in the worse score; the second derivative in each score is sigma^2 w p (1 - p). These are the lambdas
+of LightGBM (Burges 2010, section 7) and the pair logits of CatBoost. The first derivatives equal the gradients of
+losses/lambdaloss.py and losses/yeti.py up to a constant factor. With several orders, by scores with logistic noise, the
+weights are averaged (Lyzhin et al. 2023).
 """
 
 from collections.abc import Callable
@@ -15,7 +16,8 @@ from gradrank.base.compiled import compiled
 from gradrank.data.order import order
 from gradrank.training.ndcg_gains import ALL_RANKS, discounts, ideal_shares
 
-Derivatives = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # (n,) scores -> (n,) slopes, (n,) curvatures
+# A function from (n,) scores to the (n,) first and (n,) second derivatives.
+Derivatives = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def lambda_derivatives(
@@ -28,39 +30,46 @@ def lambda_derivatives(
     draws: int = 0,
     cutoff: int = ALL_RANKS,
 ) -> Derivatives:
-    """Of NDCG-Loss2++, in natural logarithms: w = |G_i - G_j| (rho + mu d); with mu = 0 LambdaRank's |dNDCG|.
+    """Return the derivatives of NDCG-Loss2++ in natural logarithms, with the weights w = |G_i - G_j| (rho + mu d).
 
-    draws: noisy orders whose weights are averaged; 0: the order by the scores as they are.
+    The weights are those of "loss2++" in losses/lambdaloss.py; with mu = 0, they are LambdaRank's |dNDCG|.
+    labels: (n,) grades. offsets: (q+1,). rng: generator of the noise. sigma: scale of score differences. draws: number
+    of noisy orders over which the weights are averaged; 0: only the order of the scores without noise. cutoff: pairs of
+    two documents at ranks up to `cutoff` count.
     """
     ranks = int(np.diff(offsets).max()) + 1
     share, discount = ideal_shares(labels, offsets, cutoff), discounts(ranks, ranks)
 
-    def forces(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        ranked = np.stack([order(each, offsets) for each in perturbed(scores, draws, rng)])
+    def derivatives(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        ranked = np.stack([order(noisy, offsets) for noisy in perturb(scores, draws, rng)])
         return _lambdas(scores, labels, offsets, ranked, share, discount, mu, sigma, cutoff)
 
-    return forces
+    return derivatives
 
 
 def yeti_derivatives(
     labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, *, draws: int = 10, cutoff: int = ALL_RANKS
 ) -> Derivatives:
-    """Of YetiLoss for NDCG: neighbours of `draws` noisy orders, w = |G_i - G_j| (1/D(r) - 1/D(r + 1))."""
+    """Return the derivatives of YetiLoss for NDCG, averaged over `draws` noisy orders.
+
+    The pairs are neighbours in these orders, with the weights w = |G_i - G_j| (1/D(r) - 1/D(r + 1)) of losses/yeti.py.
+    Arguments as in `lambda_derivatives`.
+    """
     share = ideal_shares(labels, offsets, cutoff)
     discount = discounts(int(np.diff(offsets).max()), cutoff)
 
-    def forces(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def derivatives(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         slopes, curvatures = np.zeros(len(scores)), np.zeros(len(scores))
-        for noisy in perturbed(scores, draws, rng):
+        for noisy in perturb(scores, draws, rng):
             ranked = order(noisy, offsets)
             _neighbours(scores, labels, offsets, ranked, share, discount, slopes, curvatures)
         return slopes / max(draws, 1), curvatures / max(draws, 1)
 
-    return forces
+    return derivatives
 
 
-def perturbed(scores: np.ndarray, draws: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """`draws` times s + ln(u / (1 - u)); the scores themselves, once, without draws."""
+def perturb(scores: np.ndarray, draws: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return `draws` copies of the scores with logistic noise; if `draws` is 0, only the scores themselves."""
     return [scores + rng.logistic(size=len(scores)) for _ in range(draws)] or [scores]
 
 
@@ -81,9 +90,9 @@ def _lambdas(scores, labels, offsets, ranked, share, discount, mu, sigma, cutoff
                 for m in range(len(ranked)):
                     above, below = places[m, i], places[m, j]
                     if above < cutoff and below < cutoff:
-                        apart = abs(above - below)
+                        distance = abs(above - below)
                         weight += abs(discount[above] - discount[below])
-                        weight += mu * (discount[apart - 1] - discount[apart])
+                        weight += mu * (discount[distance - 1] - discount[distance])
                 weight *= (share[i] - share[j]) / len(ranked)
                 _add(scores, i, j, weight, sigma, slopes, curvatures)
     return slopes, curvatures
@@ -91,7 +100,7 @@ def _lambdas(scores, labels, offsets, ranked, share, discount, mu, sigma, cutoff
 
 @compiled("f8[:], i8[:], i8[:], i8[:], f8[:], f8[:], f8[:] out, f8[:] out")
 def _neighbours(scores, labels, offsets, ranked, share, discount, slopes, curvatures):
-    """Adds those of one order."""
+    """Add the derivatives for one order to `slopes` and `curvatures`."""
     for q in range(len(offsets) - 1):
         a, n = offsets[q], offsets[q + 1] - offsets[q]
         for r in range(n - 1):
@@ -103,11 +112,11 @@ def _neighbours(scores, labels, offsets, ranked, share, discount, slopes, curvat
 
 @compiled()
 def _add(scores, better, worse, weight, sigma, slopes, curvatures):
-    """The pair's derivatives."""
+    """Add the derivatives of one pair to `slopes` and `curvatures`."""
     if weight > 0.0:
-        miss = 1.0 / (1.0 + np.exp(sigma * (scores[better] - scores[worse])))
-        slope = sigma * weight * miss
-        curvature = sigma * slope * (1.0 - miss)
+        complement = 1.0 / (1.0 + np.exp(sigma * (scores[better] - scores[worse])))  # 1 - p
+        slope = sigma * weight * complement
+        curvature = sigma * slope * (1.0 - complement)
         slopes[better] -= slope
         slopes[worse] += slope
         curvatures[better] += curvature

@@ -1,6 +1,6 @@
-"""Steps of gradient descent on a net of one or two layers, along a query's pairs or one pair at a time.
+"""Gradient descent for RankNet on a net of one or two layers, with one step per query or one step per pair.
 
-Compiled loops: a step is too small to pay for a call into torch.
+The steps are compiled loops, because each step is too small for the overhead of torch.
 """
 
 from typing import NamedTuple
@@ -9,12 +9,19 @@ import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.data.order import order
-from gradrank.training.losses.lambdarank import swap_weighted
-from gradrank.training.losses.ranknet import factored, listed
+from gradrank.training.losses.lambdarank import swap_weighted_cost
+from gradrank.training.losses.ranknet import graded_cost, listed_cost
+
+# First-layer weights (d, h), biases (h,) and output weights (h,). A linear scorer has h = 0 and output weights (d,).
+Layers = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-class Listed(NamedTuple):
-    """A list of pairs, group after group: group g has starts[g]:starts[g+1], whose documents are counted within it."""
+class GroupedPairs(NamedTuple):
+    """Pairs sorted by group of documents, such as a query. Group g has the pairs starts[g]:starts[g+1].
+
+    starts: (g+1,) int64. better, worse: (p,) int64 numbers of documents within their group. target: (p,) float64
+    probabilities that `better` ranks above `worse`. weight: (p,) float64.
+    """
 
     starts: np.ndarray
     better: np.ndarray
@@ -23,10 +30,11 @@ class Listed(NamedTuple):
     weight: np.ndarray
 
 
-NO_PAIRS = Listed(*(np.empty(0, np.int64),) * 3, np.empty(0), np.empty(0))
+NO_NUMBERS = np.empty(0, np.int64)
+NO_PAIRS = GroupedPairs(NO_NUMBERS, NO_NUMBERS, NO_NUMBERS, np.empty(0), np.empty(0))
 
 
-def descend(
+def update_by_group(
     x: np.ndarray,
     labels: np.ndarray,
     rows: np.ndarray,
@@ -39,30 +47,34 @@ def descend(
     sigma: float,
     ties: bool,
     by_ndcg: bool,
-    pairs: Listed | None = None,
+    pairs: GroupedPairs | None = None,
 ) -> float:
-    """One step of size `rate` on each group of documents rows[offsets[g]:offsets[g+1]], g in `steps`.
+    """Take one gradient step per group of documents and return the sum of the costs, each taken before its step.
 
-    x: (n, d) float64. weights (d, h), biases (h,) and output (h,) change in place; with h = 0 the scorer is linear,
-    output (d,). Returns the sum of the groups' costs, each taken before the group's own step. pairs: Listed; None:
-    those of the grades.
+    x: (n, d) float64 features. labels: (n,) grades. rows: row numbers; group g has the documents
+    rows[offsets[g]:offsets[g+1]]. steps: numbers of the groups, in the order of the steps. weights, biases, output: the
+    Layers, which change in place. rate: learning rate. sigma: scale of score differences. ties: whether pairs of equal
+    grades count, with target 1/2. by_ndcg: whether pairs are weighted by |dNDCG|, as in LambdaRank. pairs: the pairs
+    with their targets; None: the pairs implied by the grades.
     """
-    layers, costs = (weights, biases, output), (rate, sigma, ties, by_ndcg)
-    return _descend(x, labels, rows, offsets, steps, *layers, *costs, *(NO_PAIRS if pairs is None else pairs))
+    layers, settings = (weights, biases, output), (rate, sigma, ties, by_ndcg)
+    return _update_by_group(
+        x, labels, rows, offsets, steps, *layers, *settings, *(NO_PAIRS if pairs is None else pairs)
+    )
 
 
 @compiled(
     "f8[:,:], i8[:], i8[:], i8[:], i8[:], f8[:,:] out, f8[:] out, f8[:] out, f8, f8, b1, b1, "
     "i8[:], i8[:], i8[:], f8[:], f8[:]"
 )
-def _descend(
+def _update_by_group(
     x, labels, rows, offsets, steps, weights, biases, output, rate, sigma, ties, by_ndcg,
     starts, better, worse, target, weight
 ):  # fmt: skip
     cost = 0.0
     for group in steps:
         members = rows[offsets[group] : offsets[group + 1]]
-        inputs, own = x[members], np.array([0, len(members)])
+        inputs, bounds = x[members], np.array([0, len(members)])
         last = _tanh_layer(inputs, weights, biases) if len(biases) > 0 else inputs
         scores = np.zeros(len(members))
         for i in range(len(members)):
@@ -70,11 +82,11 @@ def _descend(
                 scores[i] += last[i, k] * output[k]
         if len(starts) > 0:
             a, b = starts[group], starts[group + 1]
-            group_cost, slope = listed(scores, better[a:b], worse[a:b], target[a:b], weight[a:b], sigma)
+            group_cost, slope = listed_cost(scores, better[a:b], worse[a:b], target[a:b], weight[a:b], sigma)
         elif by_ndcg:
-            group_cost, slope = swap_weighted(scores, labels[members], own, order(scores, own), sigma, ties)
+            group_cost, slope = swap_weighted_cost(scores, labels[members], bounds, order(scores, bounds), sigma, ties)
         else:
-            group_cost, slope = factored(scores, labels[members], own, sigma, ties)
+            group_cost, slope = graded_cost(scores, labels[members], bounds, sigma, ties)
         cost += group_cost
         if len(biases) > 0:
             _backward(inputs, last, slope, weights, biases, output, rate)
@@ -85,11 +97,12 @@ def _descend(
 
 
 @compiled("f8[:,:], i4[:], i4[:], f8[:], f8[:], i8[:], f8[:,:] out, f8[:] out, f8[:] out, f8, f8")
-def descend_pairs(x, better, worse, targets, factors, steps, weights, biases, output, rate, sigma):
-    """One step of size `rate` on each pair of documents, in the order of `steps`; the same net as in `descend`.
+def update_by_pair(x, better, worse, targets, factors, steps, weights, biases, output, rate, sigma):
+    """Take one gradient step per pair and return the sum of the costs, each taken before its step.
 
-    better, worse: (p,) row numbers; targets: (p,) probability that the first is above the second; factors: (p,) of
-    a pair's cost. Returns the sum of the pairs' costs, each taken before its own step.
+    better, worse: (p,) row numbers. targets: (p,) probabilities that `better` ranks above `worse`. factors: (p,)
+    factors of the costs. steps: numbers of the pairs, in the order of the steps. Other arguments as in
+    `update_by_group`.
     """
     first, second = np.empty(len(biases)), np.empty(len(biases))
     cost = 0.0
@@ -109,7 +122,7 @@ def descend_pairs(x, better, worse, targets, factors, steps, weights, biases, ou
 
 @compiled()
 def _logistic(margin, target):
-    """RankNet's cost of a pair, -target m + log(1 + e^m), and its slope in m, stable at both ends."""
+    """Return RankNet's cost of a pair, -target m + log(1 + e^m), and its derivative in m, without overflow."""
     small = np.exp(-abs(margin))
     probability = (1.0 if margin >= 0.0 else small) / (1.0 + small)
     return max(margin, 0.0) + np.log1p(small) - target * margin, probability - target
@@ -117,7 +130,7 @@ def _logistic(margin, target):
 
 @compiled()
 def _gap(a, b, weights, biases, output, first, second):
-    """The score of `a` minus that of `b`; their hidden units go to `first` and `second`."""
+    """Return the score of `a` minus that of `b`; write their hidden units to `first` and `second`."""
     gap = 0.0
     if len(biases) == 0:
         for j in range(len(output)):
@@ -136,12 +149,12 @@ def _gap(a, b, weights, biases, output, first, second):
 
 @compiled()
 def _pair_backward(a, b, step, weights, biases, output, first, second):
-    """Both layers' step; `first` and `second` hold the hidden units and are overwritten."""
+    """Update both layers. `first` and `second` contain the hidden units and are overwritten."""
     for k in range(len(biases)):
-        up, down = first[k], second[k]
-        first[k] = step * output[k] * (1.0 - up**2)
-        second[k] = -step * output[k] * (1.0 - down**2)
-        output[k] -= step * (up - down)
+        unit_a, unit_b = first[k], second[k]
+        first[k] = step * output[k] * (1.0 - unit_a**2)
+        second[k] = -step * output[k] * (1.0 - unit_b**2)
+        output[k] -= step * (unit_a - unit_b)
         biases[k] -= first[k] + second[k]
     for j in range(len(a)):
         for k in range(len(biases)):
@@ -163,7 +176,7 @@ def _tanh_layer(inputs, weights, biases):
 
 @compiled()
 def _backward(inputs, hidden, slope, weights, biases, output, rate):
-    """The first layer's step; `output` is still the one that made the scores."""
+    """Update the first layer. `output` must still be the one that computed the scores."""
     delta = np.empty(len(biases))
     for i in range(len(inputs)):
         for k in range(len(biases)):

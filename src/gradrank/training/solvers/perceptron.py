@@ -1,23 +1,24 @@
-"""PRank's online updates (Crammer & Singer 2002), compiled: a quadratic form, or many linear ranks at once.
+"""Compiled online updates of PRank (Crammer & Singer 2002), for one linear or quadratic PRank or many linear PRanks.
 
-The rank predicted from a score is the least r with score < b_r, or k if there is none, of the ascending
-thresholds b_1 <= ... <= b_{k-1}. Grades count from 0 here: the number of thresholds not above it.
+There are k grades and ascending thresholds b_1 <= ... <= b_{k-1}. The predicted rank is the least r with score < b_r,
+or k if no threshold is above the score. Here, grades start at 0: the predicted grade is the number of thresholds that
+do not exceed the score.
 """
 
 import numpy as np
 
 from gradrank.base.compiled import compiled
 
-DRAWN = 4096  # documents whose coins are drawn at a time
+DRAW_ROWS = 4096  # documents per call of the random number generator
 
 
 @compiled()
 def move_thresholds(score, grade, thresholds):
-    """One example's update of `thresholds` (k-1,), in place; returns (sum of tau_r, ranks in error).
+    """Update the (k-1,) `thresholds` in place for one document; return the sum of tau_r and the error in ranks.
 
-    If the predicted grade is wrong, tau_r = y_r where y_r (score - b_r) <= 0, else 0, with y_r = +1 for
-    r < grade and -1 above; b_r -= tau_r (Crammer & Singer 2002, Figure 2). The weights move by
-    (sum of tau_r) x. Thresholds in ascending order stay so (Lemma 1 there), and start and stay integers.
+    If the predicted grade is wrong, tau_r = y_r where y_r (score - b_r) <= 0, else 0, with y_r = +1 for r < grade and
+    -1 otherwise, r from 0; then b_r -= tau_r. The caller adds (sum of tau_r) x to the weights. The thresholds remain
+    ascending integers. Source: Crammer & Singer 2002, Figure 2 and Lemma 1.
     """
     predicted = 0
     while predicted < len(thresholds) and score >= thresholds[predicted]:
@@ -35,7 +36,7 @@ def move_thresholds(score, grade, thresholds):
 
 @compiled()
 def _expand(x, unit, z):
-    """z = (1, x / scale), `unit` being 1 / scale; in place."""
+    """Write z = (1, x * unit) in place."""
     z[0] = 1.0
     for j in range(len(x)):
         z[j + 1] = x[j] * unit[j]
@@ -43,9 +44,9 @@ def _expand(x, unit, z):
 
 @compiled()
 def _form(z, weights, inner):
-    """sum_{i <= j} z_i W_ij z_j over the rows that W has; `inner` (len(z),) is scratch.
+    """Return sum_{i <= j} z_i W_ij z_j over the rows of W. inner: (len(z),) scratch array.
 
-    The inner sums run side by side, so the compiler may use vector instructions without changing their order.
+    The inner sums are independent, so the compiler can use vector instructions without changing their order.
     """
     inner[:] = 0.0
     for i in range(len(weights)):
@@ -59,7 +60,7 @@ def _form(z, weights, inner):
 
 @compiled("f4[:,:], f8[:], f8[:,:]")
 def form_scores(features, unit, weights):
-    """(n,) float64 z' W z of each document, z = (1, x * unit); shapes as in `prank_epoch`."""
+    """Return (n,) float64 scores z' W z, z = (1, x * unit); arguments as in `prank_epoch`."""
     z, inner, out = np.empty(len(unit) + 1), np.empty(len(unit) + 1), np.empty(len(features))
     for i in range(len(features)):
         _expand(features[i], unit, z)
@@ -69,15 +70,15 @@ def form_scores(features, unit, weights):
 
 @compiled("f4[:,:], f8[:], i8[:], i8[:], f8[:,:], f8[:,:] out, f8[:] out")
 def prank_epoch(features, unit, grades, rows, squared_scale, weights, thresholds):
-    """PRank over the documents `rows`, one by one; moves `weights` and `thresholds`, returns ranks in error.
+    """Run PRank over the documents `rows`, update `weights` and `thresholds`, and return the sum of rank errors.
 
-    The machine is w . phi(x) with phi_ij = s_ij z_i z_j for i <= j and z = (1, x * unit). It is kept as
-    W_ij = s_ij w_ij, so that the score is sum W_ij z_i z_j and an update adds tau s_ij^2 z_i z_j: a document
-    costs O(d^2), however many went before it and whatever the s_ij.
+    The score is w . phi(x) with phi_ij = s_ij z_i z_j for i <= j and z = (1, x * unit). The stored weights are
+    W_ij = s_ij w_ij, so that the score is sum W_ij z_i z_j and an update adds tau s_ij^2 z_i z_j. The time per document
+    is O(d^2).
 
-    features: (n, d); unit: (d,); grades: (n,) from 0; rows: row numbers in the order of the stream.
-    squared_scale: s_ij^2, (1, d+1) for a linear machine (i = 0 alone), (d+1, d+1) for a quadratic one.
-    weights: W, of that shape; thresholds: (k-1,) float64.
+    features: (n, d) float32. unit: (d,) factors of the features. grades: (n,) from 0. rows: row numbers in the order of
+    the updates. squared_scale: s_ij^2, of shape (1, d+1) for a linear PRank and (d+1, d+1) for a quadratic one.
+    weights: W, of the same shape. thresholds: (k-1,) float64.
     """
     z, inner = np.empty(len(unit) + 1), np.empty(len(unit) + 1)
     errors = 0
@@ -99,29 +100,30 @@ def committee_epoch(
     grades: np.ndarray,
     rows: np.ndarray,
     share: float,
-    coins: np.random.Generator,
+    rng: np.random.Generator,
     weights: np.ndarray,
     thresholds: np.ndarray,
 ) -> tuple[int, int]:
-    """N linear PRanks over the documents `rows`; each sees a document with probability `share`.
+    """Run N linear PRanks over the documents `rows`; each PRank uses a document with probability `share`.
 
-    Moves `weights` (d, N) and `thresholds` (N, k-1); returns (ranks in error, documents seen), both summed
-    over members. coins: draws one number per document and member; the other arguments are as in `prank_epoch`.
+    Updates `weights` (d, N) and `thresholds` (N, k-1) in place. Returns the rank errors and the number of used
+    documents, both summed over the N PRanks. rng: draws one number per document and PRank. Other arguments as in
+    `prank_epoch`.
     """
     errors, seen = 0, 0
-    for start in range(0, len(rows), DRAWN):
-        part = rows[start : start + DRAWN]
-        sees = coins.random((len(part), weights.shape[1])) < share
-        more_errors, more_seen = _committee(features, unit, grades, part, sees, weights, thresholds)
+    for start in range(0, len(rows), DRAW_ROWS):
+        part = rows[start : start + DRAW_ROWS]
+        used = rng.random((len(part), weights.shape[1])) < share
+        more_errors, more_seen = _committee(features, unit, grades, part, used, weights, thresholds)
         errors, seen = errors + more_errors, seen + more_seen
     return errors, seen
 
 
 @compiled("f4[:,:], f8[:], i8[:], i8[:], b1[:,:], f8[:,:] out, f8[:,:] out")
-def _committee(features, unit, grades, rows, sees, weights, thresholds):
-    """`committee_epoch` over some rows. sees: (rows, N), whether each member sees each of these documents.
+def _committee(features, unit, grades, rows, used, weights, thresholds):
+    """Run `committee_epoch` over some rows. used: (rows, N) mask of the documents that each PRank uses.
 
-    All members are scored at once, which is faster than to score only those that see the document.
+    All N scores are computed for each document, which is faster than computing only the scores that are used.
     """
     members = weights.shape[1]
     scores, moves = np.empty(members), np.empty(members)
@@ -135,7 +137,7 @@ def _committee(features, unit, grades, rows, sees, weights, thresholds):
                     scores[m] += x * weights[j, m]
         moves[:] = 0.0
         for m in range(members):
-            if sees[place, m]:
+            if used[place, m]:
                 move, error = move_thresholds(scores[m], grades[row], thresholds[m])
                 moves[m] = move
                 errors += error

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent of the first RankNet papers: one or two layers, a rate that halves, no Adam."""
+"""Stochastic gradient descent as in the RankNet paper (Burges et al. 2005): one or two layers and a falling rate."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,7 +10,7 @@ from gradrank.data.pairs import Pairs, crucial_pairs, pair_counts
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback
 from gradrank.training.nets.net import Net, standardisation, standardised
-from gradrank.training.solvers.pair_descent import Listed, descend, descend_pairs
+from gradrank.training.solvers.pair_descent import GroupedPairs, Layers, update_by_group, update_by_pair
 
 
 def train_stochastic(
@@ -27,13 +27,14 @@ def train_stochastic(
     by_pair: bool = False,
     by_ndcg: bool = False,
 ) -> Net:
-    """The net after the epoch with the best `select_by` on `vali`; of equal epochs the first.
+    """Return the net after the first epoch with the highest `select_by` on `vali`.
 
-    A step follows the summed gradients of the pairs of one query (factored, a backward pass a document), or with
-    `by_pair` one pair's; steps come in an order shuffled anew each epoch. The learning rate is halved after
-    an epoch whose mean cost, taken before each step, exceeds the previous epoch's.
-    hidden: tanh units; 0 for a linear scorer. by_ndcg: pairs weighted by |dNDCG|.
-    Raises GradrankError where the scores stop being finite.
+    A step follows the summed gradients of the pairs of one query or, with `by_pair`, the gradient of one pair. Each
+    epoch shuffles the steps. The learning rate is halved after an epoch whose mean cost, taken before each step,
+    exceeds that of the previous epoch. hidden: number of tanh units; 0 for a linear scorer. epochs: maximum number of
+    epochs. sigma: scale of score differences. ties: whether pairs of equal grades count, with target 1/2. by_ndcg:
+    whether pairs are weighted by |dNDCG|; only without `by_pair`. Raises GradrankError if costs or scores are not
+    finite.
     """
     mean, scale = standardisation(train.features)
     x = standardised(train.features, mean, scale).astype(np.float64)
@@ -52,8 +53,8 @@ def train_stochastic(
             scores = net.scores(vali.features)
             if not (np.isfinite(cost) and np.isfinite(scores).all()):
                 raise GradrankError(
-                    f"training diverged in epoch {epoch}: scores are not finite; lower learning_rate, now "
-                    f"{learning_rate:g}, or sigma, now {sigma:g}"
+                    f"training diverged in epoch {epoch}: scores are not finite. Fix: lower learning_rate (now "
+                    f"{learning_rate:g}) or sigma (now {sigma:g})"
                 )
             yield Candidate(net, cost, scores, {"learning_rate": rate})
             if cost > previous:
@@ -63,62 +64,75 @@ def train_stochastic(
     return best_of(candidates(), vali, select_by, callback).kept
 
 
-Epoch = Callable[[np.ndarray, float], float]  # takes the steps in the order given, at a rate; the mean cost
+Epoch = Callable[[np.ndarray, float], float]  # from the order of the steps and the learning rate to the mean cost
 
 
-def _pair_by_pair(
-    x: np.ndarray, train: Collection, layers: tuple[np.ndarray, ...], sigma: float, ties: bool
-) -> tuple[int, Epoch]:
-    """How many steps an epoch has, and the epoch, which changes `layers` in place; weights lengthen steps."""
+def _pair_by_pair(x: np.ndarray, train: Collection, layers: Layers, sigma: float, ties: bool) -> tuple[int, Epoch]:
+    """Return the number of steps per epoch and a function for one epoch, which changes `layers` in place.
+
+    The weight of a pair scales its step. The mean cost is weighted accordingly.
+    """
     pairs = train.targets
     if not isinstance(pairs, Pairs):
         pairs = crucial_pairs(train.labels, train.offsets, ties)
-    target, weight = (np.ones(len(pairs)) if each is None else each for each in (pairs.target, pairs.weight))
+    target, weight = _targets_and_weights(pairs)
 
     def epoch(steps: np.ndarray, rate: float) -> float:
-        cost = descend_pairs(x, pairs.better, pairs.worse, target, weight, steps, *layers, rate, sigma)
+        cost = update_by_pair(x, pairs.better, pairs.worse, target, weight, steps, *layers, rate, sigma)
         return cost / weight.sum()
 
     return len(pairs), epoch
 
 
 def _query_by_query(
-    x: np.ndarray, train: Collection, layers: tuple[np.ndarray, ...], sigma: float, ties: bool, by_ndcg: bool
+    x: np.ndarray, train: Collection, layers: Layers, sigma: float, ties: bool, by_ndcg: bool
 ) -> tuple[int, Epoch]:
-    """The same; the cost a mean over pairs, or with `by_ndcg` over queries."""
-    rows, listed = np.arange(train.rows), None
+    """Return the number of steps per epoch and a function for one epoch, which changes `layers` in place.
+
+    The mean cost is a mean over pairs or, with `by_ndcg`, over queries.
+    """
+    rows, pairs = np.arange(train.rows), None
     if by_ndcg:
-        costs = train.queries
+        divisor = train.queries
     elif isinstance(train.targets, Pairs):
-        listed = _of_queries(train.targets, train)
-        costs = listed.weight.sum()
+        pairs = _group_by_query(train.targets, train)
+        divisor = pairs.weight.sum()
     else:
-        costs = pair_counts(train.labels, train.offsets, ties).sum()
+        divisor = pair_counts(train.labels, train.offsets, ties).sum()
 
     def epoch(steps: np.ndarray, rate: float) -> float:
-        own = (x, train.labels, rows, train.offsets, steps)
-        return descend(*own, *layers, rate, sigma, ties, by_ndcg, listed) / costs
+        documents = (x, train.labels, rows, train.offsets, steps)
+        return update_by_group(*documents, *layers, rate, sigma, ties, by_ndcg, pairs) / divisor
 
     return train.queries, epoch
 
 
-def _of_queries(pairs: Pairs, train: Collection) -> Listed:
-    """The pairs that a user gave, their documents counted within their queries."""
+def _group_by_query(pairs: Pairs, train: Collection) -> GroupedPairs:
+    """Return the pairs of the user's file with the numbers of documents within their queries."""
     starts = np.searchsorted(pairs.query, np.arange(train.queries + 1))
-    better, worse = (end - train.offsets[pairs.query] for end in (pairs.better, pairs.worse))
-    return Listed(starts, better, worse, pairs.target, pairs.weight)
+    better, worse = (rows - train.offsets[pairs.query] for rows in (pairs.better, pairs.worse))
+    return GroupedPairs(starts, better, worse, *_targets_and_weights(pairs))
 
 
-def initial_layers(features: int, hidden: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-    """(d, h) and (h,) zeros of the first layer, (h,) output weights from U[-.1, .1]; linear: (d,) zeros last.
+def _targets_and_weights(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+    """Return the (p,) targets and (p,) weights of the pairs, which are ones by default."""
+    target = np.ones(len(pairs)) if pairs.target is None else pairs.target
+    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
+    return target, weight
 
-    The output needs no bias: it cancels in every score difference.
+
+def initial_layers(features: int, hidden: int, rng: np.random.Generator) -> Layers:
+    """Return the initial layers: a first layer of zeros and output weights from U[-.1, .1].
+
+    If `hidden` is 0, the (d,) output weights are zeros as well. There is no output bias, because it would cancel in
+    score differences.
     """
     output = rng.uniform(-0.1, 0.1, hidden) if hidden else np.zeros(features)
     return np.zeros((features, hidden)), np.zeros(hidden), output
 
 
-def _net(layers: tuple[np.ndarray, ...], mean: np.ndarray, scale: np.ndarray) -> Net:
+def _net(layers: Layers, mean: np.ndarray, scale: np.ndarray) -> Net:
+    """Return a Net with copies of the layers."""
     weights, biases, output = (layer.copy() for layer in layers)
     if not len(biases):
         return Net([output[:, None]], [np.zeros(1)], mean, scale, "tanh")

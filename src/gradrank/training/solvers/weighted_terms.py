@@ -1,7 +1,7 @@
-"""Additive rankers, f(x) = sum_t w_t h_t(x): what RankBoost, AdaRank and coordinate ascent learn.
+"""Additive rankers f(x) = sum_t w_t h_t(x), such as RankBoost, AdaRank and coordinate ascent.
 
-Each h_t looks at one feature: its value, or a stump 1[x_f > threshold]. The models differ in how they choose
-the terms; scoring, files and the number of rounds kept are here.
+Each h_t depends on one feature: it is its value or a stump 1[x_f > threshold]. The models differ in the choice of the
+terms and share their scoring, their files and the selection of the number of rounds.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,21 +17,21 @@ from gradrank.training.model import Callback, Model, P
 
 
 class Term(NamedTuple):
-    """weight * x_f, or weight * 1[x_f > threshold]; `feature` counts from 0."""
+    """The function weight * x_f, or weight * 1[x_f > threshold] if there is a threshold. feature: f, from 0."""
 
     feature: int
     weight: float
     threshold: float | None = None
 
     def __call__(self, columns: np.ndarray) -> np.ndarray:
-        """(n,) float64 share in the scores of (d, n) float32 columns."""
+        """Return the (n,) float64 values of the term for (d, n) float32 columns of features."""
         column = columns[self.feature]
         value = column if self.threshold is None else column > self.threshold
         return self.weight * value.astype(np.float64)
 
 
 class TermRanker(Model[P]):
-    """Base of the models that are a list of terms, added in the order in which they were learnt."""
+    """The base class of models that are sums of terms, added in the order in which they were learned."""
 
     def __init__(self, terms: list[Term]) -> None:
         self.terms = terms
@@ -54,9 +54,9 @@ class TermRanker(Model[P]):
 def best_rounds(
     rounds: Iterable[tuple[Term, float]], vali: Collection, select_by: str, callback: Callback
 ) -> list[Term]:
-    """The terms up to the round with the best `select_by` on `vali`, the earliest of equals.
+    """Return the terms up to the first round with the highest `select_by` on `vali`.
 
-    rounds: (term, training loss) a round; each is reported to `callback` with the validation measures.
+    rounds: one (term, training loss) per round. `callback` receives the loss and the validation measures of each round.
     """
     columns = np.ascontiguousarray(vali.features.T)
     terms: list[Term] = []

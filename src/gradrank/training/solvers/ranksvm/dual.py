@@ -1,6 +1,7 @@
-"""RankSVM in the dual by coordinate descent (Hsieh et al. 2008, Algorithm 1), differences taken as needed.
+"""Solver of RankSVM in the dual by coordinate descent (Hsieh et al. 2008, Algorithm 1).
 
-min |w|^2/2 + C sum_p tau_p loss(w.(x_better - x_worse)), loss(o) = max(0, 1 - o) (`l1`) or its square (`l2`).
+It minimises |w|^2/2 + C sum_p tau_p loss(w.(x_better - x_worse)) over w, with loss(o) = max(0, 1 - o) (`l1`) or its
+square (`l2`). The feature differences of pairs are computed when needed, not stored.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ import numpy as np
 
 from gradrank.base.compiled import compiled
 
-SWEEPS = 10_000
+SWEEPS = 10_000  # maximum number of sweeps over all pairs
 
 
 def solve_dual(
@@ -23,16 +24,17 @@ def solve_dual(
     gap: float,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (d,) and dual variables (p,).
+    """Return the (d,) weights and (p,) dual variables of RankSVM.
 
-    features: (n, d) float64. better, worse: (p,) rows. cost: (p,) C tau_p. start: (p,) dual variables to
-    start from, 0 <= start (<= cost for `l1`). Ends when (primal - dual) <= gap * primal, which bounds the
-    error by |w - w*|^2 <= 2 gap primal. A sweep costs O(p d).
+    features: (n, d) float64. better, worse: (p,) row numbers. cost: (p,) C tau_p. loss: "l1" or "l2". start: (p,)
+    initial dual variables >= 0, and <= cost for `l1`. gap: the iteration ends when primal - dual <= gap * primal, which
+    implies |w - w*|^2 <= 2 gap primal for the optimum w*. rng: determines the order of the pairs. A sweep takes
+    O(p d).
     """
     square = _squared_distances(features, better, worse)
-    apart = np.flatnonzero(square > 0.0)  # the loss of two equal documents is a constant
+    apart = np.flatnonzero(square > 0.0)  # pairs of equal documents have a constant loss
     better, worse, square, cost = better[apart], worse[apart], square[apart], cost[apart]
-    # The squared hinge has no upper bound on alpha and a quadratic term alpha^2 / (4 C tau) instead.
+    # The squared hinge loss has a quadratic term alpha^2 / (4 C tau) instead of an upper bound on alpha.
     ridge = 0.5 / cost if loss == "l2" else np.zeros(len(apart))
     limit = np.full(len(apart), np.inf) if loss == "l2" else cost
     curve = square + ridge
@@ -44,8 +46,8 @@ def solve_dual(
 
     for _ in range(SWEEPS):
         sweep(rng.permutation(len(apart)))
-        # Few alphas end inside their bounds, and they are the slow ones. Sweeps of them alone, as many as
-        # cost one of all, end large C in a tenth of the time (Hsieh et al.'s shrinking, simplified).
+        # The few alphas inside their bounds converge slowly. Additional sweeps over them, which take as long as one
+        # full sweep, reduce the time to a tenth for large C (a simplified form of shrinking, Hsieh et al. 2008).
         inside = np.flatnonzero((alpha > 0.0) & (alpha < limit))
         for _ in range(min(len(apart) // max(len(inside), 1), 20)):
             sweep(rng.permutation(inside))
@@ -60,7 +62,7 @@ def solve_dual(
     return w, out
 
 
-def visited(
+def weights_after_visits(
     features: np.ndarray,
     better: np.ndarray,
     worse: np.ndarray,
@@ -68,18 +70,19 @@ def visited(
     visits: Sequence[int],
     rng: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Weights (d,) of the plain hinge, tau = 1, before it is solved: after each number of `visits`, which ascend.
+    """Return the (d,) weights of an incomplete first sweep after each number of visited pairs in `visits`.
 
-    Every pair is visited once, in one random order from w = 0; a number above theirs ends with the last of them.
+    The loss is the hinge loss with tau = 1. The sweep starts from w = 0 and visits each pair once in random order;
+    larger numbers stand for the complete sweep. visits: ascending numbers. Other arguments as in `solve_dual`.
     """
     square = _squared_distances(features, better, worse)
     apart = rng.permutation(np.flatnonzero(square > 0.0))
-    alpha, w, found = np.zeros(len(square)), np.zeros(features.shape[1]), []
-    none, limit = np.zeros(len(square)), np.full(len(square), C)
+    alpha, w, weights = np.zeros(len(square)), np.zeros(features.shape[1]), []
+    ridge, limit = np.zeros(len(square)), np.full(len(square), C)
     for before, until in pairwise([0, *visits]):
-        _sweep(features, better, worse, apart[before:until], square, none, limit, alpha, w)
-        found.append(w.copy())
-    return found
+        _sweep(features, better, worse, apart[before:until], square, ridge, limit, alpha, w)
+        weights.append(w.copy())
+    return weights
 
 
 @compiled("f8[:,:], i4[:], i4[:]")
@@ -93,7 +96,7 @@ def _squared_distances(features, better, worse):
 
 @compiled("f8[:,:], i4[:], i4[:], f8[:]")
 def _weights(features, better, worse, alpha):
-    """w = sum_p alpha_p (x_better - x_worse)."""
+    """Return (d,) w = sum_p alpha_p (x_better - x_worse)."""
     w = np.zeros(features.shape[1])
     for p in range(len(better)):
         if alpha[p] > 0.0:
@@ -103,7 +106,7 @@ def _weights(features, better, worse, alpha):
 
 @compiled("f8[:,:], i4[:], i4[:], i8[:], f8[:], f8[:], f8[:], f8[:] out, f8[:] out")
 def _sweep(features, better, worse, visits, curve, ridge, limit, alpha, w):
-    """Minimise the dual exactly in one variable after another, in the order of `visits`; alpha, w change."""
+    """Minimise the dual objective in one variable after another, in the order of `visits`. Updates alpha and w."""
     for p in visits:
         high, low = features[better[p]], features[worse[p]]
         slope = ridge[p] * alpha[p] - 1.0

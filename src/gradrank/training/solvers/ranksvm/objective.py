@@ -1,9 +1,9 @@
-"""Sums over the crucial pairs of whole queries that never list a pair: sort once, then walk two pointers.
+"""Sums over the crucial pairs that violate the margin, computed without listing the pairs.
 
-With the documents of each grade sorted by score, the pairs that violate the margin form, for each document,
-a prefix or a suffix of every other grade (Lee & Lin 2014, Large-scale linear RankSVM). So all that a Newton
-step needs costs O(n log n + L n) for n documents of L grades, not O(pairs). Pairs that no grades imply are listed, and
-cost O(pairs).
+If the documents of each grade are sorted by score, the documents of another grade with which a document violates the
+margin form a prefix or suffix (Lee & Lin 2014, Large-scale linear RankSVM). So the sums for a Newton step take
+O(n log n + L n) for n documents of L grades, not O(pairs). Pairs that are given by the user are listed, and their sums
+take O(pairs).
 """
 
 from collections.abc import Callable
@@ -20,12 +20,13 @@ from gradrank.training.ndcg_beta import ideal_dcg_beta
 
 
 @dataclass(frozen=True)
-class Grades:
-    """The documents of each query grouped by grade, and what a pair of the query weighs.
+class GradeGroups:
+    """The documents of each query grouped by grade, and the weights of the crucial pairs.
 
     rows: (n,) int64 row numbers by (query, grade); group g is rows[starts[g]:starts[g+1]].
-    grade: (g,) float64, one a group. first: (q+1,) int64; query q has the groups first[q]:first[q+1].
-    weight: (q,) float64, 0 without a crucial pair. A pair weighs weight[q], times its grade gap if by_gap.
+    grade: (g,) float64 grades of the groups. first: (q+1,) int64; query i has the groups first[i]:first[i+1].
+    weight: (q,) float64 weight of a pair of each query, 0 without a crucial pair.
+    by_gap: whether the weight of a pair is multiplied by its grade difference.
     """
 
     rows: np.ndarray
@@ -36,52 +37,56 @@ class Grades:
     by_gap: bool
 
     def violations(self, scores: np.ndarray) -> "Sums":
+        """Return the function `violation_sums` for the (n,) scores."""
         return partial(violation_sums, self, sort_groups(self, scores), scores)
 
 
 @dataclass(frozen=True)
-class Listed:
-    """Preferences one by one. better, worse: (p,) rows of any query; tau: (p,) what each weighs."""
+class WeightedPairs:
+    """A list of pairs. better, worse: (p,) int32 row numbers. tau: (p,) float64 weights."""
 
     better: np.ndarray
     worse: np.ndarray
     tau: np.ndarray
 
     def violations(self, scores: np.ndarray) -> "Sums":
-        broken = scores[self.better] - scores[self.worse] < 1.0
-        return partial(_listed_sums, *(each[broken] for each in (self.better, self.worse, self.tau)))
+        """Return a function as `violation_sums` for the (n,) scores and these pairs."""
+        violated = scores[self.better] - scores[self.worse] < 1.0
+        return partial(_listed_sums, self.better[violated], self.worse[violated], self.tau[violated])
 
 
-# What `violations(scores)` gives: `violation_sums` at these scores, of (n, m) values and a target.
+# A function from (n, m) values and a target to the sums that `violation_sums` returns.
 Sums = Callable[[np.ndarray, float], tuple[np.ndarray, np.ndarray]]
 
 
-def listed(pairs: Pairs, weighting: str, queries: int) -> Listed:
-    """Pairs with what they weigh, of probabilities in expectation; `weighting` as of `group_by_grade`, but no `ndcg`.
+def weight_pairs(pairs: Pairs, weighting: str, queries: int) -> WeightedPairs:
+    """Return pairs as preferences with weights tau.
 
-    Of `query` tau is a pair's share of the weight of its query's pairs.
+    A pair with target P becomes two preferences with the factors P and 1 - P. weighting: `pair`, tau is the weight of
+    the preference; or `query`, tau is its share of the total weight of its query. queries: number of queries.
     """
-    own = pairs.directed()
-    tau = np.ones(len(own)) if own.weight is None else own.weight
+    preferences = pairs.directed()
+    tau = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
     if weighting == "query":
-        tau = tau / np.bincount(own.query, tau, queries)[own.query]
-    return Listed(own.better, own.worse, tau)
+        tau = tau / np.bincount(preferences.query, tau, queries)[preferences.query]
+    return WeightedPairs(preferences.better, preferences.worse, tau)
 
 
-def listed_by_grade(collection: Collection, weighting: str) -> Listed:
-    """The crucial pairs of `collection.pairs` with the weights of `group_by_grade`."""
+def weight_crucial_pairs(collection: Collection, weighting: str) -> WeightedPairs:
+    """Return the crucial pairs `collection.pairs` with the weights tau of `group_by_grade`."""
     grades, pairs = group_by_grade(collection, weighting), collection.pairs
     tau = grades.weight[pairs.query]
     if grades.by_gap:
         tau = tau * (collection.labels[pairs.better] - collection.labels[pairs.worse])
-    return Listed(pairs.better, pairs.worse, tau)
+    return WeightedPairs(pairs.better, pairs.worse, tau)
 
 
-def group_by_grade(collection: Collection, weighting: str) -> Grades:
-    """Group the documents and weigh the pairs.
+def group_by_grade(collection: Collection, weighting: str) -> GradeGroups:
+    """Return the documents grouped by grade, with the weights tau of the crucial pairs.
 
-    `pair`: tau = 1. `query`: tau = 1 / (crucial pairs of the query). `ndcg`: tau = gap / (K DCG_beta(ideal)),
-    K queries with a crucial pair: the summed 0-1 loss is then the mean of 1 - NDCG_beta (Jin et al. 2018).
+    weighting: `pair`, tau = 1; `query`, tau = 1 / (number of crucial pairs of the query); or `ndcg`, tau = (grade
+    difference) / (K DCG_beta(ideal)), where K is the number of queries with a crucial pair. With `ndcg`, the sum of tau
+    over the inverted pairs is the mean of 1 - NDCG_beta (Jin et al. 2018).
     """
     query, labels, queries = collection.query_of_row, collection.labels, collection.queries
     rows = np.lexsort((labels, query))
@@ -96,7 +101,7 @@ def group_by_grade(collection: Collection, weighting: str) -> Grades:
         total = np.count_nonzero(pairs) * ideal_dcg_beta(labels, collection.offsets)
     else:
         total = pairs if weighting == "query" else np.ones(queries)
-    return Grades(
+    return GradeGroups(
         rows=rows,
         starts=np.r_[starts, collection.rows],
         grade=labels[rows][starts].astype(np.float64),
@@ -106,18 +111,19 @@ def group_by_grade(collection: Collection, weighting: str) -> Grades:
     )
 
 
-def sort_groups(grades: Grades, scores: np.ndarray) -> np.ndarray:
-    """(n,) int64 rows by (query, grade, ascending score)."""
+def sort_groups(grades: GradeGroups, scores: np.ndarray) -> np.ndarray:
+    """Return (n,) int64 row numbers by (query, grade, ascending score)."""
     return _sort_groups(grades.rows, grades.starts, scores)
 
 
 def violation_sums(
-    grades: Grades, order: np.ndarray, scores: np.ndarray, values: np.ndarray, target: float
+    grades: GradeGroups, order: np.ndarray, scores: np.ndarray, values: np.ndarray, target: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sum tau (values_better - values_worse - target) over the pairs with score_better - score_worse < 1.
+    """Return sums of tau (values_better - values_worse - target) over the pairs with score_better - score_worse < 1.
 
-    order: sort_groups(grades, scores). values: (n, m) float64. Returns the (n, m) sums a document, added
-    where it is the better and subtracted where it is the worse, and the (m,) sums over all pairs.
+    order: sort_groups(grades, scores). scores: (n,) float64. values: (n, m) float64. Returns the (n, m) sums per
+    document, in which pairs count positively for the better and negatively for the worse document, and the (m,) sums
+    over all pairs.
     """
     g = grades
     return _violation_sums(order, g.starts, g.grade, g.first, g.weight, g.by_gap, scores, values, target)
@@ -158,7 +164,7 @@ def _violation_sums(order, starts, grade, first, weight, by_gap, scores, values,
         for high in range(first[q] + 1, first[q + 1]):
             for low in range(first[q], high):
                 tau = weight[q] * (grade[high] - grade[low] if by_gap else 1.0)
-                # Better documents from the top: their violating worse ones are a growing suffix.
+                # For better documents by descending score, the violating worse ones are a growing suffix.
                 running[:] = 0.0
                 j = starts[low + 1] - 1
                 for i in range(starts[high + 1] - 1, starts[high] - 1, -1):
@@ -171,7 +177,7 @@ def _violation_sums(order, starts, grade, first, weight, by_gap, scores, values,
                         term = tau * (count * (values[better, c] - target) - running[c])
                         out[better, c] += term
                         total[c] += term
-                # Worse documents from the bottom: their violating better ones are a growing prefix.
+                # For worse documents by ascending score, the violating better ones are a growing prefix.
                 running[:] = 0.0
                 i = starts[high]
                 for j in range(starts[low], starts[low + 1]):

@@ -1,29 +1,30 @@
-"""RankSVM in the primal: min R(w) + C sum_p tau_p max(0, 1 - w.(x_better - x_worse))^2 by Newton's method.
+"""Solver of RankSVM in the primal by Newton's method.
 
-R = |w|^2/2 (penalty `l2`; Keerthi & DeCoste 2005) or |w|_1 (`l1`: proximal Newton; Yuan, Ho & Lin 2012).
-The loss is piecewise quadratic: once the set of violating pairs is right, one step ends at the optimum.
+It minimises R(w) + C sum_p tau_p max(0, 1 - w.(x_better - x_worse))^2 over w. R(w) is |w|^2/2 with the penalty `l2`
+(Keerthi & DeCoste 2005) or |w|_1 with the penalty `l1`, by proximal Newton steps (Yuan, Ho & Lin 2012). The loss is
+piecewise quadratic, so a step reaches the optimum once the set of violating pairs is that of the optimum.
 """
 
 import numpy as np
 
 from gradrank.base.compiled import compiled
-from gradrank.training.solvers.ranksvm.objective import Grades, Listed
+from gradrank.training.solvers.ranksvm.objective import GradeGroups, WeightedPairs
 
-STEPS = 100  # three to eight are usual
-CONVERGED = 1e-12  # of the optimality violation at w = 0; a step on the right pairs goes far below
-ROUNDING = 1e-13  # near the optimum a step lowers the objective by less than its sum over pairs resolves
+STEPS = 100  # maximum; three to eight are usual
+CONVERGED = 1e-12  # relative to the optimality violation at w = 0
+ROUNDING = 1e-13  # relative rounding error of the objective, which can exceed the decrease near the optimum
 
 
 def solve_primal(
-    features: np.ndarray, pairs: Grades | Listed, C: float, start: np.ndarray, penalty: str = "l2"
+    features: np.ndarray, pairs: GradeGroups | WeightedPairs, C: float, start: np.ndarray, penalty: str = "l2"
 ) -> np.ndarray:
-    """(d,) weights of L2-loss RankSVM.
+    """Return the (d,) weights of RankSVM with the squared hinge loss.
 
-    features: (n, d) float64. start: (d,) weights to start from, such as those for a smaller C.
-    A step costs O(n log n + L n d + n d^2) for L grades, and O(p d + n d^2) for p listed pairs.
+    features: (n, d) float64. start: (d,) initial weights, such as the solution for a smaller C. penalty: "l2" or "l1".
+    Time per step: O(n log n + L n d + n d^2) for L grades, and O(p d + n d^2) for p listed pairs.
     """
     zero = np.zeros(features.shape[1])
-    enough = CONVERGED * np.linalg.norm(_violation(zero, C * _loss(features, pairs, zero)[1], penalty))
+    enough = CONVERGED * float(np.linalg.norm(_violation(zero, C * _loss(features, pairs, zero)[1], penalty)))
     w = start
     loss, gradient, sums = _loss(features, pairs, w)
     for _ in range(STEPS):
@@ -51,11 +52,11 @@ def solve_primal(
 
 
 def _loss(features, pairs, w):
-    """sum_p tau_p max(0, 1 - o_p)^2, its (d,) gradient in w, and what sums over the violating pairs."""
+    """Return sum_p tau_p max(0, 1 - o_p)^2, its (d,) gradient in w, and the sums over the violating pairs."""
     scores = features @ w
     sums = pairs.violations(scores)
     slopes, total = sums(scores[:, None], 1.0)
-    # With m_p = tau_p (o_p - 1) on violating pairs: sum tau (1 - o)^2 = sum m o - sum m.
+    # With m_p = tau_p (o_p - 1) for violating pairs, sum tau (1 - o)^2 = sum m o - sum m.
     loss = float(scores @ slopes[:, 0] - total[0])
     return loss, 2.0 * (features.T @ slopes[:, 0]), sums
 
@@ -65,22 +66,23 @@ def _penalty(w: np.ndarray, penalty: str) -> float:
 
 
 def _violation(w: np.ndarray, gradient: np.ndarray, penalty: str) -> np.ndarray:
-    """(d,) gradient of the objective, or its shortest subgradient where |w_c| has its kink."""
+    """Return the (d,) gradient of the objective; with the penalty `l1`, the shortest subgradient."""
     if penalty == "l2":
         return w + gradient
     return np.where(w == 0.0, _shrink(gradient), gradient + np.sign(w))
 
 
 def _shrink(values: np.ndarray) -> np.ndarray:
-    """Soft threshold at 1."""
+    """Return the values after soft thresholding at 1."""
     return np.sign(values) * np.maximum(np.abs(values) - 1.0, 0.0)
 
 
 def _lasso(w: np.ndarray, linear: np.ndarray, hessian: np.ndarray, enough: float) -> np.ndarray:
-    """(d,) minimiser x of linear.x + x.hessian.x / 2 + |x|_1, from w.
+    """Return the (d,) minimiser x of linear.x + x.hessian.x / 2 + |x|_1, starting from w.
 
-    A sweep of coordinate descent finds the non-zero weights; coordinate descent alone needs 10^5 sweeps on
-    correlated features, so a linear system then takes x to the optimum of its signs, or to the first change.
+    Each iteration consists of a sweep of coordinate descent, which finds the non-zero weights, and a linear system,
+    which moves x to the optimum for its signs or to the first change of a sign. Coordinate descent alone needs 10^5
+    sweeps for correlated features.
     """
     x = w.copy()
     for _ in range(1000):
@@ -99,7 +101,7 @@ def _lasso(w: np.ndarray, linear: np.ndarray, hessian: np.ndarray, enough: float
 
 @compiled("f8[:] out, f8[:], f8[:,:]")
 def _sweep(x, linear, hessian):
-    """Minimise in one coordinate after another; a coordinate without curvature is best at 0."""
+    """Minimise in one coordinate after another, in place. A coordinate without curvature becomes 0."""
     slope = linear + hessian @ x
     for c in range(len(x)):
         curve = hessian[c, c]

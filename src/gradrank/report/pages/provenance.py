@@ -1,10 +1,11 @@
-"""The last page: what the numbers were made from, so that they can be made again."""
+"""The page Provenance: the data, parameters, seeds and package versions that the numbers were computed from."""
 
 from gradrank.report.contents import Contents, ReportedFold
 from gradrank.report.pages.page import Page, render_page
 
 
 def pages(contents: Contents) -> list[Page]:
+    """Return the page, as a list of one."""
     jobs = _jobs(contents)
     body = render_page(
         "provenance.html",
@@ -17,13 +18,17 @@ def pages(contents: Contents) -> list[Page]:
 
 
 def _jobs(contents: Contents) -> list[ReportedFold]:
+    """Return every fold of every method and data set."""
     return [fold for dataset in contents.datasets for folds in dataset.folds.values() for fold in folds]
 
 
 def package_versions(contents: Contents) -> dict[str, list[str]]:
-    """Every version of each package that trained something: more than one is worth a look."""
-    found: dict[str, set[str]] = {}
+    """Return the versions of each package with which models were trained, sorted by package.
+
+    Several versions of one package mean that the models were trained in different environments.
+    """
+    by_package: dict[str, set[str]] = {}
     for fold in _jobs(contents):
         for package, version in fold.spec["versions"].items():
-            found.setdefault(package, set()).add(version)
-    return {package: sorted(versions) for package, versions in sorted(found.items())}
+            by_package.setdefault(package, set()).add(version)
+    return {package: sorted(versions) for package, versions in sorted(by_package.items())}

@@ -1,19 +1,22 @@
-"""The report's own tables as CSV, Markdown and LaTeX; those of one data set lie in results/<dataset>/tables/."""
+"""Tables of the whole report. The tables of one data set are in results/<dataset>/tables/."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradrank.report.contents import Contents, measures
+from gradrank.report.contents import Contents, headline_text
 from gradrank.report.pages.datasets import costs
-from gradrank.report.pages.making import package_versions
+from gradrank.report.pages.provenance import package_versions
 from gradrank.report.tables.table import Column, Row, Table, Wide
-from gradrank.report.tables.writing import write_table
+from gradrank.report.tables.table_files import write_table
 
 DATASET = Column("dataset")
 
 
 def write_tables(contents: Contents, folder: Path) -> None:
-    """overview: the headline metric of each method and data set run here; data, costs, versions as in the report."""
+    """Write the tables overview, data, costs and versions into `folder`.
+
+    overview: the headline metric of every method on the data sets that were run here. The others are as in the report.
+    """
     for table in (_overview(contents), _data(contents), _costs(contents), _versions(contents)):
         write_table(table, folder)
 
@@ -21,34 +24,37 @@ def write_tables(contents: Contents, folder: Path) -> None:
 def _overview(contents: Contents) -> Table:
     rows = [
         {
-            "dataset": each.name,
+            "dataset": dataset.name,
             "model": model,
-            "metric": each.headline,
-            "convention": each.convention,
-            "mean": means[each.headline],
+            "metric": dataset.headline,
+            "convention": dataset.convention,
+            "mean": means[dataset.headline],
         }
-        for each in contents.here
-        for model, means in each.summary.items()
-        if means.get(each.headline) is not None
+        for dataset in contents.run_here
+        for model, means in dataset.summary.items()
+        if means.get(dataset.headline) is not None
     ]
     columns = (DATASET, Column("model"), Column("metric"), Column("convention"), Column("mean", form=".4f"))
-    note = f"{measures(contents.here)}, mean over folds." if contents.here else ""
+    note = f"{headline_text(contents.run_here)}, mean over folds." if contents.run_here else ""
     wide = Wide(("model",), "dataset", "{mean}", best="mean")
     return Table("overview", "Results at a glance", columns, rows, note, wide=wide)
 
 
 def _data(contents: Contents) -> Table:
     columns = (
-        Column("dataset", of=lambda each: each.name),
-        *(Column(key, form="d", of=lambda each, key=key: each.meta[key]) for key in ("rows", "queries", "features")),
-        Column("folds", form="d", of=lambda each: len(each.meta["folds"])),
-        Column("source_sha256", of=lambda each: each.meta["source_sha256"]),
+        Column("dataset", of=lambda dataset: dataset.name),
+        *(
+            Column(key, form="d", of=lambda dataset, key=key: dataset.meta[key])
+            for key in ("rows", "queries", "features")
+        ),
+        Column("folds", form="d", of=lambda dataset: len(dataset.meta["folds"])),
+        Column("source_sha256", of=lambda dataset: dataset.meta["source_sha256"]),
     )
-    return Table("data", "Data", columns, [each for each in contents.datasets if each.meta])
+    return Table("data", "Data", columns, [dataset for dataset in contents.datasets if dataset.meta])
 
 
 def _costs(contents: Contents) -> Table:
-    rows = [(each.name, model, cost) for each in contents.datasets for model, cost in costs(each).items()]
+    rows = [(dataset.name, model, cost) for dataset in contents.datasets for model, cost in costs(dataset).items()]
     columns = (
         Column("dataset", of=lambda row: row[0]),
         Column("model", of=lambda row: row[1]),

@@ -1,4 +1,4 @@
-"""A drawing of the report as an SVG file that needs nothing beside it, in the light colours, for papers and slides."""
+"""Write the plots of the report as self-contained SVG files in light colours, for papers and slides."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,16 +14,19 @@ FONT = "text { font-family: Helvetica, Arial, sans-serif; } .name { font-size: 1
 
 
 def write_figures(figures: Mapping[str, Markup], folder: Path) -> None:
-    """`folder`/<name>.svg of each drawing by its name, which may hold folders; of several in one <name>-1.svg, .."""
+    """Write each drawing as `folder`/<name>.svg.
+
+    A name may contain folders. If a figure has several drawings, they are <name>-1.svg, <name>-2.svg, and so on.
+    """
     for name, drawing in figures.items():
         drawings = list(_outermost(drawing))
-        for number, each in enumerate(drawings, start=1):
+        for number, single in enumerate(drawings, start=1):
             with atomic(folder / f"{name}{f'-{number}' if len(drawings) > 1 else ''}.svg") as partial:
-                partial.write_text(standalone(each), encoding="utf-8")
+                partial.write_text(standalone(single), encoding="utf-8")
 
 
 def _outermost(drawing: str) -> Iterator[str]:
-    """The drawings in it, which may hold others."""
+    """Yield the outermost svg elements, which may contain others."""
     depth = start = 0
     for tag in re.finditer("<svg |</svg>", drawing):
         start = start if depth else tag.start()
@@ -33,10 +36,8 @@ def _outermost(drawing: str) -> Iterator[str]:
 
 
 def standalone(drawing: str) -> str:
-    """A drawing with its size, its styles and a white ground."""
-    width, height, rest, content = re.fullmatch(
-        r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)" ([^>]*)>(.*)</svg>', drawing, re.DOTALL
-    ).groups()
+    """Return a drawing with its size, its styles and a white background. Raises ValueError if it is no such drawing."""
+    width, height, rest, content = _groups(r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)" ([^>]*)>(.*)</svg>', drawing)
     size = f'width="{float(width) + 2 * MARGIN:g}" height="{float(height) + 2 * MARGIN:g}"'
     place = f'x="{-MARGIN}" y="{-MARGIN}" {size}'
     view = f'viewBox="{-MARGIN} {-MARGIN} {float(width) + 2 * MARGIN:g} {float(height) + 2 * MARGIN:g}"'
@@ -47,11 +48,19 @@ def standalone(drawing: str) -> str:
 
 
 def _styles() -> str:
-    """The styles of drawings with the colours in place of their names, which few programs beside browsers know."""
+    """Return the styles with CSS variables replaced by their values, because few SVG programs support variables."""
     text = STYLES.read_text(encoding="utf-8")
-    light, rules = re.fullmatch(r":root \{(.*?)\}.*?\n\}\n(.*)", text, re.DOTALL).groups()
+    light, rules = _groups(r":root \{(.*?)\}.*?\n\}\n(.*)", text)
     colours = dict(re.findall(r"(--[\w-]+): ([^;]+);", light))
     rules = f"{FONT}\n{rules}"
     while "var(" in rules:
-        rules = re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], rules)
+        rules = re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], rules)
     return rules.strip()
+
+
+def _groups(pattern: str, text: str) -> tuple[str, ...]:
+    """Return the groups of a pattern that matches the whole text."""
+    match = re.fullmatch(pattern, text, re.DOTALL)
+    if match is None:
+        raise ValueError(f"{text[:60]!r} does not match {pattern!r}")
+    return match.groups()

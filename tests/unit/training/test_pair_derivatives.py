@@ -1,4 +1,4 @@
-"""What trees follow: the pair losses' own gradients, and curvatures that are their derivatives."""
+"""Tests of the derivatives of pair losses against the gradients of the losses and finite differences."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_yeti_slopes_are_the_loss_s(draws, cutoff):
 @pytest.mark.parametrize("of", [lambda_derivatives, yeti_derivatives])
 @pytest.mark.parametrize("draws", [1, 4])
 def test_curvatures_are_the_slopes_derivatives(of, draws):
-    """The same draws on both sides; a step so short changes no order."""
+    """Both sides use the same random draws, and the steps are too small to change an order."""
     _, curvatures = of(LABELS, OFFSETS, rng(), draws=draws)(SCORES)
     step = 1e-6
     for i in range(len(SCORES)):

@@ -1,0 +1,24 @@
+"""Commands of version 0.1 that no longer exist. Each gives an error that names its replacement."""
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+from gradrank.base.errors import GradrankError
+
+REPLACEMENTS = {
+    "provenance": "`gradrank summary` writes the record as its last step",
+    "study-provenance": "`gradrank study` writes the record as its last step",
+    "snapshot": "use git or DVC to keep results, and `gradrank diff` to compare them",
+    "restore": "use git or DVC to restore results, then run `snakemake`",
+}
+
+
+class CommandGroup(TyperGroup):
+    """The commands of `gradrank`, with an explanation for commands that were removed."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple:
+        """Find the command that was typed. Raises GradrankError for a command of version 0.1."""
+        if args and args[0] in REPLACEMENTS:
+            raise GradrankError(f"gradrank {args[0]}: removed in version 0.2. Fix: {REPLACEMENTS[args[0]]}")
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,143 @@
+"""Commands that show data, models and results: inspect, models, datasets, diff, verify and cite."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gradrank.cli.options import (
+    INSPECT,
+    Docid,
+    Features,
+    Ignore,
+    Keep,
+    Label,
+    ParamsFile,
+    Query,
+    ResultsFolder,
+    example,
+    run_settings,
+)
+
+commands = typer.Typer()
+
+
+@commands.command(rich_help_panel=INSPECT, epilog=example("gradrank inspect train.csv"))
+def inspect(
+    path: Annotated[Path, typer.Argument(help="A file, or a folder in LETOR's layout, in a form that `parse` reads.")],
+    features: Features = None,
+    query: Query = None,
+    label: Label = None,
+    docid: Docid = None,
+    ignore: Ignore = None,
+    keep: Keep = None,
+) -> None:
+    """Print how gradrank understands each column: role, type, range and missing values. Nothing is written."""
+    from gradrank.data.inspect import inspect as run
+    from gradrank.data.tables.roles import Columns
+
+    columns = Columns(query, label, docid, tuple(ignore or ()), tuple(keep or ()))
+    for line in run(path, columns, features):
+        typer.echo(line)
+
+
+@commands.command(rich_help_panel=INSPECT, epilog=example("gradrank models lambdamart"))
+def models(
+    name: Annotated[str | None, typer.Argument(help="Show only this model, with its parameters.")] = None,
+) -> None:
+    """List the models: description, parameters, defaults and sources."""
+    from gradrank.cli.listings import list_models
+
+    list_models(name)
+
+
+@commands.command(rich_help_panel=INSPECT, epilog=example("gradrank datasets"))
+def datasets() -> None:
+    """List the data sets of the catalogue: size, licence, and how to get each."""
+    from gradrank.cli.listings import list_datasets
+
+    list_datasets()
+
+
+@commands.command(rich_help_panel=INSPECT, epilog=example("gradrank diff HEAD results --markdown"))
+def diff(
+    a: Annotated[
+        str,
+        typer.Argument(
+            help="State before: a results folder, git revision, DVC experiment, or MLflow run id (in "
+            "MLFLOW_TRACKING_URI, by default sqlite:///mlflow.db). They are tried in this order."
+        ),
+    ],
+    b: Annotated[str, typer.Argument(help="State after, in the same forms. `results` is the folder of the last run.")],
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a pull request.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Also write this HTML file, with plots.")] = None,
+    fail_on_regression: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC:DELTA",
+            help="Example: ndcg@10:0.005. Exit with code 3 if the mean of any method that both states have fell by "
+            "more than DELTA on any data set, significant or not. Exit with code 1 if this cannot be determined.",
+        ),
+    ] = None,
+) -> None:
+    """Compare two states of the results: what changed, and which differences are significant.
+
+    Differences are tested with paired tests over the same queries.
+    """
+    from gradrank.diff import output
+
+    output.run(a, b, markdown, as_json, html, fail_on_regression)
+
+
+@commands.command(rich_help_panel=INSPECT, epilog=example("gradrank verify --repair"))
+def verify(
+    results: ResultsFolder = Path("results"),
+    data: Annotated[Path, typer.Option(help="Folder with raw/, parquet/ and pairs/.")] = Path("data"),
+    params: ParamsFile = Path("params.yaml"),
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Remove files that do not match their stamp, and partial files of killed jobs."),
+    ] = False,
+) -> None:
+    """Check that data and results belong to this checkout: files, parameters, code and versions.
+
+    The exit code is 1 if anything differs.
+    """
+    from gradrank.provenance.audit import audit, stamps
+    from gradrank.provenance.audit import repair as run_repair
+    from gradrank.provenance.verify import verify as run
+
+    if repair:
+        mismatches = [mismatch for stamp in stamps(results, data) for mismatch in audit(stamp)]
+        for path in run_repair(mismatches, results, data):
+            typer.echo(f"removed {path}")
+        typer.echo("Next: run Snakemake again. It makes the removed files again.")
+        return
+    checks = list(run(run_settings(params), results, data))
+    for check in checks:
+        typer.echo(f"{ {True: 'ok', False: 'DIFFERS', None: 'note'}[check.ok]:8} {check.text}")
+    failed = [check for check in checks if check.ok is False]
+    if failed:
+        typer.echo("\nFix:")
+        for fix in dict.fromkeys(check.fix for check in failed):
+            typer.echo(f"  {fix}")
+        raise typer.Exit(1)
+
+
+@commands.command(rich_help_panel=INSPECT, epilog=example("gradrank cite lambdamart ranksvm --data mq2007"))
+def cite(
+    methods: Annotated[
+        list[str] | None, typer.Argument(metavar="[METHOD]...", help="Names that `gradrank models` lists.")
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="Data sets, such as 'mq2007,ohsumed'.")] = None,
+    params: ParamsFile = Path("params.yaml"),
+) -> None:
+    """Print the BibTeX entries of methods and data sets.
+
+    Without arguments, print the entries of everything that `run` in params.yaml names.
+    """
+    from gradrank.cli.listings import cite as run
+
+    for text in run(methods or [], data.split(",") if data else [], params):
+        typer.echo(text)

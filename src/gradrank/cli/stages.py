@@ -1,0 +1,360 @@
+"""Stages of the workflow as commands: one per rule. Each also runs by hand."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from gradrank.base.errors import GradrankError, unknown
+from gradrank.base.files import write_json
+from gradrank.base.results import Results
+from gradrank.cli.options import (
+    REPORT,
+    STAGES,
+    Code,
+    Convention,
+    Data,
+    Docid,
+    Features,
+    Fold,
+    Ignore,
+    Keep,
+    Label,
+    Members,
+    Missing,
+    Model,
+    Pairs,
+    ParamsFile,
+    Query,
+    ResultsFolder,
+    Seed,
+    Settings,
+    Ties,
+    example,
+    run_settings,
+    use_one_thread,
+)
+
+commands = typer.Typer()
+
+
+@commands.command(rich_help_panel=STAGES, epilog=example("gradrank fetch mq2007 --out data/raw/mq2007"))
+def fetch(
+    dataset: Annotated[str, typer.Argument(help="Name of a data set; `gradrank datasets` lists them.")],
+    out: Annotated[Path, typer.Option(help="Folder to write, in the official layout.")],
+    mirror: Annotated[str | None, typer.Option(envvar="GRADRANK_MIRROR", help="Folder or URL to search first.")] = None,
+) -> None:
+    """Get a data set of the catalogue, from the mirror or from its public addresses."""
+    from gradrank.data.sources.fetch import fetch as run
+
+    run(dataset, out, mirror)
+
+
+@commands.command(
+    rich_help_panel=STAGES,
+    epilog=example("gradrank generate net --queries 100 --documents 50 --out data/raw/small --seed 1"),
+)
+def generate(
+    target: Annotated[
+        Literal["net", "poly"], typer.Argument(help="Target function: one of the two of the 2005 RankNet paper.")
+    ],
+    queries: Annotated[int, typer.Option(help="Number of queries in all five parts together.")],
+    documents: Annotated[int, typer.Option(help="Number of documents per query.")],
+    out: Annotated[Path, typer.Option(help="Folder to write, with S1.txt to S5.txt.")],
+    seed: Seed,
+) -> None:
+    """Write artificial data as LETOR text (Burges et al. 2005, section 5)."""
+    from gradrank.data.sources.synthetic import generate as run
+
+    run(target, queries, documents, seed, out)
+
+
+@commands.command(
+    rich_help_panel=STAGES, epilog=example("gradrank parse /path/to/data --out data/parquet/my_data --seed 1")
+)
+def parse(
+    path: Annotated[
+        Path, typer.Argument(help="A folder in LETOR's layout, or one file: SVMlight with qid, Parquet, CSV or TSV.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder to write, such as data/parquet/mq2007.")],
+    seed: Seed,
+    dataset: Annotated[str | None, typer.Option(help="Name of the data set. By default, the name of OUT.")] = None,
+    features: Features = None,
+    missing: Annotated[
+        Missing | None,
+        typer.Option(help="What replaces missing values. By default, `least` for text and `keep` for tables."),
+    ] = None,
+    query: Query = None,
+    label: Label = None,
+    docid: Docid = None,
+    ignore: Ignore = None,
+    keep: Keep = None,
+) -> None:
+    """Check every line of LETOR or SVMlight text, or a table, and store the collection as Parquet.
+
+    One file is written per part.
+    """
+    from gradrank.data.description import role_table
+    from gradrank.data.parse import parse as run
+    from gradrank.data.sources.catalogue import catalogue, check_counts
+    from gradrank.data.tables.roles import Columns
+
+    name = dataset or out.name
+    columns = Columns(query, label, docid, tuple(ignore or ()), tuple(keep or ()))
+    description = run(path, out, seed, name, features=features, columns=columns, missing=missing)
+    entry = catalogue().get(name)
+    if entry is not None:
+        check_counts(entry, description)
+    for line in role_table(description["roles"]):
+        typer.echo(line)
+    if "note" in description:
+        typer.echo(f"{out}: note: {description['note']}")
+    typer.echo(
+        f"{out}: {description['rows']:,} rows, {description['queries']:,} queries, {description['features']} features"
+    )
+
+
+@commands.command(
+    rich_help_panel=STAGES, epilog=example("gradrank pairs --data data/parquet/mq2007 --out data/pairs/mq2007")
+)
+def pairs(
+    data: Data,
+    out: Annotated[Path, typer.Option(help="Folder to write, such as data/pairs/mq2007.")],
+    ties: Annotated[
+        Ties, typer.Option(help="Documents of equal grade: `omit` makes no pair, `half` one with target 1/2.")
+    ] = "omit",
+    given: Annotated[
+        Path | None, typer.Option(help="File with your own pairs: CSV or Parquet, with targets and weights.")
+    ] = None,
+) -> None:
+    """Store the pairs of a collection, once for all folds and models.
+
+    By default, they are the pairs of documents of one query that have different grades.
+    """
+    from gradrank.data.pair_files import write_pairs as run
+
+    run(data, out, ties, given)
+
+
+@commands.command(
+    rich_help_panel=STAGES,
+    epilog=example(
+        "gradrank train --model lambdamart --data data/parquet/mq2007 --fold 1 --seed 1 --out results/mq2007/mine/fold1"
+    ),
+)
+def train(
+    model: Model,
+    data: Data,
+    out: Annotated[Path, typer.Option(help="Folder to write.")],
+    seed: Seed,
+    fold: Fold = 1,
+    params: Annotated[
+        str, typer.Option(help="Parameters as a JSON object, or @FILE. Omitted ones keep their default.")
+    ] = "{}",
+    pairs: Pairs = None,
+    members: Members = None,
+    code: Code = None,
+) -> None:
+    """Train one model on one fold, and write the model, its scores and its history."""
+    use_one_thread()
+    from gradrank.base.validation import read_params
+    from gradrank.training.job import train as run
+
+    values = read_params(params)
+    run(model, data, fold, values, seed, out, pairs, members, code or _training_code(model, values))
+
+
+def _training_code(model: str, params: dict[str, Any]) -> str:
+    from gradrank.provenance.code import training_code
+
+    return training_code(model, params)
+
+
+@commands.command(
+    rich_help_panel=STAGES,
+    epilog=example(
+        "gradrank import-scores 'runs/fold{fold}.txt' --data data/parquet/mq2007 --fold 1 --seed 1 "
+        "--out results/mq2007/their_system/fold1"
+    ),
+)
+def import_scores(
+    scores: Annotated[
+        str,
+        typer.Argument(help="Score files, such as 'runs/fold{fold}.txt'. {dataset} and {split} are replaced as well."),
+    ],
+    data: Data,
+    out: Annotated[Path, typer.Option(help="Folder to write.")],
+    seed: Seed,
+    fold: Fold = 1,
+    code: Code = None,
+) -> None:
+    """Import the scores of another program as a fold of a method: LETOR scores, a TREC run or Parquet."""
+    from gradrank.config.code_digest import code_digest
+    from gradrank.evaluation.import_scores import import_scores as run
+
+    run(scores, data, fold, seed, out, code or code_digest("import_scores"))
+
+
+@commands.command(
+    rich_help_panel=STAGES,
+    epilog=example(
+        "gradrank evaluate-folds results/mq2007/mine --model lambdamart --data data/parquet/mq2007 --params '{}' "
+        "--seed 1 --metrics ndcg@10,map"
+    ),
+)
+def evaluate_folds(
+    folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>/<variant>, with fold1, fold2, ...")],
+    model: Annotated[str, typer.Option(help="Name of the model that the folds were trained with.")],
+    data: Data,
+    params: Annotated[str, typer.Option(help="Parameters in force, as a JSON object or @FILE.")],
+    seed: Seed,
+    metrics: Annotated[str, typer.Option(help="Metrics, such as 'ndcg@10,map'.")],
+    further_seeds: Annotated[
+        str, typer.Option(help="Further seeds, such as '1,2', whose folds are FOLDER/fold<k>/seed1 and seed2.")
+    ] = "",
+    conventions: Annotated[str, typer.Option(help="Conventions, such as 'letor4,standard'.")] = "letor4",
+    code: Code = None,
+) -> None:
+    """Evaluate the folds of a model per query, and write FOLDER/per_query.parquet.
+
+    Folds that were trained with other parameters are refused.
+    """
+    from gradrank.base.validation import read_params
+    from gradrank.config.code_digest import code_digest
+    from gradrank.evaluation.evaluate import evaluate_folds as run
+
+    spec = {"model": model, "dataset": folder.parent.name, "params": read_params(params), "seed": seed}
+    further = [int(number) for number in further_seeds.split(",") if number]
+    digest = code or code_digest("evaluate_folds")
+    run(folder, data, spec, conventions.split(","), metrics.split(","), further, digest)
+
+
+@commands.command(rich_help_panel=STAGES, epilog=example("gradrank summary results/mq2007 --data data/parquet/mq2007"))
+def summary(
+    folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>.")], data: Data, settings: Settings = None
+) -> None:
+    """Compare the methods of a data set.
+
+    Writes summary.json, summary.md, tables with paired tests and, last, provenance.json.
+    """
+    from gradrank.base.results import DatasetFolder
+    from gradrank.base.validation import read_params
+    from gradrank.provenance.records import write_record
+    from gradrank.provenance.settings import dataset_settings
+    from gradrank.report.tables.summary import summary as run
+
+    dataset = DatasetFolder(folder)
+    values = read_params(settings) if settings else dataset_settings(run_settings(), dataset.name)
+    run(folder, list(values["models"]), values["evaluation"]["convention"], data)
+    write_record(dataset, values, data.parent)
+    typer.echo(dataset.summary_page_path.read_text(encoding="utf-8"))
+
+
+@commands.command(rich_help_panel=STAGES, epilog=example("gradrank study arsm"))
+def study(
+    name: Annotated[
+        str, typer.Argument(help="Name of a study, such as `arsm`, or `arsm/reduced` for the reduced form.")
+    ],
+    results: ResultsFolder = Path("results"),
+    data: Annotated[Path, typer.Option(help="Folder of the stored collections.")] = Path("data/parquet"),
+    settings: Settings = None,
+    code: Annotated[
+        str | None, typer.Option(help="Code digests per stage, as a JSON object or @FILE. By default, computed.")
+    ] = None,
+) -> None:
+    """Re-create the tables and figures of a publication from finished results.
+
+    Writes the page, its tables and numbers, and provenance.json.
+    """
+    from gradrank.base.validation import read_params
+    from gradrank.provenance.settings import study_settings
+    from gradrank.provenance.study_records import study_code, write_study_record
+    from gradrank.studies.common.study import Inputs
+    from gradrank.studies.common.writing import write_study
+
+    root = Results(results)
+    values = read_params(settings) if settings else study_settings(run_settings(study=name), name)
+    folder = root.study(name)
+    tables = write_study(name.partition("/")[0], Inputs(results, data, folder.folder, values["settings"]))
+    stages = read_params(code) if code else study_code(run_settings(study=name), name)
+    write_study_record(folder, root, name, values, stages, tables)
+    typer.echo(folder.markdown_path)
+
+
+@commands.command(
+    rich_help_panel=STAGES, epilog=example("gradrank study-job ranknet2005 net-1 --seed 1 --out net-1.json")
+)
+def study_job(
+    name: Annotated[str, typer.Argument(help="Name of a study, such as 'ranknet2005'.")],
+    job: Annotated[str, typer.Argument(help="Name of a job that the study declares, such as 'net-1'.")],
+    seed: Seed,
+    out: Annotated[Path, typer.Option(help="JSON file to write.")],
+    data: Annotated[Path, typer.Option(help="Folder of the stored collections.")] = Path("data/parquet"),
+    settings: Annotated[
+        str | None, typer.Option(help="Settings of the job, as a JSON object or @FILE. By default, as in params.yaml.")
+    ] = None,
+) -> None:
+    """Run one of a study's own jobs, such as an experiment on artificial data."""
+    use_one_thread()
+    from gradrank.base.results import write_job
+    from gradrank.base.validation import read_params
+    from gradrank.config.studies import get_study
+
+    jobs = run_settings(study=name).study_jobs(name) if settings is None else {job: read_params(settings)}
+    if job not in jobs:
+        raise GradrankError(unknown(f"job of {name}", job, jobs))
+    write_job(out, get_study(name, "experiments").run_job(jobs[job], data, seed))
+
+
+@commands.command(rich_help_panel=STAGES, epilog=example("gradrank collect --datasets mq2007,ohsumed"))
+def collect(
+    datasets: Annotated[str, typer.Option(help="Data sets, such as 'mq2007,ohsumed'.")],
+    results: ResultsFolder = Path("results"),
+) -> None:
+    """Collect the files that DVC versions: per_query.parquet, metrics.json, methods.csv and the stamp run.json."""
+    from gradrank.provenance.collect import collect as run
+
+    run(Results(results), datasets.split(","))
+
+
+@commands.command(rich_help_panel=STAGES, epilog=example("gradrank report --datasets mq2007 --out mq2007.html"))
+def report(
+    results: ResultsFolder = Path("results"),
+    out: Annotated[Path, typer.Option(help="HTML file to write. It needs no other file.")] = REPORT,
+    convention: Convention = "letor4",
+    datasets: Annotated[str, typer.Option(help="Show only these data sets, such as 'mq2007,ohsumed'.")] = "",
+    studies: Annotated[str, typer.Option(help="Show only these studies, such as 'arsm'.")] = "",
+) -> None:
+    """Write the results as one HTML file that opens offline, and print the best methods."""
+    from gradrank.report.document import report as run
+
+    only = (_names(datasets), _names(studies))
+    typer.echo(run(results, out, convention, only=only if any(only) else None))
+
+
+def _names(listed: str) -> list[str]:
+    """Return the names of a comma-separated list."""
+    return [name for name in listed.split(",") if name]
+
+
+@commands.command(rich_help_panel=STAGES, epilog=example("""gradrank track --datasets '{"mq2007": ["lambdamart"]}'"""))
+def track(
+    datasets: Annotated[str, typer.Option(help="Methods per data set, as a JSON object or @FILE.")],
+    results: ResultsFolder = Path("results"),
+    params: ParamsFile = Path("params.yaml"),
+    studies: Annotated[str, typer.Option(help="Settings per finished study, as a JSON object or @FILE.")] = "{}",
+    report: Annotated[Path, typer.Option(help="Report whose figures are logged with the runs.")] = REPORT,
+    out: Annotated[Path | None, typer.Option(help="JSON file to write, with the run id of each method.")] = None,
+) -> None:
+    """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI).
+
+    Results that are already in MLflow are not imported again.
+    """
+    from gradrank.base.validation import read_params
+    from gradrank.config.params_file import read
+    from gradrank.tracking.runs import track as run
+
+    runs = run(results, read_params(datasets), read(params), read_params(studies), report)
+    typer.echo(f"{len(runs)} runs, {sum(run.new for run in runs)} of them new")
+    if out is not None:
+        write_json(out, {f"{run.dataset}/{run.model}": run.run_id for run in runs})
