@@ -1,6 +1,23 @@
-"""What every registered model promises, on small generated data; a new model is tested by being there.
+"""The contract of a model, tested for every registered model on small generated data.
 
-Of one's own: `pytest --pyargs gradrank.training.contract.test_models -k my_model`, in the folder that holds models/.
+To test your own model, registered as `my_model` in the file models/my_model.py, run this in the folder that contains
+models/:
+
+    pip install pytest
+    pytest --pyargs gradrank.training.contract.test_models -k my_model
+
+A new model file is found without any other change. In a checkout of gradrank, run `pytest tests/contract -k my_model`.
+The tests of a model are skipped if a package in its `requires` is not installed.
+
+The contract has these parts:
+- Equal arguments of `fit` give models that are saved with equal bytes. No saved file is a pickle.
+- A loaded model has the scores of the saved model.
+- The scores of a query depend neither on other queries nor on the order of its documents. Equal documents have equal
+  scores.
+- The callback reports validation measures, and the model with the best one is kept.
+- Training changes no data and opens no file of the test part.
+- Unusual data and extreme parameters give a model or a clear error.
+- Every parameter has a source, and listing the models imports no large package.
 """
 
 import math
@@ -27,23 +44,26 @@ from gradrank.training.model import Model
 from gradrank.training.registry import missing_packages, models
 from gradrank.training.selection import measure
 
-# Standard parameter names and what is enough for small data; models without the parameter are left alone.
+# Values that are sufficient for small data, for models that have a parameter of this name.
 QUICK = {"epochs": 15, "rounds": 30, "patience": 30, "passes": 3, "landmarks": 50, "members": 5}
-QUICK |= {"models": ("regression", "listnet")}  # whose scores others are made of
+QUICK |= {"models": ("regression", "listnet")}  # members of fusion models
 
 
 def case(cls, *values):
-    """A test's parameters; skipped where the packages that the model needs are not installed."""
-    lacking = missing_packages(cls)
-    skip = pytest.mark.skipif(bool(lacking), reason=f"needs {', '.join(lacking)}")
+    """Return the parameters of one test, which is skipped if packages of the model are not installed."""
+    missing = missing_packages(cls)
+    skip = pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")
     return pytest.param(cls, *values, id="-".join([cls.name, *map(str, values)]), marks=skip)
 
 
 every_model = pytest.mark.parametrize("cls", [case(cls) for cls in models().values()])
 
 
-def drawn(seed, sizes=(12,) * 30, grades=3):
-    """Grades are quantiles of a noisy linear form of five features, the first of which weighs most."""
+def random_part(seed, sizes=(12,) * 30, grades=3):
+    """Return random queries whose grades are quantiles of a noisy linear function of five features.
+
+    sizes: documents per query. grades: number of different grades. The first feature has the largest weight.
+    """
     rng = np.random.default_rng(seed)
     features = rng.uniform(0.0, 1.0, (sum(sizes), 5)).astype(np.float32)
     value = features @ [4.0, 2.0, -1.0, 0.5, 0.0] + rng.normal(0.0, 0.3, len(features))
@@ -61,7 +81,7 @@ def collection(features, labels, sizes):
 
 
 def quick(cls, **changes):
-    """With few steps, and of a grid both ends and the middle."""
+    """Return parameters for small data: few steps, and both ends and the middle of each grid."""
     defaults = dict(cls.Params())
     grids = {
         name: (grid[0], grid[len(grid) // 2], grid[-1])
@@ -72,14 +92,14 @@ def quick(cls, **changes):
 
 
 @pytest.mark.parametrize("cls", [case(cls) for cls in models().values() if cls.takes_missing])
-def test_who_takes_missing_values_ranks_with_them(cls):
-    train, vali, test = (with_gaps(drawn(seed)) for seed in (1, 2, 3))
+def test_a_model_that_takes_missing_values_ranks_with_them(cls):
+    train, vali, test = (with_gaps(random_part(seed)) for seed in (1, 2, 3))
     scores = fit(cls, train, vali).score(test.features, test.offsets)
     assert np.isfinite(scores).all() and measure("ndcg@10", scores, test.labels, test.offsets) > 0.6
 
 
 def with_gaps(part):
-    """The same documents, every fifth value of the second to fourth feature missing."""
+    """Return the documents of `part` without every fifth value of the second to fourth feature."""
     features = part.features.copy()
     features[:, 1:4].flat[::5] = np.nan
     return collection(features, part.labels, np.diff(part.offsets))
@@ -103,20 +123,20 @@ def saved(model, folder):
 
 
 class Trained(NamedTuple):
-    """A model, its two parts as training left them, and the steps and values that it told."""
+    """A trained model, its two parts after the training, and the steps and values that it reported."""
 
     model: Model
     train: Collection
     vali: Collection
-    told: list[tuple[int, dict[str, float]]]
+    history: list[tuple[int, dict[str, float]]]
 
 
 @cache
 def trained(cls, time=1):
-    """Trained on ordinary data, once for all tests that only look at it; time 2: once more, with the same seed."""
-    train, vali, told = drawn(1), drawn(2), []
-    model = fit(cls, train, vali, callback=lambda step, **values: told.append((step, values)))
-    return Trained(model, train, vali, told)
+    """Return a model trained on ordinary data, cached for all tests. time: 2 trains once more with the same seed."""
+    train, vali, history = random_part(1), random_part(2), []
+    model = fit(cls, train, vali, callback=lambda step, **values: history.append((step, values)))
+    return Trained(model, train, vali, history)
 
 
 def fitted(cls):
@@ -125,7 +145,7 @@ def fitted(cls):
 
 @every_model
 def test_beats_every_one_of_200_random_orders(cls):
-    test = drawn(3)
+    test = random_part(3)
     rng = np.random.default_rng(0)
     chance = max(measure("ndcg@10", rng.normal(size=test.rows), test.labels, test.offsets) for _ in range(200))
     assert measure("ndcg@10", score(fitted(cls), test), test.labels, test.offsets) > chance
@@ -139,19 +159,19 @@ def test_equal_seeds_give_equal_bytes(cls, tmp_path):
 
 @every_model
 def test_another_seed_gives_other_scores_where_the_model_says_so(cls):
-    """Features of few values: equal ones are where some leave the order to chance."""
-    parts = [drawn(seed) for seed in (1, 2, 3)]
+    """The features have few values, because some models break ties between equal values at random."""
+    parts = [random_part(seed) for seed in (1, 2, 3)]
     for part in parts:
         part.features[:] = np.round(part.features, 1)
     train, vali, test = parts
-    one, other = (score(fit(cls, train, vali, seed=seed), test) for seed in (1, 2))
-    differs = not np.array_equal(one, other)
+    first, second = (score(fit(cls, train, vali, seed=seed), test) for seed in (1, 2))
+    differs = not np.array_equal(first, second)
     assert differs == cls.uses_seed(quick(cls)), f"uses_seed(params) of {cls.__name__} should say {differs}"
 
 
 @every_model
 def test_saved_model_scores_alike(cls, tmp_path):
-    test = drawn(3)
+    test = random_part(3)
     saved(fitted(cls), tmp_path / "model")
     np.testing.assert_array_equal(score(cls.load(tmp_path / "model"), test), score(fitted(cls), test))
 
@@ -164,17 +184,17 @@ def test_nothing_saved_is_pickled(cls, tmp_path):
 
 
 @every_model
-def test_what_is_kept_is_the_best_that_validation_showed(cls):
-    told, vali = trained(cls).told, trained(cls).vali
+def test_the_model_with_the_best_validation_measure_is_kept(cls):
+    history, vali = trained(cls).history, trained(cls).vali
     if "select_by" in cls.Params.model_fields:
         name = quick(cls).select_by
-        best = max(values[f"vali_{name}"] for _, values in told)
+        best = max(values[f"vali_{name}"] for _, values in history)
         assert measure(name, score(fitted(cls), vali), vali.labels, vali.offsets) == best
 
 
 @every_model
-def test_a_query_s_scores_are_its_own(cls):
-    test = drawn(3, sizes=(12, 1, 7))
+def test_scores_do_not_depend_on_other_queries(cls):
+    test = random_part(3, sizes=(12, 1, 7))
     together = score(fitted(cls), test)
     for a, b in zip(test.offsets[:-1], test.offsets[1:], strict=True):
         alone = fitted(cls).score(test.features[a:b], np.array([0, b - a]))
@@ -183,7 +203,7 @@ def test_a_query_s_scores_are_its_own(cls):
 
 @every_model
 def test_scores_follow_the_documents(cls):
-    test = drawn(3, sizes=(12, 1, 7, 20))
+    test = random_part(3, sizes=(12, 1, 7, 20))
     rng = np.random.default_rng(0)
     rows = np.concatenate(
         [a + rng.permutation(b - a) for a, b in zip(test.offsets[:-1], test.offsets[1:], strict=True)]
@@ -194,7 +214,7 @@ def test_scores_follow_the_documents(cls):
 
 @every_model
 def test_equal_documents_of_a_query_tie(cls):
-    test = drawn(3, sizes=(9, 14))
+    test = random_part(3, sizes=(9, 14))
     test.features[[4, 8]] = test.features[1]
     test.features[[12, 22]] = test.features[10]
     scores = score(fitted(cls), test)
@@ -203,14 +223,14 @@ def test_equal_documents_of_a_query_tie(cls):
 
 @every_model
 def test_training_leaves_its_data_alone(cls):
-    for part, untouched in ((trained(cls).train, drawn(1)), (trained(cls).vali, drawn(2))):
+    for part, untouched in ((trained(cls).train, random_part(1)), (trained(cls).vali, random_part(2))):
         np.testing.assert_array_equal(part.features, untouched.features)
         np.testing.assert_array_equal(part.labels, untouched.labels)
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A folder with stored collections where a run has them."""
+    """A folder with a stored collection and its pairs, laid out as in a run."""
     folder = tmp_path_factory.mktemp("project")
     generate("net", 20, 10, 1, folder / "raw")
     parse(folder / "raw", folder / "data/parquet/synthetic_net", seed=1, dataset="synthetic_net")
@@ -220,21 +240,21 @@ def project(tmp_path_factory):
 
 @every_model
 def test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monkeypatch):
-    """The job itself sees to that, however a model may open files: see gradrank.training.held_out."""
+    """The job raises an error if a model opens one: see gradrank.training.test_part_guard."""
     monkeypatch.chdir(project)
-    data, own = Path("data/parquet/synthetic_net"), Path("data/pairs/synthetic_net")
+    data, stored_pairs = Path("data/parquet/synthetic_net"), Path("data/pairs/synthetic_net")
     for member in cls.members(quick(cls)):
         train(member, data, 1, {}, 1, tmp_path / "results" / member / "fold1")
     params = quick(cls).model_dump(mode="json")
-    train(cls.name, data, 1, params, 1, tmp_path / "fold1", own, tmp_path / "results")
+    train(cls.name, data, 1, params, 1, tmp_path / "fold1", stored_pairs, tmp_path / "results")
     assert (tmp_path / "fold1/spec.json").is_file()
 
 
 @every_model
 def test_history_counts_steps_and_holds_validation_measures(cls):
-    steps = [step for step, _ in trained(cls).told]
+    steps = [step for step, _ in trained(cls).history]
     assert steps and steps == sorted(set(steps))
-    for _, values in trained(cls).told:
+    for _, values in trained(cls).history:
         assert any(name.startswith("vali_") for name in values)
         assert all(math.isfinite(value) for value in values.values())
 
@@ -255,8 +275,11 @@ HOPELESS = {
 
 
 def changed(sizes=((12,) * 8, (12,) * 4), grades=3, scale=1, shift=0, equal=(slice(0), slice(0)), grade=0):
-    """A training and a validation part: features scaled and shifted, the documents of `equal` of one grade."""
-    parts = [drawn(seed, own, grades) for seed, own in zip((4, 5), sizes, strict=True)]
+    """Return a training and a validation part with scaled and shifted features.
+
+    sizes: documents per query of each part. equal: the documents of each part whose grade becomes `grade`.
+    """
+    parts = [random_part(seed, of_part, grades) for seed, of_part in zip((4, 5), sizes, strict=True)]
     for part, rows in zip(parts, equal, strict=True):
         part.features[:] = part.features * scale + shift
         part.labels[rows] = grade
@@ -279,21 +302,21 @@ def test_hopeless_data_is_refused_or_harmless(cls, hopeless):
     try:
         score(fit(cls, train, vali), vali)
     except GradrankError as error:
-        assert cls.name in str(error)  # which model, in a log of many jobs
+        assert cls.name in str(error)  # the model, because a log can have messages of many jobs
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_training_refuses_features_that_are_not_finite(value):
-    """Every training job checks its parts this way before any model sees them."""
-    part = drawn(1)
+    """Each training job checks its parts in this way before the model gets them."""
+    part = random_part(1)
     part.check("as drawn")
     part.features[17, 2] = value
-    with pytest.raises(GradrankError, match=r"here: feature 3 of document 18 is -?(nan|inf)"):
+    with pytest.raises(GradrankError, match=r"here.*feature 3.*document 18"):
         part.check("here")
 
 
 def ends(info):
-    """Both ends of a numeric parameter's range; 1e6 where a float has no upper one."""
+    """Yield both ends of the range of a numeric parameter, and 1e6 for a float without an upper end."""
     number = type(info.default)
     if number not in (int, float):
         return
@@ -316,7 +339,7 @@ def ends(info):
     ],
 )
 def test_extreme_parameters_train_or_say_why_not(cls, field, value):
-    train, vali = drawn(4, sizes=(8,) * 6), drawn(5, sizes=(8,) * 3)
+    train, vali = random_part(4, sizes=(8,) * 6), random_part(5, sizes=(8,) * 3)
     try:
         score(fit(cls, train, vali, **{field: value}), vali)
     except (GradrankError, ValidationError) as error:

@@ -57,7 +57,8 @@ class Callback(Protocol):
 class Model(ABC, Generic[P]):
     """A trained ranker. `fit` sees the training and validation parts only; the test part never reaches it.
 
-    P: the class of its parameters, as in `class Regression(Model[RegressionParams])`; `Params` names the same class.
+    P is the class of the parameters, as in `class Regression(Model[RegressionParams])`. The attribute `Params` is this
+    class, too.
     """
 
     name: ClassVar[str]
@@ -113,14 +114,14 @@ class Model(ABC, Generic[P]):
 
 registered: dict[str, type[Model]] = {}  # the models of all files imported so far, by name
 
-
 M = TypeVar("M", bound=Model)
 
 
 def register(name: str) -> Callable[[type[M]], type[M]]:
     """Return a class decorator that registers a Model as `name` for the CLI, the workflow and the contract tests.
 
-    The decorator raises ValueError if another model has this name.
+    The decorator raises GradrankError if the class lacks a part that a model needs, and ValueError if another model has
+    this name.
     """
 
     def decorate(cls: type[M]) -> type[M]:
@@ -137,10 +138,10 @@ def register(name: str) -> Callable[[type[M]], type[M]]:
 
 
 def check_model_class(cls: type, name: str) -> None:
-    """Check that `cls`, which is to be registered as `name`, defines everything that a model needs.
+    """Check that the class of the model `name` derives from Model and defines everything that a model needs.
 
-    Raises GradrankError, naming the class and all that it lacks, unless `cls` derives from Model and defines `fit`,
-    `score`, `save`, `load`, `Params` (a subclass of ModelParams) and `summary` (a non-empty string).
+    Raises GradrankError, with the class and all missing parts, if `fit`, `score`, `save` or `load` is missing, `Params`
+    is not a subclass of ModelParams, or `summary` is not a non-empty string.
     """
     missing: list[str] = sorted(getattr(cls, "__abstractmethods__", ()))
     if not issubclass(cls, Model):

@@ -56,8 +56,8 @@ def test_the_first_feature_is_the_best_of_all(seed, name):
     assert not any(np.array_equal(each, values[chosen]) for each in values[:chosen])
 
 
-def test_one_strong_feature_is_not_chosen_for_ever():
-    """By the paper's rule alone the strongest feature here stays the strongest, and P as it is."""
+def test_one_strong_feature_is_not_chosen_in_every_round():
+    """With the rules of the paper alone, the same feature would be chosen in every round and P would not change."""
     data = collection(8, queries=60, documents=20, noise=1.5)
     data.features[:, 0] = data.labels + 0.5 * (data.features[:, 0] - data.labels)
     strong = Criterion("map", data.labels, data.offsets).per_query(data.features[:, 0])
@@ -86,7 +86,7 @@ def test_queries_without_relevant_documents_change_nothing(model):
 
 
 @pytest.mark.parametrize("model", [AdaRank, AdaRankNDCG])
-def test_a_file_that_lists_relevant_documents_first_gives_nothing_away(model):
+def test_the_order_of_a_file_that_lists_relevant_documents_first_is_not_learned(model):
     """A constant feature would be perfect there, as ties keep file order."""
     data = collection(11, queries=40, documents=15, noise=2.0)
     rows = np.lexsort((-data.labels, data.query_of_row))

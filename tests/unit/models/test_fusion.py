@@ -126,7 +126,7 @@ def test_a_planted_combination_is_learned():
 
 
 def test_from_chance_alone_the_least_is_learned():
-    """Thirty models without an idea: held-out cost takes the strongest l2, the cost of learning would the weakest."""
+    """With thirty random models, the held-out cost selects the largest l2, the training cost the smallest."""
     told, grid = [], [100.0, 0.1, 1e-3]
     scores, labels, offsets = planted(3, np.zeros(30), 1.0, (12,) * 12)
     weak, strong = (fitted("fusion", scores, labels, offsets, l2=l2).weights for l2 in ([1e-3], [100.0]))
@@ -140,7 +140,7 @@ def test_from_chance_alone_the_least_is_learned():
 
 
 def test_the_held_out_scores_of_a_query_do_not_know_its_labels():
-    """Each half is scored by what the other gave, so the first half's do not change with the first half's labels."""
+    """The first half is scored by weights from the second half, so its scores do not depend on its labels."""
     scores, labels, offsets = planted(4, np.array([1.0, 0.0]), 0.5, (10,) * 8)
     vali = Collection(scores, labels.astype(np.int32), offsets, np.arange(8))
     even = np.repeat(np.arange(8) % 2 == 0, 10)
@@ -191,7 +191,7 @@ def test_a_fused_score_adds_the_members_scores_of_that_document(study):
 
 
 def test_a_trained_fusion_ranks_new_data_without_the_study(study, tmp_path):
-    """What a user downloads is the fold alone; its members came along."""
+    """A downloaded fold contains its members."""
     shutil.copytree(study / "results/fusion/fold2", tmp_path / "downloaded")
     frame = pl.read_parquet(study / "synthetic_net/part1.parquet")  # the test part of fold 2
     features = frame.select(f"f{i}" for i in range(1, 51)).to_numpy()
@@ -202,7 +202,7 @@ def test_a_trained_fusion_ranks_new_data_without_the_study(study, tmp_path):
 
 def test_a_member_that_is_not_trained_is_an_error_with_the_command(study):
     command = r"gradrank train --model lambdamart --data \S+ --fold 2 --seed 7 --out \S*lambdamart/fold2"
-    with pytest.raises(GradrankError, match=f"lambdamart/fold2: .*{command}"):
+    with pytest.raises(GradrankError, match=f"lambdamart/fold2.*{command}"):
         fuse(study, "other", models=["ranksvm", "lambdamart"])
     with pytest.raises(GradrankError, match="--members results/synthetic_net"):
         fuse(study, "other", members=None)
@@ -214,19 +214,19 @@ def test_a_member_of_another_job_is_refused(study, tmp_path, key, value):
     shutil.copytree(study, tmp_path / "study")
     path = tmp_path / "study/results/ranksvm/fold2/spec.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
-    with pytest.raises(GradrankError, match=rf"ranksvm/fold2: its {key} is '?{value}'?, expected"):
+    with pytest.raises(GradrankError, match=rf"ranksvm/fold2.*{key}.*{value}"):
         fuse(tmp_path / "study", "other")
 
 
 def test_members_are_of_the_jobs_own_seed_where_they_have_several(study, tmp_path):
-    """One member has two seeds, chance plays no part in the other; a seed's folder of old parameters is none."""
+    """The first member has two seeds, the second one has one. A seed folder with other parameters is ignored."""
     shutil.copytree(study, tmp_path / "study")
     results = tmp_path / "study/results"
     further = results / MEMBERS[0] / "fold2/seed7"
     shutil.copytree(results / MEMBERS[0] / "fold2", tmp_path / "own")
     shutil.copytree(tmp_path / "own", further)
     first = results / MEMBERS[0] / "fold2/spec.json"
-    write_sealed(first, read_sealed(first) | {"seed": 3})  # so the first seed is another than the job's
+    write_sealed(first, read_sealed(first) | {"seed": 3})  # a seed that is not that of the job
 
     def read() -> str:
         fuse(tmp_path / "study", "again")
@@ -243,9 +243,9 @@ def test_scores_of_another_length_are_refused(study, tmp_path):
     shutil.copytree(study, tmp_path / "study")
     path = tmp_path / "study/results/ranksvm/fold2/scores.parquet"
     pl.read_parquet(path)[:-1].write_parquet(path)
-    with pytest.raises(GradrankError, match=r"scores.parquet: damaged"):
+    with pytest.raises(GradrankError, match=r"scores\.parquet"):
         fuse(tmp_path / "study", "other")
     fold = FoldFolder(path.parent)
     write_stamp(fold.spec_path, read_sealed(fold.spec_path), reproducible_files(fold))
-    with pytest.raises(GradrankError, match="39 scores of the test part, which has 40"):
+    with pytest.raises(GradrankError, match=r"ranksvm/fold2.*39.*40"):
         fuse(tmp_path / "study", "other")

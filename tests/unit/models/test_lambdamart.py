@@ -121,7 +121,7 @@ def test_a_query_over_the_limit_is_refused_only_where_lightgbm_refuses_it():
     data = collection([QUERY_LIMIT + 1, 5])
     small = collection([20, 20])
     for name in RANKING:
-        with pytest.raises(GradrankError, match=r"10,001 documents.*at most 10,000"):
+        with pytest.raises(GradrankError, match=r"10,001.*10,000"):
             fit(name, data, small)
     _, history = fit("mart", data, small, rounds=2)
     assert len(history) == 2
@@ -137,5 +137,5 @@ def test_a_file_with_a_tree_that_goes_round_is_refused(tmp_path):
     assert get_model("mart").load(tmp_path).texts == [text]
     for other in ("left_child=0 ", "left_child=7 ", "left_child=-99 "):
         path.write_text(re.sub(r"left_child=\S+ ", other, text, count=1))
-        with pytest.raises(GradrankError, match=r"trees0\.txt: "):
+        with pytest.raises(GradrankError, match=r"trees0\.txt"):
             get_model("mart").load(tmp_path)

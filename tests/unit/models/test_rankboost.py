@@ -95,7 +95,7 @@ def test_a_faultless_stump_ends_training_with_a_finite_weight():
 
 
 def test_margins_beyond_float64_end_training():
-    """Grades 2, 1, 0 need two stumps, whose turns raise both margins by .27 a round for ever."""
+    """Grades 2, 1, 0 need two stumps, which alternate and raise both margins by .27 per round without end."""
     labels = np.array([2, 1, 0], np.int32)
     data = Collection(labels[:, None].astype(np.float32), labels, np.array([0, 3]), np.array([1]))
     losses = [loss for _, loss in boost(data, RankBoostParams(rounds=20_000))]

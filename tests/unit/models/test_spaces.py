@@ -1,4 +1,4 @@
-"""Every declared search space is of its model's parameters, and every end of it is a value that they take."""
+"""Search spaces: each names parameters of its model, and the ends of each range are valid values."""
 
 import pytest
 

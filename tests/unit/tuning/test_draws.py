@@ -1,4 +1,4 @@
-"""What configurations are drawn: the same for everybody, from the whole space, never from what was found."""
+"""Drawn configurations: reproducible, from the whole search space, and independent of the results of trials."""
 
 import json
 
@@ -47,7 +47,7 @@ def test_draws_lie_in_the_space_and_fill_it():
 
 @pytest.mark.parametrize("name", sorted(models()))
 def test_every_configuration_is_one_of_the_model(name):
-    """What is drawn can be trained: checked as params.yaml is, and told apart in JSON."""
+    """Drawn configurations are valid parameters after a round trip through JSON."""
     cls = get_model(name)
     among = ("ranksvm", "mart", "listnet") if members_parameter(cls) else ()
     for each in drawn(name, count=20, among=among):
@@ -88,8 +88,8 @@ def test_a_model_with_nothing_to_choose_has_one_configuration():
     assert count_configurations(get_model("lambdarank"), 16) == count_configurations(get_model("borda"), 16) == 16
 
 
-def test_who_learns_from_what_is_judged_by_is_not_tuned():
-    """A trial would be judged by the queries that it has learned: the first is the model with all its own choices."""
+def test_a_model_that_learns_on_validation_is_not_tuned():
+    """Its trials would be evaluated on queries that it has learned from, so it has one configuration."""
     cls = get_model("fusion")
     assert count_configurations(cls, 16) == 1 and not space_of(cls)
     assert configuration(cls, SEED, DATASET, 1, 0, ("ranksvm", "mart")) == {"models": ["ranksvm", "mart"]}

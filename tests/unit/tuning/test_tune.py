@@ -1,4 +1,4 @@
-"""Tuning a fold: what it reads, what it leaves, and that neither kills nor test labels change what is chosen."""
+"""Tuning a fold: the files it reads and writes; neither interruptions nor test labels change the choice."""
 
 import shutil
 from contextlib import suppress
@@ -43,7 +43,7 @@ def tuned(data, out: Path, model="ranknet_linear", plan=Plan(3, 2), fold=1, **mo
 
 
 def left(folder: TunedFold) -> dict[str, bytes]:
-    """All but the times."""
+    """Return the files of a tuned fold, without the times."""
     files = (path for path in folder.folder.rglob("*") if path.is_file() and path != folder.seconds_path)
     return {str(path.relative_to(folder.folder)): path.read_bytes() for path in files}
 
@@ -53,7 +53,7 @@ class ToyParams(ModelParams):
 
 
 class Toy(Model):
-    """Scores by the first feature; diverges where its slope is too steep."""
+    """A model that scores by the first feature, and diverges if its slope is too steep."""
 
     name, Params, summary = "toy", ToyParams, "made up"
     space = {"slope": Uniform(0.0, 1.0, "made up")}  # noqa: RUF012
@@ -66,7 +66,7 @@ class Toy(Model):
     def fit(cls, train, vali, params, seed, callback):
         Toy.fits += 1
         if Toy.peeks:
-            with suppress(GradrankError):  # as if nothing had been
+            with suppress(GradrankError):  # as a model that hides the error
                 Toy.peeks.open("rb")
         if params.slope > Toy.steepest:
             raise FloatingPointError(f"slope {params.slope} is too steep\nwith details")
@@ -107,14 +107,14 @@ def test_trials_and_the_choice(data, tmp_path):
 
 
 def test_the_test_part_is_not_read(data, tmp_path):
-    """Without its file the same bytes come out."""
+    """The written bytes are the same if the file of the test part is missing."""
     without = shutil.copytree(data, tmp_path / "synthetic_net")
     (without / f"part{TEST_PART}.parquet").unlink()
     assert left(tuned(data, tmp_path / "a")) == left(tuned(without, tmp_path / "b"))
 
 
 def shuffled(data: Path, out: Path, part: int) -> Path:
-    """The collection with the grades of one part in another order."""
+    """Return a copy of the collection with the grades of one part in another order."""
     changed = shutil.copytree(data, out)
     path = changed / f"part{part}.parquet"
     frame = pl.read_parquet(path)
@@ -133,7 +133,7 @@ def test_shuffled_test_labels_choose_the_same(data, tmp_path):
     assert first.sha256 != select(tuned(elsewhere, tmp_path / "c")).sha256
 
 
-def test_a_killed_job_goes_on_where_it_was(data, tmp_path, toy):
+def test_an_interrupted_job_continues_where_it_stopped(data, tmp_path, toy):
     whole = tuned(data, tmp_path / "whole", "toy")
     fits, save = toy.fits, toy.save
 
@@ -152,7 +152,7 @@ def test_a_killed_job_goes_on_where_it_was(data, tmp_path, toy):
     assert toy.fits - before < fits, "what was tried is not tried again"
 
 
-def test_other_code_begins_anew(data, tmp_path, toy, monkeypatch):
+def test_other_code_starts_again(data, tmp_path, toy, monkeypatch):
     monkeypatch.setattr(trials, "_finish", lambda job, rows: None)
     tuned(data, tmp_path, "toy", code="one")
     fits = toy.fits
@@ -179,7 +179,7 @@ def test_nothing_but_failures_is_an_error(data, tmp_path, toy, monkeypatch):
 
 
 def test_a_model_that_opens_the_test_part_ends_the_job(data, tmp_path, toy, monkeypatch):
-    """Though it catches the refusal, and though a failed configuration would be a trial."""
+    """The job ends although the model catches the error and a failed configuration would be a trial."""
     monkeypatch.setattr(toy, "peeks", data / f"part{TEST_PART}.parquet")
     with pytest.raises(GradrankError, match=rf"part{TEST_PART}\.parquet"):
         tuned(data, tmp_path, "toy")
@@ -187,7 +187,7 @@ def test_a_model_that_opens_the_test_part_ends_the_job(data, tmp_path, toy, monk
 
 
 def test_one_configuration_for_all_folds(data, tmp_path):
-    """The highest mean over folds; and what another collection takes over."""
+    """It has the highest mean over folds, and another collection can take it over."""
     folders = [tuned(data, tmp_path / f"fold{n}", fold=n) for n in range(1, FOLDS + 1)]
     joined = pl.concat([pl.read_parquet(folder.trials_path) for folder in folders])
     means = joined.group_by("tuner", "trial").agg(pl.col("vali_ndcg@10").mean())
@@ -198,7 +198,7 @@ def test_one_configuration_for_all_folds(data, tmp_path):
     assert freeze(other, folders).chosen == for_all_folds(map(pl.read_parquet, (f.trials_path for f in folders)))
 
 
-def test_refits_have_seeds_of_their_own_and_go_on_where_they_were(data, tmp_path):
+def test_refits_have_new_seeds_and_continue_where_they_stopped(data, tmp_path):
     contest = Contest(tmp_path)
     fold = contest.tuned("synthetic_net", "ranknet_linear").fold(1)
     tuned(data, fold.folder)
