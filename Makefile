@@ -26,7 +26,10 @@ lint: $(READY)
 	.venv/bin/ruff format --check .
 	PATH="$(CURDIR)/.venv/bin:$$PATH" snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint
+	.venv/bin/python tools/prose.py
+	.venv/bin/python tools/sizes.py
 	.venv/bin/lint-imports
+	.venv/bin/basedpyright
 	.venv/bin/deptry .
 	.venv/bin/python tools/foreign_internals.py
 	.venv/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml

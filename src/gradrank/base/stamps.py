@@ -22,7 +22,7 @@ REPAIR = "run `gradrank verify --repair`, then the same command again"
 
 
 def write_stamp(path: Path, values: Mapping[str, Any], files: Iterable[Path]) -> None:
-    """Write a stamp atomically: the schema, `values`, and the checksums of `files`, which lie below its folder."""
+    """Write a stamp atomically: the schema, `values`, and the checksums of `files`, which are in its folder."""
     write_sealed(path, {"schema": SCHEMA, **values, "files": checksums(files, path.parent)})
 
 

@@ -82,7 +82,7 @@ def parse(
     features: Features = None,
     missing: Annotated[
         Missing | None,
-        typer.Option(help="What replaces missing values. By default, `least` for text and `keep` for tables."),
+        typer.Option(help="Replacement of missing values. By default, `least` for text and `keep` for tables."),
     ] = None,
     query: Query = None,
     label: Label = None,

@@ -10,7 +10,7 @@ from gradrank.report.pages.page import Page, render_page
 
 def page(comparison: Comparison) -> str:
     """Return the whole document. Equal results give equal text, except for the times and memory shown."""
-    pages = [Page("changes", "What changed", _overview(comparison))]
+    pages = [Page("changes", "Changes", _overview(comparison))]
     pages += [Page(f"data-{dataset}", dataset, _dataset(comparison, dataset)) for dataset in comparison.datasets()]
     return render_page("layout.html", pages=pages, title="diff")
 

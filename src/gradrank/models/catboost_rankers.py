@@ -5,6 +5,9 @@ YetiLoss (Lyzhin et al. 2023) and `stochasticrank` StochasticRank (Ustimenko & P
 of CatBoost.
 """
 
+# pyright: reportMissingImports=false
+# catboost is an optional extra, which a plain installation lacks.
+
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal, Self

@@ -36,7 +36,7 @@ class LambdaRankFaithfulParams(ModelParams):
 @register("lambdarank_faithful")
 class LambdaRankFaithful(NetRanker[LambdaRankFaithfulParams]):
     Params = LambdaRankFaithfulParams
-    summary = "LambdaRank by plain gradient descent, a step a query (Burges, Ragno & Le 2006)"
+    summary = "LambdaRank by plain gradient descent, one step per query (Burges, Ragno & Le 2006)"
     space: ClassVar = {
         "hidden": Choice((0, 10, 30), "the two nets of the paper, and a wider one"),
         "learning_rate": LogUniform(1e-5, 0.1, "two decades on either side of the default"),

@@ -1,5 +1,8 @@
 """LambdaMART by XGBoost's objective `rank:ndcg` (Burges 2010; Chen & Guestrin 2016), in XGBoost's own form."""
 
+# pyright: reportMissingImports=false
+# xgboost is an optional extra, which a plain installation lacks.
+
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Self

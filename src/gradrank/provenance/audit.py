@@ -89,7 +89,7 @@ def repair(wrong: Iterable[Mismatch], results: Path, data: Path) -> Iterator[Pat
 
 
 def _count_outside_git(stamp: Path) -> int:
-    """Return the number of files of a stamp that are not in git; -1 if there are none."""
+    """Return the number of files of a stamp that are not in git; -1 if git has all."""
     try:
         return sum(Path(name).name not in IN_GIT for name in read_json(stamp)["files"]) or -1
     except (GradrankError, KeyError, TypeError, AttributeError):

@@ -1,4 +1,4 @@
-"""Text that a run prints at its end: the best methods of each data set, the report's path, and the next commands."""
+"""Text that a run prints last: the best methods of each data set, the report's path, and the next commands."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

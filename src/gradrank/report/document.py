@@ -28,7 +28,7 @@ def report(
     data: Path = Path("data/parquet"),
     only: tuple[Collection[str], Collection[str]] | None = None,
 ) -> str:
-    """Write the report of a results folder, and return the text that a run prints at its end.
+    """Write the report of a results folder, and return the text that a run prints last.
 
     Writes the HTML file `out`, and the tables and figures into the folder of the same name without the suffix. Equal
     results give equal bytes, except for the measured times and memory.

@@ -93,7 +93,7 @@ class Columns:
 class Roles:
     """The columns of one table by role.
 
-    A role without a column is None; a table without a query column is one query. `estimates` are the columns named in
+    A role without a column has the value None; a table without a query column is one query. `estimates` are the columns named in
     `ESTIMATES`, and `aside` the columns without a role that are not features.
     """
 

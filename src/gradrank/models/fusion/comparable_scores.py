@@ -17,7 +17,7 @@ def z_score(scores, offsets):
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
         low, high = scores[a:b].min(), scores[a:b].max()
-        # The deviation is no test for equal scores, because their mean can differ from them in the last bit.
+        # The deviation does not tell whether scores are equal, because their mean can differ from them in the last bit.
         if high > low:
             unit = (scores[a:b] - low) / (high - low)
             out[a:b] = (unit - unit.mean()) / unit.std()

@@ -31,7 +31,7 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str
         *_level_with_best(main, tables["pairwise"].frame["metric"].unique(maintain_order=True)),
     ]
     if dependent := file_order.notable_rows(ties):
-        parts += ["## What the file's order is worth", *_file_order(dependent)]
+        parts += ["## Effect of the file order", *_file_order(dependent)]
     if published := tables["published"].rows:
         parts += ["## Published numbers beside ours", *_published(published)]
     return "\n\n".join(parts) + "\n"

@@ -184,7 +184,7 @@ DEFINITIONS = {
         ),
     ),
     "file_order": Definition(
-        "What the order of equal scores is worth on {}",
+        "Effect of the order of equal scores on {}",
         file_order_rows,
         (
             *MODEL_METRIC,

@@ -33,7 +33,7 @@ def claims(inputs: Inputs, measured: Measured) -> PageSection:
         [
             RULE,
             "The head of the list. By its tables ARSM-L2R is ahead of its rivals at NDCG@1 and @3; the published "
-            f"difference stands beside ours. Of the {_claimed(top)} differences that the paper has in its favour: "
+            f"difference is next to ours. Of the {_claimed(top)} differences that the paper has in its favour: "
             f"{_counted([row for row in top.rows if row['claimed'] > 0])}.",
             f"More levels than grades help. Against {GRADES} levels, as many as there are grades: "
             f"{_counted(levels.rows)}.",

@@ -63,7 +63,7 @@ def recipes(inputs: Inputs) -> PageSection:
 
 
 def _tests(measured: Mapping[str, Mapping[str, QueryValues]]) -> list[Row]:
-    """Return paired tests of ours against both other recipes, and of the paper's recipe against its update."""
+    """Return paired tests of our recipe against both others, and of the paper's recipe against its update."""
     first, update, recipe = RECIPES
     return paired_tests(
         [

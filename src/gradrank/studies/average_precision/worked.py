@@ -42,13 +42,13 @@ def worked() -> PageSection:
             f"The blog's three systems have AP {PRINTED} (.89), 1 and .41. Three relevant documents at ranks 3, 4 and "
             f"7 have (1/3 + 2/4 + 3/7) / 3 = {third} = {float(third):.4f}, which is .42. And {PRINTED} is "
             f"{'an' if PRINTED in possible else 'no'} AP of three relevant documents: of all ways to place them the "
-            f"nearest are {below} = {float(below):.4f} and {above} = {float(above):.4f}. What gives {PRINTED} is one "
-            "of these slips; beside each stands the right value."
+            f"nearest are {below} = {float(below):.4f} and {above} = {float(above):.4f}. One of "
+            f"these slips gives {PRINTED}; the table shows the right value next to each."
         ],
         [
             Table(
                 "worked",
-                f"What gives {PRINTED}, and the right value",
+                f"Slips that give {PRINTED}, and the right value",
                 [
                     Column("slip"),
                     Column("ranks", "relevant at ranks"),

@@ -55,7 +55,7 @@ def _results(inputs: Inputs, dataset: str, entries: Sequence[ContestEntry], froz
         if frozen
         else f"{settings['tuners']} tuners tried {settings['trials']} configurations of every method on every fold, "
         "the default first, the others drawn from the method's space. Each fold's own validation part alone chose "
-        f"({MEASURE}, short lists by their length). The choice was frozen and trained anew with {settings['seeds']} "
+        f"({MEASURE}, short lists by their length). The choice was frozen and trained again with {settings['seeds']} "
         "seeds; then the test part was scored."
     )
     content = [tables.results(dataset, entries, constant_score_runs(inputs, dataset))]

@@ -53,7 +53,7 @@ def shares(dataset: str, entries: Sequence[ContestEntry]) -> Table:
     columns = [METHOD, Column("deviation", "sd of a run", ".4f")]
     columns += [Column(key, title, ".1%") for key, title in sources.items()]
     note = f"Of the variance of one run's {metric_label(HEADLINE)}: new test queries, another seed, another tuner."
-    return Table(f"variances_{dataset}", "What a single run depends on", columns, rows, note)
+    return Table(f"variances_{dataset}", "Sources of the variance of a single run", columns, rows, note)
 
 
 def pairs(dataset: str, comparisons: Sequence[Pair]) -> Table:
@@ -128,7 +128,7 @@ def choosing(dataset: str, trials: Mapping[str, EntryTrials]) -> Table:
         f"Test {metric_label(HEADLINE)} of the trials' own models, mean over tuners. One configuration for all folds "
         "is chosen by its mean validation value: other folds' validation parts are this fold's test part."
     )
-    return Table(f"choosing_{dataset}", "What tuning gains, and what a leak would", columns, rows, note)
+    return Table(f"choosing_{dataset}", "The gain of tuning, and of a leak", columns, rows, note)
 
 
 def difference(after: Runs | None, before: Runs | None) -> Runs | None:
@@ -177,4 +177,4 @@ def costs(dataset: str, entries: Sequence[ContestEntry], contest: Contest, seeds
         for entry in entries
     ]
     columns = [METHOD, Column("tuning", "trials, CPU s", ",.1f"), Column("refits", "runs, s", ",.1f")]
-    return Table(f"costs_{dataset}", "What it cost", columns, rows, timed=True)
+    return Table(f"costs_{dataset}", "Costs", columns, rows, timed=True)

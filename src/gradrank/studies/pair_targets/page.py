@@ -28,7 +28,7 @@ def _claims(claims: list[Claim], draws: int) -> PageSection:
     )
     return PageSection(
         "claims",
-        "What targets that are probabilities teach",
+        "Learning from targets that are probabilities",
         [
             "A pair's target is the probability P that the first document ranks above the second; RankNet's cost of "
             "the pair is −P o + log(1 + e^o), o the difference of the two outputs (section 3). Here targets come "
@@ -50,7 +50,7 @@ def _combined(rows: list[dict[str, Any]]) -> PageSection:
     ]
     paragraph = (
         "Three items, of which the first and the second, and the second and the third, are pairs; the first and the "
-        "third are not. What the outputs then say of these two is P_ik = P_ij P_jk / (1 + 2 P_ij P_jk − P_ij − P_jk)."
+        "third are not. The outputs then give these two P_ik = P_ij P_jk / (1 + 2 P_ij P_jk − P_ij − P_jk)."
     )
     return PageSection(
         "combined", "Two targets say a third", [paragraph], [Table("combined", "Combined", columns, rows)]
@@ -64,7 +64,7 @@ def _circles(rows: list[dict[str, Any]]) -> PageSection:
     columns += [Column(f"learned_{end}", f"P_{end}, learned", ".4f") for end in ends]
     columns += [Column(f"best_{end}", f"P_{end}, Newton", ".4f") for end in ends]
     paragraph = (
-        "Targets that go in a circle, or that no outputs can have for another reason, are no error: training ends "
+        "Targets that go in a circle, or that no outputs can have for another reason, are not an error: training ends "
         "where the cross-entropy is least, as Newton's method finds it too. Equal targets all around leave ties."
     )
     return PageSection(

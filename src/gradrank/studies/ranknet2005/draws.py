@@ -33,7 +33,7 @@ def over_draws(
     others: Iterable[Sequence[float]] = (),
     rounding: float = PERCENT_ROUNDING,
 ) -> Row:
-    """Return the comparison of a published draw with the mean of ours.
+    """Return the comparison of a published draw with the mean of our draws.
 
     The interval is the 95% prediction interval of one further draw, because the published number is one draw.
 

@@ -26,7 +26,7 @@ def explanations(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[
     nets, fewer = _nets(inputs, dataset, trainings), _fewer(inputs, dataset, trainings)
     return PageSection(
         f"explanations_{dataset}",
-        f"What the order depends on, on {dataset}",
+        f"Causes of a different order, on {dataset}",
         [
             "Where two methods do not stand as in Table 4, these experiments say what it depends on. A second layer "
             "can be lost in training or in the data: so both nets were trained with other steps, the two-layer net "
@@ -200,7 +200,7 @@ def _fewer(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Traini
     )
     note = (
         "Test NDCG@15, mean over folds and seeds, each seed with training queries of its own; better minus worse. "
-        "Weights are those of the two-layer net and of quadratic PRank; the paper's had .015 and .42 a document."
+        "Weights are those of the two-layer net and of quadratic PRank; the paper's had .015 and .42 per document."
     )
     return Table(f"fewer_{dataset}", "On fewer training queries", columns, rows, note)
 

@@ -32,8 +32,8 @@ def training_sizes(runs: list[Run]) -> PageSection:
         "equally populated bins: only these give the paper's pair counts. 800 files to train on, 100 to validate "
         "and 100 to test; gradient descent from a first layer of zeros, rate .001, halved when the mean cost rose, "
         "100 epochs.",
-        "A cell of the paper is one draw of a target that is not published: it can be consistent with further draws of "
-        f"ours, and reproduced by chance alone. {count_verdicts(compared)}{_farthest(farthest)}",
+        "A cell of the paper is one draw of a target that is not published: it can be consistent with our further "
+        f"draws, and reproduced by chance alone. {count_verdicts(compared)}{_farthest(farthest)}",
         "The two-layer net of Table 1 has five hidden units here, half of the target's ten. With ten (a table "
         "below) it is of the target's own shape, and 12,500 vectors are enough to recover the target almost wholly, "
         "which the paper's 97.67 does not.",

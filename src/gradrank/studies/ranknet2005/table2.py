@@ -35,14 +35,14 @@ def ties(runs: list[Run]) -> PageSection:
         "Table 2: training on ties",
         [
             "The polynomial target and a net of ten hidden units; a pair of equal grades has target probability "
-            "1/2. What the table asks is whether ties help, and the paired differences over draws answer it; the level "
-            "is the target's (see Table 1).",
+            "1/2. The paired differences over draws answer the question of the table, whether ties help; the level is "
+            "that of the target (see Table 1).",
             f"{count_verdicts(rows)} That is the text's target; the other tables have its terms divided by their "
             f"variance, as in Table 1's experiment. {count_verdicts(scaled)}",
         ],
         [
             Table("table2", "Table 2", COLUMNS, rows, NOTE),
-            Table("table2_difference", "What ties change, points of percent", DIFFERENCE, gaps),
+            Table("table2_difference", "Effect of ties, percentage points", DIFFERENCE, gaps),
             Table(
                 "table2_by_variance",
                 "Table 2, the polynomial's terms divided by their variance",
@@ -51,7 +51,10 @@ def ties(runs: list[Run]) -> PageSection:
                 "Not what the text says; the same draws otherwise.",
             ),
             Table(
-                "table2_by_variance_difference", "What ties change there, points of percent", DIFFERENCE, scaled_gaps
+                "table2_by_variance_difference",
+                "Effect of ties with scaled terms, percentage points",
+                DIFFERENCE,
+                scaled_gaps,
             ),
         ],
     )

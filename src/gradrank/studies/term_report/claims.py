@@ -52,8 +52,8 @@ class RankedMethod(NamedTuple):
     files: str
 
 
-# The text attributes the two values to RankNet without and with L2, and elsewhere to RankSVM_ndcg and RankNet. It also
-# says that the lower value was measured "on training data".
+# The text attributes the two values to RankNet without and with L2, and in another place to RankSVM_ndcg and RankNet. It
+# also says that the lower value was measured "on training data".
 READINGS = (
     Reading(HIGH, "without / with L2", PLAIN, "test"),
     Reading(LOW, "without / with L2", WITH_L2, "test"),
@@ -88,7 +88,7 @@ def claims(inputs: Inputs) -> PageSection:
             "counts 1) and `dropped` (as `standard`, such queries left out).",
             _judged(rows),
             f"The claimed gap of {HIGH - LOW:.4f} lies inside {sum(_reached(row) for row in gaps.rows)} of "
-            f"{len(gaps.rows)} paired intervals on the test parts; the widest gap of ours is "
+            f"{len(gaps.rows)} paired intervals on the test parts; our widest gap is "
             f"{number(max((row['difference'] for row in gaps.rows), key=abs), '+.4f')}.",
         ],
         [_stated(stated), _other(other), gaps],
@@ -171,7 +171,7 @@ def _judged(rows: list[Row]) -> str:
         value_rows = [row for row in rows if row["published"] == claimed]
         nearest = min(value_rows, key=lambda row: abs(row["difference"]))
         sentences.append(
-            f"{claimed:.4f} is consistent with {_listed(_places(filter(_fits, value_rows)))}; the nearest of ours is "
+            f"{claimed:.4f} is consistent with {_listed(_places(filter(_fits, value_rows)))}; our nearest value is "
             f"{nearest['ours']:.4f} ({nearest['method']}, {_listed(_places([nearest]))})."
         )
     return f"{' '.join(sentences)} {_together(rows)} {count_verdicts(rows)}"
@@ -199,7 +199,7 @@ def _together(rows: list[Row]) -> str:
     return f"Both values of one attribution together fit {_listed(fitting, 'nowhere')}."
 
 
-def _listed(names: Iterable[str], none: str = "nothing of ours") -> str:
+def _listed(names: Iterable[str], none: str = "none of our values") -> str:
     """Return the names in words, or the text `none` for an empty sequence."""
     return "; ".join(names) or none
 
@@ -228,5 +228,5 @@ def _gaps(measured: Measured) -> Table:
 
 
 def _reached(row: Row) -> bool:
-    """Return whether the claimed difference is within the interval of ours."""
+    """Return whether the claimed difference is within our interval."""
     return row["low"] <= HIGH - LOW <= row["high"]

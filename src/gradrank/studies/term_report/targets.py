@@ -34,8 +34,8 @@ def targets() -> PageSection:
             "The report's S of a pair is 0 or 1 and is itself the target probability: cost "
             "`-S log P - (1 - S) log(1 - P)`. In the blog S is -1, 0 or 1, and the target is `(1 + S) / 2`: cost "
             "`(1 - S) o / 2 + log(1 + e^-o)`. They are one cost: the report's 1 is the blog's 1, its 0 the blog's -1, "
-            "and the blog's 0, a pair of equal grades, would be 1/2 in the report, which leaves such pairs out, as "
-            "`ranknet_report` does here."
+            "and the blog's 0, which marks pairs of equal grades, would be 1/2 in the report, which leaves such pairs "
+            "out, as `ranknet_report` does here."
         ],
         [
             Table(

@@ -50,7 +50,7 @@ def positions() -> PageSection:
     drawing = line_chart(series, "rank of the relevant document", "value", alt)
     return PageSection(
         "positions",
-        "What NDCG_beta counts",
+        "The discount of NDCG_beta",
         [
             "NDCG_beta replaces the logarithmic discount by one that falls by the same amount at each rank, "
             "`DCG_beta = sum of grade (n - rank)`. So 1 - NDCG_beta is a sum over inverted pairs, and pairs can be "
