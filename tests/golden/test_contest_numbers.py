@@ -1,4 +1,4 @@
-"""The committed contest: its page has the frozen choices, and its claims follow from its numbers."""
+"""The committed contest shows the frozen choices, and its claims follow from its numbers."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def choices():
 
 
 def means(numbers, dataset):
-    """The rows of the methods, by name; the others are rankings without any order."""
+    """Return the rows of the methods by name, without those of the constant score."""
     rows = {row["method"]: row for row in numbers[f"results_{dataset}"]}
     return {method: rows[method] for method in SETTINGS["methods"]}
 

@@ -1,4 +1,4 @@
-"""Models on the real collections: five-fold test means under `letor4`; all is chosen on validation alone."""
+"""Five-fold test means of models under `letor4` on the real collections; all choices use validation data only."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""MQ2007's first fold, trained here: LETOR 4.0's own values of that fold, and the order of the 2005 paper.
+"""Models trained on MQ2007's first fold reach LETOR 4.0's values of that fold and the order of the 2005 paper.
 
-What is committed says nothing of the code as it is; these run it.
+These tests train models, because tests of the committed results do not exercise the present code.
 """
 
 from functools import cache
@@ -30,7 +30,7 @@ TABLE_4 = {"table4_one_layer": 0.477, "table4_oap_bpm": 0.454, "table4_linear_pr
 
 @pytest.fixture(scope="module")
 def table4(mq2007: Path):
-    """NDCG@15 on the test part of a variant of the 2005 study, trained as the study trains it."""
+    """Return a function that trains a variant of the 2005 study and returns its NDCG@15 on the test part."""
     stored, params = StoredCollection.open(mq2007), load(Path(__file__).parents[2] / "params.yaml")
     parts = stored.fold(1)
     train, vali, test = (stored.read(parts[split]) for split in ("train", "vali", "test"))
@@ -55,6 +55,6 @@ def test_the_official_values_of_the_fold(mq2007, on_test_part, model):
 
 @pytest.mark.parametrize("worse", ["table4_oap_bpm", "table4_linear_prank"])
 def test_ranknet_is_as_far_ahead_of_the_perceptrons_as_in_its_paper(table4, worse):
-    """Levels differ, for the collection is another; one fold's difference has a deviation of about .01."""
+    """Only differences are compared (standard deviation about .01), because the paper used another collection."""
     ahead = table4("table4_one_layer") - table4(worse)
     assert ahead == pytest.approx(TABLE_4["table4_one_layer"] - TABLE_4[worse], abs=0.02)

@@ -1,4 +1,4 @@
-"""LETOR's own evaluation program is the oracle: every digit of its output, from text and from Parquet."""
+"""Every digit of the output of LETOR's evaluation program is reproduced, from text and from Parquet."""
 
 import numpy as np
 import pytest

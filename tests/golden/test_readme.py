@@ -1,4 +1,4 @@
-"""README and committed results say the same."""
+"""README shows the numbers of the committed results."""
 
 from pathlib import Path
 

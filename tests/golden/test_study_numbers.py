@@ -1,4 +1,4 @@
-"""The committed studies keep to what this project promises of the publications that they re-create."""
+"""The committed numbers of the 2005 study reproduce its publication within the documented deviations."""
 
 from itertools import combinations
 from pathlib import Path
@@ -55,13 +55,13 @@ def test_random_net_gives_the_papers_level(table1, net, size):
 @pytest.mark.parametrize("target", ["net", "poly"])
 @pytest.mark.parametrize("size", SIZES)
 def test_hidden_units_help_as_much_as_in_the_paper(table1, target, size):
-    """By seven points of the random net with 2,500 vectors and more, else by less than one."""
+    """The gain is seven points for the random net with 2,500 vectors or more, else less than one point."""
     two, one = (table1[target, net, size] for net in ("two_layer_5", "linear"))
     assert two["ours"] - one["ours"] == pytest.approx(two["published"] - one["published"], abs=2)
 
 
 def test_the_polynomials_linear_share_is_a_fifth_at_every_size(numbers):
-    """Not the third that the text gives it, by which a linear net is some four points better than the paper's."""
+    """With the one third of the paper's text, a linear net would be about four points better than published."""
     for row in numbers["table1_share_met"]:
         assert 0.05 < row["low"] < row["share"] < row["high"] < 1 / 3
         assert row["share"] == pytest.approx(0.2, abs=0.05)
@@ -97,7 +97,7 @@ def test_a_net_of_the_targets_shape_learns_1000_vectors(numbers):
 
 @pytest.mark.parametrize("pair", list(combinations(IN_THE_ORDER_OF_2005, 2)), ids=" < ".join)
 def test_the_order_of_the_2005_paper(numbers, pair):
-    """All fifteen pairs of its six methods, over queries and seeds: as in Table 4 but for what is said here."""
+    """All fifteen pairs of the six methods have the order of Table 4, except for those in OTHERWISE."""
     (row,) = (row for row in numbers["order_mq2007"] if (row["worse"], row["better"]) == pair)
     assert row["published"] > 0
     assert row["verdict"] == OTHERWISE.get(pair, AS_PUBLISHED), "take it in, or out, with what explains it"
@@ -111,7 +111,7 @@ def test_the_order_of_the_means_is_the_papers_but_for_the_two_pranks_and_two_lev
 
 
 def test_the_nets_training_ndcg_and_epochs_are_near_the_papers(numbers):
-    """Table 5: the second layer adds .021 on training queries; section 6.2: epochs 20 and 22."""
+    """In Table 5 the second layer adds .021 on training queries; in section 6.2 the best epochs are 20 and 22."""
     train = {row["model"]: row for row in numbers["tables45_mq2007"] if row["split"] == "training"}
     two, one = train["table4_two_layer"], train["table4_one_layer"]
     assert two["ours"] - one["ours"] == pytest.approx(two["published"] - one["published"], abs=0.015)
@@ -121,15 +121,16 @@ def test_the_nets_training_ndcg_and_epochs_are_near_the_papers(numbers):
 
 
 def test_hidden_units_are_in_use(numbers):
-    """A step a query along the mean of its pairs left the two-layer net as good as linear."""
+    """With one step per query along the mean of its pairs, the two-layer net was nearly linear."""
     (own,) = (row for row in numbers["units_mq2007"] if row["model"] == "table4_two_layer")
     assert 4 < own["used"] < own["units"] == 10 and 0.8 < own["linear"] < 0.97
 
 
 def test_the_order_of_the_pranks_is_that_of_weights_and_documents(numbers):
-    """Quadratic PRank falls below the linear one where its weights a document come near the paper's, .42.
+    """Quadratic PRank is worse than the linear one if its number of weights per document is near the paper's, .42.
 
-    By less than 30 or 100 queries and three seeds can tell for certain, but with every seed; with all queries, above.
+    With 30 or 100 queries and three seeds the difference is not significant, but every seed has its sign. With all
+    queries, quadratic PRank is better.
     """
     rows = [row for row in numbers["fewer_mq2007"] if row["worse"] == "Quad PRank"]
     many = [row for row in rows if row["weights"] > 0.2]
@@ -139,7 +140,7 @@ def test_the_order_of_the_pranks_is_that_of_weights_and_documents(numbers):
 
 
 def test_shorter_steps_set_the_two_layer_net_above(numbers):
-    """On validation by .002 to .004, on test by less; a step a query at the paper's rate is too long for two layers."""
+    """Shorter steps gain .002 to .004 on validation, less on test: the paper's rate is too high for two layers."""
     rows = {row["model"]: row for row in numbers["nets_mq2007"]}
     assert -0.006 < rows["table4_two_layer"]["vali_gap"] < -0.001
     for shorter in ("two_layer_slower", "two_layer_by_pair"):

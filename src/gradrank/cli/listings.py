@@ -10,7 +10,7 @@ from rich.table import Table
 from gradrank.base.errors import GradrankError, unknown
 from gradrank.config.params import load
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.evaluation.literature.lineage import by_family
+from gradrank.evaluation.literature.model_families import by_family
 from gradrank.evaluation.literature.references import missing, named, references
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model, missing_packages, models

@@ -1,5 +1,5 @@
-"""`gradrank diff A B`: what changed between two states of the results, what moved, and whether that is real.
+"""Comparison of two states of the results: `gradrank diff A B`.
 
-sides.py reads A and B, whatever they are, into a Side; compare.py makes a Comparison of two; text.py,
-markdown.py, html.py and as_json.py show it; regression.py judges it for a CI job.
+read_state.py reads A and B into a State each; compare.py compares the two states; text.py, markdown.py, html.py and
+as_json.py print the Comparison; regression.py decides whether it fails a CI job.
 """

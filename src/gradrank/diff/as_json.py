@@ -1,4 +1,4 @@
-"""A comparison as plain data, for programs: what `--json` prints."""
+"""A comparison as plain data for other programs: the output of `gradrank diff --json`."""
 
 import math
 from dataclasses import asdict
@@ -9,14 +9,14 @@ from gradrank.diff.state import State
 
 
 def plain(comparison: Comparison) -> dict[str, Any]:
-    """Numbers with all their digits; nan as None."""
+    """Return the comparison as dictionaries and lists; numbers have all digits, and nan becomes None."""
     return _without_nan(
         {
-            "a": _side(comparison.a),
-            "b": _side(comparison.b),
+            "a": _state(comparison.a),
+            "b": _state(comparison.b),
             "changes": {
-                kind: None if found is None else [change._asdict() for change in found]
-                for kind, found in comparison.changes._asdict().items()
+                kind: None if changes is None else [change._asdict() for change in changes]
+                for kind, changes in comparison.changes._asdict().items()
             },
             "rows": [asdict(row) for row in comparison.rows],
             "moved": [
@@ -41,8 +41,8 @@ def plain(comparison: Comparison) -> dict[str, Any]:
     )
 
 
-def _side(side: State) -> dict[str, Any]:
-    return {"name": side.name, "kind": side.kind, "revision": side.revision, "conventions": dict(side.conventions)}
+def _state(state: State) -> dict[str, Any]:
+    return {"name": state.name, "kind": state.kind, "revision": state.revision, "conventions": dict(state.conventions)}
 
 
 def _query(query: Query) -> dict[str, Any]:

@@ -1,13 +1,15 @@
-"""What differs in how two sides were made: parameters, data, code and packages. Only what both know is compared."""
+"""Changes of parameters, data, code and packages between two states. Only fields recorded in both are compared."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gradrank.diff.state import Known, State
+from gradrank.diff.state import Fields, State
+
+Difference = tuple[str, Any, Any]  # name, value in A, value in B
 
 
 class Change(NamedTuple):
-    """`datasets`: those it concerns. a, b: None where the side does not have it."""
+    """A changed field. a, b: its values in A and B; None if absent. datasets: the data sets with this change."""
 
     name: str
     a: Any
@@ -16,7 +18,7 @@ class Change(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """By kind: what changed; None where a side does not record it."""
+    """The changes of each kind; None if one of the states does not record the kind."""
 
     params: list[Change] | None
     data: list[Change] | None
@@ -25,34 +27,31 @@ class Changes(NamedTuple):
 
 
 def changes(a: State, b: State) -> Changes:
-    """Over the data sets that both sides have."""
+    """Return the changes from A to B over the data sets that both states have."""
     return Changes(
-        params=_collected(a.params, b.params, _params),
-        data=_collected(a.data, b.data, _common),
-        code=_collected(a.code, b.code, _common),
-        versions=_collected(a.versions, b.versions, _all),
+        params=_collect(a.params, b.params, _params),
+        data=_collect(a.data, b.data, _common),
+        code=_collect(a.code, b.code, _common),
+        versions=_collect(a.versions, b.versions, _all),
     )
 
 
-def _collected(a: Known, b: Known, compared) -> list[Change] | None:
-    """The differences of each data set, those that are equal put together."""
+def _collect(a: Fields, b: Fields, differences: Callable[[Any, Any], Iterator[Difference]]) -> list[Change] | None:
+    """Return the changes of all data sets, with one Change for equal differences; None if no data set has both."""
     both = [dataset for dataset in a if a[dataset] and b.get(dataset)]
     if not both:
         return None
-    found: dict[tuple[str, str], Change] = {}
+    collected: dict[tuple[str, str], Change] = {}
     for dataset in both:
-        for name, old, new in compared(a[dataset], b[dataset]):
+        for name, old, new in differences(a[dataset], b[dataset]):
             key = name, repr((old, new))
-            known = found[key].datasets if key in found else ()
-            found[key] = Change(name, old, new, (*known, dataset))
-    return sorted(found.values(), key=lambda change: (change.name, change.datasets))
+            datasets = collected[key].datasets if key in collected else ()
+            collected[key] = Change(name, old, new, (*datasets, dataset))
+    return sorted(collected.values(), key=lambda change: (change.name, change.datasets))
 
 
-Difference = tuple[str, Any, Any]
-
-
-def _params(a: Known, b: Known) -> Iterator[Difference]:
-    """Of the sections that both have: a model that one side did not train has not lost its parameters."""
+def _params(a: Fields, b: Fields) -> Iterator[Difference]:
+    """Yield the differences in the sections that both states have, so that an untrained model is not a change."""
     for section in a.keys() & b.keys():
         for name, old, new in _all(a[section], b[section]):
             yield f"{section}.{name}".lstrip("."), old, new
@@ -65,5 +64,5 @@ def _all(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Difference]:
 
 
 def _common(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Difference]:
-    """Yield the differences in what both sides name: a method that one side did not train has not changed."""
+    """Return the differences in the fields that both states have, so that an untrained method is not a change."""
     return ((name, old, new) for name, old, new in _all(a, b) if name in a and name in b)

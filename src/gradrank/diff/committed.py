@@ -1,4 +1,4 @@
-"""A git commit or a DVC experiment and its files, in git or, by its dvc.lock, in DVC. Nothing is checked out."""
+"""Files of a git commit or a DVC experiment, read from git, or from DVC through dvc.lock, without a checkout."""
 
 import io
 import tarfile
@@ -11,13 +11,14 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.git import git
 
 EXPERIMENT = "DVC experiment"
-KEPT = ("params.yaml", "dvc.lock", "results/*/summary.json", "results/*/provenance.json", "results/*/queries.parquet")
+NEEDED = ("params.yaml", "dvc.lock", "results/*/summary.json", "results/*/provenance.json", "results/*/queries.parquet")
 
 
 class Committed(NamedTuple):
-    """Paths are relative to the working folder, which is the project's.
+    """The files of a commit. Paths are relative to the project's folder, which is the working folder.
 
-    rev: what DVC calls it: a commit's hash or an experiment's name. files: the content of those in git.
+    rev: the commit's hash or the experiment's name, as DVC accepts it. kind: `git revision` or `DVC experiment`. files:
+    content of the files in git, by path.
     """
 
     rev: str
@@ -25,55 +26,64 @@ class Committed(NamedTuple):
     files: dict[str, bytes]
 
     def read(self, path: str) -> bytes:
-        """Return a file's content: from git, else from DVC's cache or remote. Raises GradrankError if none has it."""
+        """Return a file's content from git, else from DVC's cache or remote.
+
+        Raises GradrankError if the file is in neither; the message is a phrase that explains missing values per query.
+        """
         if path in self.files:
             return self.files[path]
         lock = yaml.safe_load(self.files.get("dvc.lock", b"")) or {"stages": {}}
         outs = {out["path"] for stage in lock["stages"].values() for out in stage.get("outs", [])}
-        if not outs & {str(each) for each in (PurePosixPath(path), *PurePosixPath(path).parents)}:
+        if not outs & {str(parent) for parent in (PurePosixPath(path), *PurePosixPath(path).parents)}:
             raise GradrankError(
-                "no dvc.lock that names them is committed there; run the workflow in a checkout of it "
+                "The commit has no dvc.lock with the values per query. Fix: run the workflow in a checkout "
                 f"(`git worktree add FOLDER {self.rev[:12]}`) and compare with FOLDER"
             )
         try:
             import dvc.api
         except ImportError:
-            raise GradrankError("they are stored in DVC, which is not installed: pip install 'gradrank[dvc]'") from None
+            raise GradrankError(
+                "The values per query are stored in DVC, which is not installed. Fix: pip install 'gradrank[dvc]'"
+            ) from None
         try:
             return dvc.api.read(path, rev=self.rev, mode="rb")
         except Exception as error:  # DVC's documentation does not list what it raises
             raise GradrankError(
-                f"DVC has them neither in its cache nor in a remote ({error}); `dvc push` where they were made, "
-                f"or `dvc repro` in a checkout of {self.rev[:12]}"
+                f"DVC has the values per query neither in its cache nor in a remote ({error}). Fix: run `dvc push` "
+                f"where they were made, or `dvc repro` in a checkout of {self.rev[:12]}"
             ) from None
 
 
 def find_commit(name: str) -> Committed | None:
-    """Return the commit of a git revision, or the DVC experiment, that is called `name`; None if there is neither."""
-    if found := git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"):
-        return _of_git(found.decode().strip())
+    """Return the git commit or DVC experiment with this name; None if there is no such commit or experiment."""
+    if commit := git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"):
+        return _of_git(commit.decode().strip())
     return _of_experiment(name)
 
 
 def _of_git(commit: str) -> Committed:
     archive = git("archive", "--format=tar", commit)
     if archive is None:
-        raise GradrankError(f"{commit}: git cannot read this commit's files from here")
+        raise GradrankError(f"{commit}: git cannot read the commit's files. Fix: run in the folder of the project")
+    files = {}
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        files = {each.name: tar.extractfile(each).read() for each in tar if each.isfile()}
+        for member in tar:
+            if member.isfile() and (stream := tar.extractfile(member)) is not None:
+                files[member.name] = stream.read()
     return Committed(commit, "git revision", files)
 
 
 def _of_experiment(name: str) -> Committed | None:
-    """DVC itself resolves the names of experiments."""
     try:
         from dvc.api import DVCFileSystem
         from dvc.exceptions import DvcException
     except ImportError:
         return None
     try:
-        files = DVCFileSystem(".", rev=name)
-        kept = {str(path).lstrip("/"): files.read_bytes(path) for pattern in KEPT for path in files.glob(pattern)}
+        system = DVCFileSystem(".", rev=name)
+        paths = [str(path) for pattern in NEEDED for path in system.glob(pattern)]
+        contents = {path.lstrip("/"): system.read_bytes(path) for path in paths}
     except DvcException:
         return None
-    return Committed(name, EXPERIMENT, kept)
+    files = {path: content for path, content in contents.items() if isinstance(content, bytes)}
+    return Committed(name, EXPERIMENT, files)

@@ -1,11 +1,12 @@
-"""Two sides compared over the same queries: differences with intervals, paired tests, verdicts, queries, costs.
+"""Comparison of two states over the same queries: differences with intervals, paired tests, verdicts and costs.
 
-A difference is B minus A, of means over folds, with the bootstrap's interval over queries. The family of Holm's
-correction is every method, of all data sets, that moved at all under one metric: equal values on every query are no
-test. Better or worse: the corrected Wilcoxon test gives p < LEVEL and the interval lies on that side of 0.
+A difference is the mean over folds in B minus that in A, with the bootstrap interval over queries. Holm's correction
+covers, per metric, all methods of all data sets with at least one changed query; a method with equal values on every
+query is not tested. The verdict is better or worse if the corrected Wilcoxon test gives p < LEVEL and the interval
+excludes 0.
 
-Where a side has several seeds, a query's value is their mean and the interval holds them too; a difference no larger
-than what other seeds of both would make is within seeds, whatever the queries say.
+If a state has several seeds, a query's value is the mean over seeds and the interval also covers the seeds. The verdict
+is "within seeds" if other seeds alone could make a difference of this size, whatever the tests over queries show.
 """
 
 from collections.abc import Iterator
@@ -30,10 +31,12 @@ MOST_MOVED = 10
 
 @dataclass(frozen=True)
 class MeanDifference:
-    """One metric of one method: the means of A and B (None: undefined), B minus A and its 95% interval.
+    """The difference of one metric of one method.
 
-    queries, wins (of B), ties, losses, and p: plain, and corrected by Holm. All nan or 0 where only the means
-    are known. seed_noise: as of `gradrank.diff.seeds`.
+    a, b: means of A and B; None: undefined. difference: b - a; low, high: its 95% interval. queries: number of common
+    queries. wins, ties, losses: number of queries where B is better, equal, worse. t, wilcoxon: p values; t_holm,
+    wilcoxon_holm: corrected by Holm's method. seed_noise: as returned by `gradrank.diff.seeds.seed_noise`. If only the
+    means are available, the fields after the verdict are nan or 0.
     """
 
     dataset: str
@@ -56,12 +59,14 @@ class MeanDifference:
     seed_noise: float = np.nan
 
     @property
-    def moved(self) -> bool:
-        """Whether anything differs, as far as it is known."""
+    def has_moved(self) -> bool:
+        """Whether any value differs, as far as the values are available."""
         return self.verdict != "unchanged" and not (self.verdict == "untested" and self.difference == 0)
 
 
 class Query(NamedTuple):
+    """A query's values in A and B."""
+
     fold: int
     qid: int | str
     a: float
@@ -69,12 +74,17 @@ class Query(NamedTuple):
 
     @property
     def gap(self) -> float:
+        """Value in B minus value in A."""
         return self.b - self.a
 
 
 @dataclass(frozen=True)
-class Moved:
-    """A method's queries under one metric: all gaps in falling order, and those that gained and lost most."""
+class MovedQueries:
+    """The changed queries of a method under one metric.
+
+    gaps: (q,) differences B - A of all queries in descending order. gained, lost: the queries with the largest gains
+    and losses, at most MOST_MOVED each.
+    """
 
     dataset: str
     model: str
@@ -85,6 +95,8 @@ class Moved:
 
 
 class CostPair(NamedTuple):
+    """A method's cost in A and B."""
+
     dataset: str
     model: str
     a: Cost
@@ -93,17 +105,18 @@ class CostPair(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """only_a, only_b: (data set, method) that the other side lacks. refused: reason by data set.
+    """The comparison of states A and B.
 
-    rows: by data set, method, metric. moved: of the methods that moved, under the data set's first metric of
-    PAIRED_METRICS.
+    rows: one per data set, method and metric. moved: the changed queries per method, under the first measured metric of
+    PAIRED_METRICS. costs: of methods whose cost both states record. only_a, only_b: (data set, method) pairs that the
+    other state lacks. refused: why a data set was not compared. notices: limitations to show to the user.
     """
 
     a: State
     b: State
     changes: Changes
     rows: list[MeanDifference]
-    moved: list[Moved]
+    moved: list[MovedQueries]
     costs: list[CostPair]
     only_a: list[tuple[str, str]]
     only_b: list[tuple[str, str]]
@@ -111,65 +124,68 @@ class Comparison:
     notices: list[str]
 
     def datasets(self) -> list[str]:
+        """Return the data sets that were compared."""
         return list(dict.fromkeys(row.dataset for row in self.rows))
 
 
 def compare(a: State, b: State) -> Comparison:
-    """Raises GradrankError where there is nothing that both sides measured on the same queries.
+    """Return the comparison of two states.
 
-    Queries are paired by fold and id, in whatever order each side has them.
+    Queries are paired by fold and id, whatever their order. Raises GradrankError if the states have no method with the
+    same queries in common.
     """
-    b = _in_order_of(a, b)
+    b = _reordered_like(a, b)
     methods_a, methods_b = _names(a), _names(b)
     refused = {d: reason for d in a.methods if d in b.methods and (reason := _refusal(d, a, b))}
     pairs = [(d, m, a.methods[d][m], b.methods[d][m]) for d, m in methods_a if (d, m) in methods_b]
     pairs = [pair for pair in pairs if pair[0] not in refused]
     if not pairs:
         reasons = [f"{dataset}: {reason}" for dataset, reason in refused.items()]
-        held = [f"{side.name} has {_listed(_names(side))}" for side in (a, b)]
-        raise GradrankError("\n  ".join(["nothing to compare", *(reasons or held)]))
+        contents = [f"{state.name} has {_listed(_names(state))}" for state in (a, b)]
+        raise GradrankError("\n  ".join(["nothing to compare", *(reasons or contents)]))
     return Comparison(
         a=a,
         b=b,
         changes=changes(a, b),
         rows=_corrected([row for pair in pairs for row in _rows(*pair)]),
-        moved=[moved for pair in pairs if (moved := _moved(*pair)) is not None],
-        costs=[CostPair(d, m, one.cost, two.cost) for d, m, one, two in pairs if one.cost and two.cost],
+        moved=[moved for pair in pairs if (moved := _moved_queries(*pair)) is not None],
+        costs=[CostPair(d, m, in_a.cost, in_b.cost) for d, m, in_a, in_b in pairs if in_a.cost and in_b.cost],
         only_a=[name for name in methods_a if name not in methods_b],
         only_b=[name for name in methods_b if name not in methods_a],
         refused=refused,
-        notices=[f"{letter}: {notice}" for letter, side in (("A", a), ("B", b)) for notice in side.notices]
+        notices=[f"{letter}: {notice}" for letter, state in (("A", a), ("B", b)) for notice in state.notices]
         + [
-            f"{dataset}: the data changed; queries are taken to be the same by their id"
+            f"{dataset}: the data changed; queries are matched by their id"
             for dataset in dict.fromkeys(pair[0] for pair in pairs)
             if _hashes_differ(dataset, a, b)
         ],
     )
 
 
-def _in_order_of(a: State, b: State) -> State:
+def _reordered_like(a: State, b: State) -> State:
     methods = {
         dataset: {
-            name: _method_in_order_of(a.methods.get(dataset, {}).get(name), method) for name, method in own.items()
+            name: _method_reordered_like(a.methods.get(dataset, {}).get(name), method)
+            for name, method in of_dataset.items()
         }
-        for dataset, own in b.methods.items()
+        for dataset, of_dataset in b.methods.items()
     }
     return replace(b, methods=methods)
 
 
-def _method_in_order_of(one: MethodResults | None, two: MethodResults) -> MethodResults:
-    if one is None or one.values is None or two.values is None:
-        return two
-    return replace(two, values=two.values.in_order_of(one.values))
+def _method_reordered_like(in_a: MethodResults | None, in_b: MethodResults) -> MethodResults:
+    if in_a is None or in_a.values is None or in_b.values is None:
+        return in_b
+    return replace(in_b, values=in_b.values.reordered_like(in_a.values))
 
 
 def headline(metrics: list[str]) -> list[str]:
-    """The metrics that are shown where there is room for two: those of the pairwise tests, if measured."""
+    """Return the metrics of the summary tables: those of PAIRED_METRICS that were measured, else the first metric."""
     return [metric for metric in PAIRED_METRICS if metric in metrics] or metrics[:1]
 
 
-def _names(side: State) -> list[tuple[str, str]]:
-    return [(dataset, model) for dataset, methods in side.methods.items() for model in methods]
+def _names(state: State) -> list[tuple[str, str]]:
+    return [(dataset, model) for dataset, methods in state.methods.items() for model in methods]
 
 
 def _listed(names: list[tuple[str, str]]) -> str:
@@ -177,73 +193,74 @@ def _listed(names: list[tuple[str, str]]) -> str:
 
 
 def _refusal(dataset: str, a: State, b: State) -> str | None:
-    """Why a data set's queries cannot be paired; None where they can."""
+    """Return why a data set's queries cannot be paired; None if they can."""
     if a.conventions[dataset] != b.conventions[dataset]:
         return (
-            f"measured under the convention {a.conventions[dataset]!r} in A, {b.conventions[dataset]!r} in B: these "
-            "are different metrics. Set evaluation.convention alike and run the workflow; nothing is trained again"
+            f"measured under the convention {a.conventions[dataset]!r} in A, {b.conventions[dataset]!r} in B. Fix: set "
+            "the same evaluation.convention and run the workflow; no model is retrained"
         )
     entry = catalogue().get(dataset)
     if entry is not None and entry.generator and _hashes_differ(dataset, a, b):
-        return "artificial data, drawn anew: queries of the same number are different queries"
+        return "the artificial data were generated again, so queries with the same number are different queries"
     for model in a.methods[dataset].keys() & b.methods[dataset].keys():
-        one, two = a.methods[dataset][model].values, b.methods[dataset][model].values
-        if one is not None and two is not None and (reason := _unlike(one, two)):
+        in_a, in_b = a.methods[dataset][model].values, b.methods[dataset][model].values
+        if in_a is not None and in_b is not None and (reason := _query_mismatch(in_a, in_b)):
             return reason
     return None
 
 
 def _hashes_differ(dataset: str, a: State, b: State) -> bool:
-    """Whether both know the hash of the data's text, and it is another."""
-    one, two = (side.data.get(dataset, {}).get("source") for side in (a, b))
-    return None not in (one, two) and one != two
+    """Return whether both states record the checksum of the data, and the checksums differ."""
+    in_a, in_b = (state.data.get(dataset, {}).get("source") for state in (a, b))
+    return None not in (in_a, in_b) and in_a != in_b
 
 
-def _unlike(one: QueryValues, two: QueryValues) -> str | None:
-    if not one.same_queries(two):
-        both = len(np.intersect1d(one.qids, two.qids))
-        return f"other test queries: {len(one.qids):,} in A, {len(two.qids):,} in B, {both:,} in both" + (
-            ", in other folds" if both == len(one.qids) == len(two.qids) else ""
+def _query_mismatch(in_a: QueryValues, in_b: QueryValues) -> str | None:
+    if not in_a.same_queries(in_b):
+        both = len(np.intersect1d(in_a.qids, in_b.qids))
+        return f"different test queries: {len(in_a.qids):,} in A, {len(in_b.qids):,} in B, {both:,} in both" + (
+            ", in different folds" if both == len(in_a.qids) == len(in_b.qids) else ""
         )
-    for metric in one.values.keys() & two.values.keys():
-        if not np.array_equal(np.isnan(one.values[metric]), np.isnan(two.values[metric])):
-            return f"the convention leaves out other queries in A than in B ({metric}): their labels differ"
+    for metric in in_a.values.keys() & in_b.values.keys():
+        if not np.array_equal(np.isnan(in_a.values[metric]), np.isnan(in_b.values[metric])):
+            return f"the labels differ: the convention drops different queries in A and in B ({metric})"
     return None
 
 
-def _rows(dataset: str, model: str, one: MethodResults, two: MethodResults) -> Iterator[MeanDifference]:
-    for metric in one.means:
-        if metric not in two.means:
+def _rows(dataset: str, model: str, in_a: MethodResults, in_b: MethodResults) -> Iterator[MeanDifference]:
+    for metric in in_a.means:
+        if metric not in in_b.means:
             continue
-        a, b = one.means[metric], two.means[metric]
-        if all(side.values and metric in side.values.values for side in (one, two)):
-            yield _tested(MeanDifference(dataset, model, metric, a, b, np.nan, "no evidence"), one.values, two.values)
-        else:  # to summary.json's four decimals, as one of them may have more
-            gap = np.nan if None in (a, b) else round(round(b, 4) - round(a, 4), 4)
+        a, b = in_a.means[metric], in_b.means[metric]
+        if in_a.values and in_b.values and metric in in_a.values.values and metric in in_b.values.values:
+            row = MeanDifference(dataset, model, metric, a, b, np.nan, "no evidence")
+            yield _tested(row, in_a.values, in_b.values)
+        else:  # rounded to the four decimals of summary.json, because one of the means may have more
+            gap = np.nan if a is None or b is None else round(round(b, 4) - round(a, 4), 4)
             yield MeanDifference(dataset, model, metric, a, b, gap, "untested")
 
 
-def _tested(row: MeanDifference, one: QueryValues, two: QueryValues) -> MeanDifference:
-    """Everything but the correction and what follows from it."""
-    a, b = in_one_precision(one, two, row.metric)
+def _tested(row: MeanDifference, in_a: QueryValues, in_b: QueryValues) -> MeanDifference:
+    """Return the row with its tests, except for Holm's correction and the verdict that depends on it."""
+    a, b = in_one_precision(in_a, in_b, row.metric)
     wins, ties, losses = win_tie_loss(b, a)
     if wins + losses == 0:
         counts = {"queries": ties, "ties": ties}
-        none = {"low": 0.0, "high": 0.0, "t": 1.0, "wilcoxon": 1.0, "t_holm": 1.0, "wilcoxon_holm": 1.0}
-        return replace(row, difference=0.0, verdict="unchanged", **counts, **none)
-    noise = seed_noise(one, two, row.metric)
-    return replace(row, seed_noise=noise, **widened(paired_test(b, a, one.folds), noise)._asdict())
+        equal = {"low": 0.0, "high": 0.0, "t": 1.0, "wilcoxon": 1.0, "t_holm": 1.0, "wilcoxon_holm": 1.0}
+        return replace(row, difference=0.0, verdict="unchanged", **counts, **equal)
+    noise = seed_noise(in_a, in_b, row.metric)
+    return replace(row, seed_noise=noise, **widened(paired_test(b, a, in_a.folds), noise)._asdict())
 
 
 def _corrected(rows: list[MeanDifference]) -> list[MeanDifference]:
-    """Holm's correction, and with it the verdicts, a metric at a time."""
-    found = list(rows)
+    """Return the rows with Holm's correction per metric, and with their verdicts."""
+    corrected = list(rows)
     for metric in {row.metric for row in rows}:
         family = [i for i, row in enumerate(rows) if row.metric == metric and row.verdict == "no evidence"]
         t, signed_rank = (holm([getattr(rows[i], test) for i in family]) for test in ("t", "wilcoxon"))
         for i, p_t, p in zip(family, map(float, t), map(float, signed_rank), strict=True):
-            found[i] = replace(rows[i], t_holm=p_t, wilcoxon_holm=p, verdict=_verdict(rows[i], p))
-    return found
+            corrected[i] = replace(rows[i], t_holm=p_t, wilcoxon_holm=p, verdict=_verdict(rows[i], p))
+    return corrected
 
 
 def _verdict(row: MeanDifference, p: float) -> Verdict:
@@ -254,21 +271,21 @@ def _verdict(row: MeanDifference, p: float) -> Verdict:
     return "worse" if p < LEVEL and row.high < 0 else "no evidence"
 
 
-def _moved(dataset: str, model: str, one: MethodResults, two: MethodResults) -> Moved | None:
-    """None where nothing moved or the values are not known."""
-    if one.values is None or two.values is None:
+def _moved_queries(dataset: str, model: str, in_a: MethodResults, in_b: MethodResults) -> MovedQueries | None:
+    """Return a method's changed queries; None if no query changed or the values are not available."""
+    if in_a.values is None or in_b.values is None:
         return None
-    metric = headline([metric for metric in one.values.values if metric in two.values.values])[0]
-    a, b = in_one_precision(one.values, two.values, metric)
+    metric = headline([metric for metric in in_a.values.values if metric in in_b.values.values])[0]
+    a, b = in_one_precision(in_a.values, in_b.values, metric)
     gaps = np.round(np.nan_to_num(b - a), 12)
     if not gaps.any():
         return None
     order = np.argsort(-gaps, kind="stable")
     queries = [
-        Query(int(one.values.folds[i]), one.values.qids[i : i + 1].tolist()[0], float(a[i]), float(b[i]))
+        Query(int(in_a.values.folds[i]), in_a.values.qids[i : i + 1].tolist()[0], float(a[i]), float(b[i]))
         for i in order
         if gaps[i]
     ]
     gained = [query for query in queries if query.gap > 0][:MOST_MOVED]
     lost = [query for query in queries[::-1] if query.gap < 0][:MOST_MOVED]
-    return Moved(dataset, model, metric, gaps[order], gained, lost)
+    return MovedQueries(dataset, model, metric, gaps[order], gained, lost)

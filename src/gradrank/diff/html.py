@@ -1,4 +1,4 @@
-"""A comparison as one HTML file that opens offline: a page for what changed, and a page a data set."""
+"""A comparison as one HTML file that opens offline: one page of changes, and one page per data set."""
 
 from markupsafe import Markup
 
@@ -9,7 +9,7 @@ from gradrank.report.pages.page import Page, render_page
 
 
 def page(comparison: Comparison) -> str:
-    """The whole document. Equal results give equal text but for the times and memory shown."""
+    """Return the whole document. Equal results give equal text, except for the times and memory shown."""
     pages = [Page("changes", "What changed", _overview(comparison))]
     pages += [Page(f"data-{dataset}", dataset, _dataset(comparison, dataset)) for dataset in comparison.datasets()]
     return render_page("layout.html", pages=pages, title="diff")
@@ -19,15 +19,15 @@ def _overview(comparison: Comparison) -> Markup:
     return render_page(
         "diff_changes.html",
         comparison=comparison,
-        sides=[(letter, side, wording.source(side)) for letter, side in (("A", comparison.a), ("B", comparison.b))],
-        lacking=list(wording.lacking(comparison)),
+        states=[(letter, state, wording.source(state)) for letter, state in (("A", comparison.a), ("B", comparison.b))],
+        only_in_one=list(wording.only_in_one(comparison)),
         verdicts=[
             row
             for dataset in comparison.datasets()
-            for rows in wording.moved(comparison, dataset).values()
+            for rows in wording.moved_rows(comparison, dataset).values()
             for row in rows
         ],
-        changed=list(wording.changed(comparison)),
+        change_tables=list(wording.change_tables(comparison)),
         costs=[(pair, wording.cost(pair)) for pair in comparison.costs],
         marks=wording.MARKS,
     )
@@ -39,9 +39,9 @@ def _dataset(comparison: Comparison, dataset: str) -> Markup:
         dataset=dataset,
         convention=comparison.a.conventions[dataset],
         method=wording.method(comparison),
-        plots=[(metric, differences(rows)) for metric, rows in wording.moved(comparison, dataset).items()],
-        rows=[row for row in comparison.rows if row.dataset == dataset and row.moved],
-        level=list(wording.level(comparison, dataset)),
+        plots=[(metric, differences(rows)) for metric, rows in wording.moved_rows(comparison, dataset).items()],
+        rows=[row for row in comparison.rows if row.dataset == dataset and row.has_moved],
+        unmoved=list(wording.unmoved_sentences(comparison, dataset)),
         moved=[(moved, queries(moved)) for moved in comparison.moved if moved.dataset == dataset],
         interval=wording.interval,
         marks=wording.MARKS,

@@ -1,16 +1,16 @@
 """A comparison as Markdown, for a pull request."""
 
 from gradrank.diff import wording
-from gradrank.diff.compare import Comparison, Moved
+from gradrank.diff.compare import Comparison, MovedQueries
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.tables.numbers import MINUS
 from gradrank.report.tables.table import Column, Table, pipe_table
 
-MOST_ROWS = 10  # of a table that is not folded away
+MOST_ROWS = 10  # a longer table of changes is collapsed
 
 
 def page(comparison: Comparison) -> str:
-    """The whole text, long lists folded away."""
+    """Return the whole text; long lists are collapsed."""
     a, b = comparison.a, comparison.b
     parts = [
         f"## `{a.name}` → `{b.name}`",
@@ -18,41 +18,41 @@ def page(comparison: Comparison) -> str:
     ]
     parts += [f"> {notice}" for notice in comparison.notices]
     parts += [f"**Not compared**: {dataset}: {reason}" for dataset, reason in comparison.refused.items()]
-    parts += wording.lacking(comparison)
-    for changed in wording.changed(comparison):
-        parts += _changes(changed)
+    parts += wording.only_in_one(comparison)
+    for changes in wording.change_tables(comparison):
+        parts += _changes(changes)
     for dataset in comparison.datasets():
         parts += _dataset(comparison, dataset)
     if comparison.costs:
         costs = wording.costs_table(comparison)
-        parts += _folded(costs.title, _pipe_table(costs))
+        parts += _collapsed(costs.title, _pipe_table(costs))
     return "\n\n".join(parts) + "\n"
 
 
-def _changes(changed: wording.Changed) -> list[str]:
-    if not changed.rows:
-        return [f"**{changed.title}**: {changed.note}"]
-    rows = [[f"`{name}`", f"`{a}`", f"`{b}`"] for name, a, b in changed.rows]
-    table = pipe_table([changed.title, "A", "B"], rows)
-    return _folded(f"{changed.title}: {len(rows)} changes", table) if len(rows) > MOST_ROWS else [table]
+def _changes(changes: wording.ChangeTable) -> list[str]:
+    if not changes.rows:
+        return [f"**{changes.title}**: {changes.note}"]
+    rows = [[f"`{name}`", f"`{a}`", f"`{b}`"] for name, a, b in changes.rows]
+    table = pipe_table([changes.title, "A", "B"], rows)
+    return _collapsed(f"{changes.title}: {len(rows)} changes", table) if len(rows) > MOST_ROWS else [table]
 
 
 def _dataset(comparison: Comparison, dataset: str) -> list[str]:
     parts = [f"### {dataset} (`{comparison.a.conventions[dataset]}`)"]
     metric = Column("metric", of=lambda row: metric_label(row.metric))
-    rows = [row for own in wording.moved(comparison, dataset).values() for row in own]
+    rows = [row for of_metric in wording.moved_rows(comparison, dataset).values() for row in of_metric]
     parts += [_pipe_table(wording.differences_table(rows, metric))] if rows else []
-    parts += [f"{sentence}." for sentence in wording.level(comparison, dataset)]
-    moved = [each for each in comparison.moved if each.dataset == dataset]
-    return parts + (_folded("Queries that moved most", "\n\n".join(map(_moved, moved))) if moved else [])
+    parts += [f"{sentence}." for sentence in wording.unmoved_sentences(comparison, dataset)]
+    moved = [queries for queries in comparison.moved if queries.dataset == dataset]
+    return parts + (_collapsed("Queries that moved most", "\n\n".join(map(_moved, moved))) if moved else [])
 
 
 def _pipe_table(table: Table) -> str:
-    """The first column, of methods, as code."""
+    """Return a Markdown table with the methods, its first column, as code."""
     return pipe_table(table.head, [[f"`{method}`", *cells] for method, *cells in table.cells(MINUS)])
 
 
-def _moved(moved: Moved) -> str:
+def _moved(moved: MovedQueries) -> str:
     lists = [
         f"{word}: {', '.join(map(wording.query, queries)) or 'none'}"
         for word, queries in (("gained", moved.gained), ("lost", moved.lost))
@@ -60,5 +60,5 @@ def _moved(moved: Moved) -> str:
     return f"`{moved.model}`, {metric_label(moved.metric)}, {'; '.join(lists)}"
 
 
-def _folded(title: str, body: str) -> list[str]:
+def _collapsed(title: str, body: str) -> list[str]:
     return [f"<details><summary>{title}</summary>", body, "</details>"]

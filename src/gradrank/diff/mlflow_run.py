@@ -1,4 +1,4 @@
-"""A run of `gradrank track` as a Side: one method's, or that of a data set or study with all methods below it."""
+"""State of an MLflow run of `gradrank track`: the run of one method, or a parent run with the runs of its methods."""
 
 import json
 import tempfile
@@ -11,7 +11,7 @@ from gradrank.base.results import PER_QUERY
 from gradrank.diff.results import measured, methods_of
 from gradrank.diff.state import State
 from gradrank.evaluation.costs import Cost
-from gradrank.evaluation.per_query import labelled
+from gradrank.evaluation.per_query import label_test_queries
 from gradrank.evaluation.seeds import SEED
 from gradrank.tracking.content import CONVENTION, COST, DATA, SEEDS
 from gradrank.tracking.runs import FINISHED, PARENT
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-MOST = 50_000  # runs per search, MLflow's limit
+MAX_RESULTS = 50_000  # MLflow's limit of runs per search
 
 
 def read_run(run_id: str) -> State:
-    """Read a run. Raises GradrankError if it is missing, unfinished or not of `gradrank track`."""
+    """Return the state of a run. Raises GradrankError if it is missing, unfinished or not from `gradrank track`."""
     import polars as pl
 
     with open_store(create=False) as (client, experiment):
         runs = _current(client, experiment, run_id)
         tables = [_values(client, run) for run in runs]
     if not runs:
-        raise GradrankError(f"{run_id}: no finished run of `gradrank track`. Fix: give an id of tracked.json")
+        raise GradrankError(f"{run_id}: not a finished run of `gradrank track`. Fix: give a run id from tracked.json")
     conventions = {run.data.tags["dataset"]: run.data.tags[CONVENTION] for run in runs}
     params: dict[str, dict[str, Any]] = {}
     for run in runs:
@@ -56,14 +56,14 @@ def _method(run: "Run") -> tuple[str, str]:
 
 
 def _current(client: "MlflowClient", experiment: str, run_id: str) -> list["Run"]:
-    """Return the run of a method, or per method below a parent the current run, else the newest."""
-    found: dict[tuple[str, str], Run] = {}
-    for one in (f"attributes.run_id = '{run_id}'", f"tags.`{PARENT}` = '{run_id}'"):
-        query = f"{one} AND tags.kind = 'method' AND attributes.status = '{FINISHED}'"
-        for run in client.search_runs([experiment], query, max_results=MOST):
-            if _method(run) not in found or run.data.tags.get("current") == "true":
-                found[_method(run)] = run
-    return [found[method] for method in sorted(found)]
+    """Return the method run with this id, or one run per method below this parent: the current one, else the newest."""
+    runs: dict[tuple[str, str], Run] = {}
+    for condition in (f"attributes.run_id = '{run_id}'", f"tags.`{PARENT}` = '{run_id}'"):
+        query = f"{condition} AND tags.kind = 'method' AND attributes.status = '{FINISHED}'"
+        for run in client.search_runs([experiment], query, max_results=MAX_RESULTS):
+            if _method(run) not in runs or run.data.tags.get("current") == "true":
+                runs[_method(run)] = run
+    return [runs[method] for method in sorted(runs)]
 
 
 def _values(client: "MlflowClient", run: "Run") -> "pl.DataFrame":
@@ -71,7 +71,7 @@ def _values(client: "MlflowClient", run: "Run") -> "pl.DataFrame":
 
     with tempfile.TemporaryDirectory() as folder:
         table = pl.read_parquet(client.download_artifacts(run.info.run_id, PER_QUERY, folder))
-    return labelled(table, *_method(run))
+    return label_test_queries(table, *_method(run))
 
 
 def _add_params(params: dict[str, dict[str, Any]], run: "Run") -> None:
@@ -80,7 +80,7 @@ def _add_params(params: dict[str, dict[str, Any]], run: "Run") -> None:
     values = {key: _value(text) for key, text in run.data.params.items() if key != CONVENTION}
     seeds = {key: values.pop(key) for key in (SEED, SEEDS)}
     params[""] |= seeds if len(seeds[SEEDS]) > 1 else {SEED: seeds[SEED]}
-    params[f"datasets.{dataset}"] = _named(values, DATA)
+    params[f"datasets.{dataset}"] = _with_prefix(values, DATA)
     params[f"models.{model}"] = {key: values[key] for key in values if not key.startswith(DATA)}
 
 
@@ -92,9 +92,11 @@ def _value(text: str) -> Any:
 
 
 def _cost(run: "Run") -> Cost | None:
-    found = _named(run.data.metrics, f"{COST}/")
-    return Cost(**{each.name: found.get(each.name) for each in fields(Cost)}) if found else None
+    costs: dict[str, Any] = _with_prefix(run.data.metrics, f"{COST}/")
+    values: dict[str, Any] = {field.name: costs.get(field.name) for field in fields(Cost)}
+    return Cost(**values) if costs else None
 
 
-def _named(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def _with_prefix(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the values whose key starts with the prefix, by the rest of the key."""
     return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}

@@ -1,4 +1,4 @@
-"""The command: read both sides, compare, print in one form, judge."""
+"""The command `gradrank diff`: read both states, compare them, print the comparison, and check for regressions."""
 
 import json
 import sys
@@ -13,13 +13,17 @@ from gradrank.diff.read_state import read_state
 from gradrank.diff.regression import EXIT_CODE, limit, regressions
 from gradrank.evaluation.metrics import metric_label
 
-PIPE_WIDTH = 120  # of text that goes to a file or another program
+PIPE_WIDTH = 120  # characters per line if the output goes to a file or another program
 
 
 def run(a: str, b: str, markdown: bool, as_json: bool, html: Path | None, fail_on_regression: str | None) -> None:
-    """What `gradrank diff` does. Raises typer.Exit with EXIT_CODE after a regression."""
+    """Run `gradrank diff`.
+
+    a, b: names of the states, as in `read_state`. html: file to write as well. fail_on_regression: METRIC:DELTA. Raises
+    GradrankError if the states cannot be read or compared, and typer.Exit with EXIT_CODE after a regression.
+    """
     if markdown and as_json:
-        raise GradrankError("--markdown and --json: one at a time")
+        raise GradrankError("--markdown and --json exclude each other. Fix: give one of them")
     allowed = limit(fail_on_regression) if fail_on_regression is not None else None
     comparison = compare(read_state(a), read_state(b))
     _print(comparison, markdown, as_json)
@@ -28,11 +32,11 @@ def run(a: str, b: str, markdown: bool, as_json: bool, html: Path | None, fail_o
 
         with atomic(html) as partial:
             partial.write_text(page(comparison), encoding="utf-8")
-    if allowed is not None and (fallen := regressions(comparison, allowed)):
-        for row in fallen:
+    if allowed is not None and (regressed := regressions(comparison, allowed)):
+        for row in regressed:
             print(
-                f"regression: {row.dataset}/{row.model}: {metric_label(row.metric)} {row.a:.4f} to {row.b:.4f}, "
-                f"more than {allowed.delta:g} less ({row.verdict})",
+                f"regression: {row.dataset}/{row.model}: {metric_label(row.metric)} fell from {row.a:.4f} to "
+                f"{row.b:.4f}, by more than {allowed.delta:g} ({row.verdict})",
                 file=sys.stderr,
             )
         raise typer.Exit(EXIT_CODE)

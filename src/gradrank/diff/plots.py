@@ -1,11 +1,11 @@
-"""Drawings of a comparison: each method's difference with its interval, and how its queries moved."""
+"""SVG plots of a comparison: the difference of each method with its interval, and the differences per query."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from gradrank.diff.compare import MeanDifference, Moved
+from gradrank.diff.compare import MeanDifference, MovedQueries
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.plots import svg
 from gradrank.report.plots.frame import Frame
@@ -19,14 +19,17 @@ MOST_POINTS = 250
 
 @dataclass(frozen=True)
 class DifferenceStrip:
-    """One method's row: its difference and drawing."""
+    """The row of one method and its drawing."""
 
     row: MeanDifference
     drawing: Markup
 
 
 def differences(rows: Sequence[MeanDifference]) -> tuple[list[DifferenceStrip], Markup]:
-    """A strip a method on one axis, which comes last: difference (line), 95% interval (bar), zero (line)."""
+    """Return one strip per method, and their common axis.
+
+    A strip shows the difference as a line, its 95% interval as a bar, and zero as a line.
+    """
     ends = [0.0] + [end for row in rows for end in (row.low, row.high, row.difference) if end == end]
     scale = svg.padded(ends, 0, 100)
     return [DifferenceStrip(row, _strip(scale, row)) for row in rows], axis(scale)
@@ -43,16 +46,16 @@ def _strip(scale: svg.Scale, row: MeanDifference) -> Markup:
     return strip(scale, parts, label, f"strip {row.verdict.replace(' ', '-')}")
 
 
-def queries(moved: Moved) -> Markup:
-    """Every query's gap, from the largest gain to the largest loss."""
+def queries(moved: MovedQueries) -> Markup:
+    """Return the plot of the differences of all queries, from the largest gain to the largest loss."""
     count = len(moved.gaps)
     across = svg.Scale(0, max(count - 1, 1), FRAME.left, FRAME.right)
     up = svg.padded([0.0, *moved.gaps], FRAME.bottom, FRAME.top)
     parts = [*FRAME.y_axis(up, up.ticks(4)), FRAME.horizontal_line(up, 0.0, "zero")]
-    kept = svg.thin(count, MOST_POINTS)
-    parts.append(svg.line([across(i) for i in kept], [up(moved.gaps[i]) for i in kept], "mean"))
+    points = svg.thin(count, MOST_POINTS)
+    parts.append(svg.line([across(i) for i in points], [up(moved.gaps[i]) for i in points], "mean"))
     gained, lost = int((moved.gaps > 0).sum()), int((moved.gaps < 0).sum())
-    words = f"{gained:,} queries gained, {count - gained - lost:,} are level, {lost:,} lost"
+    words = f"{gained:,} queries gained, {count - gained - lost:,} are unchanged, {lost:,} lost"
     parts.append(svg.element("text", words, x=FRAME.left, y=FRAME.bottom + 16, class_="tick"))
     label = f"{moved.model}, {metric_label(moved.metric)}: {words}"
     return svg.drawing(parts, WIDTH, FRAME.bottom + 22, label, "moved")

@@ -1,4 +1,4 @@
-"""What A and B of `gradrank diff A B` may be."""
+"""Reading of the arguments A and B of `gradrank diff A B`."""
 
 import re
 from pathlib import Path
@@ -8,9 +8,9 @@ from gradrank.diff.state import State
 
 
 def read_state(name: str) -> State:
-    """The first of these that `name` is: a folder, a git revision, a DVC experiment, an MLflow run.
+    """Return the state called `name`: a folder, git revision, DVC experiment or MLflow run, tried in this order.
 
-    Raises GradrankError where it is none of them or holds no results.
+    Raises GradrankError if the name is not one of these, or has no results.
     """
     from gradrank.diff.committed import find_commit
     from gradrank.diff.folder import read_folder
@@ -19,10 +19,11 @@ def read_state(name: str) -> State:
 
     if Path(name).is_dir():
         return read_folder(Path(name))
-    if found := find_commit(name):
-        return read_revision(name, found)
+    if commit := find_commit(name):
+        return read_revision(name, commit)
     if re.fullmatch(r"[0-9a-f]{32}", name):
         return read_run(name)
     raise GradrankError(
-        f"{name}: no folder, git revision, DVC experiment (`dvc exp show`) or MLflow run (32 hexadecimal digits)"
+        f"{name}: not a folder, git revision, DVC experiment or MLflow run. Fix: give one of these; `dvc exp show` "
+        "lists experiments, and the id of an MLflow run has 32 hexadecimal digits"
     )

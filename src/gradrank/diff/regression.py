@@ -1,4 +1,4 @@
-"""`--fail-on-regression METRIC:DELTA`: which methods fell by more than a CI job allows."""
+"""The option `--fail-on-regression METRIC:DELTA`, which makes a CI job fail if a method's mean falls too far."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,14 @@ EXIT_CODE = 3  # 1 is an error, 2 a wrong command line
 
 
 class Limit(NamedTuple):
+    """The largest allowed fall of a metric's mean."""
+
     metric: str
     delta: float
 
 
 def limit(text: str) -> Limit:
-    """`ndcg@10:0.005`. Raises GradrankError for anything else."""
+    """Return the limit in a text such as `ndcg@10:0.005`. Raises GradrankError for any other form."""
     metric, _, number = text.rpartition(":")
     try:
         delta = float(number)
@@ -22,23 +24,25 @@ def limit(text: str) -> Limit:
         delta = -1.0
     if not metric or not 0 <= delta < float("inf"):
         raise GradrankError(
-            f"--fail-on-regression {text}: expected METRIC:DELTA with DELTA at least 0, as in ndcg@10:0.005"
+            f"--fail-on-regression {text}: expected METRIC:DELTA with DELTA >= 0, such as ndcg@10:0.005"
         )
     return Limit(metric, delta)
 
 
 def regressions(comparison: Comparison, limit: Limit) -> list[MeanDifference]:
-    """The methods whose mean fell by more than the limit, significant or not: equal seeds give equal bytes, so
-    a fall is no noise of the run, and few queries must not hide a large one. Only methods of both sides count.
+    """Return the rows of methods whose mean fell by more than the limit, whether significant or not.
 
-    Raises GradrankError where that cannot be told: the metric was not measured, or a data set was refused.
+    Significance is not required because equal seeds give equal bytes, so that a fall is never noise of the run, and
+    because with few queries a large fall may not be significant. Only methods of both states count.
+
+    Raises GradrankError if the metric was not measured or a data set could not be compared.
     """
     if comparison.refused:
         reasons = "; ".join(f"{dataset}: {reason}" for dataset, reason in comparison.refused.items())
-        raise GradrankError(f"--fail-on-regression cannot be judged: {reasons}")
+        raise GradrankError(f"--fail-on-regression cannot be decided, because data sets were not compared: {reasons}")
     rows = [row for row in comparison.rows if row.metric == limit.metric]
     if not rows:
-        known = sorted({row.metric for row in comparison.rows})
-        raise GradrankError(f"--fail-on-regression: {limit.metric!r} is not measured{nearest(limit.metric, known)}")
-    # To 9 decimals: .45 to .44 is a fall by .01, not by a rounding error more.
+        metrics = sorted({row.metric for row in comparison.rows})
+        raise GradrankError(f"--fail-on-regression: {limit.metric!r} was not measured{nearest(limit.metric, metrics)}")
+    # Rounded to 9 decimals, so that a fall from .45 to .44 does not exceed .01 by a rounding error.
     return [row for row in rows if round(-row.difference, 9) > limit.delta]

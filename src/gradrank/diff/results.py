@@ -1,4 +1,4 @@
-"""What results have in common, wherever they lie: summary.json, values a query and provenance.json."""
+"""Content that all kinds of states share: summary.json, values per query and provenance.json."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,13 +19,16 @@ from gradrank.training.registry import models
 if TYPE_CHECKING:
     import polars as pl
 
-Summaries = Mapping[str, Mapping[str, Mapping[str, float | None]]]
-Values = Mapping[str, Mapping[str, QueryValues]]
+Summaries = Mapping[str, Mapping[str, Mapping[str, float | None]]]  # means by data set, method and metric
+Values = Mapping[str, Mapping[str, QueryValues]]  # by data set and method
 
 
 def measured(frame: "pl.DataFrame", conventions: Mapping[str, str]) -> dict[str, dict[str, QueryValues]]:
-    """By data set and method: the values, under the data set's convention, of rows as of `join_test_queries`."""
-    found: dict[str, dict[str, QueryValues]] = {}
+    """Return the values per query by data set and method, under each data set's primary convention.
+
+    frame: rows as returned by `join_test_queries`. conventions: by data set.
+    """
+    values: dict[str, dict[str, QueryValues]] = {}
     methods = frame.group_by("dataset", "model", "convention", maintain_order=True)
     for (dataset, model, convention), rows in methods:
         if convention == conventions.get(dataset, DEFAULT):
@@ -34,31 +37,39 @@ def measured(frame: "pl.DataFrame", conventions: Mapping[str, str]) -> dict[str,
                 for name in rows.columns
                 if name not in (*KEYS, *RECALL_LEVELS) and rows[name].null_count() < len(rows)
             ]
-            found.setdefault(dataset, {})[model] = query_values(rows, metrics)
-    return found
+            values.setdefault(dataset, {})[model] = query_values(rows, metrics)
+    return values
 
 
 def all_measured(
     in_git: Iterable["pl.DataFrame"], whole: "pl.DataFrame | None", conventions: Mapping[str, str]
 ) -> dict[str, dict[str, QueryValues]]:
-    """As `measured`: of the data sets that `whole` holds every metric, of others the two of each queries.parquet."""
-    found: dict[str, dict[str, QueryValues]] = {}
+    """Return the values of `measured` from several tables.
+
+    in_git: the tables in queries.parquet, with two metrics. whole: the table of all metrics, if available; it replaces
+    the values of `in_git` for its data sets.
+    """
+    values: dict[str, dict[str, QueryValues]] = {}
     for frame in in_git if whole is None else (*in_git, whole):
-        found |= measured(frame, conventions)
-    return found
+        values |= measured(frame, conventions)
+    return values
 
 
 def methods_of(
     summaries: Summaries, values: Values, costs: Mapping[tuple[str, str], Cost | None]
 ) -> dict[str, dict[str, MethodResults]]:
-    """The methods of each summary.json; of a data set without one, every method that has values."""
+    """Return the results by data set and method.
+
+    The methods of a data set are those in its summary.json; without a summary.json, those with values per query. costs:
+    by (data set, method).
+    """
     return {
         dataset: {
-            model: _method(summaries.get(dataset, {}).get(model, {}), own.get(model), costs.get((dataset, model)))
-            for model in sorted(summaries.get(dataset, own))
+            model: _method(summaries.get(dataset, {}).get(model, {}), by_model.get(model), costs.get((dataset, model)))
+            for model in sorted(summaries.get(dataset, by_model))
         }
         for dataset in sorted({*summaries, *values})
-        for own in [values.get(dataset, {})]
+        for by_model in [values.get(dataset, {})]
     }
 
 
@@ -66,41 +77,44 @@ def _method(summary: Mapping[str, float | None], values: QueryValues | None, cos
     if values is None:
         return MethodResults(summary, None, cost)
     means = {metric: values.mean(metric) for metric in values.values}
-    known = {metric: None if np.isnan(mean) else mean for metric, mean in means.items()}
-    return MethodResults({**summary, **known}, values, cost)
+    defined = {metric: None if np.isnan(mean) else mean for metric, mean in means.items()}
+    return MethodResults({**summary, **defined}, values, cost)
 
 
-def faults(summaries: Summaries, values: Values, cure: str) -> list[str]:
-    """What to know of data sets without values a query, and of those whose summary.json is not their mean."""
-    without = [dataset for dataset in summaries if dataset not in values]
-    unlike = [
+def notices_of(summaries: Summaries, values: Values, fix: str) -> list[str]:
+    """Return notices on data sets without values per query, and on those whose summary.json is not their mean.
+
+    fix: how to get the values per query.
+    """
+    without_values = [dataset for dataset in summaries if dataset not in values]
+    inconsistent = [
         dataset
         for dataset, summary in summaries.items()
         if any(
-            mean is not None and metric in own.values and abs(own.mean(metric) - mean) > 1e-4
+            mean is not None and metric in of_model.values and abs(of_model.mean(metric) - mean) > 1e-4
             for model, means in summary.items()
-            if (own := values.get(dataset, {}).get(model)) is not None
+            if (of_model := values.get(dataset, {}).get(model)) is not None
             for metric, mean in means.items()
         )
     ]
-    found = []
-    if without:
-        found.append(
-            f"{', '.join(without)}: only the means of {SUMMARY} are known. Significance needs the values a "
-            f"query: {cure}"
+    notices = []
+    if without_values:
+        notices.append(
+            f"{', '.join(without_values)}: only the means of {SUMMARY} are available, so nothing is tested for "
+            f"significance. {fix}"
         )
-    if unlike:
-        found.append(
-            f"{', '.join(unlike)}: {SUMMARY} is not the mean of the values a query, which are what is compared: "
-            "the two are of different runs or conventions"
+    if inconsistent:
+        notices.append(
+            f"{', '.join(inconsistent)}: {SUMMARY} is not the mean of the values per query, so the two come from "
+            "different runs or conventions. The values per query are compared"
         )
-    return found
+    return notices
 
 
 def of_provenance(dataset: str, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a data set's `conventions`, `params`, `data`, `code` and `versions` of a Side, from its provenance.json.
+    """Return a data set's `conventions`, `params`, `data`, `code` and `versions` for a State, from its provenance.json.
 
-    A record of another schema says nothing that can be compared: the result is then empty.
+    The result is empty if the record has another schema version.
     """
     if record.get("schema") != SCHEMA:
         return {}
@@ -109,14 +123,16 @@ def of_provenance(dataset: str, record: Mapping[str, Any]) -> dict[str, Any]:
         "conventions": record["params"]["evaluation"]["convention"],
         "params": params_of(dataset, record["params"] | {"models": methods}),
         "data": {"source": record["data"]["source_sha256"]},
-        "code": record["code"] | {f"train {name}": own["train"] for name, own in methods.items()},
+        "code": record["code"] | {f"train {name}": method["train"] for name, method in methods.items()},
         "versions": record["versions"],
     }
 
 
 def params_of(dataset: str, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return a Side's parameters of one data set from `seed`, `seeds` if there are several, `dataset` (its settings),
-    `pairs`, `models` (as `variant_settings` describes them) and `evaluation`.
+    """Return a State's parameters of one data set, by section of params.yaml and dotted key.
+
+    values: `seed`, `seeds` if there are several, `dataset` (its settings), `pairs`, `evaluation`, and `models`, as
+    described by `gradrank.provenance.settings.variant_settings`.
     """
     return {
         "": {key: values[key] for key in ("seed", "seeds") if key in values},
@@ -127,7 +143,10 @@ def params_of(dataset: str, values: Mapping[str, Any]) -> dict[str, dict[str, An
 
 
 def _all_params(variant: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a variant's parameters with today's defaults, and a digest of all where another default was in force."""
-    known = models().get(variant["model"])
-    values = (known.Params().model_dump(mode="json") if known else {}) | variant.get("params", {})
+    """Return a variant's parameters over the present defaults.
+
+    If its digest shows that other defaults were used, the digest is added as `all values`.
+    """
+    model = models().get(variant["model"])
+    values = (model.Params().model_dump(mode="json") if model else {}) | variant.get("params", {})
     return values if short_digest(values) == variant["digest"] else values | {"all values": variant["digest"]}

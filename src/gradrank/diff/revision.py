@@ -1,12 +1,12 @@
-"""A git revision, or a DVC experiment, which is a commit too, as a Side.
+"""State of a git revision or a DVC experiment.
 
-Git holds summary.json, provenance.json, params.yaml and two metrics' values a query; DVC every
-metric's. What a training took is known where it was measured alone, in results/ and MLflow.
+Git holds summary.json, provenance.json, params.yaml and the values per query of two metrics. DVC holds the values per
+query of every metric. The cost of training is recorded only in results/ and MLflow.
 """
 
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from gradrank.base.results import SUMMARY, Results
 from gradrank.base.validation import flat
 from gradrank.data.part_files import COLLECTION
 from gradrank.diff.committed import Committed
-from gradrank.diff.results import all_measured, faults, methods_of, of_provenance, params_of
+from gradrank.diff.results import all_measured, methods_of, notices_of, of_provenance, params_of
 from gradrank.diff.state import State
 from gradrank.evaluation.primary import primary_convention
 from gradrank.provenance.settings import model_settings
@@ -28,94 +28,100 @@ _RESULTS = Results()
 
 
 def read_revision(name: str, committed: Committed) -> State:
-    """Raises GradrankError where the revision holds no results."""
+    """Return the state of a commit; name: as given by the user. Raises GradrankError if the commit has no results."""
     import polars as pl
 
     summaries = {
-        own.name: json.loads(text)
+        dataset.name: json.loads(text)
         for path, text in sorted(committed.files.items())
-        if (own := _RESULTS.dataset(Path(path).parent.name)).summary_path == Path(path)
+        if (dataset := _RESULTS.dataset(Path(path).parent.name)).summary_path == Path(path)
     }
-    frame, cure = None, "run the workflow for it"
+    frame, fix = None, "Fix: run the workflow for these data sets"
     try:
         frame = pl.read_parquet(io.BytesIO(committed.read(str(_RESULTS.per_query_path))))
     except GradrankError as error:
-        cure = str(error)
-    datasets = sorted({*summaries, *([] if frame is None else frame["dataset"].unique())})
+        fix = str(error)
+    measured: list[str] = [] if frame is None else frame["dataset"].unique().to_list()
+    datasets = sorted({*summaries, *measured})
     if not datasets:
-        raise GradrankError(f"{name}: no results/<dataset>/{SUMMARY} there; run in the project's own folder")
-    methods = {dataset: summaries.get(dataset, {}) for dataset in datasets}
-    known, notices = _known(committed, methods)
+        raise GradrankError(
+            f"{name}: the commit has no results/<dataset>/{SUMMARY}. Fix: run in the folder of the project"
+        )
+    fields, notices = _recorded_fields(committed, datasets)
     frames = [
         pl.read_parquet(io.BytesIO(text))
         for path, text in sorted(committed.files.items())
         if _RESULTS.dataset(Path(path).parent.name).queries_path == Path(path)
     ]
-    values = all_measured(frames, frame, known["conventions"])
+    values = all_measured(frames, frame, fields["conventions"])
     return State(
         name=name,
         kind=committed.kind,
         revision=committed.rev,
         methods=methods_of(summaries, values, {}),
-        notices=(*notices, *faults(summaries, values, cure)),
-        **known,
+        notices=(*notices, *notices_of(summaries, values, fix)),
+        **fields,
     )
 
 
-def _known(committed: Committed, methods: Mapping[str, Iterable[str]]) -> tuple[dict[str, Any], list[str]]:
-    """How these methods' results were made: provenance.json, else what is committed beside them; and notices."""
+def _recorded_fields(committed: Committed, datasets: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Return the State's fields on how the results were made, and notices.
+
+    The fields come from provenance.json, else from the other files of the commit.
+    """
     study = yaml.safe_load(committed.files.get("params.yaml", b"")) or {}
-    params, notices = _params(study, methods)
-    known: dict[str, Any] = {
-        "conventions": {dataset: primary_convention(study, dataset) for dataset in methods},
+    params, notices = _params(study, datasets)
+    fields: dict[str, Any] = {
+        "conventions": {dataset: primary_convention(study, dataset) for dataset in datasets},
         "params": params,
-        "data": {dataset: _data(committed, dataset) for dataset in methods},
+        "data": {dataset: _data(committed, dataset) for dataset in datasets},
         "code": {},
         "versions": {},
     }
-    for dataset in methods:
-        for part, value in _provenance(committed, dataset).items():
-            known[part][dataset] = value
-    return known, notices
+    for dataset in datasets:
+        for field, value in _provenance(committed, dataset).items():
+            fields[field][dataset] = value
+    return fields, notices
 
 
 def _provenance(committed: Committed, dataset: str) -> dict[str, Any]:
-    """Return what the committed record says; empty without one."""
+    """Return the fields in the committed provenance.json; empty if the file is missing."""
     record = committed.files.get(str(_RESULTS.dataset(dataset).provenance_path))
     return of_provenance(dataset, json.loads(record)) if record else {}
 
 
 def _params(study: Mapping[str, Any], datasets: Iterable[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return params.yaml by data set, resolved as results record it.
+    """Return params.yaml by data set, resolved as in provenance.json, and notices.
 
-    Where the present code refuses it, it is not checked, and a notice says so.
+    If the present code rejects params.yaml, its values are used unchecked, and a notice reports that.
     """
     from gradrank.config.params import check
 
     try:
         params = check(study)
     except GradrankError as error:
-        fault = str(error).splitlines()[-1].strip()
-        notice = f"the present code refuses its params.yaml ({fault}): compared as written, with present defaults"
+        reason = str(error).splitlines()[-1].strip()
+        notice = f"the present code rejects params.yaml ({reason}); it is compared as written, over present defaults"
         return dict.fromkeys(datasets, _unchecked(study)), [notice]
     checked = params.model_dump(mode="json")
-    own = model_settings(params, checked["models"])
+    shared = model_settings(params, checked["models"])
     settings = {dataset: checked["datasets"].get(dataset) or {} for dataset in datasets}
-    return {name: params_of(name, own | {"dataset": values}) for name, values in settings.items()}, []
+    return {name: params_of(name, shared | {"dataset": values}) for name, values in settings.items()}, []
 
 
 def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Seed and models as written, over the defaults of the models that are still registered."""
-    found: dict[str, dict[str, Any]] = {"": {"seed": study.get("seed")}}
+    """Return the seed and models as written, over the defaults of the models that are still registered."""
+    sections: dict[str, dict[str, Any]] = {"": {"seed": study.get("seed")}}
     for name, values in (study.get("models") or {}).items():
         defaults = models()[name].Params().model_dump(mode="json") if name in models() else {}
-        found[f"models.{name}"] = flat(defaults) | flat(values or {})
-    return found
+        sections[f"models.{name}"] = flat(defaults) | flat(values or {})
+    return sections
 
 
 def _data(committed: Committed, dataset: str) -> dict[str, str]:
-    """The hash of the text that the collection was parsed from, if DVC has its description."""
-    for path in (f"data/parquet/{dataset}/{COLLECTION}", f"data/parquet/{dataset}.json"):  # older: one file in all
+    """Return the checksum of the text that the collection was parsed from; empty if its description is not in DVC."""
+    older = f"data/parquet/{dataset}.json"  # the description's path in older commits
+    for path in (f"data/parquet/{dataset}/{COLLECTION}", older):
         with suppress(GradrankError):
             return {"source": json.loads(committed.read(path))["source_sha256"]}
     return {}

@@ -1,4 +1,4 @@
-"""What seeds do to a difference: how far they alone would move it; and both sides' values in one precision."""
+"""Effect of seeds on the difference of two states, and rounding of their values to a common precision."""
 
 import math
 
@@ -8,28 +8,29 @@ from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import PairedTest
 from gradrank.evaluation.variance import Term, half_width
 
-DECIMALS = 6  # of the values that git keeps, as float32
+DECIMALS = 6  # of the values in queries.parquet, which git stores as float32
 
 
 def seed_noise(a: QueryValues, b: QueryValues, metric: str) -> float:
-    """Half the 95% interval of the difference of two means that seeds alone make; nan where both have a single one.
+    """Return half the 95% interval of the difference of two means that is due to seeds alone.
 
-    Of one side's single seed it is assumed that seeds move it as they move the other's.
+    nan if both states have a single seed. If one state has a single seed, its variance over seeds is assumed to equal
+    that of the other state.
     """
-    if not (a.several(metric) or b.several(metric)):
+    if not (a.has_several_seeds(metric) or b.has_several_seeds(metric)):
         return math.nan
-    return half_width([_of_seeds(a, b, metric), _of_seeds(b, a, metric)])
+    return half_width([_seed_term(a, b, metric), _seed_term(b, a, metric)])
 
 
-def _of_seeds(side: QueryValues, other: QueryValues, metric: str) -> Term:
-    """The variance of a side's mean over its seeds."""
-    if side.several(metric):
-        return side.runs(metric).variances.chance_of_mean
+def _seed_term(values: QueryValues, other: QueryValues, metric: str) -> Term:
+    """Return the variance over seeds of the mean of `values`; with a single seed, that of one run of `other`."""
+    if values.has_several_seeds(metric):
+        return values.runs(metric).variances.chance_of_mean
     return other.runs(metric).variances.seed
 
 
 def widened(test: PairedTest, noise: float) -> PairedTest:
-    """Its interval over queries with what seeds do in it; as it is where that is not known."""
+    """Return the test with its interval over queries widened by the seed noise; unchanged if the noise is nan."""
     if math.isnan(noise):
         return test
     down, up = (math.hypot(end - test.difference, noise) for end in (test.low, test.high))
@@ -37,16 +38,17 @@ def widened(test: PairedTest, noise: float) -> PairedTest:
 
 
 def in_one_precision(one: QueryValues, two: QueryValues, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """(q,) float64 of each; where one is as git keeps it, both are rounded to the decimals that it is sure of.
+    """Return the (q,) values of both in a common precision.
 
-    Differences that are equal stay equal, which the signed ranks depend on.
+    If one of them was read from git's queries.parquet (float32), both are rounded to its decimals. Equal differences
+    then stay equal, as the signed ranks require.
     """
     if np.float32 not in (one.values[metric].dtype, two.values[metric].dtype):
         return one.values[metric], two.values[metric]
     return _rounded(one, metric), _rounded(two, metric)
 
 
-def _rounded(side: QueryValues, metric: str) -> np.ndarray:
-    """Seed by seed, whose mean has more decimals."""
-    seeds = side.by_seed.get(metric, side.values[metric][None]).astype(np.float64)
+def _rounded(values: QueryValues, metric: str) -> np.ndarray:
+    # git stores rounded values per seed, so the values are rounded before the mean over seeds.
+    seeds = values.by_seed.get(metric, values.values[metric][None]).astype(np.float64)
     return np.round(seeds, DECIMALS).mean(axis=0)

@@ -1,4 +1,4 @@
-"""One side of a comparison: what was measured and what is known of how it was made."""
+"""One state of the results: the measured values, and how they were made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,15 +7,15 @@ from typing import Any
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 
-Known = Mapping[str, Mapping[str, Any]]
+Fields = Mapping[str, Mapping[str, Any]]  # by data set (or section), then by name
 
 
 @dataclass(frozen=True)
 class MethodResults:
-    """One method on one data set.
+    """The results of one method on one data set.
 
-    means: by metric, over folds; to four decimals where they are summary.json's. values: None where only the
-    means are known.
+    means: mean over folds by metric; rounded to four decimals if read from summary.json. values: per query; None if
+    only the means are available. cost: None if not recorded.
     """
 
     means: Mapping[str, float | None]
@@ -25,12 +25,14 @@ class MethodResults:
 
 @dataclass(frozen=True)
 class State:
-    """What A or B holds; all but the first three by data set. What a mapping lacks, the side does not know.
+    """One state of the results, A or B of a comparison.
 
-    name: as the user gave it. kind: `results folder`, `git revision`, `DVC experiment` or `MLflow run`.
-    conventions: the primary one. methods: by name. params: by section of params.yaml (`models.ranksvm`, ``
-    for the top level), then by dotted key. data: hashes by what was hashed. code: digests by stage.
-    versions: of packages.
+    name: as given by the user. kind: `results folder`, `git revision`, `DVC experiment` or `MLflow run`. revision: the
+    commit, if there is one. notices: limitations to show to the user.
+
+    The other fields are mappings by data set. An entry that is missing was not recorded. conventions: the primary
+    convention. methods: results by method. params: by section of params.yaml (such as `models.ranksvm`; empty for the
+    top level), then by dotted key. data: checksums by name. code: digests by stage. versions: by package.
     """
 
     name: str
@@ -38,8 +40,8 @@ class State:
     revision: str | None
     conventions: Mapping[str, str]
     methods: Mapping[str, Mapping[str, MethodResults]]
-    params: Mapping[str, Known] = field(default_factory=dict)
-    data: Known = field(default_factory=dict)
-    code: Known = field(default_factory=dict)
-    versions: Known = field(default_factory=dict)
+    params: Mapping[str, Fields] = field(default_factory=dict)
+    data: Fields = field(default_factory=dict)
+    code: Fields = field(default_factory=dict)
+    versions: Fields = field(default_factory=dict)
     notices: tuple[str, ...] = ()

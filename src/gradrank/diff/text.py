@@ -1,4 +1,4 @@
-"""A comparison on a terminal, in colour where it is one."""
+"""Printing of a comparison on a terminal, in colour if the terminal has colours."""
 
 from rich.console import Console
 from rich.padding import Padding
@@ -11,55 +11,55 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.report.tables.numbers import MINUS
 
 STYLES = {"better": "bold green", "worse": "bold red", "within seeds": "yellow", "untested": "yellow"}
-MOST_CHANGES = 20  # of one kind
+MOST_CHANGES = 20  # shown per kind
 
 
 def show(comparison: Comparison, console: Console) -> None:
-    """Print everything."""
-    for letter, side in (("A", comparison.a), ("B", comparison.b)):
-        console.print(Text.assemble((f"{letter}  ", "bold"), side.name, (f"  {wording.source(side)}", "dim")))
+    """Print the whole comparison."""
+    for letter, state in (("A", comparison.a), ("B", comparison.b)):
+        console.print(Text.assemble((f"{letter}  ", "bold"), state.name, (f"  {wording.source(state)}", "dim")))
     for notice in comparison.notices:
         console.print(Text(f"note: {notice}", "yellow"))
     for dataset, reason in comparison.refused.items():
         console.print(Text(f"not compared: {dataset}: {reason}", "bold red"))
-    for line in wording.lacking(comparison):
+    for line in wording.only_in_one(comparison):
         console.print(Text(line))
-    for changed in wording.changed(comparison):
-        _changes(changed, console)
+    for changes in wording.change_tables(comparison):
+        _changes(changes, console)
     for dataset in comparison.datasets():
         _dataset(comparison, dataset, console)
     _costs(comparison, console)
     console.print(Text(f"\n{wording.method(comparison)}", "dim"))
 
 
-def _changes(changed: wording.Changed, console: Console) -> None:
-    if not changed.rows:
-        console.print(Text.assemble((changed.title, "bold"), f": {changed.note}"))
+def _changes(changes: wording.ChangeTable, console: Console) -> None:
+    if not changes.rows:
+        console.print(Text.assemble((changes.title, "bold"), f": {changes.note}"))
         return
-    _heading(changed.title, console)
+    _heading(changes.title, console)
     table = _table("", "A", "B", numeric=False)
-    for row in changed.rows[:MOST_CHANGES]:
+    for row in changes.rows[:MOST_CHANGES]:
         table.add_row(*map(Text, row))
     console.print(Padding(table, (0, 2), expand=False))
-    if len(changed.rows) > MOST_CHANGES:
-        left = len(changed.rows) - MOST_CHANGES
-        console.print(Text(f"  and {left} more; --json, --markdown and --html name all", "dim"))
+    if len(changes.rows) > MOST_CHANGES:
+        remaining = len(changes.rows) - MOST_CHANGES
+        console.print(Text(f"  and {remaining} more; --json, --markdown and --html list all", "dim"))
 
 
 def _dataset(comparison: Comparison, dataset: str, console: Console) -> None:
     convention = comparison.a.conventions[dataset]
-    for metric, rows in wording.moved(comparison, dataset).items():
+    for metric, rows in wording.moved_rows(comparison, dataset).items():
         queries = max(row.queries for row in rows)
         _heading(
             f"{dataset}: {metric_label(metric)} ({convention}" + (f", {queries:,} queries)" if queries else ")"),
             console,
         )
-        made = wording.differences_table(rows)
-        table = _table(*made.head)
-        for row, (*cells, verdict) in zip(rows, made.cells(MINUS), strict=True):
+        differences = wording.differences_table(rows)
+        table = _table(*differences.head)
+        for row, (*cells, verdict) in zip(rows, differences.cells(MINUS), strict=True):
             table.add_row(*map(Text, cells), Text(verdict, STYLES.get(row.verdict, "")))
         console.print(Padding(table, (0, 2), expand=False))
-    for sentence in wording.level(comparison, dataset):
+    for sentence in wording.unmoved_sentences(comparison, dataset):
         console.print(Text.assemble((f"\n{dataset}: ", "bold"), sentence))
     for moved in comparison.moved:
         if moved.dataset == dataset:
@@ -71,10 +71,10 @@ def _dataset(comparison: Comparison, dataset: str, console: Console) -> None:
 
 def _costs(comparison: Comparison, console: Console) -> None:
     if comparison.costs:
-        made = wording.costs_table(comparison)
-        _heading(made.title, console)
-        table = _table(*made.head)
-        for cells in made.cells():
+        costs = wording.costs_table(comparison)
+        _heading(costs.title, console)
+        table = _table(*costs.head)
+        for cells in costs.cells():
             table.add_row(*map(Text, cells))
         console.print(Padding(table, (0, 2), expand=False))
 

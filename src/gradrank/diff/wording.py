@@ -1,4 +1,4 @@
-"""What the terminal, Markdown and HTML say alike: numbers, hashes and sentences."""
+"""Texts and tables that the terminal, Markdown and HTML outputs share."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,28 +13,31 @@ from gradrank.report.tables.table import Column, Table
 MARKS = {"better": "▲", "worse": "▼", "within seeds": "", "no evidence": "", "unchanged": "", "untested": ""}
 TITLES = {"params": "Parameters", "data": "Data", "code": "Code", "versions": "Packages"}
 METHOD = (
-    "Means over folds, B minus A, of the same queries, with the 95% bootstrap interval over queries. Better or worse: "
-    "a Wilcoxon signed-rank test, Holm-corrected over every method of the diff that moved, gives p < .05, and the "
-    "interval excludes 0."
+    "Differences of means over folds, B minus A, on the same queries, with 95% bootstrap intervals over queries. "
+    "Better or worse: the Wilcoxon signed-rank test, Holm-corrected over all methods with a changed query, gives "
+    "p < .05, and the interval excludes 0."
 )
 
 SEEDS = (
-    " Of methods with several seeds, values are means over these, and intervals hold them; within seeds: no larger a "
-    "difference than what other seeds of both sides would make, in 95 cases of 100."
+    " For methods with several seeds, values are means over seeds, and intervals also cover the seeds. Within seeds: "
+    "the difference is no larger than the differences that other seeds alone make in 95% of cases."
 )
 
-# By what is known of a method's metrics.
-STILL: dict[frozenset[Verdict], str] = {
+# The sentence on methods that did not change, by the verdicts over their metrics.
+UNMOVED: dict[frozenset[Verdict], str] = {
     frozenset({"unchanged"}): "Unchanged on every query",
-    frozenset({"unchanged", "untested"}): "Unchanged on every query under the metrics that git holds a query, equal "
-    "means to four decimals under the others",
-    frozenset({"untested"}): "Equal means to four decimals, queries not known",
+    frozenset({"unchanged", "untested"}): "Unchanged on every query for the metrics with values per query; means equal "
+    "to four decimals for the others",
+    frozenset({"untested"}): "Means equal to four decimals; values per query not available",
 }
-NAMED = 8  # methods that did not move, at most: of more their number is said
+MOST_NAMED = 8  # unchanged methods listed by name; if there are more, their number is shown
 
 
-class Changed(NamedTuple):
-    """One kind of change: (name, in A, in B) as text; rows is None where it is not known, which `note` explains."""
+class ChangeTable(NamedTuple):
+    """The changes of one kind.
+
+    rows: (name, value in A, value in B) as text; None if not recorded. note: text to show if there are no rows.
+    """
 
     title: str
     rows: list[tuple[str, str, str]] | None
@@ -42,21 +45,21 @@ class Changed(NamedTuple):
 
 
 def method(comparison: Comparison) -> str:
-    """How it was compared."""
+    """Return the description of the statistical method."""
     seeds = any(row.seed_noise == row.seed_noise for row in comparison.rows)
     return METHOD + (SEEDS if seeds else "")
 
 
-def moved(comparison: Comparison, dataset: str) -> dict[str, list[MeanDifference]]:
-    """By headline metric the methods whose mean moved; no metric under which none did."""
-    own = [row for row in comparison.rows if row.dataset == dataset]
-    metrics = headline(list(dict.fromkeys(row.metric for row in own)))
-    rows = {metric: [row for row in own if row.metric == metric and row.moved] for metric in metrics}
-    return {metric: rows[metric] for metric in metrics if rows[metric]}
+def moved_rows(comparison: Comparison, dataset: str) -> dict[str, list[MeanDifference]]:
+    """Return the rows of changed methods by headline metric; metrics without changed methods are left out."""
+    rows = [row for row in comparison.rows if row.dataset == dataset]
+    metrics = headline(list(dict.fromkeys(row.metric for row in rows)))
+    moved = {metric: [row for row in rows if row.metric == metric and row.has_moved] for metric in metrics}
+    return {metric: moved[metric] for metric in metrics if moved[metric]}
 
 
 def differences_table(rows: Sequence[MeanDifference], *more: Column) -> Table:
-    """Methods and their differences; more: columns after the method's."""
+    """Return the table of methods and their differences; more: columns to add after the first one."""
     columns = (
         Column("model", "method"),
         *more,
@@ -72,41 +75,41 @@ def differences_table(rows: Sequence[MeanDifference], *more: Column) -> Table:
 
 
 def costs_table(comparison: Comparison) -> Table:
-    """Seconds and memory of A and B."""
+    """Return the table of training time and peak memory in A and B."""
     heads = ("time A", "time B", "memory A", "memory B")
     columns = [Column("method", of=lambda pair: f"{pair.dataset}/{pair.model}")]
     columns += [Column(head, of=lambda pair, i=i: cost(pair)[i]) for i, head in enumerate(heads)]
     return Table("costs", "Time of all jobs and peak memory", columns, comparison.costs, timed=True)
 
 
-def level(comparison: Comparison, dataset: str) -> Iterator[str]:
-    """Sentences on the methods that did not move under any metric."""
-    own = [row for row in comparison.rows if row.dataset == dataset]
-    models = dict.fromkeys(row.model for row in own)
-    verdicts = {model: {row.verdict for row in own if row.model == model and not row.moved} for model in models}
-    for model in {row.model for row in own if row.moved}:
+def unmoved_sentences(comparison: Comparison, dataset: str) -> Iterator[str]:
+    """Yield sentences on the methods that did not change under any metric."""
+    rows = [row for row in comparison.rows if row.dataset == dataset]
+    models = dict.fromkeys(row.model for row in rows)
+    verdicts = {model: {row.verdict for row in rows if row.model == model and not row.has_moved} for model in models}
+    for model in {row.model for row in rows if row.has_moved}:
         del verdicts[model]
-    for found, sentence in STILL.items():
-        still = [model for model, own_verdicts in verdicts.items() if own_verdicts == found]
-        if still:
-            named = ", ".join(still) if len(still) <= NAMED else f"{len(still)} of {len(models)} methods"
-            yield f"{sentence}: {named}"
+    for verdicts_of_group, sentence in UNMOVED.items():
+        unmoved = [model for model, of_model in verdicts.items() if of_model == verdicts_of_group]
+        if unmoved:
+            is_short = len(unmoved) <= MOST_NAMED
+            yield f"{sentence}: {', '.join(unmoved) if is_short else f'{len(unmoved)} of {len(models)} methods'}"
 
 
-def changed(comparison: Comparison) -> Iterator[Changed]:
-    """By kind of change."""
-    for kind, found in comparison.changes._asdict().items():
-        sides = (("A", comparison.a), ("B", comparison.b))
-        without = [f"{letter} ({side.kind})" for letter, side in sides if not getattr(side, kind)]
-        note = f"not recorded in {' and '.join(without) or 'both for one data set'}" if found is None else "no change"
-        rows = [_change(change, comparison, kind in ("data", "code")) for change in found or ()]
-        yield Changed(TITLES[kind], None if found is None else rows, note)
+def change_tables(comparison: Comparison) -> Iterator[ChangeTable]:
+    """Yield one table per kind of change."""
+    for kind, changes in comparison.changes._asdict().items():
+        states = (("A", comparison.a), ("B", comparison.b))
+        without = [f"{letter} ({state.kind})" for letter, state in states if not getattr(state, kind)]
+        missing = f"not recorded in {' and '.join(without) or 'both states for the same data set'}"
+        rows = [_change(change, comparison, kind in ("data", "code")) for change in changes or ()]
+        yield ChangeTable(TITLES[kind], None if changes is None else rows, missing if changes is None else "no change")
 
 
-def _change(change: Change, comparison: Comparison, hashes: bool) -> tuple[str, str, str]:
-    own = "" if set(change.datasets) >= set(comparison.datasets()) else f" ({', '.join(change.datasets)})"
-    a, b = (_hash(value) if hashes else _text(value) for value in (change.a, change.b))
-    return change.name + own, a, b
+def _change(change: Change, comparison: Comparison, is_hash: bool) -> tuple[str, str, str]:
+    applies_to_all = set(change.datasets) >= set(comparison.datasets())
+    a, b = (_hash(value) if is_hash else _text(value) for value in (change.a, change.b))
+    return change.name + ("" if applies_to_all else f" ({', '.join(change.datasets)})"), a, b
 
 
 def _text(value: Any) -> str:
@@ -117,32 +120,34 @@ def _hash(value: str | None) -> str:
     return value[:12] if value else NONE
 
 
-def source(side: State) -> str:
-    """`git revision 1a2b3c4d5e6f`."""
-    return f"{side.kind} {side.revision[:12]}" if side.revision else side.kind
+def source(state: State) -> str:
+    """Return a state's kind and revision, such as `git revision 1a2b3c4d5e6f`."""
+    return f"{state.kind} {state.revision[:12]}" if state.revision else state.kind
 
 
-def lacking(comparison: Comparison) -> Iterator[str]:
-    """`Only in A: mq2007/ranksvm`."""
+def only_in_one(comparison: Comparison) -> Iterator[str]:
+    """Yield lines on the methods that only one state has, such as `Only in A: mq2007/ranksvm`."""
     for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:
             yield f"Only in {letter}: {', '.join('/'.join(name) for name in names)}"
 
 
 def signed(value: float) -> str:
+    """Return a difference as text with its sign and four decimals."""
     return number(value, "+.4f")
 
 
 def interval(row: MeanDifference) -> str:
+    """Return a row's 95% interval as text."""
     return f"[{signed(row.low)}, {signed(row.high)}]" if row.low == row.low else NONE
 
 
-def query(found: Query) -> str:
-    """`12 +0.310 (0.120 to 0.430)`."""
-    return f"{found.qid} {number(found.gap, '+.3f')} ({found.a:.3f} to {found.b:.3f})"
+def query(values: Query) -> str:
+    """Return a query's id, difference and values as text, such as `12 +0.310 (0.120 to 0.430)`."""
+    return f"{values.qid} {number(values.gap, '+.3f')} ({values.a:.3f} to {values.b:.3f})"
 
 
 def cost(pair: CostPair) -> tuple[str, str, str, str]:
-    """Seconds of A and B, memory of A and B."""
-    memory = (f"{each.peak_memory_mb:,.0f} MB" for each in (pair.a, pair.b))
-    return seconds(pair.a.seconds), seconds(pair.b.seconds), *memory
+    """Return the training time of A and B and the peak memory of A and B as text."""
+    memory_a, memory_b = (f"{state_cost.peak_memory_mb:,.0f} MB" for state_cost in (pair.a, pair.b))
+    return seconds(pair.a.seconds), seconds(pair.b.seconds), memory_a, memory_b

@@ -1,1 +1,1 @@
-"""Scores to numbers: conventions, metrics, values a query, statistics, published numbers."""
+"""Evaluation of scores: conventions, metrics, values per query, statistics and published numbers."""

@@ -1,4 +1,4 @@
-"""How alike two rankings of the same documents are: Kendall's tau and Spearman's rho, a value a query."""
+"""Agreement of two rankings of the same documents: Kendall's tau and Spearman's rho per query."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from gradrank.base.compiled import compiled
 from gradrank.base.errors import GradrankError
 from gradrank.data.order import descending
 from gradrank.data.tables.roles import Columns
-from gradrank.evaluation.judgements import read_judgements
+from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.score_files import read_ranking
 
 
@@ -20,34 +20,39 @@ def agreement(
     split: str = "test",
     columns: Columns = Columns(),  # noqa: B008 - frozen
 ) -> pl.DataFrame:
-    """A row a query of `data`: `qid`, `kendall_tau`, `spearman_rho` of the scores of both files.
+    """Return one row per query of `data`: `qid`, and `kendall_tau` and `spearman_rho` of the scores of both files.
 
-    scores, against, data, columns: as in `evaluate_file`; documents that one of the two leaves out are left out of
-    both. Null where a query has fewer than two documents, or one of the two scores all alike. Raises GradrankError
-    for malformed scores, and for qrels to which a run adds documents of its own.
+    scores, against: two score files, as in `evaluate_file`; documents without a score in one of them are left out.
+    data, split, columns: as in `evaluate_file`. A value is null if a query has fewer than two scored documents, or if a
+    file gives all of them the same score. Raises GradrankError for malformed scores, and if `data` are qrels and the
+    files rank different documents that are not judged.
     """
     judged = read_judgements(data, columns=columns)
-    judgements, ours, ranked = read_ranking(scores, judged, split)
-    others, theirs, also_ranked = read_ranking(against, judged, split)
-    same = judgements.docids is None or judgements.docids.equals(others.docids)
-    if len(ours) != len(theirs) or not same:
+    judgements, first, first_ranked = read_ranking(scores, judged, split)
+    others, second, second_ranked = read_ranking(against, judged, split)
+    if len(first) != len(second) or not _same_documents(judgements, others):
         raise GradrankError(
-            f"{scores}, {against}: they rank documents that {data} does not judge, and not the same ones; give the "
-            "collection that was ranked as the data"
+            f"{scores}, {against}: the files rank different documents that {data} does not judge. Fix: give the "
+            "ranked collection as the data"
         )
-    both = ranked & also_ranked
+    both = first_ranked & second_ranked
     offsets = np.r_[0, np.cumsum(both)][judgements.offsets]
-    tau, rho = kendall_tau(ours[both], theirs[both], offsets), spearman_rho(ours[both], theirs[both], offsets)
+    tau, rho = kendall_tau(first[both], second[both], offsets), spearman_rho(first[both], second[both], offsets)
     values = {"kendall_tau": tau, "spearman_rho": rho}
     table = pl.DataFrame({"qid": judgements.ids} | values)
     return table.with_columns(pl.col(values).fill_nan(None))
 
 
+def _same_documents(one: Judgements, two: Judgements) -> bool:
+    return one.docids is None or (two.docids is not None and one.docids.equals(two.docids))
+
+
 @compiled("f8[:], f8[:], i8[:]")
 def kendall_tau(a, b, offsets):
-    """(q,) tau-b (Kendall 1945): (pairs in equal order - pairs in opposite ones) / sqrt(pairs untied in a * in b).
+    """Return (q,) float64 values of Kendall's tau-b (Kendall 1945).
 
-    a, b: (n,) float64 scores. nan where one of them has no pair untied. O(n^2) a query.
+    tau-b = (pairs in the same order - pairs in opposite order) / sqrt(pairs untied in a * pairs untied in b).
+    a, b: (n,) float64 scores. nan if all scores of a query are equal in a or in b. A query of m documents takes O(m^2).
     """
     out = np.full(len(offsets) - 1, np.nan)
     for q in range(len(out)):
@@ -65,7 +70,10 @@ def kendall_tau(a, b, offsets):
 
 @compiled("f8[:], f8[:], i8[:]")
 def spearman_rho(a, b, offsets):
-    """(q,) correlation of the ranks (Spearman 1904), equal scores sharing their mean; nan where all are equal."""
+    """Return (q,) float64 rank correlations (Spearman 1904).
+
+    a, b: (n,) float64 scores; equal scores share their mean rank. nan if all scores of a query are equal in a or in b.
+    """
     out = np.full(len(offsets) - 1, np.nan)
     for q in range(len(out)):
         first = _centred_ranks(a[offsets[q] : offsets[q + 1]])
@@ -78,7 +86,7 @@ def spearman_rho(a, b, offsets):
 
 @compiled()
 def _centred_ranks(values):
-    """Ranks less their mean; whole and half numbers, so that no sum rounds."""
+    """Return the ranks minus their mean; multiples of 1/2, so that their sums are exact."""
     ranked = descending(-values)
     ranks = np.empty(len(values))
     start = 0

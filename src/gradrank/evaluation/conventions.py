@@ -1,7 +1,7 @@
-"""Conventions: what the evaluation programs in use disagree about, as data.
+"""Conventions: the choices in which evaluation programs differ, as data.
 
-The same MQ2008 ranking has NDCG@10 .227 under `letor4`, .501 under `ranklib` and .782 under `lightgbm`, so a
-convention is part of every number: each table and file names the one it uses.
+The same MQ2008 ranking has NDCG@10 .227 under `letor4`, .501 under `ranklib` and .782 under `lightgbm`. Every table and
+file therefore names its convention.
 """
 
 from dataclasses import dataclass, replace
@@ -12,17 +12,18 @@ from gradrank.base.errors import GradrankError, unknown
 
 @dataclass(frozen=True)
 class Convention:
-    """One evaluation program's choices.
+    """The choices of one evaluation program. Raises GradrankError for a value that a field does not list.
 
-    gain: of a grade y in DCG: 2^y - 1 (`exponential`) or y (`linear`).
-    discount: of a rank in DCG: 1/log2(rank + 1) (`log2`), or 1 at rank 1 and 1/log2(rank) after (`letor`).
-    empty: value of a metric that divides by the number of relevant documents or by the ideal DCG, for a query
-        without relevant documents: 0, 1, or nan to drop such queries from every metric.
-    short: NDCG@k of a query with fewer than k documents: 0 (`zero`) or NDCG@n (`truncate`).
-    short_precision: P@k of such a query: 0 (`zero`), hits/k (`pad`) or hits/n (`truncate`).
-    ties: order of equal scores: that of the file (`file`), document ids descending with scores compared as
-        32-bit floats (`docid`), as trec_eval does, or none: the mean over all orders (`expected`).
-    max_grade: the grade that ERR takes for a certain stop; None: the highest in the data.
+    gain: gain of grade y in DCG: 2^y - 1 (`exponential`) or y (`linear`).
+    discount: discount of a rank in DCG: 1/log2(rank + 1) (`log2`), or 1 at rank 1 and 1/log2(rank) below (`letor`).
+    empty: value for a query without relevant documents, in metrics that divide by the number of relevant documents or
+        by the ideal DCG: 0, 1, or nan to drop these queries from every metric.
+    short: NDCG@k of a query with n < k documents: 0 (`zero`) or NDCG@n (`truncate`).
+    short_precision: P@k of a query with n < k documents: 0 (`zero`), hits/k (`pad`) or hits/n (`truncate`).
+    ties: order of equal scores. `file`: order of the rows. `docid`: document ids in descending order, with scores
+        compared as 32-bit floats, as in trec_eval. `expected`: the value is the mean over all orders.
+    max_grade: highest grade of the scale, which ERR's stopping probability is based on; None: the highest grade in the
+        data. A higher grade in the data takes precedence.
     """
 
     name: str
@@ -39,10 +40,12 @@ class Convention:
         for field, hint in get_type_hints(Convention).items():
             choices = get_args(hint)
             if isinstance(choices and choices[0], str) and getattr(self, field) not in choices:
-                raise GradrankError(f"convention {self.name}: {field} {getattr(self, field)!r} is none of {choices}")
+                valid = ", ".join(map(repr, choices))
+                value = f"{field}={getattr(self, field)!r}"
+                raise GradrankError(f"convention {self.name}: {value} is not valid. Fix: use one of {valid}")
 
 
-EXPECTED = "_expected"  # ends the name of a convention that differs from another in `ties: expected` alone
+EXPECTED = "_expected"  # suffix of a convention that differs from a program's convention only in ties="expected"
 PROGRAMS = {
     convention.name: convention
     for convention in (
@@ -54,14 +57,17 @@ PROGRAMS = {
         ),
         Convention(
             "letor3",
-            "LETOR 3.0's evaluation program: as letor4, but short queries score 0 at P@k too.",
+            "LETOR 3.0's evaluation program: as letor4, but short queries also score 0 at P@k.",
             discount="letor",
             short="zero",
             short_precision="zero",
         ),
-        Convention("standard", "The textbook's: gain 2^y - 1, discount 1/log2(rank + 1), k cut to the list's length."),
         Convention(
-            "trec", "trec_eval: linear gain, ties by document id in descending order.", gain="linear", ties="docid"
+            "standard",
+            "The textbook definition: gain 2^y - 1, discount 1/log2(rank + 1), k limited to the query's length.",
+        ),
+        Convention(
+            "trec", "trec_eval: linear gain, ties in descending order of document id.", gain="linear", ties="docid"
         ),
         Convention(
             "lightgbm",
@@ -70,7 +76,7 @@ PROGRAMS = {
         ),
         Convention(
             "ranklib",
-            "RankLib: as standard, but P@k divides by a short list's length and ERR's highest grade is 4.",
+            "RankLib: as standard, but P@k of a short query divides by its length, and ERR's highest grade is 4.",
             short_precision="truncate",
             max_grade=4,
         ),
@@ -78,24 +84,30 @@ PROGRAMS = {
 }
 CONVENTIONS = PROGRAMS | {
     name + EXPECTED: replace(
-        each,
+        convention,
         name=name + EXPECTED,
-        summary=f"As {name}, but the mean over all orders of equal scores: the file's order does not count.",
+        summary=f"As {name}, but each value is the mean over all orders of equal scores.",
         ties="expected",
     )
-    for name, each in PROGRAMS.items()
-    if each.ties == "file"
+    for name, convention in PROGRAMS.items()
+    if convention.ties == "file"
 }
 
 
 def in_expectation(name: str) -> str | None:
-    """The convention that differs from this one in `ties: expected` alone; None of one that minds no file's order."""
-    found = CONVENTIONS.get(name + EXPECTED)
-    return found.name if found else None
+    """Return the name of the convention that differs only in `ties="expected"`.
+
+    None if there is no such convention: the named one does not break ties by file order, or is unknown.
+    """
+    convention = CONVENTIONS.get(name + EXPECTED)
+    return convention.name if convention else None
 
 
 def resolve(name: str | Convention, **changes: Any) -> Convention:
-    """The preset called `name` with some fields changed. Raises GradrankError for unknown ones."""
+    """Return the convention called `name`, or the given Convention, with some fields changed.
+
+    Raises GradrankError for an unknown name and for an invalid value of a field.
+    """
     if isinstance(name, str):
         if name not in CONVENTIONS:
             raise GradrankError(unknown("convention", name, CONVENTIONS))

@@ -1,4 +1,4 @@
-"""What a method takes to train, to keep and to score with, of the timing.json that each job leaves."""
+"""Time, memory and size of a method, from the timing.json of each training job."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Cost:
-    """What a method's training jobs took. jobs: how many. Seconds are sums over them, but of the slowest one's fit.
+    """The cost of a method's training jobs.
 
-    fit_seconds: of training with the search for hyper-parameters; `seconds` adds reading, scoring and writing.
-    peak_memory_mb: of the largest job. model_bytes: of a fold's model as stored, a mean. score_microseconds: a
-    document, on the test parts. Of a model made of other models' scores both are without theirs; None where
-    no job measured them.
+    jobs: number of jobs. fit_seconds: training time with the search for hyperparameters, summed over jobs.
+    slowest_fit_seconds: the largest of these times. seconds: time with reading, scoring and writing, summed over jobs.
+    peak_memory_mb: peak memory of the largest job, in MB. model_bytes: mean size of a fold's stored model.
+    score_microseconds: scoring time per document on the test parts. The last two may be None (not measured), and leave
+    out the member models of a model that combines the scores of others.
     """
 
     jobs: float
@@ -24,7 +25,7 @@ class Cost:
 
     @classmethod
     def of(cls, timings: Iterable[Mapping[str, float]]) -> "Cost | None":
-        """Of each job's timing.json; None without any."""
+        """Return the cost of jobs with these contents of timing.json; None if there are no jobs."""
         timings = list(timings)
         if not timings:
             return None
@@ -43,4 +44,5 @@ class Cost:
 
     @property
     def mean_fit_seconds(self) -> float:
+        """Mean training time per job."""
         return self.fit_seconds / self.jobs

@@ -1,16 +1,18 @@
-"""What a document is called in TREC's files where the data do not say it."""
+"""Document ids in TREC files, also for documents without an id in the data."""
 
 import polars as pl
 
-DIGITS = 10  # of a row's number: more rows than any collection has
+DIGITS = 10  # of a row number; enough for any collection
 
 
 def document_ids(docids: pl.Series | None, rows: int, before: int = 0) -> pl.Series:
-    """(n,) names of `rows` documents: their ids; of one without an id its row in the input, from 1.
+    """Return (n,) ids of `rows` documents; a document without an id gets its row number in the input, from 1.
 
-    before: rows of the input that came earlier. Rows have leading zeros, so that names sort as rows do:
-    trec_eval breaks ties by name, and under the convention `trec` its figures are ours with or without ids. The
-    width is fixed because a stream does not know its end: new data are ranked piece by piece.
+    docids: (n,) ids or nulls; None if no document has an id. before: number of rows of the input before these.
+
+    Row numbers have leading zeros, so that their text sorts like the rows. trec_eval breaks ties by document id, so its
+    values equal those of the convention `trec`. The width is fixed because new data are read in pieces, before their
+    number of rows is known.
     """
     numbers = pl.int_range(before + 1, before + rows + 1, eager=True).cast(pl.String).str.zfill(DIGITS)
     return numbers if docids is None else docids.fill_null(numbers)

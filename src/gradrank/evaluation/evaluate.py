@@ -1,4 +1,4 @@
-"""Evaluation from scores alone, of a score file or of a model's folds: a new metric retrains nothing."""
+"""Evaluation of a score file or of a model's folds. It reads only scores, so a new metric needs no training."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ from gradrank.evaluation.score_file_pattern import SPLITS
 from gradrank.evaluation.score_files import read_ranking
 from gradrank.evaluation.seeds import SEED
 
-TYPES = {"fold": pl.Int8, SEED: pl.Int32}  # of the columns that are no text
+TYPES = {"fold": pl.Int8, SEED: pl.Int32}  # of the key columns that are not text
 LETOR_TABLES = (
     {f"P@{k}": f"p@{k}" for k in range(1, 11)} | {"MAP": "map"},
     {f"NDCG@{k}": f"ndcg@{k}" for k in range(1, 11)} | {"MeanNDCG": "mean_ndcg"},
@@ -41,11 +41,11 @@ def evaluate_file(
     split: str = "test",
     columns: Columns = Columns(),  # noqa: B008 - frozen
 ) -> pl.DataFrame:
-    """A row a query of `data`: `qid`, then one column a metric.
+    """Return one row per query of `data`: `qid`, then one column per metric; undefined values are null.
 
-    data: a stored collection, a file in any form that training reads (columns: those of a table), TREC's qrels. scores:
-    as in `read_ranking`. An undefined value is null. Raises GradrankError for malformed scores, naming file, line and
-    reason.
+    scores: a score file in a form of `score_files.read_scores`. data: a stored collection, a data file in any form that
+    training reads, or TREC qrels. split: rows to read if the score file has a column `split`. columns: names of a
+    table's columns. Raises GradrankError for malformed scores or data, and for an unknown metric or convention.
     """
     judgements, values, ranked = read_ranking(scores, read_judgements(data, columns=columns), split)
     table = _table(judgements, values, resolve(convention), metrics, ranked)
@@ -59,7 +59,10 @@ def letor_report(
     split: str = "test",
     columns: Columns = Columns(),  # noqa: B008 - frozen
 ) -> str:
-    """The two tables that LETOR's own evaluation program prints, character for character."""
+    """Return the two tables that LETOR's evaluation program prints, character for character.
+
+    The arguments and errors are those of `evaluate_file`.
+    """
     names = [name for table in LETOR_TABLES for name in table.values()]
     values = evaluate_file(scores, data, convention, names, split, columns)
     lines = []
@@ -78,55 +81,55 @@ def evaluate_folds(
     further_seeds: Sequence[int] = (),
     code: str = "",
 ) -> None:
-    """Write `folder`/per_query.parquet and its stamp from the scores in `folder`/fold<k>/ of the collection `data`.
+    """Write `folder`/per_query.parquet and its stamp from the scores in `folder`/fold<k>/.
 
-    Columns `convention`, `fold`, `split` (train, vali, test), `qid`, `query` (where ids are text), one per metric (null
-    where undefined); `seed` after the fold, where there are several. spec: `model`, `dataset`, `params` and `seed` in
-    force; further_seeds: those whose folds are `folder`/fold<k>/seed<s>/. code: the digest of the code that measures,
-    for the stamp. Raises GradrankError where a fold's spec.json says that it was trained with others or on other data,
-    and for malformed scores.
+    The columns are `convention`, `fold`, `seed` (if there are several seeds), `split` (train, vali or test), `qid`,
+    `query` (if the ids are text) and one per metric, null where undefined. data: the stored collection. spec: the
+    configured `model`, `dataset`, `params` and `seed`. further_seeds: seeds whose folds are `folder`/fold<k>/seed<s>/.
+    code: digest of the evaluation code, for the stamp. Raises GradrankError if a fold is missing or was trained with
+    other settings or on other data, and for malformed scores.
     """
     method, data = MethodFolder(Path(folder)), Path(data)
     stored = StoredCollection.open(data)
     highest = max(int(grade) for part in stored.parts for grade in stored.part(part)["labels"])
-    chosen = [resolve(name) for name in conventions]
-    # ERR's highest grade is the collection's, whichever grades a part happens to hold.
-    chosen = [replace(each, max_grade=highest) if each.max_grade is None else each for each in chosen]
-    tables, read = [], {COLLECTION: sha256(data / COLLECTION)}
+    resolved = [resolve(name) for name in conventions]
+    # The highest grade in ERR must be that of the whole collection, not that of the part being evaluated.
+    resolved = [replace(c, max_grade=highest) if c.max_grade is None else c for c in resolved]
+    tables, inputs = [], {COLLECTION: sha256(data / COLLECTION)}
     for seed in (None, *further_seeds):
         for number, parts in enumerate(stored.folds, start=1):
             fold = method.fold(number, seed)
-            wanted = dict(spec) | {"fold": number, "data_sha256": stored.source_sha256}
-            wanted |= {} if seed is None else {SEED: seed}
-            _check(fold, wanted)
-            read[fold.scores_path.relative_to(method.folder).as_posix()] = sha256(fold.scores_path)
-            about = {name: wanted[name] for name in ("fold", *([SEED] if further_seeds else []))}
+            expected = dict(spec) | {"fold": number, "data_sha256": stored.source_sha256}
+            expected |= {} if seed is None else {SEED: seed}
+            _check(fold, expected)
+            inputs[fold.scores_path.relative_to(method.folder).as_posix()] = sha256(fold.scores_path)
+            keys = {name: expected[name] for name in ("fold", *([SEED] if further_seeds else []))}
             for split in fold.spec().get("splits", SPLITS):
                 judgements = read_judgements(stored, parts[split])
-                tables += _measured(fold, split, judgements, chosen, metrics, about)
-    order = {convention.name: i for i, convention in enumerate(chosen)}
+                tables += _evaluate_part(fold, split, judgements, resolved, metrics, keys)
+    order = {convention.name: i for i, convention in enumerate(resolved)}
     joined = pl.concat(tables).sort(pl.col("convention").replace_strict(order), maintain_order=True)
     with atomic(method.per_query_path) as partial:
         joined.write_parquet(partial)
-    said = {"conventions": list(conventions), "metrics": list(metrics), "inputs": read, "code": code}
+    stamp = {"conventions": list(conventions), "metrics": list(metrics), "inputs": inputs, "code": code}
     versions = {"gradrank": __version__, "numpy": np.__version__, "polars": pl.__version__}
-    stamp = said | {"versions": versions, "processor": form()}
+    stamp |= {"versions": versions, "processor": form()}
     write_stamp(method.evaluation_path, stamp, [method.per_query_path])
 
 
-def _measured(
+def _evaluate_part(
     fold: FoldFolder,
     split: str,
     judgements: Judgements,
     conventions: Sequence[Convention],
     metrics: Sequence[str],
-    about: Mapping[str, int],
+    keys: Mapping[str, int],
 ) -> Iterator[pl.DataFrame]:
-    """A part's values under each convention, with columns that say what they are of in front."""
+    """Yield a part's values per convention, with the columns `convention`, those of `keys`, and `split` in front."""
     judgements, scores, ranked = read_ranking(fold.scores_path, judgements, split)
     for convention in conventions:
-        labels = {"convention": convention.name} | dict(about) | {"split": split}
-        columns = [pl.lit(value, dtype=TYPES.get(name)).alias(name) for name, value in labels.items()]
+        row_keys = {"convention": convention.name} | dict(keys) | {"split": split}
+        columns = [pl.lit(value, dtype=TYPES.get(name)).alias(name) for name, value in row_keys.items()]
         yield _table(judgements, scores, convention, metrics, ranked).select(*columns, pl.all())
 
 
@@ -139,17 +142,19 @@ def _table(
     return pl.DataFrame(ids | values).with_columns(pl.col(metrics).fill_nan(None))
 
 
-def _check(fold: FoldFolder, wanted: Mapping[str, Any]) -> None:
-    """Refuse scores that other parameters, another seed or other data made, and those that are not the job's own."""
+def _check(fold: FoldFolder, expected: Mapping[str, Any]) -> None:
+    """Raise GradrankError if a fold is unfinished, has other settings than expected, or its scores were edited."""
     if not fold.finished:
         raise GradrankError(f"{fold.spec_path}: no such file. Fix: train this fold first")
     spec = fold.spec()
-    found, wanted = flat({key: spec.get(key) for key in wanted}), flat(wanted)
+    recorded, expected = flat({key: spec.get(key) for key in expected}), flat(expected)
     differing = [
-        f"{key} is {found.get(key)!r} in it, {wanted.get(key)!r} now"
-        for key in sorted(found.keys() | wanted.keys())
-        if found.get(key) != wanted.get(key)
+        f"{key} is {recorded.get(key)!r} in the file but {expected.get(key)!r} now"
+        for key in sorted(recorded.keys() | expected.keys())
+        if recorded.get(key) != expected.get(key)
     ]
     if differing:
-        raise GradrankError(f"{fold.spec_path}: scores of other settings, train again: {'; '.join(differing)}")
+        raise GradrankError(
+            f"{fold.spec_path}: the fold was trained with other settings: {'; '.join(differing)}. Fix: train it again"
+        )
     fold.check(fold.scores_path)

@@ -1,4 +1,4 @@
-"""Rankings for any outside evaluator: TREC run and qrels, LETOR score file."""
+"""Export of rankings for other evaluation programs: TREC runs, qrels and LETOR score files."""
 
 from pathlib import Path
 
@@ -16,21 +16,25 @@ from gradrank.evaluation.score_files import read_scores
 
 
 def export_model(folder: Path | str, data: Path | str, out: Path | str) -> list[Path]:
-    """The test parts of a trained model's folds as `out`/fold<k>.{run,qrels,scores}.txt; the paths."""
+    """Write the test rankings of a trained model to `out`/fold<k>.{run,qrels,scores}.txt; return the paths.
+
+    folder: the method's folder, with fold1, fold2, ... data: the stored collection. Raises GradrankError for missing or
+    malformed scores and for ids that TREC files cannot hold.
+    """
     method, stored, out = MethodFolder(Path(folder)), StoredCollection.open(data), Path(out)
     written = []
     for number, parts in enumerate(stored.folds, start=1):
         judgements = read_judgements(stored, parts["test"])
         scores = read_scores(method.fold(number).scores_path, judgements)
-        run, qrels, plain = (out / f"fold{number}.{kind}.txt" for kind in ("run", "qrels", "scores"))
+        run, qrels, score_file = (out / f"fold{number}.{kind}.txt" for kind in ("run", "qrels", "scores"))
         export_trec(scores, judgements, run, qrels, tag=method.name)
-        export_scores(scores, plain)
-        written += [run, qrels, plain]
+        export_scores(scores, score_file)
+        written += [run, qrels, score_file]
     return written
 
 
 def export_scores(scores: np.ndarray, path: Path | str) -> None:
-    """(n,) scores, one a line in the rows' order, with every digit: what LETOR's evaluation program reads."""
+    """Write (n,) scores in row order, one per line with all digits, as LETOR's evaluation program reads them."""
     with atomic(path) as partial:
         pl.DataFrame({"score": scores}).write_csv(partial, include_header=False)
 
@@ -38,7 +42,11 @@ def export_scores(scores: np.ndarray, path: Path | str) -> None:
 def export_trec(
     scores: np.ndarray, judgements: Judgements, run: Path | str, qrels: Path | str, tag: str = "gradrank"
 ) -> None:
-    """Write `run` (see `trec_run`) and `qrels`, `qid 0 docid grade`, with the same ids in both."""
+    """Write a TREC run (see `trec_run`) and qrels with the same document ids.
+
+    scores: (n,). Lines of the qrels are `qid 0 docid grade`. tag: name of the run. Raises GradrankError for ids that
+    TREC files cannot hold.
+    """
     ids = document_ids(judgements.docids, len(judgements.labels))
     ranked = trec_run(scores, judgements.offsets, judgements.ids, ids, tag)
     grades = {"qid": judgements.id_of_row, "iteration": 0, "docid": ids, "grade": judgements.labels}
@@ -48,23 +56,27 @@ def export_trec(
 
 
 def trec_run(scores: np.ndarray, offsets: np.ndarray, qids: np.ndarray, docids: pl.Series, tag: str) -> str:
-    """Lines `qid Q0 docid rank score tag`, queries in their order, the best document first.
+    """Return the lines `qid Q0 docid rank score tag` of a TREC run.
 
-    scores: (n,). offsets: (q+1,). qids: (q,). docids: (n,), as of `document_ids`. Ranks follow the rows' order
-    in ties, but trec_eval goes by score and docid. Raises GradrankError for a document that a query has twice
-    and for an id that contains a blank, which TREC files cannot hold.
+    scores: (n,). offsets: (q+1,). qids: (q,). docids: (n,), as returned by `document_ids`. Queries keep their order.
+    The documents of a query are sorted by descending score; equal scores keep their row order. trec_eval ignores the
+    rank and sorts by score and document id.
+
+    Raises GradrankError for an id that is empty or contains white space, and for a document id that occurs twice in a
+    query.
     """
     sizes = np.diff(offsets)
     table = pl.DataFrame({"query": np.repeat(np.arange(len(sizes)), sizes), "docid": docids})
     bad = table.filter(~pl.struct("query", "docid").is_first_distinct() | pl.col("docid").str.contains(r"\s|^$"))
     if len(bad):
         raise GradrankError(
-            f"query {qids[bad['query'][0]]}: document id {bad['docid'][0]!r} occurs twice or has a blank, which "
-            "TREC files cannot hold; use LETOR's form"
+            f"query {qids[bad['query'][0]]}: document id {bad['docid'][0]!r} is empty, has white space or occurs "
+            "twice, which a TREC file does not allow. Fix: use the LETOR form"
         )
-    if unfit := [qid for qid in qids if isinstance(qid, str) and qid.split() != [qid]]:
+    if invalid := [qid for qid in qids if isinstance(qid, str) and qid.split() != [qid]]:
         raise GradrankError(
-            f"query id {unfit[0]!r} has a blank, which TREC files cannot hold; use LETOR's form, or other ids"
+            f"query id {invalid[0]!r} is empty or has white space, which a TREC file does not allow. Fix: use the "
+            "LETOR form or other ids"
         )
     rows = order(np.ascontiguousarray(scores, dtype=np.float64), offsets)
     ranks = np.arange(len(rows)) - np.repeat(offsets[:-1], sizes) + 1

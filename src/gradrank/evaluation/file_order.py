@@ -1,7 +1,7 @@
-"""What a value owes to the order of the file: beside it, the expectation over all orders of equal scores.
+"""Dependence of values on the file order, which decides between equal scores.
 
-LETOR's programs leave equal scores in the file's order, and files may be sorted by something that knows relevance: on
-OHSUMED a constant score has MAP .427, and .307 in expectation. A method with many ties is paid for that.
+LETOR's programs leave equal scores in file order, and the file order may be correlated with relevance: on OHSUMED a
+constant score has MAP .427, and .307 in expectation over all orders. A method with many ties benefits from that.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,70 +16,74 @@ from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute, metric_label
 from gradrank.evaluation.per_query import QueryValues
 
-CONSTANT = "constant"  # every document has the same score: no method, the row that others are held against
-TELLING = 0.1  # of half the 95% interval, from which on a dependence is worth a warning
-NAMED = 3  # methods, at most, in a sentence
+CONSTANT = "constant"  # name of the row in which every document has the same score, for comparison
+NOTABLE_SHARE = 0.1  # difference, in half widths of the 95% interval, above which a warning is shown
+MOST_NAMED = 3  # methods named in the warning, at most
 
 Values = Mapping[str, QueryValues]  # by convention
 
 
 def constant_score(data: Path, metrics: Sequence[str], conventions: Iterable[str]) -> dict[str, QueryValues]:
-    """The values of a constant score on the test parts of a stored collection, by convention."""
+    """Return the values of a constant score on the test parts of a stored collection, by convention."""
     stored = StoredCollection.open(data)
     tests = [read_judgements(stored, parts["test"]) for parts in stored.folds]
     folds = np.repeat(np.arange(1, len(tests) + 1), [len(test.qids) for test in tests])
     qids = np.concatenate([test.ids for test in tests])
-    found = {}
+    by_convention = {}
     for convention in conventions:
-        own = [
+        values = [
             compute(metrics, np.zeros(len(test.labels)), test.labels, test.offsets, convention, test.docids)
             for test in tests
         ]
-        joined = {metric: np.concatenate([each[metric] for each in own]) for metric in metrics}
-        found[convention] = QueryValues(folds, qids, joined)
-    return found
+        joined = {metric: np.concatenate([of_fold[metric] for of_fold in values]) for metric in metrics}
+        by_convention[convention] = QueryValues(folds, qids, joined)
+    return by_convention
 
 
 def file_order(measured: Mapping[str, Values], convention: str) -> Iterator[dict[str, Any]]:
-    """A row a method and metric that was measured in expectation as well.
+    """Yield one row per method and metric that was also measured in expectation over ties.
 
-    Keys: `convention`, `model`, `metric`, `mean` (in file order), `expected`, `difference`, `half_width` (of the mean's
-    95% interval), `share` (the difference in half widths).
+    measured: values per query by method, then by convention. The keys of a row are `convention`, `model`, `metric`,
+    `mean` (in file order), `expected` (mean in expectation), `difference` (mean - expected), `half_width` (of the 95%
+    interval of the mean) and `share` (absolute difference / half width).
     """
-    other = in_expectation(convention)
-    for model, own in measured.items():
-        if other not in own:
+    expectation = in_expectation(convention)
+    for model, values in measured.items():
+        if expectation is None or expectation not in values:
             continue
-        for metric in own[convention].values:
-            mean, expected = own[convention].mean(metric), own[other].mean(metric)
+        for metric in values[convention].values:
+            mean, expected = values[convention].mean(metric), values[expectation].mean(metric)
             if np.isnan(expected):
                 continue
-            half = own[convention].half_width(metric)
+            half = values[convention].half_width(metric)
             share = abs(mean - expected) / half if half > 0 else np.nan
             row = {"convention": convention, "model": model, "metric": metric, "mean": mean}
             row |= {"expected": expected, "difference": mean - expected}
             yield row | {"half_width": half, "share": share}
 
 
-def telling(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those that depend on the file's order by more than TELLING, the most dependent first."""
-    found = [row for row in rows if row["share"] is not None and row["share"] > TELLING]
-    return sorted(found, key=lambda row: -row["share"])
+def notable_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of `file_order` with a share above NOTABLE_SHARE, in descending order of the share."""
+    notable = [row for row in rows if row["share"] is not None and row["share"] > NOTABLE_SHARE]
+    return sorted(notable, key=lambda row: -row["share"])
 
 
 def warning(rows: Iterable[dict[str, Any]]) -> str | None:
-    """What to say of the methods of `file_order` whose values the file's order moves; None where there are none."""
-    found = telling(rows)
-    methods = list(dict.fromkeys(row["model"] for row in found if row["model"] != CONSTANT))
+    """Return the warning about methods whose values depend on the file order; None if there are no such methods.
+
+    rows: as yielded by `file_order`.
+    """
+    notable = notable_rows(rows)
+    methods = list(dict.fromkeys(row["model"] for row in notable if row["model"] != CONSTANT))
     if not methods:
         return None
-    worst = [next(row for row in found if row["model"] == model) for model in methods[:NAMED]]
+    worst = [next(row for row in notable if row["model"] == model) for model in methods[:MOST_NAMED]]
     named = "; ".join(f"`{row['model']}`, {_both(row)}" for row in worst)
-    constant = [row for row in found if row["model"] == CONSTANT]
+    constant = [row for row in notable if row["model"] == CONSTANT]
     return (
         "The file's order decides among equal scores. It moves "
         f"{'one method' if len(methods) == 1 else f'{len(methods)} methods'} by more than a tenth of the ± beside the "
-        f"value: {named}{'; ...' if len(methods) > NAMED else ''}."
+        f"value: {named}{'; ...' if len(methods) > MOST_NAMED else ''}."
         + (f" A constant score: {_both(max(constant, key=_moved))}." if constant else "")
     )
 

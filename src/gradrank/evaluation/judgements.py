@@ -1,4 +1,4 @@
-"""Judgements to evaluate scores by: grades without features, from a stored collection, a file or qrels."""
+"""Judgements (relevance grades without features) from a stored collection, a data file or TREC qrels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,10 +26,11 @@ JUDGED = ("qid", "query", "docid", "label")
 
 @dataclass(frozen=True)
 class Judgements:
-    """Grades grouped by query: labels (n,) int, offsets (q+1,), qids (q,), docids (n,) or None.
+    """Relevance grades grouped by query.
 
-    names: (q,) ids of the queries where they are text, which `qids` numbers; else None. complete: whether these are all
-    documents there are; of qrels they are those that somebody judged.
+    labels: (n,) integer grades. offsets: (q+1,) row at which each query begins, then n. qids: (q,) integers.
+    docids: (n,) document ids or None. names: (q,) query ids if they are text, which `qids` then numbers; else None.
+    complete: whether these are all documents of the queries; False for qrels, which hold only the judged documents.
     """
 
     labels: np.ndarray
@@ -41,12 +42,12 @@ class Judgements:
 
     @property
     def ids(self) -> np.ndarray:
-        """(q,) ids of the queries as the data have them: whole numbers, or objects that are text."""
+        """(q,) query ids of the data: integers, or strings in an object array."""
         return self.qids if self.names is None else self.names
 
     @property
     def id_of_row(self) -> pl.Series:
-        """(n,) the id of each row's query, as text."""
+        """(n,) query id of each row, as text."""
         ids = pl.Series("query", self.ids).cast(pl.String)
         return ids.gather(np.repeat(np.arange(len(ids)), np.diff(self.offsets)))
 
@@ -56,17 +57,16 @@ def read_judgements(
     parts: Sequence[int] | None = None,
     columns: Columns = Columns(),  # noqa: B008 - frozen
 ) -> Judgements:
-    """The judgements of a stored collection (parts in the order given; None: all), of a file in any form that training
-    reads, or of TREC's qrels.
+    """Return the judgements of a stored collection, of a data file in any form that training reads, or of TREC qrels.
 
-    columns: of a table. Raises GradrankError for what is none of these, a part that is missing or damaged, or a query
-    in two pieces.
+    parts: of a stored collection, in this order; None: all parts. columns: names of a table's columns. Raises
+    GradrankError for any other file, for a missing or damaged part, and if the rows of a query are not contiguous.
     """
     if isinstance(path, StoredCollection) or Path(path).is_dir():
         stored = path if isinstance(path, StoredCollection) else StoredCollection.open(path)
         tables = [pl.scan_parquet(stored.part_file(part)) for part in parts or stored.parts]
         return _grouped([_judged(table, stored.path) for table in tables], stored.path)
-    path = existing(path)
+    path = existing_file(path)
     if not is_table(path) and _is_qrels(path):
         return _read_qrels(path)
     reading = read_judged(path, columns)
@@ -86,54 +86,60 @@ def _is_qrels(path: Path) -> bool:
 
 
 def _read_qrels(path: Path) -> Judgements:
-    """Lines `qid iteration docid grade`, in any order; a grade below 0, of which trec_eval makes nothing, is 0."""
+    """Read lines `qid iteration docid grade` in any order; negative grades become 0, as in trec_eval."""
     read = collect(lines(path).filter(pl.col("text") != ""), path)
     groups = pl.col("text").str.extract_groups(r"^(?<query>\S+)\s+\S+\s+(?<docid>\S+)\s+(?<label>-?[0-9]{1,9})$")
     table = read.with_columns(groups.alias("fields")).unnest("fields")
     table = table.with_columns(pl.col("label").cast(pl.Int32).clip(0))
     if len(bad := table.filter(pl.col("label").is_null())):
-        shown = f"{path}, line {bad['number'][0]}: {bad['text'][0][:60]!r}"
-        raise GradrankError(f"{shown} is not of the form `qid iteration docid grade`")
+        place = f"{path}, line {bad['number'][0]}"
+        raise GradrankError(f"{place}: expected `qid iteration docid grade`, found {bad['text'][0][:60]!r}")
     if len(bad := table.filter(pl.col("label") > HIGHEST_GRADE)):
         raise GradrankError(
-            f"{path}, line {bad['number'][0]}: expected a grade, a whole number up to {HIGHEST_GRADE}, found "
-            f"{bad['label'][0]}"
+            f"{path}, line {bad['number'][0]}: expected an integer grade up to {HIGHEST_GRADE}, found {bad['label'][0]}"
         )
-    if len(twice := table.filter(~pl.struct("query", "docid").is_first_distinct())):
-        raise GradrankError(f"{path}, line {twice['number'][0]}: {first_name(twice)} is judged twice")
-    return of_queries(together(table), path)
+    if len(repeated := table.filter(~pl.struct("query", "docid").is_first_distinct())):
+        raise GradrankError(f"{path}, line {repeated['number'][0]}: {first_document(repeated)} is judged twice")
+    return incomplete_judgements(group_queries(table), path)
 
 
-def of_queries(table: pl.DataFrame, path: Path) -> Judgements:
-    """Judgements that need not be complete, from columns `query` (text), `docid` and `label`, queries together."""
+def incomplete_judgements(table: pl.DataFrame, path: Path) -> Judgements:
+    """Return judgements with `complete=False` from columns `query` (text), `docid` and `label`.
+
+    The rows of each query must be contiguous. path: named in errors.
+    """
     runs = table["query"].rle().struct.unnest()
     ((qids, names),) = numbered([runs["value"].to_list()])
     table = table.with_columns(qid=pl.Series(np.repeat(qids, runs["len"].to_numpy())))
     return replace(_grouped([table if names else table.drop("query")], path), complete=False)
 
 
-def together(table: pl.DataFrame) -> pl.DataFrame:
-    """The rows of each query one after the other, queries in the order of their first rows."""
+def group_queries(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows sorted so that each query is contiguous, in the order of the queries' first rows."""
     return table.sort(pl.col("number").min().over("query"), maintain_order=True)
 
 
 def _grouped(parts: Sequence[pl.DataFrame], path: Path) -> Judgements:
-    """From columns `qid`, `label` and `docid`, may be `query`. Two parts may number their queries alike.
+    """Return judgements from columns `qid`, `label`, `docid` and optionally `query` of each part.
 
-    Raises GradrankError where the rows of a query are not together.
+    Different parts may use the same `qid` for different queries. Raises GradrankError if the parts are empty or the
+    rows of a query are not contiguous within its part.
     """
     table = pl.concat(parts)
     if table.is_empty():
-        raise GradrankError(f"{path}: no judgements in it")
+        raise GradrankError(f"{path}: the file has no judgements")
     qids = table["qid"].to_numpy()
     begins = np.r_[True, qids[1:] != qids[:-1]]
-    for own, end in zip(parts, np.cumsum([len(each) for each in parts]), strict=True):
-        begins[end - len(own)] = True
-        runs = own["qid"].rle().struct.field("value")
+    for part, end in zip(parts, np.cumsum([len(part) for part in parts]), strict=True):
+        begins[end - len(part)] = True
+        runs = part["qid"].rle().struct.field("value")
         if runs.is_duplicated().any():
-            again = runs.filter(runs.is_duplicated())[0]
-            shown = own.filter(qid=again)["query"][0] if "query" in own.columns else again
-            raise GradrankError(f"{path}: the rows of query {shown} are not together")
+            qid = runs.filter(runs.is_duplicated())[0]
+            query = part.filter(qid=qid)["query"][0] if "query" in part.columns else qid
+            raise GradrankError(
+                f"{path}: the rows of query {query} are not contiguous. Fix: sort the file so that each query's rows "
+                "are next to each other"
+            )
     starts = np.flatnonzero(begins)
     docids = document_ids(table["docid"], len(table)) if table["docid"].count() else None
     offsets = np.r_[starts, len(qids)].astype(np.int64)
@@ -141,30 +147,36 @@ def _grouped(parts: Sequence[pl.DataFrame], path: Path) -> Judgements:
     return Judgements(table["label"].to_numpy(), offsets, qids[starts], docids, texts)
 
 
-def first_name(table: pl.DataFrame) -> str:
-    """Of the first row's document, as an error names it."""
+def first_document(table: pl.DataFrame) -> str:
+    """Return the name of the first row's document for an error message."""
     return f"document {table['docid'][0]!r} of query {table['query'][0]}"
 
 
 def lines(path: Path) -> pl.LazyFrame:
-    """Columns `number` (from 1) and `text` (without byte order mark, carriage return and outer blanks)."""
+    """Scan a text file as columns `number` (line number, from 1) and `text`.
+
+    The text has no byte order mark, no carriage return, and no white space at its ends.
+    """
     source = BytesIO(b"".join(blocks(path))) if is_packed(path) else path
     lines = pl.scan_lines(source, name="text", row_index_name="number", row_index_offset=1, glob=False)
     return lines.with_columns(pl.col("text").str.strip_prefix("\ufeff").str.strip_chars())
 
 
 def collect(table: pl.LazyFrame, path: Path) -> pl.DataFrame:
-    """Read in pieces: only the columns asked for are ever in memory whole."""
+    """Return the table, read with Polars' streaming engine, so that only the selected columns are in memory as a whole.
+
+    Raises GradrankError if the file at `path` is malformed.
+    """
     try:
         return table.collect(engine="streaming")
     except OF_POLARS as error:
         kind = "part of a stored collection" if path.is_dir() else "text file"
-        reason = str(error).splitlines()[0]  # the others are the query's plan
+        reason = str(error).splitlines()[0]  # the other lines print the query plan
         raise GradrankError(f"{path}: not a {kind}: {reason}") from None
 
 
-def existing(path: Path | str) -> Path:
-    """The path. Raises GradrankError where no file is."""
+def existing_file(path: Path | str) -> Path:
+    """Return the path. Raises GradrankError if there is no file."""
     path = Path(path)
     if not path.is_file():
         raise GradrankError(f"{path}: no such file")

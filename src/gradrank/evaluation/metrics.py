@@ -1,20 +1,26 @@
-"""Ranking metrics, one function each: `metric(scores, labels, offsets, *, ...)` -> one value a query.
+"""Ranking metrics: one function per metric, which returns one value per query.
 
-A metric is written over a `Ranking` and registered under the pattern of its name, with what the literature calls
-it; nothing else names it.
-What several metrics need (the sort, running hits, DCG) is a property of the Ranking and computed once. As
-functions of scores they take the numbers in their name (`k`, `beta`, ...), a convention, and changes
-of its fields: `ndcg_at(scores, labels, offsets, k=10, convention="letor4", short="truncate")`.
+To add a metric, write one function of a `Ranking` and register it with the decorator `metric`. The decorator needs the
+pattern of the metric's name and its label in the literature. A quantity that several metrics need (the sort order, the
+cumulated hits, the DCG) is a property of `Ranking`, which computes it once.
 
-A document is relevant if its grade is 1 or more. An undefined value is nan, which means skip.
+The decorated function takes scores instead of a Ranking. Its keyword arguments are the parameters in the metric's name
+(`k`, `beta`, `recall`, `persistence`), a convention, and fields of the convention to override:
 
-Where a convention takes ties in expectation, a metric that adds up gains or hits is that of their means over equal
-scores; MAP, MRR and ERR have closed forms of their own; what interpolates precision is undefined.
+    ndcg_at(scores, labels, offsets, k=10, convention="letor4", short="truncate")
+
+It returns (q,) float64 values. A document is relevant if its grade is 1 or more. An undefined value is nan; means over
+queries skip it. A convention with `empty=nan` makes every metric nan for queries without relevant documents.
+
+A convention with `ties="expected"` replaces each metric by its mean over all orders of the documents with equal scores.
+A metric that is linear in gains or hits is then computed from their means over equal scores. MAP, MRR and ERR have
+closed forms. Interpolated precision has none and is nan.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from functools import wraps
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,63 +28,84 @@ from gradrank.base.errors import GradrankError, unknown
 from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.ranking import Ranking
 
-_FIELDS = {
+Definition = Callable[..., np.ndarray]  # (ranking, **parameters) -> (q,)
+# The parameters in metric names: type and regular expression.
+FIELDS = {
     "k": (int, r"[1-9]\d*"),
     "beta": (float, r"\d+(?:\.\d+)?"),
     "recall": (float, r"0\.\d|1\.0"),
     "persistence": (float, r"0\.\d+"),
 }
-DEEPEST = 999_999_999  # rank in a metric's name
-_metrics: dict[str, Callable[..., np.ndarray]] = {}
-_labels: dict[str, str] = {}  # by pattern
+DEEPEST = 999_999_999  # the largest k in a metric's name
 
 
-def metric(pattern: str, label: str) -> Callable[[Callable[..., np.ndarray]], Callable[..., np.ndarray]]:
-    """Register a function of a Ranking under names such as `ndcg@{k}`; return it as a function of scores.
+class Metric(NamedTuple):
+    """A registered metric.
 
-    label: the metric as the literature writes it, `NDCG@{k}`.
+    definition: function of a Ranking and the parameters in the metric's name. label: the name in the literature, such
+    as `NDCG@{k}`. has_expectation: whether the metric is defined under a convention with `ties="expected"`.
     """
 
-    def decorate(definition: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-        _metrics[pattern], _labels[pattern] = definition, label
+    definition: Definition
+    label: str
+    has_expectation: bool
+
+
+METRICS: dict[str, Metric] = {}  # by the pattern of the name, such as `ndcg@{k}`
+
+
+def metric(pattern: str, label: str, has_expectation: bool = True) -> Callable[[Definition], Definition]:
+    """Return a decorator that registers a function of a Ranking and turns it into a function of scores.
+
+    pattern: the metric's name with its parameters in braces, such as `ndcg@{k}`; see FIELDS. label, has_expectation: as
+    in Metric. If has_expectation is False, the values are nan under a convention with `ties="expected"`.
+    """
+
+    def decorate(definition: Definition) -> Definition:
+        METRICS[pattern] = registered = Metric(definition, label, has_expectation)
 
         @wraps(definition)
-        def of_scores(scores, labels, offsets, *, convention="letor4", ids=None, **arguments) -> np.ndarray:
-            own = {key: arguments.pop(key) for key in tuple(arguments) if key in _FIELDS}
+        def from_scores(scores, labels, offsets, *, convention="letor4", ids=None, **arguments) -> np.ndarray:
+            parameters = {key: arguments.pop(key) for key in tuple(arguments) if key in FIELDS}
             ranking = Ranking(scores, labels, offsets, resolve(convention, **arguments), ids)
-            return _values(ranking, definition, own)
+            return _values(ranking, registered, parameters)
 
-        return of_scores
+        return from_scores
 
     return decorate
 
 
-def _values(ranking: Ranking, definition: Callable[..., np.ndarray], arguments: dict[str, float]) -> np.ndarray:
-    values = np.asarray(definition(ranking, **arguments), dtype=np.float64)
+def _values(ranking: Ranking, metric: Metric, parameters: dict[str, float]) -> np.ndarray:
+    if ranking.in_expectation and not metric.has_expectation:
+        return np.full(len(ranking.sizes), np.nan)
+    values = np.asarray(metric.definition(ranking, **parameters), dtype=np.float64)
     return np.where(ranking.relevant == 0, np.nan, values) if np.isnan(ranking.convention.empty) else values
 
 
-def find(name: str) -> tuple[Callable[..., np.ndarray], dict[str, float]]:
-    """The definition behind a metric's name and the numbers in it. Raises GradrankError if unknown."""
+def find(name: str) -> tuple[Metric, dict[str, float]]:
+    """Return the metric with this name and the parameters in the name, such as `{"k": 10}` for `ndcg@10`.
+
+    Raises GradrankError if no pattern matches or k exceeds DEEPEST.
+    """
     pattern, numbers = _matched(name)
     if pattern is None:
-        raise GradrankError(unknown("metric", name, _metrics))
+        raise GradrankError(unknown("metric", name, METRICS))
     if len(numbers.get("k", "")) > len(str(DEEPEST)):
-        raise GradrankError(f"metric {name!r}: the rank is beyond {DEEPEST:,}. Fix: give a smaller one")
-    return _metrics[pattern], {key: _FIELDS[key][0](value) for key, value in numbers.items()}
+        raise GradrankError(f"metric {name!r}: k is larger than {DEEPEST:,}. Fix: use a smaller k")
+    return METRICS[pattern], {key: FIELDS[key][0](value) for key, value in numbers.items()}
 
 
 def metric_label(name: str) -> str:
-    """A metric as the literature writes it: `ndcg@10` -> `NDCG@10`; an unknown one as it stands."""
+    """Return a metric's label in the literature, such as `NDCG@10` for `ndcg@10`; an unknown name is unchanged."""
     pattern, numbers = _matched(name)
-    return name if pattern is None else _labels[pattern].format(**numbers)
+    return name if pattern is None else METRICS[pattern].label.format(**numbers)
 
 
 def _matched(name: str) -> tuple[str | None, dict[str, str]]:
-    """The pattern that a name follows, and the text of the numbers in it."""
-    for pattern in _metrics:
+    """Return the pattern that a name matches, and the text of each parameter in the name."""
+    for pattern in METRICS:
         regex = re.escape(pattern)
-        for field, (_, digits) in _FIELDS.items():
+        for field, (_, digits) in FIELDS.items():
             regex = regex.replace(rf"\{{{field}\}}", f"(?P<{field}>{digits})")
         if match := re.fullmatch(regex, name):
             return pattern, match.groupdict()
@@ -88,49 +115,64 @@ def _matched(name: str) -> tuple[str | None, dict[str, str]]:
 def compute(
     names: Sequence[str], scores, labels, offsets, convention: str | Convention, ids=None, ranked=None
 ) -> dict[str, np.ndarray]:
-    """(q,) float64 values of each named metric, from one sort.
+    """Return (q,) float64 values of each named metric. The documents are sorted only once.
 
-    Arguments as for Ranking. Raises GradrankError for an unknown metric or convention or malformed input.
+    The other arguments are those of Ranking. Raises GradrankError for an unknown metric or convention, and for
+    malformed input.
     """
-    found = {name: find(name) for name in names}
+    metrics = {name: find(name) for name in names}
     ranking = Ranking(scores, labels, offsets, resolve(convention), ids, ranked)
-    return {name: _values(ranking, *definition) for name, definition in found.items()}
+    return {name: _values(ranking, metric, parameters) for name, (metric, parameters) in metrics.items()}
 
 
 @metric("ndcg@{k}", label="NDCG@{k}")
 def ndcg_at(r: Ranking, k: int) -> np.ndarray:
-    """NDCG@k = DCG@k / ideal DCG@k (Järvelin and Kekäläinen 2002, with the gain of Burges et al. 2005)."""
+    """Return NDCG@k = DCG@k / ideal DCG@k, with DCG@k = sum_{i<=k} gain(y_i) discount(i).
+
+    Convention: `gain` (2^y - 1 or y), `discount`, `empty` where the ideal is 0, and `short` for queries with fewer than
+    k documents. Source: Järvelin and Kekäläinen 2002; the exponential gain is from Burges et al. 2005.
+    """
     values = r.ratio(r.at(r.dcg, k), r.at(r.ideal_dcg, k))
     return np.where(r.sizes < k, 0.0, values) if r.convention.short == "zero" else values
 
 
 @metric("ndcg", label="NDCG")
 def ndcg(r: Ranking) -> np.ndarray:
-    """NDCG of the full list: NDCG@n."""
+    """Return NDCG@n of each query of n documents.
+
+    Convention: `gain`, `discount` and `empty`, as for `ndcg_at`. Source: Järvelin and Kekäläinen 2002.
+    """
     return r.ratio(r.at(r.dcg, r.sizes), r.at(r.ideal_dcg, r.sizes))
 
 
 @metric("mean_ndcg", label="MeanNDCG")
 def mean_ndcg(r: Ranking) -> np.ndarray:
-    """MeanNDCG = 1/n sum_{i=1..n} NDCG@i (LETOR 4.0's evaluation program)."""
+    """Return MeanNDCG = 1/n sum_{i=1..n} NDCG@i of each query of n documents.
+
+    Convention: `gain`, `discount` and `empty`, as for `ndcg_at`. Source: LETOR 4.0's evaluation program.
+    """
     return r.total(r.ratio(r.dcg, r.ideal_dcg)) / r.sizes
 
 
 @metric("ndcg_beta", label="NDCG_beta")
 def ndcg_beta(r: Ranking) -> np.ndarray:
-    """NDCG_beta = DCG_beta / ideal, DCG_beta = sum_i y_i (n - i) (Jin et al. 2018); nan where the ideal is 0.
+    """Return NDCG_beta = DCG_beta / ideal DCG_beta, with DCG_beta = sum_i y_i (n - i); nan where the ideal is 0.
 
-    1 - NDCG_beta is the sum of (grade gap) / ideal over the inverted pairs.
+    1 - NDCG_beta is the sum of (difference of grades) / ideal over the pairs in the wrong order. The convention has no
+    effect except for ties. Source: Jin et al. 2018.
     """
-    # The ideal is not learning's ideal_dcg_beta: this definition is what that one is held against.
+    # Not training's ideal_dcg_beta: the tests compare that function with this independent definition.
     weight = np.repeat(r.sizes, r.sizes) - r.position
     ideal = r.total(r.ideal_grades * weight)
-    return r.total(r.over_ties(r.grades) * weight) / np.where(ideal > 0, ideal, np.nan)
+    return r.total(r.mean_over_ties(r.grades) * weight) / np.where(ideal > 0, ideal, np.nan)
 
 
 @metric("p@{k}", label="P@{k}")
 def precision_at(r: Ranking, k: int) -> np.ndarray:
-    """P@k = (relevant documents among the first k) / k."""
+    """Return P@k = (relevant documents among the first k) / k.
+
+    Convention: `short_precision` for queries with fewer than k documents.
+    """
     short = r.convention.short_precision
     values = r.at(r.hits, k) / (np.minimum(k, r.sizes) if short == "truncate" else k)
     return np.where(r.sizes < k, 0.0, values) if short == "zero" else values
@@ -138,15 +180,19 @@ def precision_at(r: Ranking, k: int) -> np.ndarray:
 
 @metric("recall@{k}", label="Recall@{k}")
 def recall_at(r: Ranking, k: int) -> np.ndarray:
-    """recall@k = (relevant documents among the first k) / (relevant documents)."""
+    """Return recall@k = (relevant documents among the first k) / (relevant documents).
+
+    Convention: `empty` for queries without relevant documents.
+    """
     return r.ratio(r.at(r.hits, k), r.relevant)
 
 
 @metric("f{beta}@{k}", label="F{beta}@{k}")
 def f_at(r: Ranking, beta: float, k: int) -> np.ndarray:
-    """F_beta@k = (1 + b^2) P R / (b^2 P + R) = (1 + b^2) hits / (b^2 relevant + k) (van Rijsbergen 1979).
+    """Return F_beta@k = (1 + b^2) P R / (b^2 P + R) = (1 + b^2) hits / (b^2 relevant + k), with b = beta.
 
-    P counts a short list as padded or truncated, as P@k does.
+    Convention: `empty` for queries without relevant documents. `short_precision="truncate"` replaces k by n in queries
+    of n < k documents; the other values leave k. Source: van Rijsbergen 1979.
     """
     length = np.minimum(k, r.sizes) if r.convention.short_precision == "truncate" else k
     values = (1 + beta**2) * r.at(r.hits, k) / (beta**2 * r.relevant + length)
@@ -155,62 +201,93 @@ def f_at(r: Ranking, beta: float, k: int) -> np.ndarray:
 
 @metric("map", label="MAP")
 def average_precision(r: Ranking) -> np.ndarray:
-    """AP = (sum of P@i over the positions i of relevant documents) / (relevant documents), full list."""
+    """Return AP = (sum of P@i over the ranks i of relevant documents) / (relevant documents), over the full list.
+
+    Convention: `empty` for queries without relevant documents. MAP is the mean of AP over queries.
+    """
     return r.ratio(r.total(r.precision_at_hits), r.relevant)
 
 
 @metric("r_precision", label="R-precision")
 def r_precision(r: Ranking) -> np.ndarray:
-    """R-precision = P@R with R the number of relevant documents."""
+    """Return R-precision = P@R, where R is the query's number of relevant documents.
+
+    Convention: `empty` for queries without relevant documents.
+    """
     return r.ratio(r.at(r.hits, np.maximum(r.relevant, 1)), r.relevant)
 
 
-@metric("iprec@{recall}", label="Precision at recall {recall}")
+@metric("iprec@{recall}", label="Precision at recall {recall}", has_expectation=False)
 def interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
-    """Interpolated precision: the best P@i at any i where recall has reached the level (trec_eval).
+    """Return the interpolated precision: the largest P@i over the ranks i at which recall has reached the level.
 
-    nan where ties are taken in expectation: that of a maximum has no closed form.
+    nan where ties are taken in expectation, because the mean of a maximum has no closed form. Convention: `empty` for
+    queries without relevant documents. Source: trec_eval.
     """
-    if r.in_expectation:
-        return np.full(len(r.sizes), np.nan)
-    # trec_eval takes the level as reached at this hit: ceil(recall * R), but 2 for .7 * 3, which rounds down.
-    needed = np.maximum((recall * r.relevant + 0.9).astype(np.int64), 1)
-    values = np.where(r.found >= needed, r.best_precision[r.hit(needed)], 0.0)
-    return np.where(r.relevant > 0, values, r.convention.empty)
+    return _interpolated_precision(r, recall)
 
 
-@metric("iprec_11pt", label="11-point precision")
+@metric("iprec_11pt", label="11-point precision", has_expectation=False)
 def eleven_point_precision(r: Ranking) -> np.ndarray:
-    """Mean of the interpolated precision at recall 0, .1, ..., 1."""
-    return sum(interpolated_precision.__wrapped__(r, level / 10) for level in range(11)) / 11
+    """Return the mean of the interpolated precision at the recall levels 0, .1, ..., 1.
+
+    nan where ties are taken in expectation. Convention: `empty` for queries without relevant documents. Source:
+    trec_eval.
+    """
+    levels = (_interpolated_precision(r, level / 10) for level in range(11))
+    return sum(levels, start=np.zeros(len(r.sizes))) / 11
+
+
+def _interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
+    # trec_eval reaches the level at hit ceil(recall * R), except that .7 * 3 is rounded down to 2.
+    needed = np.maximum((recall * r.relevant + 0.9).astype(np.int64), 1)
+    values = np.where(r.retrieved >= needed, r.best_precision[r.hit(needed)], 0.0)
+    return np.where(r.relevant > 0, values, r.convention.empty)
 
 
 @metric("mrr", label="MRR")
 def reciprocal_rank(r: Ranking) -> np.ndarray:
-    """RR = 1 / (position of the first relevant document), 0 without any (Voorhees 1999)."""
+    """Return RR = 1 / (rank of the first relevant document), or 0 if no document is relevant.
+
+    The convention has no effect except for ties. MRR is the mean of RR over queries. Source: Voorhees 1999.
+    """
     return r.reciprocal_rank
 
 
 @metric("err@{k}", label="ERR@{k}")
 def err_at(r: Ranking, k: int) -> np.ndarray:
-    """ERR@k = sum_{i<=k} 1/i R_i prod_{j<i} (1 - R_j), R = (2^y - 1) / 2^max_grade (Chapelle et al. 2009)."""
+    """Return ERR@k = sum_{i<=k} 1/i R_i prod_{j<i} (1 - R_j), with R_i = (2^y_i - 1) / 2^g.
+
+    g is the larger of the convention's `max_grade` and the highest grade in the data. Source: Chapelle et al. 2009.
+    """
     return r.at(r.err, k)
 
 
 @metric("rbp@{persistence}", label="RBP (p = {persistence})")
 def rank_biased_precision(r: Ranking, persistence: float) -> np.ndarray:
-    """RBP = (1 - p) sum_i [relevant at i] p^(i-1), p the chance to look at one more (Moffat & Zobel 2008)."""
-    return (1.0 - persistence) * r.total(r.over_ties(r.grades > 0) * persistence ** (r.position - 1.0))
+    """Return RBP = (1 - p) sum_i [relevant at rank i] p^(i-1).
+
+    p is the probability that the reader goes on to the next document. The convention has no effect except for ties.
+    Source: Moffat and Zobel 2008.
+    """
+    return (1.0 - persistence) * r.total(r.mean_over_ties(r.grades > 0) * persistence ** (r.position - 1.0))
 
 
 @metric("pairwise_accuracy", label="Pairwise accuracy")
 def pairwise_accuracy(r: Ranking) -> np.ndarray:
-    """Share of the pairs of different grade that are in the right order; equal scores count half."""
-    right, tied, pairs = r.pair_counts
-    return (right + tied / 2) / np.where(pairs > 0, pairs, np.nan)
+    """Return the share of pairs of different grade that the scores put in the right order.
+
+    A pair with equal scores counts half under every convention. nan if all grades are equal.
+    """
+    return _pairwise_accuracy(r)
 
 
 @metric("pairwise_error", label="Pairwise error")
 def pairwise_error(r: Ranking) -> np.ndarray:
-    """1 - pairwise accuracy."""
-    return 1.0 - pairwise_accuracy.__wrapped__(r)
+    """Return 1 - pairwise accuracy; nan if all grades are equal."""
+    return 1.0 - _pairwise_accuracy(r)
+
+
+def _pairwise_accuracy(r: Ranking) -> np.ndarray:
+    right, tied, pairs = r.pair_counts
+    return (right + tied / 2) / np.where(pairs > 0, pairs, np.nan)

@@ -1,12 +1,11 @@
-"""per_query.parquet read back: one method's metric values, query by query, and their means and intervals.
+"""Metric values per query from per_query.parquet, with their means and intervals.
 
-The mean of a method is LETOR's: the mean over folds of the mean over that fold's test queries. Its 95%
-interval is 1.96 standard errors over the test queries of all folds together. The interval says how far the
-mean may move with other queries, not how methods compare: methods share their queries, so only paired tests
-separate them.
+A method's mean is LETOR's: the mean over folds of the mean over the fold's test queries. Its 95% interval is 1.96
+standard errors over the test queries of all folds together. The interval shows how far the mean may move with other
+queries. It does not compare methods: they share their queries, so only paired tests separate them.
 
-Of a method trained with several seeds, a query's value is the mean over seeds, and the interval holds both samples:
-queries within their folds, and seeds (`gradrank.evaluation.variance`).
+If a method was trained with several seeds, a query's value is the mean over seeds. The interval then covers both the
+sample of queries, within folds, and the sample of seeds (`gradrank.evaluation.variance`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,17 +25,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 COMPACT = ("ndcg@10", "map")
-QUERY = "query"  # the column of query ids, where they are text, which `qid` numbers
-KEYS = ("dataset", "model", "convention", "split", "fold", SEED, "qid", QUERY)  # the columns that are no metric
+QUERY = "query"  # column of textual query ids; `qid` then holds their numbers
+KEYS = ("dataset", "model", "convention", "split", "fold", SEED, "qid", QUERY)  # the columns that are not metrics
 
 
 @dataclass(frozen=True)
 class QueryValues:
-    """Values on the test queries under one convention; nan where the convention drops a query.
+    """Metric values of the test queries under one convention; nan where the convention drops a query.
 
-    folds, qids: (q,), ids as the data have them, whole numbers or text. values: (q,) float64 a metric. Rows are
-    sorted by fold, then by place in the file. by_seed: (S, q) a metric, where there are several seeds; `values` are
-    then their means.
+    folds: (q,) fold numbers. qids: (q,) query ids of the data, integers or text. values: (q,) floats per metric.
+    Queries are sorted by fold, then by position in the file. by_seed: (S, q) per metric if there are several seeds;
+    `values` are then their means.
     """
 
     folds: np.ndarray
@@ -46,91 +45,94 @@ class QueryValues:
 
     @property
     def seeds(self) -> int:
-        """How many."""
+        """Number of seeds."""
         return len(next(iter(self.by_seed.values()), [0]))
 
     def runs(self, metric: str) -> Runs:
-        """The values that are there, (1, S, q): one tuner's, whose choice is given."""
-        known = ~np.isnan(self.values[metric])
+        """Return the defined values of a metric as the (1, S, q) values of one tuner."""
+        defined = ~np.isnan(self.values[metric])
         values = self.by_seed.get(metric, self.values[metric][None])
-        return Runs(values[None, :, known].astype(np.float64), self.folds[known])
+        return Runs(values[None, :, defined].astype(np.float64), self.folds[defined])
 
-    def several(self, metric: str) -> bool:
-        """Whether there are values of several seeds."""
+    def has_several_seeds(self, metric: str) -> bool:
+        """Return whether the metric has defined values of several seeds."""
         return metric in self.by_seed and self.queries(metric) > 0
 
     def seed_means(self, metric: str) -> list[float]:
-        """The mean of each of several seeds; none of a single one."""
-        return self.runs(metric).fold_means.mean(axis=2)[0].tolist() if self.several(metric) else []
+        """Return the mean of each seed; empty if there is a single seed."""
+        return self.runs(metric).fold_means.mean(axis=2)[0].tolist() if self.has_several_seeds(metric) else []
 
     def spread(self, metric: str) -> float:
-        """Standard deviation of the mean over seeds; nan of a single one."""
-        return self.runs(metric).spread if self.several(metric) else np.nan
+        """Return the standard deviation of the mean over seeds; nan if there is a single seed."""
+        return self.runs(metric).spread if self.has_several_seeds(metric) else np.nan
 
     def fold_means(self, metric: str) -> dict[int, tuple[float, int]]:
-        """By fold: the mean over its test queries, and how many they are."""
+        """Return per fold the mean over its test queries and their number; folds without values are left out."""
         values, means = self.values[metric], {}
         for fold in np.unique(self.folds):
-            chosen = values[(self.folds == fold) & ~np.isnan(values)]
-            if len(chosen):
-                means[int(fold)] = float(np.mean(chosen, dtype=np.float64)), len(chosen)
+            fold_values = values[(self.folds == fold) & ~np.isnan(values)]
+            if len(fold_values):
+                means[int(fold)] = float(np.mean(fold_values, dtype=np.float64)), len(fold_values)
         return means
 
     def of_fold(self, fold: int) -> "QueryValues":
-        """The queries of one fold."""
-        own = self.folds == fold
-        values = {metric: each[own] for metric, each in self.values.items()}
-        by_seed = {metric: each[:, own] for metric, each in self.by_seed.items()}
-        return QueryValues(self.folds[own], self.qids[own], values, by_seed)
+        """Return the values of one fold's queries."""
+        return self._select(np.flatnonzero(self.folds == fold))
 
     def queries(self, metric: str) -> int:
-        """How many have a value."""
+        """Return the number of queries with a defined value."""
         return int(np.count_nonzero(~np.isnan(self.values[metric])))
 
     def mean(self, metric: str) -> float:
-        """The mean over folds of their means; nan without any value."""
+        """Return the mean over folds of the folds' means; nan if no value is defined."""
         means = [mean for mean, _ in self.fold_means(metric).values()]
         return float(np.mean(means)) if means else np.nan
 
     def half_width(self, metric: str) -> float:
-        """Half the 95% interval: of one seed 1.96 standard errors over all test queries; nan for fewer than two.
+        """Return half the width of the 95% interval of the mean.
 
-        Of several seeds it holds these as well, and is nan where a fold has a single query.
+        For a single seed it is 1.96 standard errors over all test queries, and nan for fewer than two queries. For
+        several seeds it also covers the seeds, and is nan if a fold has a single query.
         """
-        if self.several(metric):
+        if self.has_several_seeds(metric):
             return self.runs(metric).half_width
         values = self.values[metric][~np.isnan(self.values[metric])]
         return float(1.96 * np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
     def same_queries(self, other: "QueryValues") -> bool:
+        """Return whether both have the same folds and queries in the same order."""
         return np.array_equal(self.folds, other.folds) and np.array_equal(self.qids, other.qids)
 
-    def in_order_of(self, other: "QueryValues") -> "QueryValues":
-        """The same values in the order of another's queries; unchanged where these are not the same queries."""
-        place = {key: at for at, key in enumerate(zip(self.folds.tolist(), self.qids.tolist(), strict=True))}
+    def reordered_like(self, other: "QueryValues") -> "QueryValues":
+        """Return the values in the order of the queries of `other`; unchanged if the queries are not the same."""
+        rows = {key: row for row, key in enumerate(zip(self.folds.tolist(), self.qids.tolist(), strict=True))}
         wanted = list(zip(other.folds.tolist(), other.qids.tolist(), strict=True))
-        if self.same_queries(other) or not (len(place) == len(self.qids) == len(wanted) and place.keys() == {*wanted}):
+        if self.same_queries(other) or not (len(rows) == len(self.qids) == len(wanted) and rows.keys() == {*wanted}):
             return self
-        order = [place[key] for key in wanted]
-        values = {metric: each[order] for metric, each in self.values.items()}
-        by_seed = {metric: each[:, order] for metric, each in self.by_seed.items()}
-        return QueryValues(self.folds[order], self.qids[order], values, by_seed)
+        return self._select(np.array([rows[key] for key in wanted]))
+
+    def _select(self, rows: np.ndarray) -> "QueryValues":
+        values = {metric: of_metric[rows] for metric, of_metric in self.values.items()}
+        by_seed = {metric: of_metric[:, rows] for metric, of_metric in self.by_seed.items()}
+        return QueryValues(self.folds[rows], self.qids[rows], values, by_seed)
 
 
 def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[str, QueryValues]:
-    """The test queries of a per_query.parquet by convention, with all its metrics or those named that it has.
+    """Return the values of the test queries in a per_query.parquet, by convention.
 
-    Raises GradrankError where the file is missing or holds none of them.
+    metrics: the metrics to read; those that the file lacks are left out. None: all metrics of the file. Raises
+    GradrankError if the file is missing, or has no test queries or none of the metrics.
     """
     import polars as pl
 
     if not path.is_file():
-        raise GradrankError(f"{path}: missing; evaluate the model first (`gradrank evaluate-folds`)")
+        raise GradrankError(f"{path}: no such file. Fix: evaluate the model first (`gradrank evaluate-folds`)")
     table = pl.scan_parquet(path)
-    present = table.collect_schema().names()
-    measured = [name for name in present if name not in KEYS]
+    columns_in_file = table.collect_schema().names()
+    measured = [name for name in columns_in_file if name not in KEYS]
     wanted = measured if metrics is None else [metric for metric in metrics if metric in measured]
-    columns = ["convention", "fold", *({SEED} & set(present)), "qid", *({QUERY} & set(present)), *wanted]
+    optional = {SEED, QUERY} & set(columns_in_file)
+    columns = ["convention", "fold", *({SEED} & optional), "qid", *({QUERY} & optional), *wanted]
     frame = table.filter(pl.col("split") == "test").select(columns).collect()
     if frame.is_empty() or not wanted:
         raise GradrankError(f"{path}: no test queries, or none of the metrics {', '.join(metrics or measured)}")
@@ -141,37 +143,44 @@ def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[
 
 
 def query_values(rows: "pl.DataFrame", metrics: Sequence[str]) -> QueryValues:
-    """The rows of one method under one convention (columns `fold`, `qid`, one a metric, may be `seed` and `query`)
-    as arrays.
+    """Return the rows of one method under one convention as arrays.
+
+    rows: columns `fold`, `qid`, one per metric, and optionally `seed` and `query`.
     """
     rows = rows.sort("fold", maintain_order=True)
     ordered = [rows]
     if SEED in rows.columns:
         ordered = rows.sort(SEED, maintain_order=True).partition_by(SEED, maintain_order=True)
-    values = [{metric: each[metric].fill_null(np.nan).to_numpy() for metric in metrics} for each in ordered]
+    values = [{metric: table[metric].fill_null(np.nan).to_numpy() for metric in metrics} for table in ordered]
     is_text = QUERY in rows.columns and not rows[QUERY].null_count()
     ids = ordered[0][QUERY if is_text else "qid"]
-    return of_seeds(ordered[0]["fold"].to_numpy(), ids.to_numpy(), values)
+    return mean_over_seeds(ordered[0]["fold"].to_numpy(), ids.to_numpy(), values)
 
 
-def of_seeds(folds: np.ndarray, qids: np.ndarray, seeds: Sequence[Mapping[str, np.ndarray]]) -> QueryValues:
-    """The values of one seed, or of several over the same queries in the same order; each (q,) a metric."""
+def mean_over_seeds(folds: np.ndarray, qids: np.ndarray, seeds: Sequence[Mapping[str, np.ndarray]]) -> QueryValues:
+    """Return the values of one seed, or the means over several seeds with the values of each.
+
+    seeds: (q,) values per metric of each seed, all over the same queries in the same order.
+    """
     if len(seeds) == 1:
         return QueryValues(folds, qids, dict(seeds[0]))
-    by_seed = {metric: np.stack([each[metric] for each in seeds]) for metric in seeds[0]}
-    values = {metric: each.mean(axis=0, dtype=np.float64).astype(each.dtype) for metric, each in by_seed.items()}
+    by_seed = {metric: np.stack([seed[metric] for seed in seeds]) for metric in seeds[0]}
+    values = {
+        metric: stacked.mean(axis=0, dtype=np.float64).astype(stacked.dtype) for metric, stacked in by_seed.items()
+    }
     return QueryValues(folds, qids, values, by_seed)
 
 
 def write_compact(dataset: DatasetFolder, models: Iterable[str], convention: str) -> None:
-    """What paired tests between two commits need, small enough for git: COMPACT under one convention.
+    """Write queries.parquet: the values that paired tests between two commits need, small enough for git.
 
-    float32, to six decimals: read back as float64 and rounded once more they are those decimals exactly. A metric
-    that was not measured is left out.
+    The file holds the metrics COMPACT of the models under one convention, rounded to six decimals and stored as
+    float32. Read as float64 and rounded to six decimals again, the values are exact. A metric that was not measured is
+    left out.
     """
     import polars as pl
 
-    # One summary's methods are measured alike; a diagonal concatenation of as many crashes an emulated processor.
+    # The tables have equal columns. A diagonal concatenation of so many tables crashes on an emulated processor.
     rows = pl.concat(_labelled(map(dataset.method, models))).filter(convention=convention)
     keys = [name for name in KEYS if name in rows.columns]
     values = [pl.Series(name, np.round(rows[name].to_numpy(), 6), pl.Float32) for name in COMPACT if name in rows]
@@ -180,7 +189,7 @@ def write_compact(dataset: DatasetFolder, models: Iterable[str], convention: str
 
 
 def join_test_queries(methods: Iterable[MethodFolder]) -> "pl.DataFrame":
-    """The test queries of evaluated methods, at least one: `dataset`, `model`, then the columns of each file."""
+    """Return the test queries of one or more evaluated methods: `dataset`, `model`, then the columns of their files."""
     import polars as pl
 
     return pl.concat(_labelled(methods), how="diagonal")
@@ -189,13 +198,15 @@ def join_test_queries(methods: Iterable[MethodFolder]) -> "pl.DataFrame":
 def _labelled(methods: Iterable[MethodFolder]) -> "list[pl.DataFrame]":
     import polars as pl
 
-    tables = [labelled(pl.read_parquet(each.per_query_path), each.dataset, each.name) for each in methods]
-    several = any(SEED in table.columns for table in tables)
-    return [_with_seed(table) for table in tables] if several else tables
+    tables = [
+        label_test_queries(pl.read_parquet(method.per_query_path), method.dataset, method.name) for method in methods
+    ]
+    has_seeds = any(SEED in table.columns for table in tables)
+    return [_with_seed(table) for table in tables] if has_seeds else tables
 
 
 def _with_seed(table: "pl.DataFrame") -> "pl.DataFrame":
-    """With a column `seed`, null where there is one seed alone, at its place among the others."""
+    """Return the table with a column `seed` in the order of KEYS; a new column is null."""
     import polars as pl
 
     if SEED not in table.columns:
@@ -204,8 +215,8 @@ def _with_seed(table: "pl.DataFrame") -> "pl.DataFrame":
     return table.select(*keys, pl.exclude(*keys))
 
 
-def labelled(table: "pl.DataFrame", dataset: str, model: str) -> "pl.DataFrame":
-    """The test queries of one method's values, with columns `dataset` and `model` in front."""
+def label_test_queries(table: "pl.DataFrame", dataset: str, model: str) -> "pl.DataFrame":
+    """Return the test queries of one method's table, with columns `dataset` and `model` added in front."""
     import polars as pl
 
     names = [pl.lit(dataset).alias("dataset"), pl.lit(model).alias("model")]

@@ -1,4 +1,4 @@
-"""Rank new data with a trained fold, in bounded memory; the same fold as an MLflow pyfunc."""
+"""Ranking of new data with a trained fold, in bounded memory, and the loader of the fold as an MLflow pyfunc."""
 
 import os
 import sys
@@ -24,40 +24,47 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-AGAIN = "damaged or edited: train it again, or get it anew"
+RETRAIN = "Fix: train the fold again or restore the folder; it is damaged or was edited"
 
 
 class Ranker:
-    """A trained fold: its model, what it was trained on, and its members if any."""
+    """A trained fold.
+
+    model: the model. trained: the form of its training data. members: the rankers of the member models if the model
+    combines the scores of others.
+    """
 
     def __init__(self, model: Model, trained: TrainingSchema, members: Sequence["Ranker"] = ()) -> None:
         self.model, self.trained, self.members = model, trained, members
 
     @classmethod
     def load(cls, fold: Path | str) -> "Ranker":
-        """results/<dataset>/<model>/fold<k>, or any folder with its spec.json and model/."""
-        own = FoldFolder(Path(fold))
-        if not own.finished or not own.model_path.is_dir():
+        """Load a fold: results/<dataset>/<model>/fold<k>, or any folder with its spec.json and model/.
+
+        Raises GradrankError if the folder is not a trained fold, is damaged or was edited.
+        """
+        folder = FoldFolder(Path(fold))
+        if not folder.finished or not folder.model_path.is_dir():
             raise GradrankError(
                 f"{fold}: not a trained model; expected a folder with {SPEC} and {MODEL}/, such as "
                 "results/mq2007/ranksvm/fold1"
             )
-        spec = own.spec()
+        spec = folder.spec()
         try:
             name, trained, files = str(spec["model"]), TrainingSchema.of(spec), spec.get("files", {})
-            checked_files = [own.folder / path for path in files if path.startswith(f"{MODEL}/")]
+            model_files = [folder.folder / path for path in files if path.startswith(f"{MODEL}/")]
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise GradrankError(f"{own.spec_path}: not a model's specification ({error!r}); {AGAIN}") from None
-        for path in checked_files:
-            own.check(path)
-        members = [cls.load(member.folder) for member in copied_members(own)]
-        return cls(_loaded(name, own), trained, members)
+            raise GradrankError(f"{folder.spec_path}: not a model's specification ({error!r}). {RETRAIN}") from None
+        for path in model_files:
+            folder.check(path)
+        members = [cls.load(member.folder) for member in copied_members(folder)]
+        return cls(_load_model(name, folder), trained, members)
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """(n,) float64 scores of (n, d) features; query q is the rows offsets[q]:offsets[q+1].
+        """Return (n,) float64 scores of (n, d) features; query q has the rows offsets[q]:offsets[q+1].
 
-        Raises GradrankError for a feature that is not a finite number, or missing where the model takes that, and for
-        scores that are none.
+        Raises GradrankError for a feature that is not finite (a missing one, nan, is allowed if the model takes missing
+        values), and if the model returns invalid scores.
         """
         features = np.ascontiguousarray(features, dtype=np.float32)
         if self.members:
@@ -66,50 +73,48 @@ class Ranker:
         if bad.any():
             row, column = np.argwhere(bad)[0]
             name = "" if self.members else self.trained.shown(column)
-            raise GradrankError(
-                f"feature {column + 1}{name} is {features[row, column]} in a row; expected finite "
-                f"numbers, for {self.model.name} takes no missing values"
-            )
+            allowed = "finite numbers or missing values" if self.model.takes_missing else "finite numbers"
+            value = f"feature {column + 1}{name} is {features[row, column]} in a row"
+            raise GradrankError(f"{value}; {self.model.name} takes only {allowed}")
         return check_scores(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 
     def predict(self, table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> np.ndarray:
-        """Return MLflow's predictions, (n,) scores of a table whose columns are called as the features in training.
+        """Return (n,) scores of a table whose columns have the names of the training features; called by MLflow.
 
-        Without a column of query ids the table is one query.
+        A table without a column of query ids is one query. Raises GradrankError for missing or malformed columns.
         """
         reading = read_new(_polars(table), self.trained, roles=())
         return np.concatenate([self.score(batch.features, batch.offsets) for batch in batches(reading)])
 
 
 def _polars(table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> "polars.DataFrame":
-    """The same table without its index."""
+    """Return the table as a Polars table without its index."""
     import polars as pl
     import pyarrow as pa
 
     if isinstance(table, pl.DataFrame):
         return table
-    table = table.to_pandas() if isinstance(table, pa.Table) else table
-    names = [str(name) for name in table.columns]
+    frame = table.to_pandas() if isinstance(table, pa.Table) else table
+    names = [str(name) for name in frame.columns]
     if len({*names}) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise GradrankError(f"{FRAME}: {names.count(twice)} columns are called {twice!r}")
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise GradrankError(f"{FRAME}: {names.count(repeated)} columns are called {repeated!r}")
     try:
-        return pl.from_pandas(table.set_axis(names, axis="columns"))
+        return pl.from_pandas(frame.set_axis(names, axis="columns"))
     except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError) as error:
-        raise GradrankError(f"{FRAME}: a column of mixed types: {str(error).splitlines()[0]}") from None
+        raise GradrankError(f"{FRAME}: a column has mixed types: {str(error).splitlines()[0]}") from None
 
 
-def _loaded(name: str, fold: FoldFolder) -> Model:
-    """The model of a fold. Raises GradrankError for what its library cannot read: each has errors of its own."""
+def _load_model(name: str, fold: FoldFolder) -> Model:
     cls = get_model(name)
     try:
         return cls.load(fold.model_path)
-    except Exception as error:
-        raise GradrankError(f"{fold.model_path}: cannot be read as {name} ({error!r}); {AGAIN}") from error
+    except Exception as error:  # each library raises errors of its own
+        raise GradrankError(f"{fold.model_path}: cannot be read as {name} ({error!r}). {RETRAIN}") from error
 
 
 def _load_pyfunc(path: str) -> Ranker:
-    """What `mlflow.pyfunc.load_model` calls; `gradrank.tracking.content` names this module as the loader."""
+    """Load a fold for `mlflow.pyfunc.load_model`; `gradrank.tracking.content` records this module as the loader."""
     return Ranker.load(path)
 
 
@@ -120,13 +125,14 @@ def predict(
     form: Literal["letor", "trec"] = "letor",
     columns: Columns | None = None,
 ) -> int:
-    """Score `data`, in any form that training reads, with the model in `fold`; returns how many documents.
+    """Score `data` with the model in `fold`, write the scores and return the number of documents.
 
-    letor: one score a line, in the input's order. trec: a run, as `gradrank.evaluation.export.trec_run` has it.
-    out: a file, written whole or not at all; None: standard output. columns: of a table whose columns have other names
-    than those of the training data.
-    Raises GradrankError for a folder without a model, features that the model was not trained on or that are missing,
-    and malformed input.
+    data: a file in any form that training reads. out: file to write, replaced only when complete; None: standard
+    output. form: `letor` writes one score per line in row order, `trec` a run as `gradrank.evaluation.export.trec_run`
+    returns it. columns: names of a table's columns, if they differ from those of the training data.
+
+    Raises GradrankError if the folder has no model, if features are missing or unknown to the model, and for malformed
+    input.
     """
     if form not in ("letor", "trec"):
         raise GradrankError(f"form {form!r}: expected 'letor' or 'trec'")
@@ -143,8 +149,8 @@ def predict(
             rows += len(scores)
     if unnamed:
         print(
-            f"note: {data}: {unnamed} documents have no id; in the run they are called by their rows' numbers, from "
-            "1, as `gradrank evaluate` calls them",
+            f"note: {data}: {unnamed} documents have no id; the run uses their row numbers, from 1, as ids, as "
+            "`gradrank evaluate` does",
             file=sys.stderr,
         )
     return rows
@@ -162,6 +168,7 @@ def _trec_run(batch: Batch, scores: np.ndarray, before: int, tag: str) -> str:
 
 @contextmanager
 def _opened(out: Path | None) -> Iterator[TextIO]:
+    """Open `out` for writing; None stands for standard output."""
     if out is not None:
         with atomic(out) as partial, partial.open("w", encoding="utf-8") as stream:
             yield stream
@@ -169,5 +176,5 @@ def _opened(out: Path | None) -> Iterator[TextIO]:
     try:
         yield sys.stdout
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough; the exit must not flush again
+    except BrokenPipeError:  # a reader such as `head` closed the pipe; prevent another flush at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

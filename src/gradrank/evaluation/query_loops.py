@@ -1,4 +1,7 @@
-"""Compiled loops over query slices that the metrics are made of: running sums and products, pair counts."""
+"""Compiled loops over queries that the metrics use: cumulative sums and products, sorted grades, pair counts.
+
+All arrays of length n are in rank order; offsets: (q+1,) position at which each query begins, then n.
+"""
 
 import numpy as np
 
@@ -7,7 +10,10 @@ from gradrank.base.compiled import compiled
 
 @compiled("f8[:], i8[:]")
 def running_sum(values, offsets):
-    """(n,) float64 cumulative sum of (n,) values, begun anew at each query: none sees another's rounding."""
+    """Return (n,) float64: the cumulative sum of (n,) values within each query.
+
+    The sum restarts at 0 in each query, so that no query's rounding depends on another query.
+    """
     out = np.empty(len(values), np.float64)
     for q in range(len(offsets) - 1):
         total = 0.0
@@ -19,7 +25,7 @@ def running_sum(values, offsets):
 
 @compiled("f8[:], i8[:]")
 def product_before(values, offsets):
-    """(n,) float64 product of the (n,) values before each position, begun anew (at 1) at each query."""
+    """Return (n,) float64: the product of the values before each position within its query; 1 at the first one."""
     out = np.empty(len(values), np.float64)
     for q in range(len(offsets) - 1):
         total = 1.0
@@ -31,7 +37,7 @@ def product_before(values, offsets):
 
 @compiled("f8[:], i8[:]")
 def best_from_here(values, offsets):
-    """(n,) float64: the largest of (n,) values at this or a later position of the query."""
+    """Return (n,) float64: the largest of the (n,) values at this or a later position of the query."""
     out = np.empty(len(values), np.float64)
     for q in range(len(offsets) - 1):
         best = -np.inf
@@ -43,7 +49,10 @@ def best_from_here(values, offsets):
 
 @compiled("i8[:], i8[:], i8")
 def sorted_grades(grades, offsets, highest):
-    """(n,) grades 0..highest in descending order within each query, by counting."""
+    """Return (n,) int64 grades in descending order within each query, by counting sort.
+
+    grades: (n,) integers 0..highest.
+    """
     out = np.empty_like(grades)
     counts = np.zeros(highest + 1, np.int64)
     for q in range(len(offsets) - 1):
@@ -59,10 +68,10 @@ def sorted_grades(grades, offsets, highest):
 
 @compiled("f8[:], i8[:], i8[:], i8")
 def pair_counts(scores, grades, offsets, highest):
-    """(q,) pairs of different grade whose scores are in the right order, (q,) equal, (q,) all of them.
+    """Return three (q,) float64 counts of the pairs of different grade: in the right order, equal scores, all pairs.
 
-    scores: (n,) in descending order within each query; grades: (n,) 0..highest of the same documents.
-    O(n * highest): counts the grades above each document instead of looking at pairs.
+    scores: (n,) in descending order within each query. grades: (n,) integers 0..highest of the same documents. Takes
+    O(n * highest): each document is compared with the number of documents of each grade above it.
     """
     queries = len(offsets) - 1
     right, tied, pairs = np.zeros(queries), np.zeros(queries), np.zeros(queries)

@@ -1,4 +1,4 @@
-"""The documents of every query in rank order, and what the metrics share of it."""
+"""Documents in rank order, and the quantities that several metrics share."""
 
 from functools import cached_property
 
@@ -9,67 +9,74 @@ from gradrank.evaluation.conventions import Convention
 
 
 class Ranking:
-    """The documents of every query in the order of their scores, under one convention.
+    """The documents of every query in descending order of score, under one convention.
 
-    scores: (n,) finite; labels: (n,) grades, integers from 0; offsets: (q+1,), no query empty;
-    ids: (n,) document ids, used where the convention breaks ties by them (None: by row number).
-    ranked: (n,) whether a document is in the ranking at all (None: all are). One that is not comes last and gains
-    nothing there, but counts among the relevant and in the ideal, as in trec_eval.
-    Raises GradrankError for input of another form. Properties of length n are by rank within each query; where the
-    convention takes ties in expectation, what they say of gains and hits is the mean over all orders of equal scores.
+    scores: (n,) finite numbers. labels: (n,) grades, integers from 0. offsets: (q+1,) row at which each query begins,
+    then n; every query has at least one document. ids: (n,) document ids, which break ties under `ties="docid"` (None:
+    the row numbers break them). ranked: (n,) whether a document is in the ranking (None: all are). A document outside
+    the ranking comes last and has no gain there, but counts among the relevant documents and in the ideal DCG, as in
+    trec_eval.
+
+    Properties of length n are in rank order within each query, properties of length q have one value per query. If the
+    convention takes ties in expectation, gains and hits are means over all orders of equal scores.
+
+    Raises GradrankError for input that does not have this form.
     """
 
-    def __init__(self, scores, labels, offsets, chosen: Convention, ids=None, ranked=None) -> None:
-        self.convention = chosen
+    def __init__(self, scores, labels, offsets, convention: Convention, ids=None, ranked=None) -> None:
+        self.convention = convention
         self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
         self.starts, self.sizes = self.offsets[:-1], np.diff(self.offsets)
         labels = np.asarray(labels)
         _check(np.asarray(scores), labels, self.offsets, self.sizes)
         scores = scores if ranked is None else np.where(ranked, scores, -np.inf)
-        self.rows, self.scores = _sorted_rows(scores, self.offsets, chosen.ties, ids)
+        self.rows, self.scores = _sorted_rows(scores, self.offsets, convention.ties, ids)
         self.judged = labels[self.rows].astype(np.int64)
         self.grades = self.judged if ranked is None else np.where(ranked[self.rows], self.judged, 0)
         self.highest = int(self.judged.max(initial=0))
-        self.in_expectation = chosen.ties == "expected"
+        self.in_expectation = convention.ties == "expected"
 
     @cached_property
     def groups(self) -> np.ndarray:
-        """(g+1,) where each run of equal scores within a query begins, and n."""
+        """(g+1,) positions at which the g runs of equal scores within queries begin, then n."""
         return np.flatnonzero(_levels(self.scores, self.offsets))
 
-    def over_ties(self, values: np.ndarray) -> np.ndarray:
-        """(n,) values; where ties are taken in expectation, of equal scores their mean."""
+    def mean_over_ties(self, values: np.ndarray) -> np.ndarray:
+        """Return (n,) values; in expectation, each value is replaced by the mean over its run of equal scores."""
         from gradrank.evaluation.tied_loops import group_means
 
         return group_means(values, self.groups) if self.in_expectation else values
 
     @cached_property
     def position(self) -> np.ndarray:
-        """(n,) 1, 2, ... within each query."""
+        """(n,) ranks 1, 2, ... within each query."""
         return np.arange(1, len(self.grades) + 1) - np.repeat(self.starts, self.sizes)
 
     @cached_property
     def hits(self) -> np.ndarray:
-        """(n,) relevant documents so far."""
+        """(n,) number of relevant documents up to and including each rank."""
         if self.in_expectation:
-            return self._running_sum(self.over_ties(self.grades > 0))
+            return self._running_sum(self.mean_over_ties(self.grades > 0))
         hits = np.cumsum(self.grades > 0)
         return hits - np.repeat(hits[self.starts] - (self.grades[self.starts] > 0), self.sizes)
 
     @cached_property
-    def found(self) -> np.ndarray:
+    def retrieved(self) -> np.ndarray:
         """(q,) number of relevant documents in the ranking."""
         return np.add.reduceat(self.grades > 0, self.starts, dtype=np.int64)
 
     @cached_property
     def relevant(self) -> np.ndarray:
-        """(q,) number of relevant documents, in the ranking or not."""
+        """(q,) number of relevant documents, including those outside the ranking."""
         return np.add.reduceat(self.judged > 0, self.starts, dtype=np.int64)
 
     def hit(self, m: int | np.ndarray) -> np.ndarray:
-        """(q,) where among the n the m-th relevant document of each query is; any place if there is none."""
+        """Return (q,) positions among the n documents of each query's m-th relevant document.
+
+        m: an integer from 1, or (q,) integers. The position is arbitrary for queries with fewer than m.
+        """
         places = np.append(np.flatnonzero(self.grades > 0), 0)
-        return places[np.minimum(np.cumsum(self.found) - self.found + m, len(places)) - 1]
+        return places[np.minimum(np.cumsum(self.retrieved) - self.retrieved + m, len(places)) - 1]
 
     @cached_property
     def precision(self) -> np.ndarray:
@@ -78,7 +85,7 @@ class Ranking:
 
     @cached_property
     def precision_at_hits(self) -> np.ndarray:
-        """(n,) the precision where a relevant document is, else 0."""
+        """(n,) precision at the ranks of relevant documents, 0 at the others."""
         from gradrank.evaluation.tied_loops import expected_precision_at_hits
 
         if self.in_expectation:
@@ -87,40 +94,40 @@ class Ranking:
 
     @cached_property
     def reciprocal_rank(self) -> np.ndarray:
-        """(q,) 1 / position of the first relevant document, 0 without any."""
+        """(q,) 1 / rank of the first relevant document, 0 for queries without relevant documents."""
         from gradrank.evaluation.tied_loops import expected_reciprocal_rank
 
         if self.in_expectation:
             return expected_reciprocal_rank(self.grades > 0, self.position, self.groups, self.offsets)
-        return np.where(self.found > 0, 1.0 / self.position[self.hit(1)], 0.0)
+        return np.where(self.retrieved > 0, 1.0 / self.position[self.hit(1)], 0.0)
 
     @cached_property
     def ideal_grades(self) -> np.ndarray:
-        """(n,) the grades in the best possible order."""
+        """(n,) grades in descending order within each query."""
         from gradrank.evaluation.query_loops import sorted_grades
 
         return sorted_grades(self.judged, self.offsets, self.highest)
 
     @cached_property
     def dcg(self) -> np.ndarray:
-        """(n,) discounted cumulated gain, sum of gain * discount (Järvelin and Kekäläinen 2002)."""
-        return self._discounted(self.over_ties(self._gain[self.grades]))
+        """(n,) DCG at each rank: the sum of gain * discount down to it (Järvelin and Kekäläinen 2002)."""
+        return self._discounted(self.mean_over_ties(self._gain[self.grades]))
 
     @cached_property
     def ideal_dcg(self) -> np.ndarray:
-        """(n,) the DCG of the ideal order."""
+        """(n,) DCG at each rank of the ideal order."""
         return self._discounted(self._gain[self.ideal_grades])
 
     @cached_property
     def best_precision(self) -> np.ndarray:
-        """(n,) the highest precision at this or a later position."""
+        """(n,) highest precision at this or a later rank of the query."""
         from gradrank.evaluation.query_loops import best_from_here
 
         return best_from_here(self.precision, self.offsets)
 
     @cached_property
     def err(self) -> np.ndarray:
-        """(n,) expected reciprocal rank so far, by the cascade of Chapelle et al. 2009."""
+        """(n,) expected reciprocal rank down to each rank, by the cascade model of Chapelle et al. 2009."""
         from gradrank.evaluation.query_loops import product_before
         from gradrank.evaluation.tied_loops import expected_stops
 
@@ -132,19 +139,19 @@ class Ranking:
 
     @cached_property
     def pair_counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(q,) pairs of different grade whose scores are in the right order, (q,) equal, (q,) all of them."""
+        """Three (q,) counts of the pairs of different grade: scores in the right order, equal scores, all pairs."""
         from gradrank.evaluation.query_loops import pair_counts
 
         return pair_counts(self.scores, self.judged, self.offsets, self.highest)
 
     @cached_property
     def _gain(self) -> np.ndarray:
-        """By grade."""
+        """(highest grade + 1,) gain of each grade."""
         levels = np.arange(self.highest + 1)
         return 2.0**levels - 1.0 if self.convention.gain == "exponential" else levels.astype(np.float64)
 
     def _discounted(self, gains: np.ndarray) -> np.ndarray:
-        """(n,) sums of discounted gains up to each place."""
+        """Return (n,) sums of the discounted gains down to each rank."""
         positions = np.arange(1, self.sizes.max(initial=0) + 1)
         letor = self.convention.discount == "letor"
         discount = 1.0 / np.log2(np.maximum(positions, 2) if letor else positions + 1)
@@ -156,31 +163,34 @@ class Ranking:
         return running_sum(values, self.offsets)
 
     def at(self, values: np.ndarray, k: int | np.ndarray) -> np.ndarray:
-        """(q,) of (n,) values: the one at position k, or the last where a query is shorter."""
+        """Return (q,) elements of (n,) values: the one at rank k, or at the last rank of a shorter query."""
         return values[self.starts + np.minimum(k, self.sizes) - 1]
 
     def total(self, values: np.ndarray) -> np.ndarray:
-        """(q,) sums of (n,) values, term by term: the rounding of NumPy's depends on the neighbours."""
+        """Return (q,) sums of (n,) values per query.
+
+        The terms are added in rank order. The rounding of NumPy's sums would depend on neighbouring queries.
+        """
         return self._running_sum(values)[self.offsets[1:] - 1]
 
     def ratio(self, part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-        """part / whole, and the convention's `empty` where whole is 0."""
+        """Return part / whole, and the convention's `empty` where whole is 0."""
         return np.divide(part, whole, out=np.full(len(whole), float(self.convention.empty)), where=whole > 0)
 
 
 def _check(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, sizes: np.ndarray) -> None:
     if len(offsets) < 2 or offsets[0] != 0 or np.any(sizes < 1):
-        raise GradrankError("offsets must rise from 0: every query has at least one document")
+        raise GradrankError("offsets must start at 0 and increase: every query needs at least one document")
     if not len(scores) == len(labels) == offsets[-1]:
         raise GradrankError(f"{len(scores)} scores and {len(labels)} labels for {offsets[-1]} documents")
     if not np.all(np.isfinite(scores)):
-        raise GradrankError(f"score {np.flatnonzero(~np.isfinite(scores))[0]} (from 0) is not a finite number")
+        raise GradrankError(f"score {np.flatnonzero(~np.isfinite(scores))[0]} (counted from 0) is not a finite number")
     if np.any(labels < 0) or np.any(labels != np.floor(labels)):
-        raise GradrankError("labels must be integers from 0")
+        raise GradrankError("labels must be non-negative integers")
 
 
 def _sorted_rows(scores, offsets: np.ndarray, ties: str, ids) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers in rank order, and the scores in that order."""
+    """Return (n,) row numbers in rank order, and the scores in that order."""
     from gradrank.data.order import order
 
     if ties == "docid":
@@ -198,7 +208,10 @@ def _sorted_rows(scores, offsets: np.ndarray, ties: str, ids) -> tuple[np.ndarra
 
 
 def _levels(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """(n+1,) whether another score, or another query, begins at each of (n,) scores by rank, and at n."""
+    """Return (n+1,) booleans: whether a new score or a new query begins at each position, and True at n.
+
+    scores: (n,) in rank order.
+    """
     levels = np.r_[True, scores[1:] != scores[:-1], True]
     levels[offsets] = True
     return levels

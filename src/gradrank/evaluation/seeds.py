@@ -1,17 +1,20 @@
-"""Which trained folds a method's values are of: those of every seed that it was measured with.
+"""The seeds and trained folds that a method's values per query were measured on.
 
-Folds of seeds that are no longer asked for may lie beside them.
+The method's folder may also hold folds of seeds that the configuration no longer requests.
 """
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.results import FoldFolder, MethodFolder
 from gradrank.base.stamps import REPAIR
 
-SEED = "seed"  # the column of per_query.parquet, where a method was measured with several
+SEED = "seed"  # column of per_query.parquet if the method was measured with several seeds
 
 
 def seeds_of(method: MethodFolder) -> list[int]:
-    """The seeds, the one of fold<k>/ first, where they are several; else none. Refuses values that are not Parquet."""
+    """Return the seeds in per_query.parquet, with the seed of fold<k>/ first; empty if there is a single seed.
+
+    Raises GradrankError if the file is not Parquet.
+    """
     import polars as pl
 
     if not method.evaluated:
@@ -22,15 +25,15 @@ def seeds_of(method: MethodFolder) -> list[int]:
             return []
         return table.select(pl.col(SEED).unique(maintain_order=True)).collect()[SEED].to_list()
     except pl.exceptions.PolarsError:
-        raise GradrankError(f"{method.per_query_path}: damaged: not Parquet. Fix: {REPAIR}") from None
+        raise GradrankError(f"{method.per_query_path}: damaged; not a Parquet file. Fix: {REPAIR}") from None
 
 
 def measured_folds(method: MethodFolder) -> list[FoldFolder]:
-    """The finished ones, by number and seed."""
+    """Return the finished folds of the seeds that were measured, by fold number and seed."""
     further = seeds_of(method)[1:]
     return [fold for fold in method.folds() if fold.seed is None or fold.seed in further]
 
 
 def timings(method: MethodFolder) -> list[dict[str, float]]:
-    """timing.json of each of them that has one."""
+    """Return the contents of timing.json of each measured fold that has the file."""
     return [fold.timing() for fold in measured_folds(method) if fold.timing_path.is_file()]

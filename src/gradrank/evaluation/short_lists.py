@@ -1,6 +1,7 @@
-"""Zeros that say nothing of a ranking: LETOR's programs give a query with fewer than k documents 0 at NDCG@k.
+"""Detection of values that are 0 only because a query is short.
 
-On data with short lists that is most queries, and a table of zeros looks like a result.
+LETOR's programs give NDCG@k = 0 to a query with fewer than k documents. On data where most queries are short, a table
+is then dominated by zeros that do not depend on the rankings.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,28 +16,30 @@ from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute, metric_label
 
-TELLING = 0.01  # share of the test queries from which on it is worth a warning; MQ2007 has one query of 1,692
-REMEDY = "standard"
+NOTABLE_SHARE = 0.01  # share of the test queries from which a warning is shown; MQ2007 has one such query of 1,692
+REMEDY = "standard"  # the convention that the warning recommends
 
 
 def short_lists(data: Path, metrics: Sequence[str], conventions: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """A row for each convention and metric that gives queries 0 for their length alone.
+    """Yield one row per convention and metric that gives 0 to queries because they are short.
 
-    Keys: `convention`, `metric`, `queries` (how many), `of` (all test queries), `share`. data: a stored
-    collection. A query counts if even its ideal ranking has 0, but more where short lists are cut.
+    The keys of a row are `convention`, `metric`, `queries` (number of such queries), `of` (number of all test queries)
+    and `share`. data: a stored collection. A query counts if its ideal ranking has the value 0, and a positive value
+    with `short="truncate"` and `short_precision="pad"`.
     """
     stored = StoredCollection.open(data)
     tests = [read_judgements(stored, parts["test"]) for parts in stored.folds]
     queries = sum(len(test.qids) for test in tests)
     for name in conventions:
         convention = resolve(name)
-        cut = replace(convention, short="truncate", short_precision="pad")
+        truncated = replace(convention, short="truncate", short_precision="pad")
         counts = dict.fromkeys(metrics, 0)
-        for test in tests if convention != cut else ():
+        for test in tests if convention != truncated else ():
             ideal = test.labels.astype(np.float64), test.labels, test.offsets
-            as_is, as_cut = (compute(metrics, *ideal, each, ids=test.docids) for each in (convention, cut))
+            values = compute(metrics, *ideal, convention, ids=test.docids)
+            truncated_values = compute(metrics, *ideal, truncated, ids=test.docids)
             for metric in metrics:
-                counts[metric] += int(np.count_nonzero((as_is[metric] == 0) & (as_cut[metric] > 0)))
+                counts[metric] += int(np.count_nonzero((values[metric] == 0) & (truncated_values[metric] > 0)))
         for metric, count in counts.items():
             if count:
                 share = count / queries
@@ -44,15 +47,18 @@ def short_lists(data: Path, metrics: Sequence[str], conventions: Iterable[str]) 
 
 
 def warning(rows: Iterable[dict[str, Any]], dataset: str, primary: str) -> str | None:
-    """What to say of a data set's rows under its primary convention; None where they are few."""
-    own = [row for row in rows if row["convention"] == primary and row["share"] >= TELLING]
-    if not own:
+    """Return the warning about a data set's short queries under its primary convention; None if there are few.
+
+    rows: as yielded by `short_lists`.
+    """
+    notable = [row for row in rows if row["convention"] == primary and row["share"] >= NOTABLE_SHARE]
+    if not notable:
         return None
-    own.sort(key=lambda row: -row["share"])
-    shares = [f"{metric_label(row['metric'])} of {row['share']:.0%}" for row in own]
+    notable.sort(key=lambda row: -row["share"])
+    shares = [f"{metric_label(row['metric'])} is 0 for {row['share']:.0%}" for row in notable]
     return (
-        f"Zeros that are no results: under `{primary}` a query with fewer than k documents has 0 at rank k, whatever "
-        f"its ranking. Here that is {', '.join(shares)} of the {own[0]['of']:,} test queries. Choose another primary "
-        f"convention: `datasets.{dataset}.convention: {REMEDY}` in params.yaml; the same command then measures by it, "
-        "and nothing is trained again."
+        f"Values of 0 due to short queries: under `{primary}`, a query with fewer than k documents has the value 0 at "
+        f"rank k, whatever its ranking. {', '.join(shares)} of the {notable[0]['of']:,} test queries. Fix: set "
+        f"`datasets.{dataset}.convention: {REMEDY}` in params.yaml and run the same command again; no model is "
+        "retrained."
     )

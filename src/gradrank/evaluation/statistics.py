@@ -1,11 +1,11 @@
-"""Which differences between methods are real: intervals and paired tests over queries.
+"""Intervals and paired tests over queries, which decide whether methods differ.
 
-Methods share their queries, and how hard a query is moves a value far more than the method does: only paired
-tests separate methods that differ by a few thousandths. A query without a value (nan) is left out.
+Methods share their queries, and values vary far more between queries than between methods. Only paired tests separate
+methods that differ by a few thousandths. Queries without a value (nan) are left out.
 
-A mean is everywhere the mean over folds of the mean over a fold's queries, and a mean difference that of two such
-means: folds count alike, whatever their size, so each query counts by the size of its fold. The tests (Student's,
-Wilcoxon's, wins and losses) are over queries, each of which counts once.
+A mean is always the mean over folds of the mean over the fold's queries, and a mean difference is the difference of two
+such means. All folds have equal weight, so a query's weight depends on the size of its fold. The tests (Student's t,
+Wilcoxon, wins and losses) give equal weight to all queries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,15 +22,18 @@ LEVEL = 0.05  # of significance, after correction
 
 
 class Interval(NamedTuple):
+    """A mean with the bounds of its interval."""
+
     mean: float
     low: float
     high: float
 
 
 class PairedTest(NamedTuple):
-    """a against b over the same queries: the mean difference a - b with its bootstrap interval; tests over queries.
+    """The comparison of two methods, a and b, over the same queries.
 
-    queries: those with a value of both. wins, ties, losses: of a. t, wilcoxon: two-sided p.
+    queries: number of queries with a value of both. difference: mean of a - b; low, high: its 95% bootstrap interval.
+    wins, ties, losses: number of queries where a is better, equal, worse. t, wilcoxon: two-sided p values.
     """
 
     queries: int
@@ -45,32 +48,38 @@ class PairedTest(NamedTuple):
 
 
 def mean_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
-    """Mean of (q,) values and its interval, by the standard error and Student's t; one value: nan bounds."""
+    """Return the mean of (q,) values and its interval by Student's t; nan bounds for a single value."""
     values = values[~np.isnan(values)]
     return _t_interval(values, np.sqrt(1 / max(len(values), 1)), confidence)
 
 
 def prediction_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
-    """Mean of (n,) values and where one more of them would lie: t s sqrt(1 + 1/n) to either side; one: nan bounds."""
+    """Return the mean of (n,) values and the interval for one further value: mean +- t s sqrt(1 + 1/n).
+
+    s is the standard deviation. The bounds are nan for a single value.
+    """
     values = values[~np.isnan(values)]
     return _t_interval(values, np.sqrt(1 + 1 / max(len(values), 1)), confidence)
 
 
 def _t_interval(values: np.ndarray, share: float, confidence: float) -> Interval:
-    """Student's, of `share` standard deviations to a unit of t."""
+    """Return Student's interval whose scale is `share` standard deviations of the values."""
     from scipy.stats import t
 
     if len(values) < 2:
         return Interval(float(values[0]) if len(values) else np.nan, np.nan, np.nan)
     mean, scale = float(np.mean(values)), float(np.std(values, ddof=1)) * share
-    if scale == 0:  # no distribution of this width
+    if scale == 0:  # scipy returns nan for this scale
         return Interval(mean, mean, mean)
     low, high = t.interval(confidence, len(values) - 1, loc=mean, scale=scale)
     return Interval(mean, float(low), float(high))
 
 
 def paired_t(a: np.ndarray, b: np.ndarray) -> float:
-    """Two-sided p of Student's paired t test; 1 where a and b are equal, nan for fewer than two queries."""
+    """Return the two-sided p of Student's paired t test of (q,) values.
+
+    p is 1 if a and b are equal, and nan for fewer than two queries.
+    """
     from scipy.stats import ttest_1samp
 
     gaps = _differences(a, b)
@@ -78,13 +87,15 @@ def paired_t(a: np.ndarray, b: np.ndarray) -> float:
         return np.nan
     if np.all(gaps == gaps[0]):  # t is 0/0 or infinite
         return 1.0 if gaps[0] == 0 else 0.0
-    return float(ttest_1samp(gaps, 0.0).pvalue)
+    result = ttest_1samp(gaps, 0.0)
+    return float(result.pvalue)  # pyright: ignore[reportAttributeAccessIssue] - SciPy adds it at run time
 
 
 def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
-    """Two-sided p of the signed-rank test (Wilcoxon 1945); equal queries are left out, 1 if all are.
+    """Return the two-sided p of the signed-rank test (Wilcoxon 1945) of (q,) values.
 
-    Exact for up to 50 queries without tied gaps, else the normal approximation, corrected for ties.
+    Queries with equal values are left out; p is 1 if all are equal. p is exact for up to 50 queries whose absolute
+    differences are distinct, else it is the normal approximation with a correction for ties.
     """
     from scipy.stats import wilcoxon as signed_rank
 
@@ -93,23 +104,24 @@ def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
     if not len(gaps):
         return 1.0
     exact = len(gaps) <= 50 and len(np.unique(np.abs(gaps))) == len(gaps)
-    return float(signed_rank(gaps, method="exact" if exact else "asymptotic").pvalue)
+    result = signed_rank(gaps, method="exact" if exact else "asymptotic")
+    return float(result.pvalue)  # pyright: ignore[reportAttributeAccessIssue] - SciPy adds it at run time
 
 
 def win_tie_loss(a: np.ndarray, b: np.ndarray) -> tuple[int, int, int]:
-    """Queries where a is better, equal, worse."""
+    """Return the number of queries where a is better, equal and worse; a and b are (q,) values."""
     gaps = _differences(a, b)
     return int(np.sum(gaps > 0)), int(np.sum(gaps == 0)), int(np.sum(gaps < 0))
 
 
 def mean_difference(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOOTSTRAP_SEED) -> Interval:
-    """Mean over (q,) folds of a - b, and its percentile interval over queries drawn with replacement (Efron 1979).
+    """Return the mean over folds of a - b, and its 95% percentile bootstrap interval over queries (Efron 1979).
 
-    It is the mean of a minus the mean of b, each over folds, where both have values of the same queries. A query
-    that is drawn keeps the weight that its fold's size gives it.
+    a, b: (q,) values. folds: (q,). If both methods have values of the same queries, the mean is the mean of a minus the
+    mean of b. A resampled query keeps the weight of its fold. seed: of the resampling.
     """
-    known = ~np.isnan(a - b)
-    gaps, weights = _differences(a, b), _fold_weights(folds[known])
+    defined = ~np.isnan(a - b)
+    gaps, weights = _differences(a, b), _fold_weights(folds[defined])
     if not len(gaps):
         return Interval(np.nan, np.nan, np.nan)
     low, high = _percentiles(_resampled_means(gaps[:, None], weights, seed)[:, 0], 0.95)
@@ -117,22 +129,22 @@ def mean_difference(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int =
 
 
 def paired_test(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOOTSTRAP_SEED) -> PairedTest:
-    """(q,) values of a against those of b, the queries being the same and in one order, each of its (q,) fold."""
+    """Return the comparison of a and b, (q,) values of the same queries in the same order; folds: (q,)."""
     wins, ties, losses = win_tie_loss(a, b)
     gap = mean_difference(a, b, folds, seed)
     return PairedTest(wins + ties + losses, *gap, wins, ties, losses, t=paired_t(a, b), wilcoxon=wilcoxon(a, b))
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
-    """p values corrected for their number m (Holm 1979): the i-th least becomes max_{j<=i} (m - j + 1) p_j.
+    """Return (m,) p values corrected for multiple testing (Holm 1979).
 
-    A nan is no test: it stays, and does not count.
+    The i-th smallest p becomes max_{j<=i} (m - j + 1) p_j, at most 1. A nan stays nan and does not count in m.
     """
-    p = np.asarray(p, dtype=np.float64)
-    corrected = np.full(len(p), np.nan)
-    tested = np.flatnonzero(~np.isnan(p))
-    order = tested[np.argsort(p[tested], kind="stable")]
-    steps = p[order] * np.arange(len(order), 0, -1)
+    plain = np.asarray(p, dtype=np.float64)
+    corrected = np.full(len(plain), np.nan)
+    tested = np.flatnonzero(~np.isnan(plain))
+    order = tested[np.argsort(plain[tested], kind="stable")]
+    steps = plain[order] * np.arange(len(order), 0, -1)
     corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return corrected
 
@@ -140,16 +152,17 @@ def holm(p: Sequence[float]) -> np.ndarray:
 def compare_all(
     per_query: Mapping[str, np.ndarray], folds: np.ndarray, seed: int = BOOTSTRAP_SEED
 ) -> list[dict[str, Any]]:
-    """A row for every two methods of {method: (q,) values}, the queries being the same and in one order.
+    """Return one row per pair of methods.
 
-    folds: (q,) of the queries. Keys: `model_a`, `model_b`, those of PairedTest, `t_holm` and `wilcoxon_holm`
-    (corrected for the number of rows); the queries are those with a value of every method. The resamples are the
-    same for all pairs. Raises GradrankError where the methods have different numbers of queries.
+    per_query: (q,) values by method, of the same queries in the same order. folds: (q,). The keys of a row are
+    `model_a`, `model_b`, the fields of PairedTest, and `t_holm` and `wilcoxon_holm`, corrected for the number of rows.
+    Only queries with a value of every method count. All pairs use the same resamples. Raises GradrankError if the
+    methods have different numbers of queries.
     """
-    names, values, known = _matrix(per_query)
+    names, values, is_complete = _matrix(per_query)
     if len(values) == 0:
         return []
-    weights = _fold_weights(np.asarray(folds)[known])
+    weights = _fold_weights(np.asarray(folds)[is_complete])
     means = _resampled_means(values, weights, seed)
     rows = []
     for i, j in combinations(range(len(names)), 2):
@@ -167,8 +180,8 @@ def compare_all(
 class Ranks(NamedTuple):
     """Friedman's test with Nemenyi's critical difference (Demšar 2006), for a critical-difference plot.
 
-    ranks: mean rank over queries by method, best (1 is the highest value) first. p: Friedman's, that all
-    are alike. critical_difference: two methods differ whose mean ranks are further apart.
+    ranks: mean rank over queries by method, best first; rank 1 has the highest value. p: of Friedman's test that all
+    methods are equal. critical_difference: methods whose mean ranks differ by more are significantly different.
     """
 
     ranks: dict[str, float]
@@ -177,40 +190,45 @@ class Ranks(NamedTuple):
 
 
 def friedman_nemenyi(per_query: Mapping[str, np.ndarray], level: float = 0.05) -> Ranks:
-    """Ranks of {method: (q,) values}, ties sharing theirs. Raises GradrankError for fewer than 3 methods."""
+    """Return the ranks of methods, given (q,) values by method; equal values share their mean rank.
+
+    Only queries with a value of every method count. Raises GradrankError for fewer than three methods or two queries.
+    """
     from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
     names, values, _ = _matrix(per_query)
     count = len(names)
     if count < 3 or len(values) < 2:
-        raise GradrankError(f"ranks need 3 methods and 2 queries; there are {count} and {len(values)}")
+        raise GradrankError(
+            f"ranks need at least 3 methods and 2 queries; there are {count} methods and {len(values)} queries"
+        )
     mean_ranks = rankdata(-values, axis=1).mean(axis=0)
     quantile = studentized_range.ppf(1 - level, count, np.inf) / np.sqrt(2)
     critical = float(quantile * np.sqrt(count * (count + 1) / (6 * len(values))))
-    alike = bool(np.all(values == values[:, :1]))  # no ranks to test: the statistic is 0/0
-    p = 1.0 if alike else float(friedmanchisquare(*values.T).pvalue)
+    all_equal = bool(np.all(values == values[:, :1]))  # the statistic would be 0/0
+    p = 1.0 if all_equal else float(friedmanchisquare(*values.T).pvalue)
     ranks = {names[i]: float(mean_ranks[i]) for i in np.argsort(mean_ranks, kind="stable")}
     return Ranks(ranks, p, critical)
 
 
 def _differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """(q,) a - b where both are known, to 12 decimals: gaps that differ by rounding alone are equal."""
+    """Return a - b where both are defined, rounded to 12 decimals, so that rounding errors do not break ties."""
     gaps = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     return np.round(gaps[~np.isnan(gaps)], 12)
 
 
 def _matrix(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Method names, (k, m) values of the queries that have one of every method, and (q,) which these are."""
+    """Return the method names, (k, m) values of the queries with a value of every method, and (q,) which these are."""
     sizes = {name: len(values) for name, values in per_query.items()}
     if len(set(sizes.values())) > 1:
         raise GradrankError(f"methods measured on different numbers of queries: {sizes}")
-    values = np.column_stack([np.asarray(each, dtype=np.float64) for each in per_query.values()])
-    known = ~np.isnan(values).any(axis=1)
-    return list(per_query), values[known], known
+    values = np.column_stack([np.asarray(of_method, dtype=np.float64) for of_method in per_query.values()])
+    is_complete = np.logical_not(np.isnan(values).any(axis=1))
+    return list(per_query), values[is_complete], is_complete
 
 
 def _fold_weights(folds: np.ndarray) -> np.ndarray:
-    """(q,) weights under which the mean over queries is the mean over their folds; all 1 where folds are equal."""
+    """Return (q,) weights with which the mean over queries is the mean over folds; all 1 for folds of equal size."""
     _, fold, sizes = np.unique(folds, return_inverse=True, return_counts=True)
     return len(folds) / (len(sizes) * sizes[fold])
 
@@ -220,7 +238,10 @@ def _weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
 
 
 def _resampled_means(values: np.ndarray, weights: np.ndarray, seed: int) -> np.ndarray:
-    """(RESAMPLES, m) weighted means of (q, m) values over q rows drawn with replacement, the same for all columns."""
+    """Return (RESAMPLES, m) weighted means of (q, m) values over q rows drawn with replacement.
+
+    All columns use the same rows.
+    """
     draw = np.random.default_rng(seed)
     queries, weighted = len(values), values * weights[:, None]
     means = np.empty((RESAMPLES, values.shape[1]))

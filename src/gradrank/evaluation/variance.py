@@ -1,7 +1,8 @@
-"""What a method's mean would be with other queries, other seeds or another tuner: the three variances, kept apart.
+"""Variance of a method's mean by source: the sample of queries, the seed and the tuner.
 
-A run is one tuner's choice, trained once with one seed on every fold: its value is the mean over folds of the mean over
-the fold's test queries. All variances here are of such a value (Bouthillier et al. 2021, sections 2 and 3).
+A run is one tuner's configuration, trained with one seed on every fold. Its value is the mean over folds of the mean
+over the fold's test queries. All variances in this module are variances of such a value (Bouthillier et al. 2021,
+sections 2 and 3).
 """
 
 import math
@@ -17,23 +18,28 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Runs:
-    """One metric of one method. values: (T, S, q) by tuner, seed and test query; folds: (q,) of the queries."""
+    """The runs of one method under one metric.
+
+    values: (T, S, q) by tuner, seed and test query. folds: (q,) fold of each query.
+    """
 
     values: np.ndarray
     folds: np.ndarray
 
     @property
     def tuners(self) -> int:
+        """Number of tuners, T."""
         return self.values.shape[0]
 
     @property
     def seeds(self) -> int:
+        """Number of seeds, S."""
         return self.values.shape[1]
 
     @cached_property
     def fold_means(self) -> np.ndarray:
         """(T, S, F) means over each fold's queries."""
-        return np.stack([self.values[:, :, own].mean(axis=2) for own in fold_queries(self.folds)], axis=2)
+        return np.stack([self.values[:, :, queries].mean(axis=2) for queries in fold_queries(self.folds)], axis=2)
 
     @cached_property
     def per_query(self) -> np.ndarray:
@@ -42,40 +48,44 @@ class Runs:
 
     @property
     def mean(self) -> float:
+        """Mean value of the runs."""
         return float(self.fold_means.mean())
 
     @property
     def spread(self) -> float:
-        """Standard deviation over the runs, tuners and seeds together; nan of a single one."""
+        """Standard deviation of the value over all runs, tuners and seeds together; nan for a single run."""
         runs = self.fold_means.mean(axis=2).ravel()
         return float(runs.std(ddof=1)) if len(runs) > 1 else math.nan
 
     @property
     def varies(self) -> bool:
-        """Whether tuner and seed make a difference."""
+        """Whether the runs have different values on any fold."""
         return bool(np.any(self.fold_means != self.fold_means[:1, :1]))
 
     @cached_property
     def variances(self) -> "Variances":
+        """Variance components of the runs."""
         return variances(self)
 
     @property
     def half_width(self) -> float:
-        """Half the interval of the mean that holds queries, seeds and tuning."""
+        """Half the width of the 95% interval of the mean; it covers queries, seeds and tuning."""
         return half_width(self.variances.of_mean)
 
 
 class Term(NamedTuple):
-    """A share of the variance of an estimate, and the degrees of freedom that it was estimated with."""
+    """One component of the variance of an estimate, and the degrees of freedom of its own estimate."""
 
     variance: float
     freedom: float
 
 
 class Variances(NamedTuple):
-    """Of one run's value. between: of the tuners' means over their seeds, which holds a share of `seed`.
+    """Variance components of one run's value.
 
-    A single seed, or a single tuner, shows nothing of its variance: 0.
+    query: the sample of test queries. seed: the seed of training. between: the tuners' means over their seeds, which
+    includes 1/S of the variance of `seed`. With a single seed, `seed` is 0; with a single tuner, `between` is 0.
+    tuners, seeds: their numbers T and S.
     """
 
     query: Term
@@ -86,39 +96,44 @@ class Variances(NamedTuple):
 
     @property
     def tuning(self) -> float:
-        """What the tuners' means vary by beyond their seeds."""
+        """Variance that is due to the tuner: the variance between tuners minus the part due to seeds, at least 0."""
         return max(0.0, self.between.variance - self.seed.variance / self.seeds)
 
     @property
     def chance(self) -> float:
-        """Of a run, by its tuner and its seed."""
+        """Variance of a run's value that is due to its tuner and its seed."""
         return self.tuning + self.seed.variance
 
     @property
     def total(self) -> float:
+        """Variance of a run's value by all sources."""
         return self.query.variance + self.chance
 
     @property
     def chance_of_mean(self) -> Term:
-        """Of the mean over all runs, V_tuning / T + V_seed / (T S): no less than what the tuners' means show."""
-        least = Term(self.seed.variance / self.seeds, self.seed.freedom)
-        term = max(self.between, least) if self.tuners > 1 else least
+        """Variance of the mean over all runs that is due to tuners and seeds: V_tuning / T + V_seed / (T S).
+
+        It is computed as the larger of `between` and V_seed / S, divided by T.
+        """
+        of_seeds = Term(self.seed.variance / self.seeds, self.seed.freedom)
+        term = max(self.between, of_seeds) if self.tuners > 1 else of_seeds
         return Term(term.variance / self.tuners, self.between.freedom if self.tuners > 1 else term.freedom)
 
     @property
     def of_mean(self) -> list[Term]:
+        """Variance components of the mean over all runs."""
         return [self.query, self.chance_of_mean]
 
     def shares(self) -> dict[str, float]:
-        """Of the total, by source; nan where nothing varies."""
+        """Return the share of each source in the total variance; nan if the total is 0."""
         parts = {"queries": self.query.variance, "seeds": self.seed.variance, "tuning": self.tuning}
         return {name: part / self.total if self.total else math.nan for name, part in parts.items()}
 
 
 def variances(runs: Runs) -> Variances:
-    """The components of a method's runs."""
+    """Return the variance components of a method's runs."""
     tuners, seeds, folds = runs.fold_means.shape
-    # A fold's seeds are its own: their mean over folds varies by a share of what one fold does.
+    # Seeds are independent across folds, so the variance of the mean over folds is one fold's divided by their number.
     seed = float(runs.fold_means.var(axis=1, ddof=1).mean()) / folds if seeds > 1 else 0.0
     between = float(runs.fold_means.mean(axis=(1, 2)).var(ddof=1)) if tuners > 1 else 0.0
     return Variances(
@@ -131,35 +146,36 @@ def variances(runs: Runs) -> Variances:
 
 
 def query_term(values: np.ndarray, folds: np.ndarray) -> Term:
-    """The variance over samples of queries of the mean over folds of (q,) values: what bootstraps a fold tend to.
+    """Return the variance over samples of queries of the mean over folds of (q,) values.
 
-    nan where a fold has a single query.
+    It is the limit of a bootstrap over queries within each fold. folds: (q,). nan if a fold has a single query.
     """
-    own = fold_queries(folds)
-    if min(map(len, own)) < 2:
+    queries_by_fold = fold_queries(folds)
+    if min(map(len, queries_by_fold)) < 2:
         return Term(math.nan, 0)
-    parts = [values[queries].var(ddof=1) / len(queries) for queries in own]
-    return Term(float(np.sum(parts)) / len(own) ** 2, len(values) - len(own))
+    parts = [values[queries].var(ddof=1) / len(queries) for queries in queries_by_fold]
+    return Term(float(np.sum(parts)) / len(queries_by_fold) ** 2, len(values) - len(queries_by_fold))
 
 
 def fold_queries(folds: np.ndarray) -> list[np.ndarray]:
-    """The places of each fold's queries."""
+    """Return the positions of each fold's queries, in ascending order of folds."""
     return [np.flatnonzero(folds == fold) for fold in np.unique(folds)]
 
 
 def standard_error(terms: Iterable[Term]) -> float:
+    """Return the standard error of an estimate whose variance is the sum of independent terms."""
     return math.sqrt(sum(term.variance for term in terms))
 
 
 def freedom(terms: Iterable[Term]) -> float:
-    """Of the sum of independent terms (Satterthwaite 1946); infinite where none of them varies."""
+    """Return the degrees of freedom of a sum of independent terms (Satterthwaite 1946); infinite if none varies."""
     varying = [term for term in terms if term.variance > 0 and term.freedom > 0]
     spread = sum(term.variance**2 / term.freedom for term in varying)
     return sum(term.variance for term in varying) ** 2 / spread if spread else math.inf
 
 
 def half_width(terms: Iterable[Term], confidence: float = CONFIDENCE) -> float:
-    """Half of Student's interval of an estimate whose variance is the sum of these terms."""
+    """Return half the width of Student's interval of an estimate whose variance is the sum of independent terms."""
     from scipy.stats import t
 
     terms = list(terms)

@@ -1,18 +1,11 @@
-"""Fetching, against tiny archives made here, a server on 127.0.0.1 and processes that are killed."""
+"""Fetching from archives and folders that are made here."""
 
-import errno
 import hashlib
-import io
 import shutil
 import stat
-import subprocess
 import sys
 import tarfile
-import textwrap
-import threading
 import zipfile
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
@@ -20,129 +13,11 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.stamps import read_sealed
 from gradrank.data.sources import archive as archive_module
 from gradrank.data.sources import download as download_module
-from gradrank.data.sources.catalogue import Archive, Entry
+from gradrank.data.sources.catalogue import Archive
 from gradrank.data.sources.fetch import fetch
+from made_archive import FILES, KINDS, NORM, data, entry, known, pack, sha, tiny, tree, unpacked
 
-FILES = {
-    f"Fold{fold}/{split}.txt": f"{fold % 3} qid:{fold} 1:0.5 #docid = {split}\n".encode() * 400
-    for fold in range(1, 6)
-    for split in ("train", "vali", "test")
-}
-NORM = {f"Tiny/Norm/{name}": content for name, content in FILES.items()}
-KINDS = ("tar.xz", "tar.gz", "tgz", "zip")
-
-
-def entry(*archives: Archive, **changes) -> Entry:
-    described = {"title": "Tiny", "about": "a test", "citation": "none", "licence": "a licence to read"}
-    found = {"obtain": "Ask for it.", "homepage": "https://example.org/tiny", "root": "Tiny/Norm"}
-    return Entry(name="tiny", archives=archives, **{**described, **found, **changes})
-
-
-def pack(path: Path, members: dict[str, bytes], *special: tarfile.TarInfo | zipfile.ZipInfo) -> Path:
-    """An archive of regular files, followed by `special` members without content."""
-    path.parent.mkdir(exist_ok=True)
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
-            for name, content in members.items():
-                bundle.writestr(name, content)
-            for info in special:
-                bundle.writestr(info, b"/etc/passwd")
-        return path
-    with tarfile.open(path, "w:xz" if path.suffix == ".xz" else "w:gz") as tar:
-        for name, content in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content))
-        for info in special:
-            tar.addfile(info)
-    return path
-
-
-def tiny(folder: Path, kind: str = "tar.gz", above: str = "") -> Path:
-    """The data set's archive, which has other files too."""
-    others = dict.fromkeys(("Tiny/Norm/readme.txt", "Tiny/Min/Fold1/train.txt", "Tiny/Norm/Fold1/notes.txt"), b"no")
-    return pack(folder / f"Tiny.{kind}", {above + name: content for name, content in (NORM | others).items()})
-
-
-def unpacked(folder: Path) -> None:
-    for name, content in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-
-
-def known(content: bytes) -> Entry:
-    return entry(Archive(name="Tiny.tar.gz", sha256=[sha(content)]))
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    """Every file below `folder` by its relative path, hidden ones too."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def data(folder: Path) -> dict[str, bytes]:
-    return {name: content for name, content in tree(folder).items() if name != "fetched.json"}
-
-
-def sha(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch):
-    monkeypatch.setattr(download_module.time, "sleep", lambda _: None)
-
-
-@pytest.fixture
-def out(tmp_path) -> Path:
-    return tmp_path / "raw" / "tiny"
-
-
-@pytest.fixture
-def content(tmp_path) -> bytes:
-    return tiny(tmp_path / "source").read_bytes()
-
-
-@pytest.fixture
-def serve():
-    """Start servers on 127.0.0.1; `serve(content, plan)` returns an address and the list of requests it got.
-
-    The plan's next item is what a request meets: an HTTP status, or how many bytes are sent before the
-    connection drops. After the plan every request is answered in full. `ranges=False` ignores Range.
-    """
-    servers = []
-
-    def start(content: bytes, plan=(), ranges=True):
-        steps, requests = list(plan), []
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                requests.append((self.path, self.headers.get("Range")))
-                step = steps.pop(0) if steps else None
-                if step in (404, 416, 503):
-                    self.send_error(step)
-                    return
-                asked = self.headers.get("Range")
-                first = int(asked.removeprefix("bytes=").rstrip("-")) if asked and ranges else 0
-                if first >= len(content):
-                    self.send_error(416)
-                    return
-                self.send_response(206 if asked and ranges else 200)
-                self.send_header("Content-Length", str(len(content) - first))
-                self.end_headers()
-                self.wfile.write(content[first:] if step is None else content[first:][:step])
-
-            def log_message(self, *_):
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_address[1]}", requests
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -374,129 +249,6 @@ def test_a_rar_without_a_program_says_what_to_install(tmp_path, out, bsdtar, mon
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GradrankError, match=r"bsdtar, unrar, unar .*GRADRANK_MIRROR"):
         fetch(entry(Archive(name="Tiny.rar")), out, str(tmp_path / "mirror"))
-
-
-def test_a_connection_dropped_half_way_is_taken_up_where_it_broke(out, serve, content):
-    half, drops = len(content) // 2, 2 * download_module.TRIES
-    address, requests = serve(content, plan=[half, *[10] * drops])
-    fetch(known(content), out, address)
-    assert data(out) == FILES
-    assert [asked for _, asked in requests] == [None] + [f"bytes={half + 10 * i}-" for i in range(drops + 1)]
-
-
-def test_a_server_without_ranges_starts_again(out, serve, content):
-    address, requests = serve(content, plan=[len(content) // 2], ranges=False)
-    fetch(known(content), out, address)
-    assert data(out) == FILES and len(requests) == 2
-
-
-def test_a_server_that_sends_nothing_more_is_given_up_and_later_resumed(out, serve, content):
-    address, requests = serve(content, plan=[100] + [0] * download_module.TRIES)
-    with pytest.raises(GradrankError, match="closed early, 4 times"):
-        fetch(known(content), out, address)
-    assert not (out / "fetched.json").exists()
-    fetch(known(content), out, address)
-    assert data(out) == FILES and requests[-1][1] == "bytes=100-"
-    assert list(out.parent.iterdir()) == [out]
-
-
-def test_a_leftover_of_another_file_is_thrown_away(out, serve, content):
-    left = out.parent / ".tiny.download/Tiny.tar.gz.part"
-    left.parent.mkdir(parents=True)
-    left.write_bytes(content + b"more")
-    address, requests = serve(content)
-    fetch(known(content), out, address)
-    assert data(out) == FILES and [asked is None for _, asked in requests] == [False, True]
-
-
-def test_a_busy_server_is_asked_again_a_missing_file_elsewhere_and_the_mirror_first(tmp_path, out, serve, content):
-    (empty, missed), (busy, requests) = serve(content, plan=[404]), serve(content, plan=[503, 503])
-    urls = [f"{address}/Tiny.tar.gz" for address in (empty, busy)]
-    archive = Archive(name="Tiny.tar.gz", urls=urls)
-    assert fetch(entry(archive), out)["source"] == urls[1]
-    assert (len(missed), len(requests)) == (1, 3)
-    mirror, _ = serve(content)
-    assert fetch(entry(archive), tmp_path / "again", mirror)["source"] == f"{mirror}/Tiny.tar.gz" and len(missed) == 1
-
-
-CHILD = """
-    import os, resource, signal, sys
-    from gradrank.data.sources import archive
-    from gradrank.data.sources import download
-    from gradrank.data.sources import fetch
-    from gradrank.data.sources.catalogue import Archive, Entry
-    entry = Entry.model_validate_json(sys.argv[1])
-    out, mirror = sys.argv[2:4]
-    {trap}
-    fetch.fetch(entry, out, mirror)
-"""
-
-
-def child(trap: str, described: Entry, out: Path, mirror: str) -> subprocess.CompletedProcess:
-    """`fetch` in another process, after the statements of `trap`."""
-    code = textwrap.dedent(CHILD).format(trap=trap)
-    command = [sys.executable, "-c", code, described.model_dump_json(), str(out), mirror]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
-
-
-KILLED_AT = {
-    "unpacking": """
-        import itertools
-        seen, real = itertools.count(), archive._bounded
-        def bounded(members, path):
-            for member in real(members, path):
-                next(seen) == 7 and os.kill(os.getpid(), signal.SIGKILL)
-                yield member
-        archive._bounded = bounded
-    """,
-    "installing": """
-        from pathlib import Path
-        real = Path.replace
-        def replace(self, target):
-            self.name == "Fold3" and os.kill(os.getpid(), signal.SIGKILL)
-            return real(self, target)
-        Path.replace = replace
-    """,
-    "before the last word": """
-        fetch.write_sealed = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-    """,
-    "downloading": """
-        download.Progress.show = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-    """,
-}
-
-
-@pytest.mark.parametrize("moment", KILLED_AT)
-def test_killed_at_any_moment_the_same_call_completes(out, serve, content, moment):
-    address, _ = serve(content)
-    killed = child(textwrap.dedent(KILLED_AT[moment]), known(content), out, address)
-    assert killed.returncode == -9, killed.stderr
-    assert not (out / "fetched.json").exists()
-    fetch(known(content), out, address)
-    assert data(out) == FILES and list(out.parent.iterdir()) == [out]
-
-
-def test_a_full_disk_is_said_so_and_nothing_counts_as_finished(tmp_path, out):
-    plain, packed = entry(Archive(name="Tiny.tar.gz")), tiny(tmp_path / "mirror")
-    limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))"
-    assert all(len(content) > 5000 for content in FILES.values())
-    failed = child(limit, plain, out, str(packed.parent))
-    assert failed.returncode == 1
-    assert "GradrankError" in failed.stderr and "no space left" in failed.stderr
-    assert not tree(tmp_path / "raw")
-    fetch(plain, out, str(packed.parent))
-    assert data(out) == FILES
-
-
-def test_a_disk_that_fills_while_downloading_keeps_what_can_be_resumed(out, serve, content, monkeypatch):
-    address, requests = serve(content)
-    with monkeypatch.context() as patch:
-        patch.setattr(download_module.Progress, "show", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
-        with pytest.raises(GradrankError, match="no space left"):
-            fetch(known(content), out, address)
-    assert len(requests) == 1 and not out.exists()
-    fetch(known(content), out, address)
-    assert data(out) == FILES
 
 
 @pytest.mark.parametrize(("name", "files"), [("mq2007", 20), ("ohsumed", 15)])

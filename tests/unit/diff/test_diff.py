@@ -1,4 +1,4 @@
-"""The comparison itself: identities, a known shift, what is refused, what counts as a regression."""
+"""The comparison of two states: identities, a known shift, rejected data sets and regressions."""
 
 from dataclasses import replace
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from diff_sides import FOLDS, QIDS, side, values
+from diff_states import FOLDS, QIDS, state, values
 from gradrank.base.errors import GradrankError
 from gradrank.diff.compare import MOST_MOVED, compare
 from gradrank.diff.regression import Limit, limit, regressions
 from gradrank.diff.state import MethodResults
-from gradrank.evaluation.per_query import QueryValues, of_seeds
+from gradrank.evaluation.per_query import QueryValues, mean_over_seeds
 from gradrank.evaluation.statistics import holm
 
 NOISE = np.random.default_rng(9).normal(0, 0.02, len(FOLDS))
@@ -28,14 +28,14 @@ def rows(comparison, metric="ndcg@10"):
 
 
 def pair(noise=NOISE, shift=0.05):
-    """A, and B with one method shifted, one with noise alone and one that is the same."""
+    """State A, and state B with one shifted method, one with noise only and one that is equal."""
     a = {"shifted": values(1), "noisy": values(2), "same": values(3)}
     b = {"shifted": values(1, ndcg=shift + noise), "noisy": values(2, ndcg=noise - noise.mean()), "same": values(3)}
-    return side("a", {"d": a}), side("b", {"d": b})
+    return state("a", {"d": a}), state("b", {"d": b})
 
 
 def test_a_side_does_not_differ_from_itself():
-    one = side("a", {"d": {"m": values(1), "n": values(2)}, "e": {"m": values(3)}}, **KNOWN)
+    one = state("a", {"d": {"m": values(1), "n": values(2)}, "e": {"m": values(3)}}, **KNOWN)
     found = compare(one, one)
     assert len(found.rows) == 3 * 2
     for row in found.rows:
@@ -47,7 +47,7 @@ def test_a_side_does_not_differ_from_itself():
     assert regressions(found, Limit("ndcg@10", 0.0)) == []
 
 
-def test_swapping_the_sides_flips_every_sign():
+def test_swapping_the_states_flips_every_sign():
     a, b = pair()
     forth, back = compare(a, b), compare(b, a)
     opposite = {"better": "worse", "worse": "better"}
@@ -77,7 +77,7 @@ def test_queries_are_paired_by_their_id_in_whatever_order(ids):
     a = QueryValues(FOLDS, ids, own.values)
     order = np.lexsort((np.random.default_rng(0).random(len(FOLDS)), FOLDS))
     b = QueryValues(FOLDS[order], ids[order], {metric: each[order] for metric, each in own.values.items()})
-    found = compare(side("a", {"d": {"m": a}}), side("b", {"d": {"m": b}}))
+    found = compare(state("a", {"d": {"m": a}}), state("b", {"d": {"m": b}}))
     assert [row.verdict for row in found.rows] == ["unchanged"] * 2
 
 
@@ -92,7 +92,7 @@ def test_difference_is_that_of_the_means_over_folds_though_folds_differ_in_size(
 def test_queries_that_the_convention_leaves_out_are_left_out():
     kept = np.where(np.arange(len(FOLDS)) % 3 == 0, np.nan, 0.0)
     a, b = values(1, ndcg=kept), values(1, ndcg=kept + 0.05 + NOISE)
-    row = rows(compare(side("a", {"d": {"m": a}}), side("b", {"d": {"m": b}})))["m"]
+    row = rows(compare(state("a", {"d": {"m": a}}), state("b", {"d": {"m": b}})))["m"]
     assert row.queries == int(np.sum(~np.isnan(kept)))
     assert row.difference == pytest.approx(row.b - row.a, abs=1e-12)
     assert row.verdict == "better"
@@ -101,7 +101,7 @@ def test_queries_that_the_convention_leaves_out_are_left_out():
 def test_holm_counts_the_methods_of_all_data_sets_that_moved():
     a, b = ({d: {m: values(i, ndcg=s * NOISE) for i, m in enumerate("xyz")} for d in "de"} for s in (0, 1))
     b["e"]["z"] = values(2)  # did not move: no test
-    found = [row for row in compare(side("a", a), side("b", b)).rows if row.metric == "ndcg@10"]
+    found = [row for row in compare(state("a", a), state("b", b)).rows if row.metric == "ndcg@10"]
     moved = [row for row in found if row.verdict != "unchanged"]
     assert len(moved) == 5
     for test in ("t", "wilcoxon"):
@@ -113,7 +113,7 @@ def test_queries_that_moved_most_in_order():
     gaps = np.zeros(len(FOLDS))
     gaps[:30] = np.linspace(0.3, 0.01, 30)
     gaps[40:44] = (-0.1, -0.4, -0.2, -0.3)
-    a, b = (side(name, {"d": {"m": values(1, ndcg=g)}}) for name, g in (("a", 0 * gaps), ("b", gaps)))
+    a, b = (state(name, {"d": {"m": values(1, ndcg=g)}}) for name, g in (("a", 0 * gaps), ("b", gaps)))
     (moved,) = compare(a, b).moved
     assert moved.metric == "ndcg@10"
     assert [query.qid for query in moved.gained] == list(QIDS[:MOST_MOVED])
@@ -122,9 +122,9 @@ def test_queries_that_moved_most_in_order():
     np.testing.assert_allclose(moved.gaps, np.sort(gaps)[::-1], atol=1e-9)
 
 
-def test_methods_of_one_side_are_listed():
-    a = side("a", {"d": {"m": values(1), "old": values(2)}, "e": {"m": values(3)}})
-    b = side("b", {"d": {"m": values(1), "new": values(2)}})
+def test_methods_of_one_state_are_listed():
+    a = state("a", {"d": {"m": values(1), "old": values(2)}, "e": {"m": values(3)}})
+    b = state("b", {"d": {"m": values(1), "new": values(2)}})
     found = compare(a, b)
     assert found.only_a == [("d", "old"), ("e", "m")]
     assert found.only_b == [("d", "new")]
@@ -134,34 +134,34 @@ def test_methods_of_one_side_are_listed():
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"qids": QIDS + 1}, "other test queries: 95 in A, 95 in B, 0 in both"),
-        ({"folds": np.sort(FOLDS)[::-1]}, "95 in both, in other folds"),
-        ({"values": values(1, map=np.where(QIDS == 30, np.nan, 0)).values}, "leaves out other queries"),
+        ({"qids": QIDS + 1}, "different test queries: 95 in A, 95 in B, 0 in both"),
+        ({"folds": np.sort(FOLDS)[::-1]}, "95 in both, in different folds"),
+        ({"values": values(1, map=np.where(QIDS == 30, np.nan, 0)).values}, "drops different queries"),
     ],
 )
 def test_other_query_sets_are_refused_and_the_rest_compared(changed, reason):
-    a = side("a", {"d": {"m": values(1)}, "e": {"m": values(2)}})
-    b = side("b", {"d": {"m": replace(values(1), **changed)}, "e": {"m": values(2)}})
+    a = state("a", {"d": {"m": values(1)}, "e": {"m": values(2)}})
+    b = state("b", {"d": {"m": replace(values(1), **changed)}, "e": {"m": values(2)}})
     found = compare(a, b)
     assert reason in found.refused["d"]
     assert {row.dataset for row in found.rows} == {"e"}
-    with pytest.raises(GradrankError, match="cannot be judged: d: "):
+    with pytest.raises(GradrankError, match="d: "):
         regressions(found, Limit("map", 0.1))
     with pytest.raises(GradrankError, match=reason.split(":")[0]):
-        compare(side("a", {"d": a.methods["d"]}), side("b", {"d": b.methods["d"]}))
+        compare(state("a", {"d": a.methods["d"]}), state("b", {"d": b.methods["d"]}))
 
 
 def test_other_conventions_are_refused():
-    a = side("a", {"d": {"m": values(1)}})
+    a = state("a", {"d": {"m": values(1)}})
     with pytest.raises(GradrankError, match="'letor4' in A, 'standard' in B"):
         compare(a, replace(a, conventions={"d": "standard"}))
 
 
 def test_artificial_data_drawn_anew_are_refused_and_changed_real_data_noted():
     def drawn(dataset, digest):
-        return side(digest, {dataset: {"m": values(1)}}, data={dataset: {"source": digest}})
+        return state(digest, {dataset: {"m": values(1)}}, data={dataset: {"source": digest}})
 
-    with pytest.raises(GradrankError, match="drawn anew"):
+    with pytest.raises(GradrankError, match="generated again"):
         compare(drawn("synthetic_net", "aa"), drawn("synthetic_net", "bb"))
     found = compare(drawn("mq2007", "aa"), drawn("mq2007", "bb"))
     assert [change[:3] for change in found.changes.data] == [("source", "aa", "bb")]
@@ -170,14 +170,14 @@ def test_artificial_data_drawn_anew_are_refused_and_changed_real_data_noted():
 
 
 def test_nothing_in_common_is_an_error_that_lists_both():
-    a, b = side("one", {"d": {"m": values(1)}}), side("two", {"e": {"n": values(1)}})
+    a, b = state("one", {"d": {"m": values(1)}}), state("two", {"e": {"n": values(1)}})
     with pytest.raises(GradrankError, match=r"(?s)one has d/m.*two has e/n"):
         compare(a, b)
 
 
 def test_means_alone_are_shown_and_not_tested():
-    a = side("a", {"d": {"m": MethodResults({"map": 0.5, "ndcg@10": None})}})
-    found = compare(a, side("b", {"d": {"m": values(1)}}))
+    a = state("a", {"d": {"m": MethodResults({"map": 0.5, "ndcg@10": None})}})
+    found = compare(a, state("b", {"d": {"m": values(1)}}))
     row = rows(found, "map")["m"]
     assert (row.verdict, row.queries) == ("untested", 0)
     assert row.difference == round(row.b - 0.5, 4) and np.isnan([row.low, row.wilcoxon_holm]).all()
@@ -185,13 +185,13 @@ def test_means_alone_are_shown_and_not_tested():
     assert found.moved == []
 
 
-def test_changes_are_those_that_both_sides_know():
+def test_changes_are_those_that_both_states_record():
     methods = {"d": {"m": values(1)}, "e": {"m": values(1)}}
     a = {"": {"seed": 1}, "models.m": {"rate": 0.1, "gone": 2}, "models.x-rate=0.1": {"k": 1}}
     b = {"": {"seed": 1}, "models.m": {"rate": 0.2, "new": [1, 2]}, "models.x-rate=0.2": {"k": 3}}
     found = compare(
-        side("a", methods, params={"d": a, "e": a}, data={"d": {"source": "1", "parquet": "2"}}),
-        side("b", methods, params={"d": b, "e": a}, data={"d": {"source": "9"}}, code={"d": {"x.py": "1"}}),
+        state("a", methods, params={"d": a, "e": a}, data={"d": {"source": "1", "parquet": "2"}}),
+        state("b", methods, params={"d": b, "e": a}, data={"d": {"source": "9"}}, code={"d": {"x.py": "1"}}),
     ).changes
     assert found.params == [
         ("models.m.gone", 2, None, ("d",)),
@@ -203,7 +203,7 @@ def test_changes_are_those_that_both_sides_know():
 
 
 def fallen(before: float, after: float):
-    a, b = (side(str(mean), {"d": {"m": MethodResults({"map": mean})}}) for mean in (before, after))
+    a, b = (state(str(mean), {"d": {"m": MethodResults({"map": mean})}}) for mean in (before, after))
     return compare(a, b)
 
 
@@ -212,7 +212,7 @@ def test_a_regression_is_a_fall_of_more_than_delta():
     assert regressions(fallen(0.45, 0.44), Limit("map", 0.01)) == []  # .45 - .44 > .01 in floating point
     assert regressions(fallen(0.45, 0.46), Limit("map", 0.0)) == []
     assert len(regressions(fallen(0.45, 0.4499), Limit("map", 0.0))) == 1
-    with pytest.raises(GradrankError, match=r"'mapp' is not measured \(did you mean 'map'"):
+    with pytest.raises(GradrankError, match=r"'mapp' was not measured \(did you mean 'map'"):
         regressions(fallen(0.45, 0.44), Limit("mapp", 0.0))
 
 
@@ -230,22 +230,22 @@ def test_a_malformed_limit_is_refused(text):
 
 
 def seeds_of(found: QueryValues, *shifts: float) -> QueryValues:
-    """`found` as the mean of seeds that lie so far from it on every query."""
+    """Return `found` as the mean of seeds with these distances to it on every query."""
     each = [{metric: own + shift for metric, own in found.values.items()} for shift in shifts]
-    return of_seeds(found.folds, found.qids, each)
+    return mean_over_seeds(found.folds, found.qids, each)
 
 
 def test_a_change_within_the_seeds_noise_is_said_to_be_whatever_the_queries_say():
     gain = 0.01 + 0.1 * NOISE  # on nearly every query, and less than what seeds differ by
     a, b = values(1), values(1, ndcg=gain, map=gain)
-    alone = rows(compare(side("a", {"d": {"m": a}}), side("b", {"d": {"m": b}})))["m"]
+    alone = rows(compare(state("a", {"d": {"m": a}}), state("b", {"d": {"m": b}})))["m"]
     assert alone.verdict == "better" and np.isnan(alone.seed_noise)
 
     # A fold's mean has the variance .0002 over two seeds .02 apart, that over three folds a third; two means, 2 seeds.
     apart = (-0.01, 0.01)
     noise = t.ppf(0.975, 6) * np.sqrt(2 * (0.0002 / 3 / 2))
-    sides = (side(name, {"d": {"m": seeds_of(own, *apart)}}) for name, own in (("a", a), ("b", b)))
-    found = rows(compare(*sides))["m"]
+    states = (state(name, {"d": {"m": seeds_of(own, *apart)}}) for name, own in (("a", a), ("b", b)))
+    found = rows(compare(*states))["m"]
     assert found.seed_noise == pytest.approx(noise) and abs(found.difference) < noise
     assert found.difference == pytest.approx(alone.difference) and found.wilcoxon == pytest.approx(alone.wilcoxon)
     assert found.verdict == "within seeds"
@@ -254,13 +254,13 @@ def test_a_change_within_the_seeds_noise_is_said_to_be_whatever_the_queries_say(
     assert up == pytest.approx(np.hypot(alone.high - alone.difference, noise))
 
     narrow = (-0.0001, 0.0001)
-    steady = compare(side("a", {"d": {"m": seeds_of(a, *narrow)}}), side("b", {"d": {"m": seeds_of(b, *narrow)}}))
+    steady = compare(state("a", {"d": {"m": seeds_of(a, *narrow)}}), state("b", {"d": {"m": seeds_of(b, *narrow)}}))
     assert rows(steady)["m"].verdict == "better"
 
 
 def test_a_side_of_one_seed_is_taken_to_vary_as_the_other():
     a, b = values(1), seeds_of(values(1, ndcg=0.01 + 0.1 * NOISE), -0.01, 0.01)
-    one, other = side("a", {"d": {"m": a}}), side("b", {"d": {"m": b}})
+    one, other = state("a", {"d": {"m": a}}), state("b", {"d": {"m": b}})
     forth, back = rows(compare(one, other))["m"], rows(compare(other, one))["m"]
     seed = 0.0002 / 3
     freedom = (seed + seed / 2) ** 2 / (seed**2 / 3 + (seed / 2) ** 2 / 3)
@@ -269,10 +269,10 @@ def test_a_side_of_one_seed_is_taken_to_vary_as_the_other():
 
 
 def test_seeds_as_git_keeps_them_are_those_of_the_run():
-    """float32, to six decimals a seed; the mean of three has more."""
+    """Values are float32 with six decimals per seed; the mean of three seeds has more decimals."""
     rng = np.random.default_rng(3)
     seeds = [{"ndcg@10": rng.random(len(FOLDS))} for _ in range(3)]
     kept = [{"ndcg@10": np.round(each["ndcg@10"], 6).astype(np.float32)} for each in seeds]
-    a, b = (of_seeds(FOLDS, QIDS, each) for each in (seeds, kept))
-    (row,) = compare(side("a", {"d": {"m": a}}), side("b", {"d": {"m": b}})).rows
+    a, b = (mean_over_seeds(FOLDS, QIDS, each) for each in (seeds, kept))
+    (row,) = compare(state("a", {"d": {"m": a}}), state("b", {"d": {"m": b}})).rows
     assert row.verdict == "unchanged"

@@ -1,4 +1,4 @@
-"""What the file's order is worth: a constant score, methods with ties, and the warning of them."""
+"""Dependence on the file order: a constant score, methods with ties, and the rows of the warning."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ CONVENTIONS = ("letor4", "letor4_expected")
 
 @pytest.fixture
 def data(tmp_path) -> Path:
-    """Two parts of queries whose files begin with what is relevant."""
+    """Two parts of queries that begin with their relevant documents."""
     labels = {1: [1, 0], 2: [2, 1, 0, 0], 3: [0, 0, 0], 4: [1, 0, 0, 0, 0]}
     return store_halves(tmp_path / "mine", labels)
 

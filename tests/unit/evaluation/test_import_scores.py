@@ -1,4 +1,4 @@
-"""A ranking from elsewhere: its files become what a training job leaves."""
+"""Import of score files from another system, in place of a training job."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Runs and qrels from elsewhere: what a run leaves out, what nobody judged, documents without ids."""
+"""Runs and qrels of other systems: unranked documents, unjudged documents, and documents without ids."""
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,7 @@ MEASURES = {
 
 @pytest.fixture
 def qrels(tmp_path):
-    """Twelve queries, rows in no order, some without relevant documents, grades from -1 to 3."""
+    """Qrels of twelve queries in random order, some without relevant documents, with grades from -1 to 3."""
     rng = np.random.default_rng(0)
     rows = [
         f"{qid} 0 D{doc} {rng.integers(-1, 1 if qid == 3 else 4)}"
@@ -37,7 +37,7 @@ def qrels(tmp_path):
 
 @pytest.fixture
 def run(qrels, tmp_path):
-    """Ranks about half of the judged documents, some that nobody judged, and one query that nobody did."""
+    """A run of about half of the judged documents, some unjudged ones, and one query without judgements."""
     rng = np.random.default_rng(1)
     judged = [line.split() for line in qrels.read_text().splitlines()]
     found = [(qid, doc) for qid, _, doc, _ in judged if qid != "7" and rng.random() < 0.5]
@@ -58,10 +58,10 @@ def test_a_run_that_leaves_documents_out_is_measured_as_trec_eval_does(qrels, ru
         want = [theirs[str(qid)][measure] if qid != 7 else 0.0 for qid in ours["qid"]]
         np.testing.assert_allclose(ours[name].to_numpy(), want, rtol=1e-9, atol=1e-12, err_msg=name)
     told = capsys.readouterr().err
-    assert "44 documents in it are not judged and count as irrelevant" in told
-    assert "1 queries in it have no judgements and are left out" in told
-    assert "the relevant ones among them count in the ideal" in told
-    assert "1 of 12 queries are not in it and score 0" in told
+    assert "44 documents of the file are not judged" in told
+    assert "1 queries of the file have no judgements" in told
+    assert "the relevant ones among them count in recall" in told
+    assert "1 of 12 queries are not in the file" in told
 
 
 def test_a_run_that_leaves_out_documents_of_letor_data(tmp_path, capsys):
@@ -82,9 +82,9 @@ def test_a_run_that_leaves_out_documents_of_letor_data(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 0 A 1\n1 0 B x\n", "line 2: '1 0 B x' is not of the form `qid iteration docid grade`"),
-        ("1 0 A 1\n1 0 B 99\n", "line 2: expected a grade, a whole number up to 31, found 99"),
-        ("1 0 A ١\n", "line 1: '1 0 A ١' is not of the form"),
+        ("1 0 A 1\n1 0 B x\n", "line 2: .*'1 0 B x'"),
+        ("1 0 A 1\n1 0 B 99\n", "line 2: .* 31, found 99"),
+        ("1 0 A ١\n", "line 1: .*'1 0 A ١'"),
         ("1 0 A 1\n1 0 A 0\n", "line 2: document 'A' of query 1 is judged twice"),
     ],
 )
@@ -96,5 +96,5 @@ def test_a_fault_in_qrels_is_named_with_its_line(tmp_path, text, message):
 
 def test_qrels_need_a_run_with_names(tmp_path, qrels):
     pl.DataFrame({"score": [1.0]}).write_parquet(tmp_path / "scores.parquet")
-    with pytest.raises(GradrankError, match="qrels name documents; give a TREC run"):
+    with pytest.raises(GradrankError, match="no document ids"):
         evaluate_file(tmp_path / "scores.parquet", qrels, "trec", ["map"])

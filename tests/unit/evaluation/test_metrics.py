@@ -13,17 +13,14 @@ from gradrank.evaluation import metrics
 from gradrank.evaluation.conventions import PROGRAMS, resolve
 from gradrank.evaluation.metrics import compute
 from gradrank.training.selection import Criterion, measure
+from registered_metrics import metric_names
 
-NAMES = [
-    *("ndcg@1", "ndcg@3", "ndcg@10", "ndcg", "mean_ndcg", "ndcg_beta", "p@1", "p@5", "recall@3", "f1@5"),
-    *("f0.5@3", "map", "r_precision", "iprec@0.0", "iprec@0.3", "iprec@1.0", "iprec_11pt", "mrr", "err@4"),
-    *("pairwise_accuracy", "pairwise_error", "rbp@0.8", "rbp@0.95"),
-]
+NAMES = metric_names()
 
 
 @st.composite
 def rankings(draw, queries=4, documents=12, grades=4):
-    """(scores, labels, offsets) with few score levels, so that ties are common."""
+    """Draw scores, labels and offsets with few score levels, so that ties are common."""
     sizes = draw(st.lists(st.integers(1, documents), min_size=1, max_size=queries))
     n = sum(sizes)
     highest = draw(st.integers(0, grades))
@@ -33,16 +30,27 @@ def rankings(draw, queries=4, documents=12, grades=4):
 
 
 def naive(name, scores, labels, c, highest):
-    """The metric of one query by its textbook definition, in loops."""
-    n = len(labels)
+    """Return the metric of one query by its textbook definition, in loops."""
     scores = np.float32(scores) if c.ties == "docid" else scores
-    tie = [-i if c.ties == "docid" else i for i in range(n)]  # without ids the row number is the id
-    order = sorted(range(n), key=lambda i: (-scores[i], tie[i]))
+    tie = [-i if c.ties == "docid" else i for i in range(len(labels))]  # without ids the row number is the id
+    order = sorted(range(len(labels)), key=lambda i: (-scores[i], tie[i]))
     grades = [int(labels[i]) for i in order]
-    relevant = sum(g > 0 for g in grades)
-    kind, _, number = name.partition("@")
-    hits = [sum(g > 0 for g in grades[: i + 1]) for i in range(n)]
-    precision = [hits[i] / (i + 1) for i in range(n)]
+    if name.startswith("pairwise"):
+        return naive_pairs(name, scores, labels)
+    if "ndcg" in name:
+        return naive_ndcg(name, grades, c)
+    return naive_cascade(name, grades, c, highest) if name.startswith("err") else naive_hits(name, grades, c)
+
+
+def naive_pairs(name, scores, labels):
+    pairs = [(i, j) for i in range(len(labels)) for j in range(len(labels)) if labels[i] > labels[j]]
+    right = sum(1.0 if scores[i] > scores[j] else 0.5 if scores[i] == scores[j] else 0.0 for i, j in pairs)
+    accuracy = right / len(pairs) if pairs else math.nan
+    return {"pairwise_accuracy": accuracy, "pairwise_error": 1 - accuracy}[name]
+
+
+def naive_ndcg(name, grades, c):
+    n, best = len(grades), sorted(grades, reverse=True)
 
     def dcg(ranked, k):
         total = 0.0
@@ -53,29 +61,46 @@ def naive(name, scores, labels, c, highest):
         return total
 
     def ndcg(k):
-        ideal = dcg(sorted(grades, reverse=True), k)
+        ideal = dcg(best, k)
         return dcg(grades, k) / ideal if ideal > 0 else c.empty
+
+    if name == "mean_ndcg":
+        return sum(ndcg(i) for i in range(1, n + 1)) / n
+    if name == "ndcg_beta":
+        gain, ideal = (sum(g * (n - i) for i, g in enumerate(ranked, 1)) for ranked in (grades, best))
+        return gain / ideal if ideal else math.nan
+    kind, _, number = name.partition("@")
+    assert kind == "ndcg"
+    k = int(number or n)
+    return 0.0 if k > n and c.short == "zero" else ndcg(k)
+
+
+def naive_cascade(name, grades, c, highest):
+    total, going = 0.0, 1.0
+    for rank, grade in enumerate(grades[: int(name.removeprefix("err@"))], start=1):
+        stop = (2**grade - 1) / 2 ** max(highest, c.max_grade or 0)
+        total += going * stop / rank
+        going *= 1 - stop
+    return total
+
+
+def naive_hits(name, grades, c):
+    n, relevant = len(grades), sum(g > 0 for g in grades)
+    kind, _, number = name.partition("@")
+    hits = [sum(g > 0 for g in grades[: i + 1]) for i in range(n)]
+    precision = [hits[i] / (i + 1) for i in range(n)]
 
     def interpolated(level):
         reached = [precision[i] for i in range(n) if hits[i] >= int(level * relevant + 0.9)]
         return max(reached) if relevant else c.empty
 
-    if kind == "ndcg":
-        k = int(number or n)
-        return 0.0 if k > n and c.short == "zero" else ndcg(k)
-    if kind == "mean_ndcg":
-        return sum(ndcg(i) for i in range(1, n + 1)) / n
-    if kind == "ndcg_beta":
-        gain = [sum(g * (n - i) for i, g in enumerate(r, 1)) for r in (grades, sorted(grades, reverse=True))]
-        return gain[0] / gain[1] if gain[1] else math.nan
     if kind == "p":
         k = int(number)
-        if k > n and c.short_precision == "zero":
-            return 0.0
-        return sum(g > 0 for g in grades[:k]) / (min(k, n) if c.short_precision == "truncate" else k)
+        length = min(k, n) if c.short_precision == "truncate" else k
+        return 0.0 if k > n and c.short_precision == "zero" else sum(g > 0 for g in grades[:k]) / length
     if kind == "recall":
         return sum(g > 0 for g in grades[: int(number)]) / relevant if relevant else c.empty
-    if kind in ("f1", "f0.5"):
+    if kind[0] == "f":
         if not relevant:
             return c.empty
         k, b = int(number), float(kind[1:])
@@ -92,20 +117,10 @@ def naive(name, scores, labels, c, highest):
         return sum(interpolated(level / 10) for level in range(11)) / 11
     if kind == "mrr":
         return next((1 / (i + 1) for i in range(n) if grades[i] > 0), 0.0)
-    if kind == "err":
-        total, going = 0.0, 1.0
-        for rank, grade in enumerate(grades[: int(number)], start=1):
-            stop = (2**grade - 1) / 2 ** max(highest, c.max_grade or 0)
-            total += going * stop / rank
-            going *= 1 - stop
-        return total
     if kind == "rbp":
         p = float(number)
         return (1 - p) * sum(p**i for i in range(n) if grades[i] > 0)
-    pairs = [(i, j) for i in range(n) for j in range(n) if labels[i] > labels[j]]
-    right = sum(1.0 if scores[i] > scores[j] else 0.5 if scores[i] == scores[j] else 0.0 for i, j in pairs)
-    accuracy = right / len(pairs) if pairs else math.nan
-    return accuracy if kind == "pairwise_accuracy" else 1 - accuracy
+    raise NotImplementedError(f"{name}: there is no naive definition to compare with. Fix: add one to this file")
 
 
 @pytest.mark.parametrize("preset", PROGRAMS)
@@ -132,7 +147,7 @@ def test_dropping_queries_without_relevant_documents_leaves_the_other_values(dat
 
 
 def ranked(grades):
-    """Scores, labels and offsets of one query whose documents are listed in rank order."""
+    """Return scores, labels and offsets of one query whose documents are listed in rank order."""
     return -np.arange(len(grades), dtype=float), np.array(grades), np.array([0, len(grades)])
 
 
@@ -158,7 +173,7 @@ def test_err_by_hand():
 
 
 def generated(queries=60, documents=30, seed=0, score_levels=None):
-    """Random queries; `score_levels` makes ties."""
+    """Return random queries; `score_levels` makes ties."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, documents, queries)
     n = sizes.sum()
@@ -232,7 +247,7 @@ def test_trec_ties_go_by_id_descending_and_by_32_bit_score():
 @settings(max_examples=100, deadline=None)
 @given(data=rankings())
 def test_selection_agrees_with_letor4(data):
-    """Its mean, by which models are chosen, in expectation over ties; a query's value, by which some train, is not."""
+    """The selection criterion takes ties in expectation; the values per query in training take the file order."""
     scores, labels, offsets = data
     names = ["map", "ndcg@1", "ndcg@3", "ndcg@10"]
     for name, values in compute(names, scores, labels, offsets, "letor4_expected").items():
@@ -244,12 +259,12 @@ def test_selection_agrees_with_letor4(data):
 @pytest.mark.parametrize(
     ("scores", "labels", "offsets", "reason"),
     [
-        ([1.0, math.nan], [0, 1], [0, 2], "score 1 .* not a finite number"),
-        ([1.0, math.inf], [0, 1], [0, 2], "score 1 .* not a finite number"),
-        ([1.0], [0, 1], [0, 2], "1 scores and 2 labels for 2 documents"),
-        ([1.0, 2.0], [0, 1], [0, 2, 2], "at least one document"),
-        ([1.0, 2.0], [0, -1], [0, 2], "integers from 0"),
-        ([1.0, 2.0], [0, 0.5], [0, 2], "integers from 0"),
+        ([1.0, math.nan], [0, 1], [0, 2], "score 1 "),
+        ([1.0, math.inf], [0, 1], [0, 2], "score 1 "),
+        ([1.0], [0, 1], [0, 2], "1 scores and 2 labels"),
+        ([1.0, 2.0], [0, 1], [0, 2, 2], "offsets"),
+        ([1.0, 2.0], [0, -1], [0, 2], "labels"),
+        ([1.0, 2.0], [0, 0.5], [0, 2], "labels"),
     ],
 )
 def test_malformed_input_is_refused(scores, labels, offsets, reason):
@@ -264,12 +279,12 @@ def test_unknown_metric_is_refused(name):
 
 
 def test_a_rank_that_no_list_has_is_refused():
-    with pytest.raises(GradrankError, match="the rank is beyond 999,999,999"):
+    with pytest.raises(GradrankError, match="999,999,999"):
         compute(["ndcg@99999999999999999999"], np.zeros(1), np.zeros(1), np.array([0, 1]), "letor4")
 
 
 def test_unknown_convention_names_the_nearest():
     with pytest.raises(GradrankError, match=r"unknown convention 'letor' \(did you mean 'letor"):
         resolve("letor")
-    with pytest.raises(GradrankError, match="discount 'log' is none of"):
+    with pytest.raises(GradrankError, match="discount='log'"):
         resolve("standard", discount="log")

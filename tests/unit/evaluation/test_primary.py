@@ -1,4 +1,4 @@
-"""Which convention is a data set's primary one."""
+"""The primary convention of a data set."""
 
 import pytest
 

@@ -35,7 +35,7 @@ def test_the_kernel_approximation_of_chen_2017():
 
 @pytest.mark.parametrize("method", ["AdaRank-MAP", "AdaRank-NDCG", "RankBoost", "RankSVM-Struct", "ListNet"])
 def test_means_are_those_of_the_published_folds(method):
-    """The file's own identity: a mean row is the mean of its fold rows, up to the papers' rounding."""
+    """A mean row is the mean of its fold rows, up to the rounding in the papers."""
     text = files("gradrank.evaluation").joinpath("literature/letor_results.csv").read_text(encoding="utf-8")
     folds: dict[str, list[float]] = {}
     means: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""What models and data sets cite resolves to BibTeX, from their own words."""
+"""Citations in the texts of models and data sets resolve to BibTeX entries."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Zeros of short lists are counted, and warned of with the remedy."""
+"""Counts of values that are 0 only because a query is short."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ METRICS = ["ndcg@3", "ndcg@5", "p@5", "map"]
 
 @pytest.fixture
 def data(tmp_path) -> Path:
-    """A collection in two parts: queries of 2, 4, 4 and 6 documents, one of 4 without relevant ones."""
+    """A collection in two parts: queries of 2, 4, 4 and 6 documents; one query of 4 has no relevant document."""
     labels = {1: [1, 0], 2: [1, 0, 0, 2], 3: [0, 0, 0, 0], 4: [0, 1, 0, 0, 0, 0]}
     return store_halves(tmp_path / "mine", labels)
 

@@ -65,7 +65,7 @@ def test_tests_of_equal_and_of_constantly_different_values():
 
 
 def enumerated_signed_rank(gaps):
-    """Two-sided p by going through every choice of signs."""
+    """Return the two-sided p by enumeration of all signs."""
     ranks = np.argsort(np.argsort(np.abs(gaps))) + 1
     sums = np.array([np.dot(ranks, signs) for signs in product([0, 1], repeat=len(gaps))])
     seen = ranks[np.array(gaps) > 0].sum()
@@ -112,7 +112,7 @@ def test_mean_difference_is_seeded_and_its_interval_near_the_normal_one():
 
 
 def over_folds(values, folds):
-    """The mean over folds of their means, by plain Python."""
+    """Return the mean over folds of the folds' means, in plain Python."""
     own = {}
     for value, fold in zip(values, folds, strict=True):
         if value == value:
@@ -143,7 +143,7 @@ def test_bootstrap_is_the_enumeration_of_resamples():
 
 
 def test_a_constant_difference_has_an_interval_of_no_width():
-    """However the folds' sizes vary from resample to resample."""
+    """The folds' sizes vary between resamples."""
     a = np.random.default_rng(0).random(40)
     assert mean_difference(a + 0.25, a, np.repeat([1, 2], [5, 35])) == pytest.approx((0.25, 0.25, 0.25), abs=1e-9)
 

@@ -1,4 +1,4 @@
-"""The verdict by hand, and by simulation: how often it says yes to a re-creation, and no to another method."""
+"""Verdicts by hand, and by simulation: how often they accept a re-creation and reject another method."""
 
 import math
 
@@ -21,13 +21,13 @@ from gradrank.evaluation.literature.verdict import (
     paired_half_width,
     seed_reach,
 )
-from gradrank.evaluation.per_query import QueryValues, of_seeds
+from gradrank.evaluation.per_query import QueryValues, mean_over_seeds
 
 FOLD = np.repeat(np.arange(1, 6), 300)
 
 
 def ranked(means, spread=0.3, seed=0):
-    """Queries of five folds with these means."""
+    """Return values of queries in five folds with these means."""
     noise = np.random.default_rng(seed).normal(0.0, spread, len(FOLD))
     for fold in range(1, 6):
         noise[fold == FOLD] += means[fold - 1] - noise[fold == FOLD].mean()
@@ -83,7 +83,7 @@ def test_a_re_creation_is_consistent_in_95_of_100_cases():
 
 
 def test_pairing_refuses_what_the_wide_interval_takes():
-    """A method that is worse by .008 on every fold: the interval over queries holds it, that over folds does not."""
+    """A method is worse by .008 on every fold: inside the interval over queries, outside that over folds."""
     theirs = {1: 0.48, 2: 0.43, 3: 0.45, 4: 0.42, 5: 0.45}
     gaps = [0.006, 0.010, 0.008, 0.009, 0.007]
     ours = ranked([value - gap for value, gap in zip(theirs.values(), gaps, strict=True)])
@@ -98,7 +98,7 @@ def test_seeds_of_ours_widen_what_is_reproduced():
     ours = ranked([0.45] * 5)
     assert judge_values(0.4515, {}, ours, "map").verdict == CONSISTENT
     seeds = [{"map": ours.values["map"] + shift} for shift in (-0.001, 0.0, 0.001)]
-    several = of_seeds(ours.folds, ours.qids, seeds)
+    several = mean_over_seeds(ours.folds, ours.qids, seeds)
     assert several.mean("map") == pytest.approx(ours.mean("map"))
     assert several.seed_means("map") == pytest.approx([0.449, 0.45, 0.451])
     assert judge_values(0.4515, {}, several, "map").verdict == REPRODUCED

@@ -1,1 +1,1 @@
-"""Published numbers and publications, and the verdict on a published number."""
+"""Publications, published numbers, and the comparison of our numbers with them."""

@@ -1,8 +1,8 @@
-"""The publications that the models and data sets name in their own words, as BibTeX (literature/references.bib).
+"""Publications that the texts of models and data sets cite, as BibTeX entries (references.bib).
 
-A text names a publication by authors and year, `Burges et al. 2005` or `(Xu & Li 2007)`; at the beginning of a clause
-by its first author with the year or arXiv number anywhere behind (the catalogue's way); or by one of its keywords,
-`LightGBM`. So a model cites by its summary, and nothing else lists who cites what.
+A text cites a publication in one of three forms: authors and year, such as `Burges et al. 2005` or `(Xu & Li 2007)`; a
+clause that begins with the first author and contains the year or the arXiv number, as in the catalogue of data sets; or
+the entry's keyword, such as `LightGBM`. A model therefore cites through its summary, without any other list.
 """
 
 import re
@@ -15,7 +15,7 @@ CITED = re.compile(rf"({NAME})(?:, {NAME})*(?:,? (?:&|and) {NAME}| et al\.,?)? (
 
 
 class Reference(NamedTuple):
-    """One entry. `bibtex`: as it stands in the file."""
+    """A BibTeX entry. fields: by name. bibtex: the entry's text in the file."""
 
     key: str
     fields: dict[str, str]
@@ -23,24 +23,26 @@ class Reference(NamedTuple):
 
     @property
     def authors(self) -> list[str]:
-        """Family names."""
+        """Family names of the authors."""
         return [author.partition(",")[0].strip("{}") for author in self.fields["author"].split(" and ")]
 
     @property
     def words(self) -> str:
-        """`Xu and Li: AdaRank: ..., 2007`: for readers."""
+        """Short citation as plain text, such as `Xu and Li: AdaRank: ..., 2007`."""
         names = self.authors
-        who = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
-        return re.sub(r"[{}\\]|``|''", "", f"{who}: {self.fields['title']}, {self.fields.get('year', '')}").rstrip(", ")
+        authors = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
+        citation = f"{authors}: {self.fields['title']}, {self.fields.get('year', '')}"
+        return re.sub(r"[{}\\]|``|''", "", citation).rstrip(", ")
 
     def named_by(self, text: str) -> bool:
+        """Return whether the text cites this publication."""
         cited = any(match.groups() == (self.authors[0], self.fields.get("year")) for match in CITED.finditer(text))
         return cited or self._named_by_clause(text) or self._named_by_keyword(text)
 
     def _named_by_clause(self, text: str) -> bool:
         numbers = [self.fields[key] for key in ("year", "eprint") if key in self.fields]
         return any(
-            re.match(rf"{re.escape(self.authors[0])}\b", clause.strip()) and any(each in clause for each in numbers)
+            re.match(rf"{re.escape(self.authors[0])}\b", clause.strip()) and any(number in clause for number in numbers)
             for clause in text.split(";")
         )
 
@@ -51,21 +53,21 @@ class Reference(NamedTuple):
 
 @cache
 def references() -> dict[str, Reference]:
-    """Every entry by its key, in the file's order."""
+    """Return all entries by key, in file order."""
     text = files("gradrank.evaluation").joinpath("literature/references.bib").read_text(encoding="utf-8")
-    found = re.finditer(r"^@\w+\{(\w+),\n.*?^\}", text, re.MULTILINE | re.DOTALL)
+    entries = re.finditer(r"^@\w+\{(\w+),\n.*?^\}", text, re.MULTILINE | re.DOTALL)
     return {
         entry[1]: Reference(entry[1], dict(re.findall(r"^  (\w+) = \{(.*)\},$", entry[0], re.MULTILINE)), entry[0])
-        for entry in found
+        for entry in entries
     }
 
 
 def named(text: str) -> list[Reference]:
-    """The publications that a text names."""
-    return [each for each in references().values() if each.named_by(text)]
+    """Return the publications that a text cites."""
+    return [reference for reference in references().values() if reference.named_by(text)]
 
 
 def missing(text: str) -> list[str]:
-    """What a text cites by authors and year that is not in the file."""
-    known = {(each.authors[0], each.fields.get("year")) for each in references().values()}
-    return [match[0] for match in CITED.finditer(text) if match.groups() not in known]
+    """Return the citations by authors and year in a text that have no entry in references.bib."""
+    available = {(reference.authors[0], reference.fields.get("year")) for reference in references().values()}
+    return [match[0] for match in CITED.finditer(text) if match.groups() not in available]

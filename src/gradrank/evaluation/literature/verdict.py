@@ -1,13 +1,13 @@
-"""Whether ours is what was published: the one rule.
+"""Verdicts on published numbers: the rule that decides whether our value reproduces a published one.
 
-- *reproduced*: the two differ by no more than seeds and rounding do, |difference| <= 2 sd sqrt(1 + 1/S) + rounding,
-  with sd the standard deviation over S seeds of ours. Of one seed, or of a method that draws nothing, rounding is all.
-- *consistent*: the difference lies inside its 95% interval. Two programs that rank the same queries differ by far less
-  than queries do, so published values fold by fold are paired with ours: Student's interval of the mean of the folds'
-  differences. Where there are none, half the interval is 1.96 standard errors of ours over queries, which is wide.
-- *not reproduced*: neither.
+- *reproduced*: the difference is within the variation of seeds plus rounding, |difference| <= 2 sd sqrt(1 + 1/S) +
+  rounding, where sd is the standard deviation over our S seeds. With one seed, only the rounding counts.
+- *consistent*: the difference is within its 95% interval. If values per fold are published, the interval is Student's
+  interval of the mean of the paired differences per fold, because two programs differ far less on the same queries than
+  queries differ. Otherwise its half width is 1.96 standard errors of our mean over queries, which is wide.
+- *not reproduced*: neither of the two.
 
-What a verdict is worth is how many other methods of ours would have had it for the same number: `alike`.
+A verdict is strong if few of our other methods would get it for the same published number; `alike` counts them.
 """
 
 import math
@@ -20,13 +20,17 @@ from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import mean_interval
 
 REPRODUCED, CONSISTENT, NOT_REPRODUCED = "reproduced", "consistent", "not reproduced"
-FOLDS, QUERIES, DRAWS = "folds", "queries", "draws"  # what an interval is of
-ROUNDING = 0.5e-4  # of four printed decimals
-EXACT = 1e-12  # what sums of doubles lose
+FOLDS, QUERIES, DRAWS = "folds", "queries", "draws"  # the sample that an interval is based on
+ROUNDING = 0.5e-4  # largest rounding error of four printed decimals
+EXACT = 1e-12  # tolerance for the rounding of sums of doubles
 
 
 class Band(NamedTuple):
-    """Half the 95% interval of the difference, what it is of, and how far seeds and rounding reach."""
+    """The tolerances of a verdict.
+
+    half_width: half the 95% interval of the difference. of: the sample that it is based on (FOLDS, QUERIES or DRAWS).
+    seeds: largest difference that seeds and rounding explain.
+    """
 
     half_width: float
     of: str
@@ -34,7 +38,11 @@ class Band(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Ours beside a published number. difference: ours minus the published one."""
+    """The comparison of our value with a published one.
+
+    difference: ours minus the published value. half_width, of: as in Band. verdict: REPRODUCED, CONSISTENT or
+    NOT_REPRODUCED.
+    """
 
     ours: float
     difference: float
@@ -44,6 +52,7 @@ class Judged(NamedTuple):
 
 
 def judge(published: float, ours: float, band: Band) -> Judged:
+    """Return the comparison of our value with a published one under the given tolerances."""
     difference = ours - published
     if abs(difference) <= band.seeds + EXACT:
         verdict = REPRODUCED
@@ -53,7 +62,10 @@ def judge(published: float, ours: float, band: Band) -> Judged:
 
 
 def judge_values(published: float, folds: Mapping[int, float], values: QueryValues, metric: str) -> Judged:
-    """Our mean over folds beside a published one; folds: that fold by fold, none where it was not published so."""
+    """Return the comparison of our mean over folds with a published one.
+
+    folds: the published values by fold; empty if not published. values: our values per query.
+    """
     means = {fold: mean for fold, (mean, _) in values.fold_means(metric).items()}
     ours = float(np.mean(list(means.values()))) if means else math.nan
     wide = Band(values.half_width(metric), QUERIES, seed_reach(values.seed_means(metric)))
@@ -62,20 +74,23 @@ def judge_values(published: float, folds: Mapping[int, float], values: QueryValu
 
 
 def seed_reach(seeds: Sequence[float], rounding: float = ROUNDING) -> float:
-    """2 sd sqrt(1 + 1/S) + rounding: how far one more seed lies from the mean of these S, in 95 cases of 100."""
+    """Return 2 sd sqrt(1 + 1/S) + rounding: in 95% of cases, a further seed is within this of the mean of S seeds.
+
+    seeds: the S means, one per seed. With fewer than two seeds, the result is the rounding alone.
+    """
     if len(seeds) < 2:
         return rounding
     return 2 * float(np.std(seeds, ddof=1)) * math.sqrt(1 + 1 / len(seeds)) + rounding
 
 
 def paired_half_width(ours: Mapping[int, float], theirs: Mapping[int, float]) -> float:
-    """Half Student's 95% interval of the mean difference over the folds of both; nan for fewer than two."""
+    """Return half of Student's 95% interval of the mean difference over common folds; nan for fewer than two folds."""
     gaps = np.array([ours[fold] - theirs[fold] for fold in sorted(ours.keys() & theirs.keys())])
     interval = mean_interval(gaps)
     return interval.high - interval.mean
 
 
 def alike(verdict: str, others: Iterable[str]) -> int:
-    """How many other verdicts on the same number are this one; to be consistent, being reproduced is enough."""
-    same = {verdict, REPRODUCED} if verdict == CONSISTENT else {verdict}
-    return sum(other in same for other in others)
+    """Return how many of the other verdicts on the same number equal this one; REPRODUCED also counts as CONSISTENT."""
+    equal = {verdict, REPRODUCED} if verdict == CONSISTENT else {verdict}
+    return sum(other in equal for other in others)

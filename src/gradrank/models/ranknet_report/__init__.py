@@ -118,18 +118,20 @@ class RankNetReport(NetRanker[RankNetReportParams]):
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         from gradrank.models.ranknet_report.pair_net import difference_row_sums, siamese_row_sums
-        from gradrank.training.nets.net import affine, standardised
+        from gradrank.training.nets.net import Net, affine, standardised
 
+        net = self.net
+        assert isinstance(net, Net)
         if self.reading == "siamese":
-            scores = self.net.scores(features)
+            scores = net.scores(features)
             return scores if self.scoring == "plain" else siamese_row_sums(scores, offsets)
         if self.scoring == "plain":
-            mirrored = replace(self.net, scale=-self.net.scale)
-            return (self.net.scores(features) - mirrored.scores(features)) / 2.0
-        first, *further = self.net.weights
-        x = standardised(features, self.net.mean, self.net.scale)
-        h = affine(x, first, np.zeros_like(self.net.biases[0]))
-        return difference_row_sums(h, tuple(further), tuple(self.net.biases), offsets)
+            mirrored = replace(net, scale=-net.scale)
+            return (net.scores(features) - mirrored.scores(features)) / 2.0
+        first, *further = net.weights
+        x = standardised(features, net.mean, net.scale)
+        h = affine(x, first, np.zeros_like(net.biases[0]))
+        return difference_row_sums(h, tuple(further), tuple(net.biases), offsets)
 
     def save(self, folder: Path) -> None:
         super().save(folder)

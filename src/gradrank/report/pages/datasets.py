@@ -8,7 +8,7 @@ from markupsafe import Markup
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.costs import Cost
-from gradrank.evaluation.file_order import CONSTANT, telling
+from gradrank.evaluation.file_order import CONSTANT, notable_rows
 from gradrank.report.contents import Contents, ReportedDataset
 from gradrank.report.pages.page import Page, render_page
 from gradrank.report.plots.curves import learning_curves
@@ -137,7 +137,7 @@ def published_table(rows: list[Row]) -> dict[str, Any]:
 def _file_order(rows: list[Row]) -> list[Row]:
     """Return the rows of a constant score, then the rows of methods whose value depends on the order of tied scores."""
     return [row for row in rows if row["model"] == CONSTANT] + [
-        row for row in telling(rows) if row["model"] != CONSTANT
+        row for row in notable_rows(rows) if row["model"] != CONSTANT
     ]
 
 

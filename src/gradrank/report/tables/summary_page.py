@@ -30,7 +30,7 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str
         _main_table(main, [row for row in ties if row["model"] == CONSTANT]),
         *_level_with_best(main, tables["pairwise"].frame["metric"].unique(maintain_order=True)),
     ]
-    if dependent := file_order.telling(ties):
+    if dependent := file_order.notable_rows(ties):
         parts += ["## What the file's order is worth", *_file_order(dependent)]
     if published := tables["published"].rows:
         parts += ["## Published numbers beside ours", *_published(published)]
@@ -86,7 +86,7 @@ def _file_order(rows: list[Row]) -> list[str]:
     ]
     return [
         "Equal scores stay in the file's order. Expected: the mean over all their orders; in ±: the difference in "
-        f"halves of the 95% interval, where that is more than {file_order.TELLING:g}.",
+        f"halves of the 95% interval, where that is more than {file_order.NOTABLE_SHARE:g}.",
         pipe_table(head, lines),
     ]
 

@@ -16,7 +16,7 @@ import numpy as np
 from gradrank.base.results import MethodFolder, Results, StudyFolder
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import Convention
-from gradrank.evaluation.per_query import QueryValues, of_seeds
+from gradrank.evaluation.per_query import QueryValues, mean_over_seeds
 from gradrank.evaluation.seeds import seeds_of
 from gradrank.report.tables.table import Table
 
@@ -103,9 +103,9 @@ class Inputs:
             ]
             return {metric: np.concatenate([fold_values[metric] for fold_values in values]) for metric in metrics}
 
-        folds = np.repeat(np.arange(1, len(parts) + 1), [len(part.qids) for part in parts])
-        qids = np.concatenate([part.ids for part in parts])
-        return of_seeds(folds, qids, [measured(seed) for seed in (None, *seeds_of(method)[1:])])
+        folds = np.repeat(np.arange(1, len(parts) + 1), [len(judged.qids) for judged in parts])
+        qids = np.concatenate([judged.ids for judged in parts])
+        return mean_over_seeds(folds, qids, [measured(seed) for seed in (None, *seeds_of(method)[1:])])
 
     def method(self, dataset: str, model: str) -> MethodFolder:
         """Return the results folder of a model or variant on a data set."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from gradrank.evaluation.literature.lineage import year
+from gradrank.evaluation.literature.model_families import year
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.plots import svg
 from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, stacked, strip, vertical_line

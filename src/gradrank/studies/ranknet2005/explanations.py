@@ -152,7 +152,7 @@ def _of_folds(inputs: Inputs, dataset: str, method: str) -> Iterator[tuple[float
     for number, parts in enumerate(stored.folds, start=1):
         fold = inputs.method(dataset, method).fold(number)
         ranker = get_model(params["model"]).load(fold.model_path)
-        assert isinstance(ranker, NetRanker)
+        assert isinstance(ranker, NetRanker) and isinstance(ranker.net, Net)
         yield units_in_use(ranker.net, stored.read(parts["vali"]).features)
 
 

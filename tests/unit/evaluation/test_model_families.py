@@ -1,6 +1,6 @@
-"""Family and year come from what a model is and says: nothing lists them."""
+"""Family and year of a model follow from its class and its summary."""
 
-from gradrank.evaluation.literature.lineage import ALONE, by_family, family, year
+from gradrank.evaluation.literature.model_families import OTHERS, by_family, family, year
 from gradrank.training.registry import get_model, models
 
 
@@ -20,7 +20,7 @@ def test_every_model_is_in_one_family_by_year():
     grouped = by_family(models().values())
     assert sorted(cls.name for members in grouped.values() for cls, _ in members) == sorted(models())
     *families, last = grouped
-    assert families == sorted(families, key=str.lower) and last == ALONE
+    assert families == sorted(families, key=str.lower) and last == OTHERS
     for members in grouped.values():
         years = [when for _, when in members]
         assert len(members) > 1 and years == sorted(years)

@@ -1,4 +1,4 @@
-"""Sides of a comparison for its tests: made in memory, or as a small study on disk."""
+"""States to compare in the tests of `gradrank diff`: in memory, or as a small study on disk."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def method(found: QueryValues, seconds: float = 1.0) -> MethodResults:
     return MethodResults(means, found, Cost(1, seconds, seconds, seconds, 100.0))
 
 
-def side(name: str, methods: dict[str, dict[str, QueryValues | MethodResults]], **known) -> State:
+def state(name: str, methods: dict[str, dict[str, QueryValues | MethodResults]], **known) -> State:
     """A results folder with these methods, by data set."""
     made = {
         dataset: {model: each if isinstance(each, MethodResults) else method(each) for model, each in own.items()}
