@@ -65,7 +65,7 @@ def _in_ten_thousandths(values: np.ndarray) -> list[int]:
 def paired_tests(dataset: ReportedDataset, models: list[str]) -> dict[str, dict[str, list[float | None]]]:
     """Return [difference, low, high, wins, ties, losses, p, p] by metric and by `i,j`, the indices in `models`, i < j.
 
-    The p values are Wilcoxon's and Student's, both Holm-corrected. Undefined values become None.
+    The p values are Wilcoxon's and Student's, both Holm-corrected. None stands for an undefined value.
     """
     index = {model: i for i, model in enumerate(models)}
     tests: dict[str, dict[str, list[float | None]]] = {}
