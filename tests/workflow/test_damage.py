@@ -1,4 +1,4 @@
-"""Damaged files: a job refuses what it reads, `gradrank verify` finds all, `--repair` and a run restore them."""
+"""Damaged files are refused by the jobs that read them, found by `gradrank verify`, and restored after a repair."""
 
 import os
 import shutil
@@ -17,6 +17,7 @@ FOLD = f"{NET}/lambdamart/fold2"
 
 
 def commands(plan: Plan) -> dict[str, list[str]]:
+    """Return the arguments of the commands in READERS."""
     variant = plan.params.models["lambdamart"]
     own = ["--model", variant.model, "--params", as_json(variant.params), "--data", DATA, "--metrics", "map"]
     mine = ["--data", "data/parquet/mine", "--pairs", "data/pairs/mine", "--fold", "1"]
@@ -46,7 +47,7 @@ READERS = {
     f"{MINE}/provenance.json": "collect",
     f"{STUDY}/jobs/net-1.json": "study",
 }
-# What verify must name: stamps, and files in the folders of other stamps.
+# Files that verify must name: stamps, and files in the folders of other stamps.
 DAMAGED = (
     f"{DATA}/collection.json",
     "data/pairs/synthetic_net/pairs.json",
@@ -78,7 +79,7 @@ MISSING = f"{NET}/ranknet_linear/fold3/model/net.safetensors"
 
 
 def damage(path: Path) -> None:
-    """Flip one bit; cut JSON, in which a flipped bit may be another valid value, and values per query."""
+    """Flip one bit. Cut per_query.parquet and JSON in half instead: with a flipped bit, JSON may remain valid."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     cut = path.suffix == ".json" or path.name == "per_query.parquet"
@@ -94,7 +95,7 @@ def test_the_job_that_reads_a_damaged_file_refuses_it_by_path(rerun, place, monk
     assert done.returncode == 1 and place in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
-def test_verify_finds_every_damaged_file_and_after_a_repair_a_run_restores_it(finished, rerun):
+def test_verify_finds_every_damaged_file_and_a_run_after_a_repair_restores_it(finished, rerun):
     root = rerun.root
     for place, other in OLDER.items():
         modified = (root / place).stat().st_mtime - 1000
@@ -114,7 +115,7 @@ def test_verify_finds_every_damaged_file_and_after_a_repair_a_run_restores_it(fi
     assert rerun.files() == finished.files()
 
 
-def test_an_edited_score_that_agrees_with_itself_is_still_another_result(rerun):
+def test_verify_finds_scores_that_were_edited_together_with_their_stamp(rerun):
     path = rerun.root / f"{NET}/ranknet_linear/fold2/scores.parquet"
     scores = pl.read_parquet(path)
     scores.with_columns(score=pl.col("score").reverse()).write_parquet(path)
@@ -125,7 +126,7 @@ def test_an_edited_score_that_agrees_with_itself_is_still_another_result(rerun):
     assert f"{NET}/ranknet_linear" in rerun.gradrank("verify", ok=False), "its record names other results"
 
 
-def test_verify_finds_another_value_in_a_stamp(rerun):
+def test_verify_finds_an_edited_value_in_a_stamp(rerun):
     for place in (f"{FOLD}/spec.json", f"{MINE}/provenance.json"):
         rerun.edit(place, '"seed": 2005', '"seed": 2006')
     output = rerun.gradrank("verify", ok=False)
