@@ -1,4 +1,4 @@
-"""The committed results keep to the numbers that this project promises (five-fold test means, `letor4`)."""
+"""The committed results agree with published numbers within stated margins (five-fold test means under `letor4`)."""
 
 from pathlib import Path
 
@@ -14,14 +14,14 @@ ROOT = Path(__file__).parents[2]
 RECORDS = sorted(ROOT.glob("results/**/provenance.json"))
 IN_GIT = ("summary.json", "summary.md", "queries.parquet", "numbers.json", "page.md", "choices.json")
 
-FUSED = ("lambdarank", "lambdamart", "xendcg", "ranknet_two_layer")  # among its members or their kind
-# Two-sided: a method that is re-created lies near its published number, not only above it.
+FUSED = ("lambdarank", "lambdamart", "xendcg", "ranknet_two_layer")  # members of the fusion or similar methods
+# Margins are two-sided: a re-created method must be near its published number, not just above it.
 OFFICIAL, ARSM_PAPER, CHEN = "LETOR", "ARSM-L2R paper", "KaenChan"
 PUBLISHED = [
     ("mq2007", "ranksvm", "RankSVM-Struct", OFFICIAL, 0.004, 0.004),
     ("mq2007", "rankboost", "RankBoost", OFFICIAL, 0.004, 0.004),
     ("mq2007", "listnet", "ListNet", OFFICIAL, 0.004, None),
-    ("mq2007", "listnet", "ListNet", ARSM_PAPER, None, 0.004),  # the official tables have no MAP of it
+    ("mq2007", "listnet", "ListNet", ARSM_PAPER, None, 0.004),  # the official tables have no MAP of ListNet
     ("mq2007", "adarank_map", "AdaRank-MAP", OFFICIAL, 0.006, 0.006),
     ("mq2007", "adarank_ndcg", "AdaRank-NDCG", OFFICIAL, 0.006, 0.006),
     ("mq2007", "arsm", "ARSM-L2R", ARSM_PAPER, 0.005, 0.005),
@@ -37,6 +37,7 @@ RANKSVM_NDCG = ("ranksvm_ndcg", "ranksvm_ndcg_l2_dual", "ranksvm_ndcg_l1_dual", 
 
 
 def ours(dataset: str, model: str, metric: str) -> float:
+    """Return a committed five-fold test mean."""
     return read_json(ROOT / f"results/{dataset}/summary.json")[model][metric]
 
 
@@ -46,22 +47,22 @@ def test_fusion_is_a_little_better_than_the_best_of_its_kind(metric):
     assert best < ours("mq2007", "fusion", metric) < best + 0.006
 
 
-def test_ranksvm_on_ohsumed_is_where_the_other_linear_methods_are():
-    """LETOR 3.0's .4140 it is not; its AdaRank and ListNet have .441 to .450."""
+def test_ranksvm_on_ohsumed_is_level_with_the_other_linear_methods():
+    """LETOR 3.0 reports .4140 for RankSVM, but .441 to .450 for AdaRank and ListNet."""
     assert ours("ohsumed", "ranksvm", "ndcg@10") == pytest.approx(0.450, abs=0.012)
 
 
 @pytest.mark.parametrize(("dataset", "model", "method", "source", "ndcg", "ap"), PUBLISHED)
-def test_recreates_the_published_numbers(dataset, model, method, source, ndcg, ap):
+def test_the_published_numbers_are_recreated(dataset, model, method, source, ndcg, ap):
     for metric, within in {"ndcg@10": ndcg, "map": ap}.items():
         if within is not None:
-            found = [row for row in lookup(dataset, model, metric) if row.method == method]
-            (published,) = {row.value for row in found if row.source.startswith(source)}
+            rows = [row for row in lookup(dataset, model, metric) if row.method == method]
+            (published,) = {row.value for row in rows if row.source.startswith(source)}
             assert abs(ours(dataset, model, metric) - published) <= within
 
 
 @pytest.mark.parametrize("metric", ["ndcg@10", "map"])
-def test_the_forms_of_ranksvm_ndcg_differ_by_their_solvers_alone(metric):
+def test_the_forms_of_ranksvm_ndcg_differ_only_by_their_solvers(metric):
     values = [ours("mq2007", model, metric) for model in RANKSVM_NDCG]
     assert max(values) - min(values) < 0.002
 
@@ -70,15 +71,15 @@ def test_the_forms_of_ranksvm_ndcg_differ_by_their_solvers_alone(metric):
 def test_a_record_names_the_committed_files_and_is_small(path):
     record = read_stamp(path)
     committed = [path.with_name(name) for name in IN_GIT if path.with_name(name).is_file()]
-    assert committed and {each.name: sha256(each) for each in committed}.items() <= record["files"].items()
+    assert committed and {file.name: sha256(file) for file in committed}.items() <= record["files"].items()
     assert path.stat().st_size < 20_000
 
 
-@pytest.mark.parametrize("own", Results(ROOT / "results").datasets(), ids=lambda own: own.name)
-def test_a_summary_has_the_methods_that_its_record_names(own):
-    assert own.summary().keys() == read_stamp(own.provenance_path)["methods"].keys()
+@pytest.mark.parametrize("dataset", Results(ROOT / "results").datasets(), ids=lambda dataset: dataset.name)
+def test_a_summary_has_the_methods_that_its_record_names(dataset):
+    assert dataset.summary().keys() == read_stamp(dataset.provenance_path)["methods"].keys()
 
 
-def test_the_means_that_dvc_compares_are_the_summaries():
+def test_the_means_that_dvc_compares_are_those_of_the_summaries():
     results, run = Results(ROOT / "results"), load(ROOT / "params.yaml").run
     assert read_json(results.metrics_path) == {name: results.dataset(name).summary() for name in run.datasets}

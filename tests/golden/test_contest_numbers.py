@@ -25,13 +25,13 @@ def choices():
 
 
 def means(numbers, dataset):
-    """The rows of the methods, by name; the others are rankings without any order."""
+    """Return the rows of the methods by name, without those of the uninformed rankings."""
     rows = {row["method"]: row for row in numbers[f"results_{dataset}"]}
     return {method: rows[method] for method in SETTINGS["methods"]}
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
-def test_every_method_s_choices_on_the_page_are_the_frozen_ones(numbers, choices, dataset):
+def test_the_choices_on_the_page_are_the_frozen_ones(numbers, choices, dataset):
     shown = {(row["method"], row["fold"], row["tuner"]): row for row in numbers[f"chosen_{dataset}"]}
     assert len(shown) == len(numbers[f"chosen_{dataset}"])
     for method in SETTINGS["methods"]:
@@ -63,18 +63,18 @@ def test_claims_follow_from_holm_and_single_runs(numbers, dataset):
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
-def test_shares_of_the_variance_are_shares(numbers, dataset):
+def test_shares_of_the_variance_sum_to_one(numbers, dataset):
     for row in numbers[f"variances_{dataset}"]:
         parts = [row[name] for name in ("queries", "seeds", "tuning")]
         assert sum(parts) == pytest.approx(1, abs=1e-5) and min(parts) >= 0
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
-def test_published_values_lie_in_the_intervals(numbers, dataset):
+def test_published_values_are_in_the_intervals(numbers, dataset):
     outside = {
-        (method, there.value)
+        (method, published.value)
         for method, row in means(numbers, dataset).items()
-        for there in lookup(dataset, method, "ndcg@10")
-        if abs(there.value - row["ndcg@10"]) > row["ndcg@10 half"]
+        for published in lookup(dataset, method, "ndcg@10")
+        if abs(published.value - row["ndcg@10"]) > row["ndcg@10 half"]
     }
     assert outside == set()

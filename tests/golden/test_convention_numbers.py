@@ -1,4 +1,4 @@
-"""docs/conventions.md says what one ranking of MQ2007 reaches under three programs."""
+"""docs/conventions.md has the NDCG@10 of one ranking of MQ2007 under three conventions."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from gradrank.evaluation.evaluate import evaluate_file
 PAGE = Path(__file__).parents[2] / "docs/conventions.md"
 
 
-def test_the_page_s_numbers_of_mq2007(mq2007, tmp_path):
+def test_the_page_has_the_computed_numbers_of_mq2007(mq2007, tmp_path):
     parts = [pl.read_parquet(mq2007 / f"part{part}.parquet", columns=["f25"]) for part in range(1, 6)]
     scores = tmp_path / "bm25.parquet"
     pl.concat(parts).select(score="f25").write_parquet(scores)

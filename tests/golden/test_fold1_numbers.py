@@ -1,6 +1,6 @@
-"""MQ2007's first fold, trained here: LETOR 4.0's own values of that fold, and the order of the 2005 paper.
+"""Models trained on MQ2007's first fold agree with LETOR 4.0's values of that fold and with the 2005 paper.
 
-What is committed says nothing of the code as it is; these run it.
+The other golden tests read committed results. These tests train with the present code.
 """
 
 from functools import cache
@@ -16,7 +16,7 @@ from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC
 from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed
 
-# The published method, and how near ours must be: fold by fold two programs of one method differ by about .004.
+# Published methods, and the margin: on a single fold, two programs of one method differ by about .004.
 METHODS = {
     "adarank_map": "AdaRank-MAP",
     "adarank_ndcg": "AdaRank-NDCG",
@@ -30,7 +30,7 @@ TABLE_4 = {"table4_one_layer": 0.477, "table4_oap_bpm": 0.454, "table4_linear_pr
 
 @pytest.fixture(scope="module")
 def table4(mq2007: Path):
-    """NDCG@15 on the test part of a variant of the 2005 study, trained as the study trains it."""
+    """`table4(name)`: the test NDCG@15 of a variant of the 2005 study, trained as in the study."""
     stored, params = StoredCollection.open(mq2007), load(Path(__file__).parents[2] / "params.yaml")
     parts = stored.fold(1)
     train, vali, test = (stored.read(parts[split]) for split in ("train", "vali", "test"))
@@ -47,7 +47,7 @@ def table4(mq2007: Path):
 
 
 @pytest.mark.parametrize("model", METHODS)
-def test_the_official_values_of_the_fold(mq2007, on_test_part, model):
+def test_models_have_the_official_values_of_the_fold(mq2007, on_test_part, model):
     for metric, value in on_test_part(model, mq2007, 1).items():
         if official := by_fold("mq2007", METHODS[model], metric):
             assert value == pytest.approx(official[1], abs=WITHIN)
@@ -55,6 +55,6 @@ def test_the_official_values_of_the_fold(mq2007, on_test_part, model):
 
 @pytest.mark.parametrize("worse", ["table4_oap_bpm", "table4_linear_prank"])
 def test_ranknet_is_as_far_ahead_of_the_perceptrons_as_in_its_paper(table4, worse):
-    """Levels differ, for the collection is another; one fold's difference has a deviation of about .01."""
+    """The levels differ because the collections differ. One fold's difference has a standard deviation of about .01."""
     ahead = table4("table4_one_layer") - table4(worse)
     assert ahead == pytest.approx(TABLE_4["table4_one_layer"] - TABLE_4[worse], abs=0.02)

@@ -1,4 +1,4 @@
-"""LETOR's own evaluation program is the oracle: every digit of its output, from text and from Parquet."""
+"""Evaluation gives every digit of the output of LETOR's own program, from text and from Parquet."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.score_files import read_scores
 
-# Data set, the fold and part whose test documents were scored.
+# Data set, and the fold and part whose test documents were scored.
 FILES = [("mq2007", 1, 5), ("ohsumed", 2, 1)]
 
 
@@ -19,7 +19,7 @@ def case(request):
 
 
 @pytest.mark.parametrize("kind", ["smooth", "tied"])
-def test_report_of_a_text_file_equals_letors_output(case, oracle, kind):
+def test_the_report_of_a_text_file_equals_letors_output(case, oracle, kind):
     stored, name, fold, _ = case
     raw = stored.parents[1] / "raw" / stored.name
     text = next(raw.rglob(f"Fold{fold}/test.txt"))
@@ -27,7 +27,7 @@ def test_report_of_a_text_file_equals_letors_output(case, oracle, kind):
 
 
 @pytest.mark.parametrize("kind", ["smooth", "tied"])
-def test_part_of_a_parquet_collection_has_letors_figures(case, oracle, kind):
+def test_a_part_of_a_parquet_collection_has_letors_averages(case, oracle, kind):
     stored, name, _, part = case
     judgements = read_judgements(stored, [part])
     scores = read_scores(oracle / f"{name}-{kind}.scores.txt", judgements)

@@ -1,4 +1,4 @@
-"""README and committed results say the same."""
+"""README.md shows the numbers of the committed results."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def test_a_changed_number_is_noticed(text):
     assert with_table(text, result_table(numbers, "mq2007")) != text
 
 
-def test_bold_are_those_that_the_first_is_not_better_than():
+def test_methods_that_are_not_separated_from_the_first_are_bold():
     values = {"ndcg@10": 0.5, "map": 0.5, "mean_ndcg": 0.5, "p@10": 0.5}
     values |= {f"{name} half": 0.01 for name in tuple(values)}
     named = ("one", "near", "below", "constant score, file order")

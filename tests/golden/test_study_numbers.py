@@ -1,4 +1,4 @@
-"""The committed studies keep to what this project promises of the publications that they re-create."""
+"""The committed studies reproduce their publications within stated margins."""
 
 from itertools import combinations
 from pathlib import Path
@@ -13,12 +13,13 @@ from gradrank.studies.ranknet2005.order import AS_PUBLISHED, LEVEL, REVERSED
 ROOT = Path(__file__).parents[2]
 SETTINGS = load(ROOT / "params.yaml").study_settings("ranknet2005")
 SIZES = (100, 500, 2500, 12500)
-# Burges et al. 2005, Table 4, the worst first.
+# Burges et al. 2005, Table 4, from the worst to the best method.
 IN_THE_ORDER_OF_2005 = ("Quad PRank", "Linear PRank", "OAP-BPM", "RankProp", "One layer net", "Two layer net")
-# The first falls from validation to test there, where its weights are nearly half as many as the documents (see the
-# page's table of fewer queries). The others are level: queries and seeds move them by more than what lies between them,
-# and what the second layer adds is lost in training or in the data (the page's table of other trainings).
-OTHERWISE = {
+# Pairs whose order differs from the paper. In the paper, Quad PRank falls from validation to test; it has nearly half
+# as many weights as documents there (see the page's table of fewer queries). The methods of a LEVEL pair differ by less
+# than they vary over queries and seeds. The gain of the second layer is lost in training or in the data (see the page's
+# table of other trainings).
+OTHER_VERDICTS = {
     ("Quad PRank", "Linear PRank"): REVERSED,
     ("Quad PRank", "OAP-BPM"): LEVEL,
     ("RankProp", "One layer net"): LEVEL,
@@ -37,7 +38,7 @@ def table1(numbers):
     return {(row["target"], row["net"], row["size"]): row for row in numbers["table1"]}
 
 
-def test_ranknet2005_holds_the_draws_and_sizes_of_the_shipped_parameters(table1):
+def test_ranknet2005_has_the_draws_and_sizes_of_the_shipped_parameters(table1):
     assert {row["draws"] for row in table1.values()} == {SETTINGS["artificial"]["draws"]} and len(table1) == 16
     assert sorted({size for _, _, size in table1}) == SETTINGS["artificial"]["sizes"]
 
@@ -45,7 +46,7 @@ def test_ranknet2005_holds_the_draws_and_sizes_of_the_shipped_parameters(table1)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("net", ["linear", "two_layer_5"])
 def test_random_net_gives_the_papers_level(table1, net, size):
-    """Within 1.5 points, the two-layer net at 2,500 (whose draws spread widely) within 2.5."""
+    """The margin is 1.5 points; 2.5 for the two-layer net with 2,500 vectors, whose draws vary widely."""
     row = table1["net", net, size]
     within = 2.5 if (net, size) == ("two_layer_5", 2500) else 1.5
     assert row["draws"] >= 5 and abs(row["difference"]) <= within
@@ -55,13 +56,13 @@ def test_random_net_gives_the_papers_level(table1, net, size):
 @pytest.mark.parametrize("target", ["net", "poly"])
 @pytest.mark.parametrize("size", SIZES)
 def test_hidden_units_help_as_much_as_in_the_paper(table1, target, size):
-    """By seven points of the random net with 2,500 vectors and more, else by less than one."""
+    """In the paper, they gain seven points for the random net with 2,500 vectors or more, else less than one."""
     two, one = (table1[target, net, size] for net in ("two_layer_5", "linear"))
     assert two["ours"] - one["ours"] == pytest.approx(two["published"] - one["published"], abs=2)
 
 
 def test_the_polynomials_linear_share_is_a_fifth_at_every_size(numbers):
-    """Not the third that the text gives it, by which a linear net is some four points better than the paper's."""
+    """The paper's text says one third, but then a linear net is about four points better than the paper's."""
     for row in numbers["table1_share_met"]:
         assert 0.05 < row["low"] < row["share"] < row["high"] < 1 / 3
         assert row["share"] == pytest.approx(0.2, abs=0.05)
@@ -78,7 +79,7 @@ def test_terms_divided_by_their_variance_give_the_papers_polynomial(numbers, tab
 
 
 @pytest.mark.parametrize("table", ["table2_difference", "table2_by_variance_difference"])
-def test_ties_change_next_to_nothing(numbers, table):
+def test_ties_change_the_results_by_less_than_half_a_point(numbers, table):
     for row in numbers[table]:
         assert abs(row["difference"]) < 0.5
 
@@ -96,11 +97,11 @@ def test_a_net_of_the_targets_shape_learns_1000_vectors(numbers):
 
 
 @pytest.mark.parametrize("pair", list(combinations(IN_THE_ORDER_OF_2005, 2)), ids=" < ".join)
-def test_the_order_of_the_2005_paper(numbers, pair):
-    """All fifteen pairs of its six methods, over queries and seeds: as in Table 4 but for what is said here."""
+def test_pairs_of_methods_have_the_order_of_the_2005_paper(numbers, pair):
+    """Over queries and seeds, all fifteen pairs have the order of Table 4, except for those in OTHER_VERDICTS."""
     (row,) = (row for row in numbers["order_mq2007"] if (row["worse"], row["better"]) == pair)
     assert row["published"] > 0
-    assert row["verdict"] == OTHERWISE.get(pair, AS_PUBLISHED), "take it in, or out, with what explains it"
+    assert row["verdict"] == OTHER_VERDICTS.get(pair, AS_PUBLISHED), "update OTHER_VERDICTS and its comment"
 
 
 def test_the_order_of_the_means_is_the_papers_but_for_the_two_pranks_and_two_level_nets(numbers):
@@ -111,7 +112,7 @@ def test_the_order_of_the_means_is_the_papers_but_for_the_two_pranks_and_two_lev
 
 
 def test_the_nets_training_ndcg_and_epochs_are_near_the_papers(numbers):
-    """Table 5: the second layer adds .021 on training queries; section 6.2: epochs 20 and 22."""
+    """Table 5: the second layer adds .021 on training queries. Section 6.2: training took 20 and 22 epochs."""
     train = {row["model"]: row for row in numbers["tables45_mq2007"] if row["split"] == "training"}
     two, one = train["table4_two_layer"], train["table4_one_layer"]
     assert two["ours"] - one["ours"] == pytest.approx(two["published"] - one["published"], abs=0.015)
@@ -121,15 +122,16 @@ def test_the_nets_training_ndcg_and_epochs_are_near_the_papers(numbers):
 
 
 def test_hidden_units_are_in_use(numbers):
-    """A step a query along the mean of its pairs left the two-layer net as good as linear."""
-    (own,) = (row for row in numbers["units_mq2007"] if row["model"] == "table4_two_layer")
-    assert 4 < own["used"] < own["units"] == 10 and 0.8 < own["linear"] < 0.97
+    """With one step per query along the mean of its pairs, the two-layer net remained nearly linear."""
+    (net,) = (row for row in numbers["units_mq2007"] if row["model"] == "table4_two_layer")
+    assert 4 < net["used"] < net["units"] == 10 and 0.8 < net["linear"] < 0.97
 
 
-def test_the_order_of_the_pranks_is_that_of_weights_and_documents(numbers):
-    """Quadratic PRank falls below the linear one where its weights a document come near the paper's, .42.
+def test_the_order_of_the_pranks_follows_the_weights_per_document(numbers):
+    """Quadratic PRank falls below linear PRank if it has about as many weights per document as in the paper (.42).
 
-    By less than 30 or 100 queries and three seeds can tell for certain, but with every seed; with all queries, above.
+    With 30 or 100 queries, this holds for every seed, although the interval includes zero. With all queries, quadratic
+    PRank is better.
     """
     rows = [row for row in numbers["fewer_mq2007"] if row["worse"] == "Quad PRank"]
     many = [row for row in rows if row["weights"] > 0.2]
@@ -138,8 +140,8 @@ def test_the_order_of_the_pranks_is_that_of_weights_and_documents(numbers):
     assert rows[-1]["queries"] == "all" and rows[-1]["high"] < 0
 
 
-def test_shorter_steps_set_the_two_layer_net_above(numbers):
-    """On validation by .002 to .004, on test by less; a step a query at the paper's rate is too long for two layers."""
+def test_with_shorter_steps_the_two_layer_net_is_better(numbers):
+    """At the paper's rate, one step per query is too long for two layers. Shorter steps gain .002 to .004."""
     rows = {row["model"]: row for row in numbers["nets_mq2007"]}
     assert -0.006 < rows["table4_two_layer"]["vali_gap"] < -0.001
     for shorter in ("two_layer_slower", "two_layer_by_pair"):
