@@ -1,4 +1,4 @@
-"""Sides of a comparison for its tests: made in memory, or as a small study on disk."""
+"""The two states that tests of `gradrank diff` compare: made in memory, or a small study on disk."""
 
 import json
 from pathlib import Path
@@ -18,30 +18,36 @@ QIDS = 10 * np.arange(len(FOLDS))
 
 
 def values(seed: int = 0, **shifts: np.ndarray | float) -> QueryValues:
-    """Seeded values of two metrics; `ndcg` and `map` are added to them."""
+    """Return seeded random values of two metrics, plus the shifts `ndcg` and `map`."""
     draw = np.random.default_rng(seed)
     drawn = {metric: draw.random(len(FOLDS)) for metric in ("ndcg@10", "map")}
-    found = {metric: own + shifts.get(metric.partition("@")[0], 0.0) for metric, own in drawn.items()}
-    return QueryValues(FOLDS, QIDS, found)
+    shifted = {metric: own + shifts.get(metric.partition("@")[0], 0.0) for metric, own in drawn.items()}
+    return QueryValues(FOLDS, QIDS, shifted)
 
 
-def method(found: QueryValues, seconds: float = 1.0) -> MethodResults:
-    means = {metric: found.mean(metric) for metric in found.values}
-    return MethodResults(means, found, Cost(1, seconds, seconds, seconds, 100.0))
+def method(measured: QueryValues, seconds: float = 1.0) -> MethodResults:
+    """Return the results of a method with one fold's cost."""
+    means = {metric: measured.mean(metric) for metric in measured.values}
+    return MethodResults(means, measured, Cost(1, seconds, seconds, seconds, 100.0))
 
 
-def side(name: str, methods: dict[str, dict[str, QueryValues | MethodResults]], **known) -> State:
-    """A results folder with these methods, by data set."""
+def side(name: str, methods: dict[str, dict[str, QueryValues | MethodResults]], **fields) -> State:
+    """Return the state of a results folder with these methods, by data set."""
     made = {
-        dataset: {model: each if isinstance(each, MethodResults) else method(each) for model, each in own.items()}
+        dataset: {
+            model: results if isinstance(results, MethodResults) else method(results) for model, results in own.items()
+        }
         for dataset, own in methods.items()
     }
-    conventions = known.pop("conventions", dict.fromkeys(made, "letor4"))
-    return State(name, "results folder", None, conventions, made, **known)
+    conventions = fields.pop("conventions", dict.fromkeys(made, "letor4"))
+    return State(name, "results folder", None, conventions, made, **fields)
 
 
 def make_study(root: Path, shift: float = 0.0) -> Path:
-    """root/results of two methods on mq2007; `shift` is added to lambdamart's NDCG@10, and is its parameter."""
+    """Write and return root/results with two methods on mq2007.
+
+    `shift` is added to lambdamart's NDCG@10 and is its parameter.
+    """
     folder = make_results(root, queries=9)
     for path in folder.glob("*/fold*/spec.json"):
         spec = json.loads(path.read_text()) | {"data_sha256": "ab" * 32, "features": 46}

@@ -12,7 +12,7 @@ from snakemake_logger_plugin_gradrank import LOG_LINES, LogHandler
 
 @pytest.fixture
 def run(monkeypatch):
-    """A function that starts a handler with these settings; the handler and its output."""
+    """`run(**settings)`: a new handler and the stream that it writes to."""
 
     def start(**changes):
         stream = io.StringIO()
@@ -24,10 +24,10 @@ def run(monkeypatch):
 
 
 def record(event=None, msg="", created=0.0, **fields):
-    made = logging.LogRecord("snakemake", logging.INFO, "", 0, msg, None, None)
-    made.created = created
-    vars(made).update(fields | ({"event": event} if event else {}))
-    return made
+    entry = logging.LogRecord("snakemake", logging.INFO, "", 0, msg, None, None)
+    entry.created = created
+    vars(entry).update(fields | ({"event": event} if event else {}))
+    return entry
 
 
 def started(jobid, created=0.0, rule="train", log=(), **wildcards):
@@ -44,8 +44,8 @@ def failed(jobid):
 
 
 def output(handler, stream, *records) -> list[str]:
-    for each in records:
-        handler.handle(each)
+    for entry in records:
+        handler.handle(entry)
     handler.close()
     return stream.getvalue().splitlines()
 
@@ -89,7 +89,7 @@ def test_failures_come_last_with_the_end_of_their_logs(run, tmp_path):
     assert lines[second - 2].strip() == "the cause" and str(tmp_path / "absent.log") in lines[second + 1]
 
 
-def test_a_job_that_succeeds_on_retry_is_no_failure(run, tmp_path):
+def test_a_job_that_succeeds_on_retry_is_not_reported_as_failed(run, tmp_path):
     lines = output(*run(), started(1), failed(1), started(1), *finished(1, created=1.0, done=1))
     assert lines[-1] == "[1/4] train (1 s)"
 
@@ -110,12 +110,12 @@ def test_a_group_fails_as_a_whole_and_shows_all_logs(run, tmp_path, retried):
 
 
 @pytest.mark.parametrize("option", ["dryrun", "verbose", "debug_dag"])
-def test_a_dry_run_prints_what_snakemake_prints(run, option):
+def test_a_dry_run_has_the_output_of_snakemake(run, option):
     handler, stream = run(**{option: True})
     handler.setFormatter(logging.Formatter("Snakemake's text of %(event)s"))
     assert output(handler, stream, started(1)) == ["Snakemake's text of job_info"]
 
 
-def test_a_record_without_the_expected_fields_stops_nothing(run, monkeypatch):
+def test_a_record_without_the_expected_fields_is_ignored(run, monkeypatch):
     monkeypatch.setattr(logging, "raiseExceptions", False)
     assert output(*run(), record(LogEvent.JOB_INFO), record(msg="seen")) == ["seen"]

@@ -1,4 +1,5 @@
-import hashlib
+"""Parsing LETOR text: accepted and refused lines, values to the last bit, and the division into chunks."""
+
 import json
 import random
 from decimal import Decimal
@@ -11,52 +12,18 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import sha256
 from gradrank.data.compressed import Plain
 from gradrank.data.parse import parse
-from gradrank.data.stored import StoredCollection
 from gradrank.data.text import letor
 from gradrank.data.text import text_file as source
 from gradrank.data.text.fixed_width import fixed_width_form, is_usual, usual_values
 from gradrank.data.text.rows import read_rows
+from made_text import bits, contents, matrix, parsed, rows_of
 
 LARGEST = np.finfo(np.float32).max
-# Five queries, so that a single file can be divided; the line under test is added to them.
+# Five queries, because a single file is divided into five parts. The line under test is added to them.
 DENSE = "".join(f"{query % 3} qid:{query} 1:0.{query} 2:-1.5 3:7\n" for query in range(1, 6))
 SPARSE = "".join(f"{query % 3} qid:{query} 2:0.{query} 5:-1.5\n" for query in range(1, 6))
-
-
-def written(folder, text, features=None) -> pl.DataFrame:
-    """The rows of a single file in file order: its queries here are numbered in file order."""
-    path = folder / "data.txt"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    parse(path, folder / "out", 0, "test", features)
-    return rows_of(folder / "out").sort("qid", maintain_order=True)
-
-
-def rows_of(stored) -> pl.DataFrame:
-    """All parts, in their order, with the part's number in the last column."""
-    parts = json.loads((stored / "collection.json").read_text())["parts"]
-    return pl.concat(
-        pl.read_parquet(stored / f"part{part}.parquet").with_columns(part=pl.lit(int(part))) for part in parts
-    )
-
-
-def contents(folder) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def matrix(frame: pl.DataFrame) -> np.ndarray:
-    return frame.select(pl.col(r"^f\d+$")).to_numpy()
-
-
-def bits(values) -> np.ndarray:
-    return np.asarray(values, np.float32).view(np.uint32)
-
-
-def five_parts(folder, texts) -> None:
-    for part, text in enumerate(texts, start=1):
-        (folder / f"S{part}.txt").write_text(text)
 
 
 ACCEPTED = {
@@ -72,18 +39,18 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("line", ACCEPTED.values(), ids=ACCEPTED)
 @pytest.mark.parametrize("end", ["\n", ""], ids=["newline", "end of file"])
-def test_accepted(tmp_path, line, end):
-    frame = written(tmp_path, DENSE + line + end)
+def test_a_valid_line_is_read(tmp_path, line, end):
+    frame = parsed(tmp_path, DENSE + line + end)
     assert frame.height == 6
     assert frame["qid"][-1] == 6 and frame["label"][-1] == 1
     assert matrix(frame)[-1].tolist() == [1, 2, 3]
 
 
 def test_blank_lines_comment_lines_and_byte_order_mark_are_skipped(tmp_path):
-    plain = written(tmp_path, DENSE)
-    dressed = written(tmp_path, b"\xef\xbb\xbf# made by hand\n\n" + DENSE.replace("\n", "\n \r\n# x\n").encode())
+    plain = parsed(tmp_path, DENSE)
+    dressed = parsed(tmp_path, b"\xef\xbb\xbf# made by hand\n\n" + DENSE.replace("\n", "\n \r\n# x\n").encode())
     assert dressed.equals(plain)
-    assert written(tmp_path, b"\xef\xbb\xbf" + DENSE.encode()).equals(plain)
+    assert parsed(tmp_path, b"\xef\xbb\xbf" + DENSE.encode()).equals(plain)
 
 
 COMMENTS = {
@@ -98,9 +65,9 @@ COMMENTS = {
 }
 
 
-def test_comments(tmp_path):
+def test_docid_inc_and_prob_are_read_from_comments(tmp_path):
     text = "".join(f"0 qid:{i} 1:0 {comment}\n" for i, comment in enumerate(COMMENTS))
-    assert written(tmp_path, text).select("docid", "inc", "prob").rows() == list(COMMENTS.values())
+    assert parsed(tmp_path, text).select("docid", "inc", "prob").rows() == list(COMMENTS.values())
 
 
 REFUSED = {
@@ -136,21 +103,21 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("line", "expected", "found"), REFUSED.values(), ids=REFUSED)
-def test_refused_with_file_line_and_reason(tmp_path, line, expected, found):
+def test_an_invalid_line_is_refused_with_file_line_and_reason(tmp_path, line, expected, found):
     with pytest.raises(GradrankError) as error:
-        written(tmp_path, DENSE + line + "\n")
+        parsed(tmp_path, DENSE + line + "\n")
     message = str(error.value)
     assert message.startswith(f"{tmp_path / 'data.txt'}: line 6: ")
     assert expected in message and found in message
     assert [path.name for path in tmp_path.iterdir()] == ["data.txt"]
 
 
-def test_refused_lines_of_sparse_data(tmp_path):
+def test_an_invalid_line_of_sparse_data_is_refused(tmp_path):
     for line in ("0 qid:6 5:1 2:1", "0 qid:6 2:1 2:1", "0 qid:6 0:1 2:1", "0 qid:6 2:"):
         with pytest.raises(GradrankError, match="line 6: expected"):
-            written(tmp_path, SPARSE + line + "\n")
+            parsed(tmp_path, SPARSE + line + "\n")
     with pytest.raises(GradrankError, match="line 3: expected <feature>:<value>, the feature from 3 to 4"):
-        written(tmp_path, "0 qid:1 4:4\n0 qid:2\n0 qid:3 2:1 5:1\n0 qid:4\n0 qid:5\n", features=4)
+        parsed(tmp_path, "0 qid:1 4:4\n0 qid:2\n0 qid:3 2:1 5:1\n0 qid:4\n0 qid:5\n", features=4)
 
 
 @pytest.mark.parametrize(
@@ -163,39 +130,40 @@ def test_refused_lines_of_sparse_data(tmp_path):
 )
 def test_a_file_is_refused_as_a_whole(tmp_path, text, reason):
     with pytest.raises(GradrankError, match=rf"data\.txt: .*{reason}"):
-        written(tmp_path, text)
+        parsed(tmp_path, text)
 
 
-def test_failure_leaves_the_older_files_alone(tmp_path):
-    written(tmp_path, DENSE)
+def test_a_failure_keeps_the_existing_files(tmp_path):
+    parsed(tmp_path, DENSE)
     before = contents(tmp_path / "out")
     with pytest.raises(GradrankError):
-        written(tmp_path, DENSE + "0 qid:6 1:1\n")
+        parsed(tmp_path, DENSE + "0 qid:6 1:1\n")
     assert contents(tmp_path / "out") == before and sorted(before)[-1] == "part5.parquet"
 
 
-def test_cut_off_file_fails_or_gives_the_rows_before_the_cut(tmp_path):
+def test_a_truncated_file_is_refused_or_gives_the_rows_before_the_cut(tmp_path):
     rows = [f"1 qid:{q} 1:0.125 2:12.5 #docid = G{q} inc = 1 prob = 0.5\n" for q in range(1, 8)]
-    text, whole = "".join(rows), written(tmp_path, "".join(rows))
+    text, whole = "".join(rows), parsed(tmp_path, "".join(rows))
     outcomes = set()
     for cut in range(text.index(rows[5]), len(text)):
         lines = text[:cut].count("\n")
         try:
-            frame = written(tmp_path, text[:cut])
+            frame = parsed(tmp_path, text[:cut])
         except GradrankError as error:
             assert f"line {lines + 1}: " in str(error)
             outcomes.add("failed")
         else:
-            # Only a cut in or after the comment's last word goes unseen; the newline alone is no loss.
-            kept = ["qid", "docid", "inc", "label", "f1", "f2"]
-            assert frame.select(kept).equals(whole.head(frame.height).select(kept))
+            # Only a cut in or after the last word of the comment is not noticed; a missing final newline loses nothing.
+            columns = ["qid", "docid", "inc", "label", "f1", "f2"]
+            assert frame.select(columns).equals(whole.head(frame.height).select(columns))
             assert lines == frame.height or "prob = " in text[:cut].split("\n")[-1]
             outcomes.add("parsed")
     assert outcomes == {"failed", "parsed"}
 
 
 BEYOND = "0 qid:6 1:1.8e308 2:-1e400 3:3.4028236e38\n0 qid:7 1:1e-400 2:-1e-46 3:1e999999999999\n"
-LEAST = "0 qid:6 1:NULL 2:NULL 3:1\n1 qid:6 1:-5 2:NULL 3:2\n0 qid:6 1:-4.5 2:NULL 3:3\n"  # of the feature in the query
+# NULL stands for the least value of the feature in the query.
+LEAST = "0 qid:6 1:NULL 2:NULL 3:1\n1 qid:6 1:-5 2:NULL 3:2\n0 qid:6 1:-4.5 2:NULL 3:3\n"
 ABSENT = "0 qid:6 # nothing\n0 qid:7 7:1\n1 qid:7 1:2 2:3\n"
 
 
@@ -209,14 +177,14 @@ ABSENT = "0 qid:6 # nothing\n0 qid:7 7:1\n1 qid:7 1:2 2:3\n"
     ],
     ids=["NULL", "beyond float32", "sparse", "more features"],
 )
-def test_values_that_are_not_written_or_not_of_float32(tmp_path, text, features, expected):
-    found = matrix(written(tmp_path, text, features))[-len(expected) :]
+def test_missing_values_and_values_beyond_float32_are_replaced(tmp_path, text, features, expected):
+    found = matrix(parsed(tmp_path, text, features))[-len(expected) :]
     assert bits(found.ravel()).tolist() == bits(np.ravel(expected)).tolist()
 
 
 @pytest.mark.parametrize("place", range(len("0.123456")))
 def test_any_character_in_a_six_decimal_value_is_read_as_python_reads_it(tmp_path, place):
-    """Such values are read eight bytes at a time, so a neighbour of the digits in ASCII must not pass for one."""
+    """Such values are read eight bytes at a time, so an ASCII neighbour of the digits must not be read as a digit."""
     for character in "*+,-./:;e09 ":
         text = "0.123456"[:place] + character + "0.123456"[place + 1 :]
         try:
@@ -226,13 +194,13 @@ def test_any_character_in_a_six_decimal_value_is_read_as_python_reads_it(tmp_pat
         line = f"1 qid:6 1:{text} 2:2 3:3\n"
         if expected is None and text != "0.12345 ":
             with pytest.raises(GradrankError):
-                written(tmp_path, DENSE + line)
+                parsed(tmp_path, DENSE + line)
         elif expected is not None and expected < float(LARGEST):
-            assert matrix(written(tmp_path, DENSE + line))[-1, 0] == np.float32(expected)
+            assert matrix(parsed(tmp_path, DENSE + line))[-1, 0] == np.float32(expected)
 
 
 @pytest.mark.parametrize("width", [1, 9, 10, 99, 101])
-def test_a_row_in_the_usual_form_is_read_as_any_other(width):
+def test_a_row_in_the_usual_form_has_the_same_values_as_any_other_row(width):
     draw = random.Random(width)
     values = [f"{draw.randrange(10)}.{draw.randrange(10**6):06d}" for _ in range(width)]
     text = "".join(f" {number}:{value}" for number, value in enumerate(values, start=1))
@@ -245,7 +213,7 @@ def test_a_row_in_the_usual_form_is_read_as_any_other(width):
     for other in (text[1:] + " ", text + "0", text + "." + " ", text[:-1] + " ", text[:-1], text + " 1:0.000000"):
         buffer = np.frombuffer((other + "\n").encode(), np.uint8)
         assert is_usual(buffer, 0, least, spread) == other.startswith(text + " ")
-    for place in range(len(text)):  # neighbours in ASCII of what stands there, of a digit, of none
+    for place in range(len(text)):  # ASCII neighbours of the character and of the digits, and bytes beyond ASCII
         for character in {chr(ord(text[place]) + 1), chr(ord(text[place]) - 1), "/", ":", "\x80", "\xff"} - {
             text[place]
         }:
@@ -256,7 +224,7 @@ def test_a_row_in_the_usual_form_is_read_as_any_other(width):
 
 decimals = st.from_regex(r"\A[+-]?([0-9]{1,25}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?\Z")
 halfway = st.builds(
-    # A number that two float32s are equally far from, exactly, or a hair off on either side.
+    # A decimal number exactly halfway between two float32 values, or slightly above.
     lambda value, nudge: str((Decimal(value) + Decimal(float(np.nextafter(np.float32(value), np.inf)))) / 2) + nudge,
     st.floats(np.float32(1.5), np.float32(2.0), width=32, exclude_max=True),
     st.sampled_from(["", "0000000000000000000000000001"]),
@@ -272,8 +240,8 @@ numbers = st.one_of(
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(numbers, min_size=50, max_size=200))
-def test_every_value_is_pythons_to_the_last_bit(tmp_path, texts):
-    frame = written(tmp_path, "".join(f"0 qid:{i} 1:{text} 2:{text}\n" for i, text in enumerate(texts)))
+def test_every_value_equals_pythons_bit_by_bit(tmp_path, texts):
+    frame = parsed(tmp_path, "".join(f"0 qid:{i} 1:{text} 2:{text}\n" for i, text in enumerate(texts)))
     with np.errstate(over="ignore"):
         expected = np.clip(np.array([float(text) for text in texts]), -LARGEST, LARGEST).astype(np.float32)
     for column in ("f1", "f2"):
@@ -283,7 +251,7 @@ def test_every_value_is_pythons_to_the_last_bit(tmp_path, texts):
 
 @st.composite
 def collections(draw):
-    """SVMlight text of at least five queries; sparse, or dense with the same features in each row."""
+    """Draw SVMlight text of at least five queries, and its width if it is sparse; dense rows have the same features."""
     width, dense = draw(st.integers(1, 6)), draw(st.booleans())
     value = st.floats(-1e30, 1e30).map(repr) | st.integers(-9, 9).map(str)
     qids = draw(st.lists(st.integers(0, 10**9), min_size=5, max_size=8, unique=True))
@@ -291,8 +259,8 @@ def collections(draw):
     for qid in qids:
         for _ in range(draw(st.integers(1, 4))):
             every = range(1, width + 1)
-            kept = every if dense else sorted(draw(st.sets(st.sampled_from(list(every)))))
-            row = " ".join(f"{number}:{draw(value)}" for number in kept)
+            numbers_of_row = every if dense else sorted(draw(st.sets(st.sampled_from(list(every)))))
+            row = " ".join(f"{number}:{draw(value)}" for number in numbers_of_row)
             comment = draw(st.sampled_from(["", " # a # b", " #docid = x", "\t"]))
             lines.append(f"{draw(st.integers(0, 31))} qid:{qid} {row}{comment}\n")
         lines += draw(st.lists(st.sampled_from(["\n", "# comment\n"]), max_size=1))
@@ -301,7 +269,7 @@ def collections(draw):
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(generated=collections())
-def test_generated_collections_against_scikit_learn(tmp_path, generated):
+def test_generated_collections_are_read_as_by_scikit_learn(tmp_path, generated):
     text, width = generated
     path = tmp_path / "data.txt"
     path.write_text(text)
@@ -312,110 +280,28 @@ def test_generated_collections_against_scikit_learn(tmp_path, generated):
     frame = frame.sort(pl.col("qid").replace_strict(order), maintain_order=True)
     assert frame["qid"].to_list() == qids.tolist()
     assert frame["label"].to_list() == y.tolist()
-    assert np.array_equal(matrix(frame), x.toarray().astype(np.float32))  # toarray turns -0 to 0: not the bits
+    assert np.array_equal(matrix(frame), x.toarray().astype(np.float32))  # not the bits: toarray turns -0 into 0
 
 
-def test_how_the_text_is_cut_into_chunks_does_not_show(tmp_path, monkeypatch):
+def test_the_division_into_chunks_does_not_change_the_result(tmp_path, monkeypatch):
     dice = random.Random(0)
     lines = [
         f"{q % 3} qid:{q} 1:{dice.random()} 2:{dice.random():.3f} #docid = d{q} inc = {dice.random()}\n"
         for q in range(40)
         for _ in range(dice.randrange(1, 9))
     ]
-    whole, meta = (written(tmp_path, "".join(lines)), json.loads((tmp_path / "out/collection.json").read_text()))
+    whole, meta = (parsed(tmp_path, "".join(lines)), json.loads((tmp_path / "out/collection.json").read_text()))
     monkeypatch.setattr(letor, "CHUNK_BYTES", 300)
     monkeypatch.setattr(source, "BLOCK_BYTES", 200)
-    assert written(tmp_path, "".join(lines)).equals(whole)
+    assert parsed(tmp_path, "".join(lines)).equals(whole)
     assert json.loads((tmp_path / "out/collection.json").read_text())["source_sha256"] == meta["source_sha256"]
     with pytest.raises(GradrankError, match=rf"line {len(lines) + 1}: expected feature 2 "):
-        written(tmp_path, "".join(lines) + "0 qid:99 1:1\n")
+        parsed(tmp_path, "".join(lines) + "0 qid:99 1:1\n")
 
 
-def test_more_late_numbers_than_room_at_first(tmp_path):
+def test_more_numbers_are_parsed_late_than_the_first_buffer_holds(tmp_path):
     path = tmp_path / "data.txt"
     path.write_text("".join(f"0 qid:{q} " + " ".join(f"{j}:1e-40" for j in range(1, 60)) + "\n" for q in range(9)))
     read = source.survey(Plain(path), numbers=False)
     rows = read_rows(read, np.arange(9), 59, sparse=False)
     assert (rows.features == np.float32(1e-40)).all()
-
-
-def test_single_file_is_divided_by_whole_queries_with_the_seed(tmp_path):
-    path = tmp_path / "data.txt"
-    path.write_text("".join(f"0 qid:{q} 1:{row}\n" for q in range(23, 0, -1) for row in range(3)))
-    frames = {}
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        meta = parse(path, tmp_path / name, seed, "own")
-        frames[name] = rows_of(tmp_path / name)
-    assert contents(tmp_path / "a") == contents(tmp_path / "b")
-    assert not frames["a"].equals(frames["c"])
-    sizes = frames["c"].group_by("part", maintain_order=True).agg(pl.col("qid").n_unique())
-    assert sizes.rows() == [(1, 5), (2, 5), (3, 5), (4, 4), (5, 4)]
-    assert frames["c"].select(pl.struct("part", "qid").n_unique()).item() == 23
-    for part in frames["c"].partition_by("part"):
-        assert part["qid"].is_sorted(descending=True) and part["f1"].to_list() == [0, 1, 2] * (part.height // 3)
-    assert meta["folds"][3] == {"train": [4, 5, 1], "vali": [2], "test": [3]}
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "refusal"),
-    [
-        ("train.txt", "0 qid:1 1:1\n0 qid:2 1:2\n0 qid:3 1:3\n", r"dividing a file into two takes at least 4"),
-        ("train.csv", "label,qid,f1\n0,1,1\n0,2,2\n0,3,3\n", r"2 parts need at least 4"),
-    ],
-)
-def test_three_training_queries_cannot_spare_a_quarter_to_validate_on(tmp_path, name, text, refusal):
-    (tmp_path / name).write_text(text)
-    (tmp_path / name.replace("train", "test")).write_text(text)
-    with pytest.raises(GradrankError, match=rf"{name}: 3 queries; {refusal}"):
-        parse(tmp_path, tmp_path / "out", 0, "mine")
-
-
-def test_metadata_of_a_five_fold_collection(tmp_path):
-    texts = [f"{part % 3} qid:{part} 1:1\n0 qid:{part} 1:{part}\n" for part in range(1, 6)]
-    five_parts(tmp_path, texts)
-    meta = parse(tmp_path, tmp_path / "out", 0, "mine")
-    assert meta == StoredCollection.open(tmp_path / "out").description
-    assert (meta["dataset"], meta["rows"], meta["queries"], meta["features"]) == ("mine", 10, 5, 1)
-    assert meta["source_sha256"] == hashlib.sha256("".join(texts).encode()).hexdigest()
-    assert meta["parts"]["2"] == {
-        "rows": 2,
-        "queries": 1,
-        "labels": {"0": 1, "2": 1},
-        "sha256": sha256(tmp_path / "out/part2.parquet"),
-    }
-    schema = pl.read_parquet_schema(tmp_path / "out/part2.parquet")
-    names = ["qid", "docid", "inc", "prob", "label", "f1"]
-    types = [pl.Int64, pl.String, pl.Float64, pl.Float64, pl.Int16, pl.Float32]
-    assert dict(schema) == dict(zip(names, types, strict=True))
-
-
-def test_query_in_two_parts_is_refused_but_not_in_train_and_test_files(tmp_path):
-    texts = [f"0 qid:{part} 1:1\n" for part in (1, 2, 3, 4)]
-    five_parts(tmp_path, [*texts, "0 qid:9 1:1\n0 qid:2 1:1\n"])
-    with pytest.raises(GradrankError, match=r"S5.txt: line 2: query 2 is in .*S2.txt too"):
-        parse(tmp_path, tmp_path / "out", 0, "mine")
-    folder = tmp_path / "one"
-    folder.mkdir()
-    for split in ("train", "vali", "test"):
-        (folder / f"{split}.txt").write_text(f"0 qid:1 1:{ord(split[1])}\n")
-    assert parse(folder, tmp_path / "stored", 0, "mine")["queries"] == 3
-
-
-def test_mq2007(mq2007):
-    meta = json.loads((mq2007 / "collection.json").read_text())
-    assert (meta["rows"], meta["queries"], meta["features"]) == (69623, 1692, 46)
-    assert [part["rows"] for part in meta["parts"].values()] == [14013, 14290, 13855, 13813, 13652]
-    assert [part["queries"] for part in meta["parts"].values()] == [339, 339, 339, 339, 336]
-    frame = rows_of(mq2007)
-    assert dict(frame["label"].value_counts().rows()) == {0: 51632, 1: 14128, 2: 3863}
-    assert frame.filter(pl.col("docid").str.starts_with("UNRECOVERED-"))["inc"].null_count() == 7903
-    part = frame.filter(pl.col("part") == 5)
-    x, y, qids = load_svmlight_file(mq2007.parents[1] / "raw/mq2007/Fold1/test.txt", query_id=True)
-    assert (bits(matrix(part)) == bits(x.toarray().astype(np.float32))).all()
-    assert part["label"].to_list() == y.tolist() and part["qid"].to_list() == qids.tolist()
-
-
-def test_ohsumed(ohsumed):
-    meta = json.loads((ohsumed / "collection.json").read_text())
-    assert (meta["rows"], meta["queries"], meta["features"]) == (16140, 106, 45)
-    assert [part["queries"] for part in meta["parts"].values()] == [21, 21, 21, 21, 22]
