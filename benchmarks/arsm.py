@@ -1,9 +1,9 @@
-"""Seconds of an epoch of ARSM-L2R on one fold: the estimator, the net, a plain version; and how they grow.
+"""Measure the seconds per epoch of ARSM-L2R on one fold: the estimator, the net and a plain version, and their growth.
 
 python benchmarks/arsm.py [--data data/parquet/mq2007] [--fold 1]
 
 CPU seconds of one thread, which a busy machine does not lengthen; compilation is not included. An epoch is every
-query once, in batches of 50. The plain version draws every swap's levels anew for all documents, in NumPy.
+query once, in batches of 50. The plain version, in NumPy, computes the levels of all documents again for every swap.
 """
 
 from fold import TIMES, head, line, more_rows, read_fold, seconds  # before numpy
@@ -25,23 +25,23 @@ from gradrank.training.solvers.adam import Adam
 from gradrank.training.training_queries import with_grades_to_order
 
 MEASURES = ("ndcg@10", "ap", "p@10")
-BAR = 0.15  # seconds an epoch of the estimator on MQ2007's first fold
+BAR = 0.15  # limit in seconds per epoch of the estimator on MQ2007's first fold
 WHY = """
-rows: linear, as every part is one pass over documents. A query's cost a pair of levels is its documents, plus
-at most C levels until the cutoff; no sort.
-levels: C (C - 1) / 2 swaps, each a comparison or two a document and a move for one in eight; the net's first
-layer does not depend on C."""
+rows: linear, because every part is one pass over documents. The cost of a query per pair of levels is its number of
+documents plus at most C levels until the cutoff. Nothing is sorted.
+levels: C (C - 1) / 2 swaps, each with one or two comparisons per document and a move of one document in eight. The
+net's first layer does not depend on C."""
 
 
 def batches(train: Collection) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """(queries, rows, offsets) of the mini-batches of an epoch."""
+    """Yield (queries, rows, offsets) of each mini-batch of an epoch."""
     rng = np.random.default_rng(0)
     for queries in np.array_split(rng.permutation(train.queries), -(-train.queries // ARSMParams().batch_queries)):
         yield queries, *rows_of(queries, train.offsets)
 
 
 def estimator_seconds(train: Collection, name: str, levels: int) -> float:
-    """Races, swaps, losses and gradient of all batches."""
+    """Return the CPU seconds of races, swaps, losses and gradient of all batches."""
     rng = np.random.default_rng(0)
     measure = measure_of(name, train.labels, train.offsets)
     phi = rng.normal(size=(train.rows, levels)).astype(np.float32)
@@ -55,7 +55,7 @@ def estimator_seconds(train: Collection, name: str, levels: int) -> float:
 
 
 def net_seconds(train: Collection, levels: int) -> float:
-    """Forward, backward and Adam of all batches."""
+    """Return the CPU seconds of the net's forward and backward passes and Adam's steps of all batches."""
     rng = np.random.default_rng(0)
     features = standardised(train.features, *standardisation(train.features))
     net = TanhNet(features.shape[1], ARSMParams().hidden, levels, rng)
@@ -74,7 +74,7 @@ def net_seconds(train: Collection, levels: int) -> float:
 
 
 def plain_gradient(phi: np.ndarray, races: np.ndarray, offsets: np.ndarray, measure: Measure) -> np.ndarray:
-    """`arsm_gradient` for NDCG and P@K by its formula: each swap's levels and losses for all documents anew."""
+    """Return what `arsm_gradient` returns for NDCG and P@K, from its formula: levels and losses of every swap."""
     C, queries = phi.shape[1], len(offsets) - 1
     query = np.repeat(np.arange(queries), np.diff(offsets))
     pi = races / races.sum(axis=1, keepdims=True)
@@ -95,7 +95,7 @@ def plain_gradient(phi: np.ndarray, races: np.ndarray, offsets: np.ndarray, meas
 
 
 def plain_seconds(train: Collection, levels: int) -> float:
-    """The plain version on all batches; it must agree with ours."""
+    """Return the CPU seconds of the plain version on all batches, and check that the gradients agree."""
     rng = np.random.default_rng(0)
     measure = measure_of("ndcg@10", train.labels, train.offsets)
     phi = rng.normal(size=(train.rows, levels))
@@ -117,7 +117,7 @@ def main() -> None:
 
     print(
         f"{train.rows} rows in the {train.queries} queries with two grades, {levels} levels; "
-        "seconds an epoch of one draw"
+        "seconds per epoch of one draw"
     )
     for name in MEASURES:
         print(f"  estimator, {name:8} {estimator_seconds(train, name, levels):7.3f}  (at most {BAR})")
@@ -131,7 +131,7 @@ def main() -> None:
     took, epochs = seconds("arsm", {}, whole, vali)
     print(
         f"  training, {ARSMParams().draws} draws   {took / epochs:7.3f}  "
-        f"({took:.0f} s a fold: {epochs} epochs, validated)"
+        f"({took:.0f} s per fold: {epochs} epochs, validated)"
     )
 
     grown = {times: more_rows(train, times) for times in TIMES}

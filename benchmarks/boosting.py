@@ -1,10 +1,10 @@
-"""Seconds of RankBoost, AdaRank and coordinate ascent on one fold, and how they grow, measured in this run.
+"""Measure the seconds of RankBoost, AdaRank and coordinate ascent on one fold, and their growth.
 
 python benchmarks/boosting.py [--data data/parquet/mq2007] [--fold 1]
 
 CPU seconds of one thread, which a busy machine does not lengthen. Validation after every round is included,
-compilation is not. "definition" is RankBoost's round as printed, over explicit pairs and all thresholds, in
-NumPy. For scale, RankLib (Java) on MQ2007 fold 1 and a similar core took 40 s for RankBoost, 10 s for AdaRank
+compilation is not. "By definition" is RankBoost's round as published, over explicit pairs and all thresholds, in
+NumPy. For comparison, RankLib (Java) on MQ2007 fold 1 and a similar core took 40 s for RankBoost, 10 s for AdaRank
 and 108 s for coordinate ascent.
 """
 
@@ -32,15 +32,15 @@ GROWN = [
     ("coordinate_ascent", {"starts": 1, "passes": 1}),
 ]
 WHY = """
-rows: linear, as a round is one pass over documents (and, for RankBoost, over their bins).
-pairs (the same rows in queries 2 and 4 times as long): none is formed. RankBoost sums over grades; the others
-sort, n log n in a query's length. Fewer queries are without a pair and left out.
-features: RankBoost fills a histogram each, coordinate ascent searches a line each; AdaRank sorts once by
-each, after which a round costs one product of the feature x query table."""
+rows: linear, because a round is one pass over documents (and, for RankBoost, over their bins).
+pairs (the same rows in queries 2 and 4 times as long): no list of pairs is formed. RankBoost sums over grades; the
+others sort, n log n in the length of a query. Longer queries more often have a pair, so that fewer are left out.
+features: RankBoost fills one histogram per feature, and coordinate ascent makes one line search per feature. AdaRank
+sorts once by each feature; after that, a round costs one product of the feature x query table."""
 
 
 def definition_seconds(train: Collection) -> tuple[float, int]:
-    """(CPU seconds of one round of RankBoost by its definition, pairs)."""
+    """Return (CPU seconds of one round of RankBoost by its definition, number of pairs)."""
     pairs = crucial_pairs(train.labels, train.offsets)
     d = np.full(len(pairs), 1 / len(pairs))
     started = time.process_time()

@@ -1,9 +1,9 @@
-"""Seconds to plan a run of 10,000 training jobs: 40 systems, 50 variants of each, five folds.
+"""Measure the seconds to plan a run of 10,000 training jobs: 40 systems, 50 variants per system, five folds.
 
     python benchmarks/dag.py [--variants 50] [--systems 40] [--profile FILE]
 
-A copy of the workflow gets a params.yaml in which every system is swept over its selection measure, and is
-dry-run there: nothing is trained. FILE receives the profile of the planning process, for `python -m pstats`.
+A copy of the workflow gets a params.yaml that sweeps every system over its selection measure. The run is a dry run, so
+that no model is trained. FILE receives the profile of the planning process, for `python -m pstats`.
 """
 
 import argparse
@@ -26,7 +26,7 @@ LIMIT = 60  # seconds, as docs/scale.md promises
 
 
 def copy_workflow(folder: Path) -> None:
-    """The checkout's workflow in `folder`, without any result."""
+    """Copy the workflow of the checkout into `folder`, without results."""
     for name in ("workflow", "profiles"):
         shutil.copytree(ROOT / name, folder / name)
     for name in ("Snakefile", "params.yaml"):
@@ -35,7 +35,7 @@ def copy_workflow(folder: Path) -> None:
 
 
 def sweep(folder: Path, systems: int, variants: int) -> None:
-    """A params.yaml of so many sweeps of so many variants."""
+    """Write a params.yaml with one sweep of `variants` values for each of the first `systems` models."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     measures = ["map", *(f"ndcg@{k}" for k in range(1, variants))]
     swept = [name for name, cls in models().items() if "select_by" in cls.Params.model_fields][:systems]

@@ -1,6 +1,6 @@
-"""What the benchmarks of training share: one fold of a collection, CPU seconds, and how they grow.
+"""Functions that the benchmarks of training share: one fold of a collection, CPU seconds and their growth.
 
-Import it before numpy: it sets the instruction set and one thread, as in a job of the study.
+Import this module before numpy, because it sets the instruction set and one thread, as in a training job.
 """
 
 from gradrank.data.collection import Collection  # before numpy
@@ -21,19 +21,19 @@ TIMES = (1, 2, 4)
 
 
 def read_fold(description: str) -> tuple[Collection, Collection]:
-    """The training and validation part that the command line names; prints which."""
+    """Return the training and validation part of the fold in the command line, and print its size."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007"))
     parser.add_argument("--fold", type=int, default=1)
-    given = parser.parse_args()
-    stored = StoredCollection.open(given.data)
-    train, vali = (stored.read(stored.fold(given.fold)[split]) for split in ("train", "vali"))
-    print(f"{given.data.name} fold {given.fold}: {train.rows} rows, {train.features.shape[1]} features")
+    arguments = parser.parse_args()
+    stored = StoredCollection.open(arguments.data)
+    train, vali = (stored.read(stored.fold(arguments.fold)[split]) for split in ("train", "vali"))
+    print(f"{arguments.data.name} fold {arguments.fold}: {train.rows} rows, {train.features.shape[1]} features")
     return train, vali
 
 
 def seconds(name: str, params: Mapping, train: Collection, vali: Collection) -> tuple[float, int]:
-    """(CPU seconds of a model's fit, calls of the callback)."""
+    """Return (CPU seconds of a model's fit, number of calls of its callback)."""
     cls, calls = get_model(name), []
     started = time.process_time()
     cls.fit(train, vali, cls.Params(**params), 0, lambda step, **values: calls.append(step))
@@ -41,7 +41,7 @@ def seconds(name: str, params: Mapping, train: Collection, vali: Collection) -> 
 
 
 def more_rows(data: Collection, times: int) -> Collection:
-    """Every query `times` times."""
+    """Return the collection with every query repeated `times` times."""
     sizes = np.tile(np.diff(data.offsets), times)
     return Collection(
         np.tile(data.features, (times, 1)),
@@ -52,23 +52,23 @@ def more_rows(data: Collection, times: int) -> Collection:
 
 
 def more_pairs(data: Collection, times: int) -> Collection:
-    """The same rows in queries `times` as long."""
+    """Return the same rows in queries that are `times` times as long."""
     offsets = np.unique(np.r_[data.offsets[::times], data.offsets[-1]])
     return dataclasses.replace(data, offsets=offsets, qids=np.arange(len(offsets) - 1))
 
 
 def more_features(data: Collection, times: int) -> Collection:
-    """Every feature `times` times."""
+    """Return the collection with every feature repeated `times` times."""
     return dataclasses.replace(data, features=np.tile(data.features, (1, times)))
 
 
 def first_queries(data: Collection, queries: int) -> Collection:
-    """As a validation part, so small that what grows is training."""
+    """Return the first `queries` queries. As a validation part, one query takes no noticeable time."""
     return data.select_queries(np.arange(data.queries) < queries)
 
 
 def growth(kinds: Iterable[str], runs: Iterable[tuple[str, Mapping]], train: Collection, vali: Collection) -> None:
-    """A line a kind (rows, pairs or features) and model: seconds at 1, 2 and 4 times as many."""
+    """Print one line per kind (rows, pairs or features) and model: seconds for 1, 2 and 4 times as many."""
     few = first_queries(vali, 1)
     head()
     for kind in kinds:
@@ -79,11 +79,12 @@ def growth(kinds: Iterable[str], runs: Iterable[tuple[str, Mapping]], train: Col
 
 
 def head() -> None:
+    """Print the head of the table of growth."""
     print(f"\n{'seconds at':30} {'1x':>7} {'2x':>7} {'4x':>7}   2x/1x  4x/1x")
 
 
 def line(title: str, run: Callable[[int], float]) -> None:
-    """`run(n)` gives the seconds at n times as much."""
+    """Print the seconds `run(n)` for n = 1, 2 and 4 times the size, and their ratios."""
     took = [run(times) for times in TIMES]
     shown = " ".join(f"{value:7.2f}" for value in took)
     print(f"{title:30} {shown}   {took[1] / took[0]:5.2f}  {took[2] / took[0]:5.2f}")

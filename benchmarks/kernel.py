@@ -1,10 +1,10 @@
-"""Seconds of kernel RankNet on one fold, where they go, and how they grow, beside an explicit Nystroem map.
+"""Measure the seconds of kernel RankNet on one fold, of its parts and of an explicit Nystroem map, and their growth.
 
 python benchmarks/kernel.py [--data data/parquet/mq2007] [--fold 1]
 
-CPU seconds of one thread, which a busy machine does not lengthen; compilation is not included. The peer is
-scikit-learn's Nystroem with the same landmarks and gamma: its map alone, before anything is fitted on it.
-For scale, an RBF-Nystroem RankSVM by Newton's method took 13 s a fold with 2000 landmarks on a similar core.
+CPU seconds of one thread, which a busy machine does not lengthen; compilation is not included. The reference is
+scikit-learn's Nystroem with the same landmarks and gamma: only its map, without a model that is fitted on it. For
+comparison, an RBF-Nystroem RankSVM by Newton's method took 13 s per fold with 2000 landmarks on a similar core.
 """
 
 from fold import first_queries, head, line, more_features, read_fold, seconds  # before numpy
@@ -24,25 +24,27 @@ from gradrank.training.losses.ranknet import ranknet
 from gradrank.training.nets.net import standardisation, standardised
 
 WHY = """
-rows and landmarks: linear, as a pass is one product with the (rows x landmarks) kernel matrix; the landmarks'
-own Cholesky factor is cubic in their number, but small beside it. features: only the kernel matrix, once a gamma,
-depends on them. pairs: none is formed; the cost of a pair is a few exponentials beside thousands of products."""
+rows and landmarks: linear, because a pass is one product with the (rows x landmarks) kernel matrix. The Cholesky factor
+of the landmarks is cubic in their number, but takes little time compared with the matrix.
+features: only the kernel matrix depends on them, once per gamma.
+pairs: no list of pairs is formed. A pair costs a few exponentials, compared with thousands of products."""
 
 
 def timed(call: Callable[[], object]) -> tuple[float, object]:
-    """CPU seconds, and what `call` returned."""
+    """Return the CPU seconds of a call and its value."""
     started = time.process_time()
     value = call()
     return time.process_time() - started, value
 
 
 def pairwise_gradient(scores: np.ndarray, train: Collection, pairs: Pairs) -> np.ndarray:
-    """What the factored gradient saves: one slope a pair, over an explicit list of pairs."""
+    """Return RankNet's gradient from a list of pairs, with one slope per pair, which the factored form avoids."""
     slope = expit(scores[pairs.better] - scores[pairs.worse]) - 1.0
     return np.bincount(pairs.better, slope, train.rows) - np.bincount(pairs.worse, slope, train.rows)
 
 
 def parts_of_a_fit(train: Collection) -> None:
+    """Print the seconds of the kernel matrix, the factor of the landmarks and the gradient, with their references."""
     kernel = Kernel("rbf", RankNetKernelParams().gamma[0], 2)
     x = standardised(train.features, *standardisation(train.features))
     chosen = x[np.random.default_rng(0).permutation(train.rows)[: RankNetKernelParams().landmarks]]
@@ -54,7 +56,7 @@ def parts_of_a_fit(train: Collection) -> None:
 
     peer = Nystroem(kernel="rbf", gamma=kernel.gamma, n_components=len(chosen), random_state=0)
     mapping, _ = timed(lambda: peer.fit_transform(x.astype(np.float64)))
-    print(f"  scikit-learn's map {mapping:.2f} s: {mapping / (filling + factoring):.0f} times ours, which forms none")
+    print(f"  scikit-learn's map {mapping:.2f} s: {mapping / (filling + factoring):.0f} times that of kernel RankNet")
 
     scores = np.random.default_rng(0).normal(size=train.rows)
     factored, (_, gradient) = timed(lambda: ranknet(scores, train.labels, train.offsets))
@@ -65,7 +67,7 @@ def parts_of_a_fit(train: Collection) -> None:
 
 
 def growth(train: Collection, vali: Collection) -> None:
-    """One value of l2, so that what grows is not the number of grid points."""
+    """Print the growth with one value of l2, so that the number of grid points stays the same."""
     quarter, few = train.queries // 4, first_queries(vali, 1)
     part = first_queries(train, quarter)
 
@@ -75,7 +77,7 @@ def growth(train: Collection, vali: Collection) -> None:
     head()
     line("rows", lambda n: fit(first_queries(train, quarter * n)))
     line("landmarks", lambda n: fit(part, landmarks=500 * n))
-    line(  # gamma: the same distances
+    line(  # gamma / n keeps the distances
         "features", lambda n: fit(more_features(part, n), more_features(few, n), gamma=[2.0**-9 / n])
     )
     print(WHY)

@@ -1,12 +1,12 @@
-"""Seconds of the linear rankers, the nets and the boosted trees on one fold, and how they grow, in this run.
+"""Measure the seconds of the linear rankers, the nets and the boosted trees on one fold, and their growth.
 
 python benchmarks/linear_and_nets.py [--data data/parquet/mq2007] [--fold 1]
 
-Then every loss: milliseconds of its value and gradient over the whole training part, and of an epoch of a net on it;
-an epoch of each attention scorer. CPU time of one thread, which a busy machine does not lengthen. Validation is
-included, compilation is not. For scale, on MQ2007 fold 1 and a similar core RankLib (Java) took 52 s for RankNet
-(100 epochs), 56 s for ListNet, 84 s for LambdaRank and 11 s for LambdaMART; allRank's net an epoch 0.3 s with
-ListNet, 1.7 s with RankNet.
+For every loss, the milliseconds of its value and gradient over the training part and of one epoch of a net are printed,
+and those of one epoch of each attention scorer. CPU time of one thread, which a busy machine does not lengthen.
+Validation is included, compilation is not. For comparison, on MQ2007 fold 1 and a similar core RankLib (Java) took 52 s
+for RankNet (100 epochs), 56 s for ListNet, 84 s for LambdaRank and 11 s for LambdaMART. allRank's net took 0.3 s per
+epoch with ListNet and 1.7 s with RankNet.
 """
 
 from fold import first_queries, growth, read_fold, seconds  # before numpy
@@ -47,15 +47,15 @@ GROWN = [
 PAIRS = {"approx_ndcg", "frank", "gumbel_approx_ndcg", "lambdaloss", "lambdarank", "pirank", "ranknet", "smoothrank"}
 CUBIC = {"neural_ndcg": "50 steps of n^2", "softrank": "n^2 times the cutoff"}
 WHY = """
-rows: linear a pass; the convex ones stop after as many passes as their tolerance takes.
-pairs (the same rows in queries 2 and 4 times as long): none is formed by RankSVM, which sorts scores, n log n in
-a query's length; ListNet does not see them. RankNet's and LambdaRank's gradients go over the pairs of a query,
-as LightGBM's do, beside products and histograms that do not grow.
-features: a product of rows x features (x hidden) a pass; of a net the pair sums do not grow."""
+rows: linear per pass. The number of passes of the convex models depends on their tolerance.
+pairs (the same rows in queries 2 and 4 times as long): RankSVM forms no pairs; it sorts scores, n log n in the length
+of a query. ListNet does not use pairs. The gradients of RankNet, LambdaRank and LightGBM sum over the pairs of a
+query; their products and histograms do not grow.
+features: a product of rows x features (x hidden) per pass. The sums over pairs of a net do not grow."""
 
 
 def losses(train: Collection, vali: Collection) -> None:
-    """A line a loss: its own milliseconds, and those of a net's epoch, validation included."""
+    """Print one line per loss: its milliseconds, and those of an epoch of a net with validation."""
     print(f"\n{'ms':22} {'loss':>7} {'epoch':>7}")
     few = first_queries(vali, 1)
     seconds("softmax", {"epochs": 1}, few, few)

@@ -1,12 +1,12 @@
-"""Time and peak memory of evaluation beside what a user would pick instead, all measured in this run.
+"""Measure the time and peak memory of evaluation with gradrank and with other libraries.
 
 python benchmarks/metrics.py [--data data/parquet/mq2007] [--large]
 
-Each tool gets its own process, one warm-up on a few queries (imports, compilation), its input in its own form
-("prepare"), and then computes NDCG@1..10, P@1..10 and MAP, query by query, under trec_eval's convention
-("evaluate"). "gradrank, all metrics" computes everything that gradrank has; "from files" also reads judgements
-and scores as Parquet, checks them, and writes the values. The large run is to take at most 10 s and 2 GB. Tools
-that are not installed are left out: pip install pytrec-eval-terrier ir-measures ranx.
+Each tool runs in its own process. After one warm-up on a few queries (imports, compilation), its input is converted
+to its own form ("prepare"). It then computes NDCG@1..10, P@1..10 and MAP per query under trec_eval's convention
+("evaluate"). "gradrank, all metrics" computes all metrics of gradrank; "from files" also reads judgements and scores
+from Parquet, checks them and writes the values. The large run must take at most 10 s and 2 GB. Tools that are not
+installed are skipped: pip install pytrec-eval-terrier ir-measures ranx.
 """
 
 from gradrank.base import processor  # before numpy
@@ -41,7 +41,7 @@ LIMIT_SECONDS = 120
 
 
 def generated(rows: int, queries: int):
-    """(scores, labels, offsets) of queries of at least two documents with grades 0 to 4."""
+    """Return random (scores, labels, offsets) of queries with at least two documents and grades 0 to 4."""
     rng = np.random.default_rng(0)
     sizes = 2 + rng.multinomial(rows - 2 * queries, np.full(queries, 1 / queries))
     labels = rng.choice(5, rows, p=[0.6, 0.2, 0.1, 0.06, 0.04])
@@ -49,7 +49,7 @@ def generated(rows: int, queries: int):
 
 
 def load(source: str):
-    """A stored collection with random scores, or `rows,queries` to generate."""
+    """Return (scores, labels, offsets). source: a stored collection, whose scores are random, or `rows,queries`."""
     if not Path(source).exists():
         return generated(*map(int, source.split(",")))
     from gradrank.evaluation.judgements import read_judgements
@@ -91,7 +91,7 @@ def gradrank_from_files(scores, labels, offsets):
 
 
 def plain_numpy(scores, labels, offsets):
-    """What one writes first: two sorts of all documents, then a sum over each query's first k."""
+    """Return a simple version: two sorts of all documents, then a sum over the first k documents of each query."""
 
     def run():
         query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -118,7 +118,7 @@ def plain_numpy(scores, labels, offsets):
 
 
 def _dicts(scores, labels, offsets):
-    """The nested dictionaries that pytrec_eval and ranx take."""
+    """Return the nested dictionaries (qrels, run) that pytrec_eval and ranx read."""
     qrels, run = {}, {}
     for q, (a, b) in enumerate(pairwise(offsets)):
         ids = [f"d{i}" for i in range(b - a)]
@@ -200,7 +200,7 @@ def measure(tool: str, source: str) -> None:
 
 
 def table(title: str, source: str, tools: Iterable[str] = TOOLS) -> None:
-    """A line a tool; "times" is its processor time over that of gradrank with the same metrics."""
+    """Print one line per tool. "times" is its CPU time divided by that of gradrank with the same metrics."""
     print(f"instruction set: {processor.form()}")
     print(
         f"\n{title}\n{'':24}{'prepare s':>10}{'evaluate s':>11}{'cpu s':>8}{'times':>8}{'peak MB':>9}  NDCG@10",
@@ -217,11 +217,11 @@ def table(title: str, source: str, tools: Iterable[str] = TOOLS) -> None:
         except subprocess.TimeoutExpired:
             print(f"{tool:24}stopped after {LIMIT_SECONDS} s", flush=True)
             continue
-        seen = json.loads(done.stdout.splitlines()[-1])
-        base = base or seen["cpu"]
+        figures = json.loads(done.stdout.splitlines()[-1])
+        base = base or figures["cpu"]
         print(
-            f"{tool:24}{seen['prepare']:10.3f}{seen['evaluate']:11.3f}{seen['cpu']:8.3f}{seen['cpu'] / base:8.1f}"
-            f"{seen['peak_mb']:9}  {seen['ndcg@10']:.6f}",
+            f"{tool:24}{figures['prepare']:10.3f}{figures['evaluate']:11.3f}{figures['cpu']:8.3f}"
+            f"{figures['cpu'] / base:8.1f}{figures['peak_mb']:9}  {figures['ndcg@10']:.6f}",
             flush=True,
         )
 

@@ -1,10 +1,10 @@
-"""Crucial pairs: time and peak memory on generated labels of MQ2007's size and 100 times that.
+"""Measure the time and peak memory of crucial pairs on generated labels of MQ2007's size and 100 times that size.
 
     python benchmarks/pairs.py
 
-Everything runs in a process of its own, so that a peak of memory is one's own; compilation and imports are
-left out of the time. The plain version is what one writes first: a comparison of all documents with all in
-NumPy, a query at a time, and everything kept until it is written.
+Each measurement has its own process, so that its peak of memory includes no other. Times exclude imports and
+compilation. The plain version compares all documents of a query with each other in NumPy, query by query, and keeps all
+pairs in memory until they are written.
 """
 
 from gradrank.base.files import sha256, write_json
@@ -28,7 +28,7 @@ QUERIES, DOCUMENTS, GRADES = 1692, 41, (0.742, 0.203, 0.055)  # MQ2007: 69,623 r
 
 
 def collection(path: Path, times: int) -> None:
-    """Labels of `times` MQ2007s, drawn with its share of each grade."""
+    """Write labels of `times` times the size of MQ2007, drawn with its share of each grade."""
     queries = QUERIES * times
     labels = np.random.default_rng(0).choice(3, queries * DOCUMENTS, p=GRADES).astype(np.int16)
     qid = np.repeat(np.arange(queries), DOCUMENTS)
@@ -38,6 +38,7 @@ def collection(path: Path, times: int) -> None:
 
 
 def plain(collection: Path, out: Path) -> None:
+    """Write the pairs of a stored collection with the plain version."""
     labels = pl.read_parquet(collection / "part1.parquet")["label"].to_numpy().astype(np.int64)
     columns = []
     for query, start in enumerate(range(0, len(labels), DOCUMENTS)):
@@ -47,15 +48,15 @@ def plain(collection: Path, out: Path) -> None:
         columns.append((np.full(len(better), query, np.int32), *where))
     names = ("query", "better", "worse")
     out.mkdir(exist_ok=True)
-    found = pl.DataFrame(dict(zip(names, map(np.concatenate, zip(*columns, strict=True)), strict=True)))
-    found.with_columns(target=pl.lit(1.0), weight=pl.lit(1.0)).write_parquet(out / "part1.parquet")
+    pairs = pl.DataFrame(dict(zip(names, map(np.concatenate, zip(*columns, strict=True)), strict=True)))
+    pairs.with_columns(target=pl.lit(1.0), weight=pl.lit(1.0)).write_parquet(out / "part1.parquet")
 
 
 VERSIONS = {"gradrank": write_pairs, "plain NumPy": plain}
 
 
 def measure(version: str, collection: Path, out: Path) -> None:
-    """In a process of its own: time of one run, and how far it raised the peak above that of the imports."""
+    """Print as JSON: seconds of one run, and the peak memory in MB before and after it."""
     crucial_pairs(np.array([0, 1]), np.array([0, 2]))  # compiles, or loads what was compiled
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
     VERSIONS[version](collection, out)
@@ -65,7 +66,7 @@ def measure(version: str, collection: Path, out: Path) -> None:
 
 
 def run(*arguments: object) -> str:
-    """This script in a new process; what it prints."""
+    """Run this script in a new process and return its output."""
     command = [sys.executable, __file__, *map(str, arguments)]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 

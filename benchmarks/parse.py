@@ -1,17 +1,17 @@
-"""MB/s and peak memory of text -> checked Parquet beside the readers that a user would pick instead.
+"""Measure the MB/s and peak memory of reading LETOR text with gradrank and with other libraries.
 
     python benchmarks/parse.py [LETOR file] [--times 1 10] [--repeats 3]
 
-By default the file is MQ2007's Fold1/train.txt from the archive in GRADRANK_MIRROR, or generated data of its
-shape; `--times` repeats it with new query ids. Each reader runs in a process of its own that first reads a
-small file; the best of the repeats counts, and a reader that takes longer than a minute is stopped. MB/s are
-of the wall clock; on a busy machine the MB a CPU second say more.
+By default the file is MQ2007's Fold1/train.txt from the archive in GRADRANK_MIRROR, or generated data of its shape;
+`--times` repeats it with new query ids. Each reader runs in its own process, which first reads a small file. The best
+of the repeats counts, and a reader that takes longer than a minute is stopped. MB/s are wall-clock speeds; on a busy
+machine the MB per CPU second are more reliable.
 
-This package has three rows: `scan_letor` into memory, as the peers read; `scan_letor` to a Parquet file, as Polars
-does here; and the workflow's stage, which also divides the queries into five files and hashes the text and these. It
-alone checks every token. `ours is` compares with that of the first two that does what the peer does. LightGBM reads
-neither qid nor comments and CatBoost no comments: they get files without, their MB/s are of those, and LightGBM's
-include its binning.
+gradrank has three rows: `scan_letor` into memory, as most libraries read; `scan_letor` to a Parquet file, as Polars
+does here; and the stage of the workflow, which also divides the queries into five files and hashes all files. Only
+gradrank checks every token. `ours is` gives the speed of the first or second row, whichever has the same output,
+relative to the library. LightGBM reads neither qid nor comments, and CatBoost reads no comments. They read files
+without them, to which their MB/s refer. Those of LightGBM include its binning.
 """
 
 from gradrank.base import processor  # before numpy
@@ -101,10 +101,11 @@ READERS = [*OURS, scikit_learn, pandas, polars, lightgbm, xgboost, catboost]
 PACKAGES = {"scikit_learn": "sklearn"} | {reader.__name__: "gradrank" for reader in OURS}
 LIKE = {"polars": "scan_and_sink", "parse": "parse", "scan_and_sink": "scan_and_sink"}  # else scan_letor
 REFUSED = {"lightgbm": rb" qid:\d+| *#.*", "catboost": rb" *#.*"}
-LIMIT = 60  # seconds a reader and file
+LIMIT = 60  # seconds per reader and file
 
 
 def source_file(folder: Path) -> Path:
+    """Write MQ2007's Fold1/train.txt, or generated text of its shape, and return its path."""
     file, mirror = folder / "train.txt", os.environ.get("GRADRANK_MIRROR")
     archive = Path(mirror, "MQ2007.tar.xz") if mirror else None
     if archive and archive.is_file():
@@ -120,7 +121,7 @@ def source_file(folder: Path) -> Path:
 
 
 def repeated(file: Path, times: int, folder: Path) -> Path:
-    """The rows `times` over, with query ids of their own."""
+    """Write the rows `times` times, each time with new query ids, and return the path."""
     text, out = file.read_bytes(), folder / f"times{times}.txt"
     with out.open("wb") as stream:
         for k in range(times):
@@ -129,7 +130,7 @@ def repeated(file: Path, times: int, folder: Path) -> Path:
 
 
 def measure(name: str, small: Path, file: Path) -> None:
-    """In a process of its own: seconds and CPU seconds for the file and peak memory in MB, as JSON."""
+    """Print as JSON: seconds and CPU seconds for the file, and the peak memory of this process in MB."""
     read = globals()[name]
     read(small)
     start, cpu = time.perf_counter(), time.process_time()
@@ -154,6 +155,7 @@ def main() -> None:
 
 
 def compare(file: Path, small: Path, repeats: int) -> None:
+    """Print one line per reader."""
     print(f"\n{file.stat().st_size / 1e6:.1f} MB of text; instruction set: {processor.form()}")
     print(f"{'reader':14}{'MB/s':>8}{'ours is':>14}{'MB/CPU s':>11}{'ours is':>14}{'peak MB':>10}")
     own = {}
@@ -181,7 +183,7 @@ def compare(file: Path, small: Path, repeats: int) -> None:
 
 
 def stripped(file: Path, reader: str) -> Path:
-    """A copy without what this reader refuses."""
+    """Return a copy of a file without the parts that a reader refuses, or the file if it refuses none."""
     if reader not in REFUSED:
         return file
     out = file.with_suffix(f".{reader}")

@@ -1,10 +1,10 @@
-"""Seconds of PRank, OAP-BPM and RankProp on one fold, and how they grow, measured in this run.
+"""Measure the seconds of PRank, OAP-BPM and RankProp on one fold, and their growth.
 
 python benchmarks/prank.py [--data data/parquet/mq2007] [--fold 1]
 
 CPU seconds of one thread, which a busy machine does not lengthen. Validation after every epoch is included,
-compilation is not. "support documents" is kernel PRank in its dual form, by NumPy: a document is scored against
-all documents that an error was made on before.
+compilation is not. "support documents" is kernel PRank in its dual form, in NumPy: each document is scored against
+all documents with an earlier error.
 """
 
 from fold import first_queries, growth, read_fold, seconds  # before numpy
@@ -34,15 +34,15 @@ RUNS = [
 TEN = {"epochs": 10, "patience": 10}
 GROWN = [("prank", TEN), ("prank_quadratic", TEN), ("oap_bpm", TEN | {"tau": [0.3]}), ("rankprop", TEN)]
 WHY = """
-rows: linear, a document at a time, whatever came before. Linear PRank is so quick that more time goes into
-fetching rows, which come in random order, once they no longer fit the processor's cache.
-pairs: none is formed; a query's length does not enter.
-features: PRank and OAP-BPM d a document, and some that does not grow: drawing the order, tossing N coins.
-The quadratic machines d^2/2. RankProp d x hidden, beside sorting all outputs once an epoch (n log n)."""
+rows: linear, because documents are processed one by one. Linear PRank is so fast that more time goes into reading rows,
+which come in random order, if they do not fit the processor's cache.
+pairs: no pairs are formed, and the length of a query has no effect.
+features: PRank and OAP-BPM take d operations per document. Drawing the order and the N coins does not grow. The
+quadratic models take d^2/2 operations, and RankProp d x hidden. RankProp also sorts all outputs once per epoch."""
 
 
 def dual_epoch(x: np.ndarray, grades: np.ndarray, coef0: float) -> int:
-    """One epoch of kernel PRank over (n, d) documents in file order; how many it keeps."""
+    """Run one epoch of kernel PRank over (n, d) documents in file order; return the number of support documents."""
     kept, moves, thresholds = np.empty_like(x), np.empty(len(x)), np.zeros(grades.max())
     support = 0
     for document, grade in zip(x, grades, strict=True):
@@ -55,7 +55,7 @@ def dual_epoch(x: np.ndarray, grades: np.ndarray, coef0: float) -> int:
 
 
 def kernel_seconds(train: Collection) -> None:
-    """Both forms of kernel PRank over the first n documents, in file order, for growing n."""
+    """Print the seconds of both forms of kernel PRank over the first n documents in file order, for growing n."""
     unit = feature_unit(train.features)
     squared_scale = PRankKernel.squared_scale(len(unit), PRankKernel.Params())
     print("\nkernel PRank, one epoch     as a matrix   as support documents")

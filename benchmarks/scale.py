@@ -1,16 +1,16 @@
-"""Time and peak memory of every stage on a generated collection of MSLR-WEB30K's size: 3.77 million rows.
+"""Measure the time and peak memory of every stage on a generated collection of MSLR-WEB30K's size: 3.77 million rows.
 
     python benchmarks/scale.py [--shares 16] [--rounds 20]
 
-`--shares 16 4 1` measures 1/16, 1/4 and all of it. The text comes in the official five-fold layout, every row
-in three training files, one validation and one test file: 20 GB at full size, and 40 GB while fetch copies
-it. Everything lies in a temporary folder (TMPDIR), which is named and, at the end, removed. Each stage is the
-command that a user or the workflow would run, in a process of its own; its peak memory is what the operating
-system saw. Wall-clock seconds go to standard error, processor seconds to the table: almost every stage is one
-thread, and those depend less on what else the machine does. Training is cut short (the table says how far):
-memory does not depend on rounds or epochs.
+`--shares 16 4 1` measures 1/16, 1/4 and all of the collection. The text has the official five-fold layout, with every
+row in three training files, one validation file and one test file: 20 GB at full size, and 40 GB while fetch copies
+it. All files are in a temporary folder (TMPDIR), which is printed, and removed at the end. Each stage is the command
+that a user or the workflow would run, in its own process. Its peak memory is the value of the operating system.
+Wall-clock seconds are printed to standard error. The table has CPU seconds, because almost every stage has one thread
+and CPU seconds depend less on other processes. Training is shortened, as the table states, because memory does not
+depend on rounds or epochs.
 
-Ends with status 1 if a stage took more than 8 GB.
+Exits with status 1 if a stage took more than 8 GB.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-LIMIT = 8e9  # bytes a stage may take
+LIMIT = 8e9  # bytes per stage
 QUERIES, FEATURES = 31_531, 136  # MSLR-WEB30K: 3,771,125 rows
 FOLDS = range(1, 6)
 
@@ -39,7 +39,7 @@ class Cost(NamedTuple):
 
 
 def run(*command: object) -> Cost:
-    """Run a command to its end, in a process of its own. Ends this program where it fails."""
+    """Run a command in a new process and return its cost. Exit if the command fails."""
     started = time.perf_counter()
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -51,7 +51,7 @@ def run(*command: object) -> Cost:
 
 
 def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
-    """Name and cost of each stage on 1/share of the collection; text that is done with is removed."""
+    """Yield the name and cost of each stage on 1/share of the collection. Text is removed after its last use."""
     mirror, raw, data = folder / "mirror", folder / "raw", folder / "scale"
     results = folder / "results" / "scale"
     gradrank = Path(sys.executable).with_name("gradrank")
@@ -89,7 +89,7 @@ def summary_settings(spec: dict) -> dict:
 
 
 def generate(folder: Path, queries: int) -> None:
-    """Write Fold1 to Fold5 of a collection that looks like MSLR-WEB30K: its grades, its kinds of value."""
+    """Write Fold1 to Fold5 of a collection with grades and kinds of values as in MSLR-WEB30K."""
     import numpy as np
 
     query_text = compiled()
@@ -113,13 +113,13 @@ def generate(folder: Path, queries: int) -> None:
 
 
 def compiled():
-    """The function that writes the rows of a query as text and returns how many bytes they are."""
+    """Return a compiled function that writes the rows of a query as text and returns their number of bytes."""
     import numba
     import numpy as np
 
     @numba.njit
     def digits(buffer, at, value, least):
-        """Write a whole number >= 0 with at least that many digits; returns where it ends."""
+        """Write a whole number >= 0 with at least `least` digits; return the position after it."""
         count, rest = 1, value // 10
         while rest > 0 or count < least:
             count, rest = count + 1, rest // 10
@@ -147,7 +147,7 @@ def compiled():
                 at = digits(buffer, at + 1, feature + 1, 1)
                 buffer[at] = 58
                 at += 1
-                # Feature 1 says nothing, the last one most; by turns counts, flags and six decimals.
+                # Feature 1 is noise, the last one most informative. Kinds alternate: counts, flags, decimals.
                 value = relevance * feature / features / 8 + np.random.normal()
                 kind = feature % 5
                 if kind < 2:
@@ -169,7 +169,7 @@ def compiled():
 
 
 def table(columns: dict[int, dict[str, Cost]]) -> str:
-    """Markdown: a row a stage, the processor time and memory of each share."""
+    """Return a Markdown table with one row per stage: CPU seconds and peak memory of each share."""
     shares = [f"1/{share}" if share > 1 else "full" for share in columns]
     titles = [f"{share}: {what}" for share in shares for what in ("CPU seconds", "peak GB")]
     lines = [f"| stage | {' | '.join(titles)} |", f"| :-- |{' --: |' * len(titles)}"]

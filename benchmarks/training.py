@@ -1,11 +1,12 @@
-"""Seconds of the costliest trainings on one fold beside their peers in this run, and how they grow.
+"""Measure the seconds of the slowest models on one fold, of the same models in other libraries, and their growth.
 
 python benchmarks/training.py [--data data/parquet/mq2007] [--fold 1]
 
-CPU seconds of one thread, which a busy machine does not lengthen. Validation is included, compilation is not. The tree
-models are measured against LightGBM's own training call: the same settings, rounds and data, with and without its own
-NDCG@10 on the validation part each round. XGBoost, CatBoost and fastrank are measured where they are installed: their
-LambdaMART and coordinate ascent, with their defaults, as many rounds as ours took; fastrank's one start.
+CPU seconds of one thread, which a busy machine does not lengthen. Validation is included, compilation is not. The
+tree models are compared with LightGBM's own training call with the same settings, rounds and data, with and without
+its NDCG@10 on the validation part in each round. XGBoost, CatBoost and fastrank are measured if they are installed:
+LambdaMART and coordinate ascent with their defaults, with the number of rounds that gradrank took, and one start of
+fastrank.
 """
 
 from fold import first_queries, growth, read_fold, seconds  # before numpy
@@ -23,7 +24,7 @@ from gradrank.training.solvers.boosting import lightgbm, settings_of
 
 METHODS = ("ranknet_kernel", "ranknet_report", "ranknet_report_l2", "arsm", "rankprop", "coordinate_ascent")
 TREES = ("lambdamart", "xendcg", "mcrank", "mart", "random_forest")
-FOLLOWING = ("lambdaloss_trees", "lambdamart_stochastic", "yeti_trees")  # derivatives of our own
+FOLLOWING = ("lambdaloss_trees", "lambdamart_stochastic", "yeti_trees")  # with derivatives from this package
 SAME = {"rounds": 200, "patience": 200}
 LIMIT = 1.15  # of LightGBM's own training call, validation included
 GROWN = [
@@ -35,12 +36,12 @@ GROWN = [
     *((name, {"rounds": 20}) for name in TREES),
 ]
 WHY = """
-1x: a quarter of the fold's training part.
-rows: linear, as each is passes over documents: products, histograms, sums of a query. RankNet of the report passes over
-pairs, which grow as the rows do where queries keep their length.
-pairs (the same rows in queries 2 and 4 times as long): RankNet of the report takes its steps over pairs, and a pass of
-kernel RankNet sums over them beside its products. The others see none; LightGBM's lambdas stop at a rank.
-features: a product, a histogram or a line search a feature; a kernel's matrix alone depends on them, once."""
+1x is a quarter of the fold's training part.
+rows: linear, because all models pass over documents: products, histograms and sums per query. RankNet of the report
+passes over pairs, which grow like the rows if queries keep their length.
+pairs (the same rows in queries 2 and 4 times as long): RankNet of the report takes its steps over pairs, and kernel
+RankNet sums over pairs in each pass. The other models use no pairs; LightGBM's lambdas stop at a rank.
+features: one product, histogram or line search per feature. Of a kernel model, only the matrix depends on them."""
 
 
 def timed(call: Callable[[], object]) -> float:
@@ -50,17 +51,17 @@ def timed(call: Callable[[], object]) -> float:
 
 
 def lightgbms_own(name: str, rounds: int, train: Collection, vali: Collection, validated: bool) -> None:
-    """`lightgbm.train` as often as the model has boosters, with the settings that ours passes on."""
+    """Call `lightgbm.train` once per booster of the model, with the settings that the model passes."""
     cls = get_model(name)
     params, package = cls.Params(), lightgbm()
     for number, (target, own) in enumerate(cls.objectives(train.labels, params)):
-        told = settings_of(params, number) | own
-        data = package.Dataset(train.features, target, group=np.diff(train.offsets), params=told)
+        settings = settings_of(params, number) | own
+        data = package.Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
         parts = []
         if validated:
-            told |= {"metric": "ndcg", "eval_at": [10]}
-            parts = [data.create_valid(vali.features, vali.labels, group=np.diff(vali.offsets), params=told)]
-        package.train(told, data, rounds, valid_sets=parts)
+            settings |= {"metric": "ndcg", "eval_at": [10]}
+            parts = [data.create_valid(vali.features, vali.labels, group=np.diff(vali.offsets), params=settings)]
+        package.train(settings, data, rounds, valid_sets=parts)
 
 
 def tree_seconds(train: Collection, vali: Collection) -> None:
@@ -77,7 +78,7 @@ def tree_seconds(train: Collection, vali: Collection) -> None:
 
 
 def following_seconds(train: Collection, vali: Collection) -> None:
-    """Trees on derivatives of our own, as many rounds as LightGBM's own objective is given."""
+    """Print the seconds of trees with derivatives from this package, relative to those of `lambdamart`."""
     own, _ = seconds("lambdamart", SAME, train, vali)
     for name in FOLLOWING:
         took, rounds = seconds(name, SAME, train, vali)
@@ -85,7 +86,7 @@ def following_seconds(train: Collection, vali: Collection) -> None:
 
 
 def peers(rounds: int) -> Iterator[tuple[str, Callable[[Collection], None]]]:
-    """What is installed besides LightGBM, and a training of `rounds` rounds."""
+    """Yield each installed library besides LightGBM: its name and a function that trains `rounds` rounds."""
     if find_spec("xgboost"):
         yield "XGBoost, rank:ndcg", lambda train: _xgboost(train, rounds)
     if find_spec("catboost"):

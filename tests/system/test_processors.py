@@ -21,8 +21,8 @@ from project import MINE
 SCRIPT = Path(__file__).with_name("emulated.py")
 QEMU = shutil.which("qemu-x86_64")
 IN_CI = bool(os.environ.get("CI"))
-# NumPy's sorts load up to 28 bytes beyond an array under a mask, and qemu 7.2 reads them. Arrays are therefore put on the
-# heap, where the memory exists. emulated.py reads SORT_STABLY.
+# NumPy's sorts load up to 28 bytes beyond an array under a mask, and qemu 7.2 reads them. Arrays are therefore put on
+# the heap, where the memory exists. emulated.py reads SORT_STABLY.
 SETTINGS = ("-E", "MALLOC_MMAP_MAX_=0,MALLOC_TOP_PAD_=67108864,SORT_STABLY=1")
 # NumPy, Numba with NumPy, torch, LightGBM, SciPy's L-BFGS
 FAMILIES = ["regression", "arsm", "ranknet_two_layer", "lambdamart", "ranknet_linear"]
