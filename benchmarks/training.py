@@ -20,7 +20,7 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.training.registry import get_model
-from gradrank.training.solvers.boosting import lightgbm, settings_of
+from gradrank.training.solvers.boosting import settings_of
 
 METHODS = ("ranknet_kernel", "ranknet_report", "ranknet_report_l2", "arsm", "rankprop", "coordinate_ascent")
 TREES = ("lambdamart", "xendcg", "mcrank", "mart", "random_forest")
@@ -52,16 +52,18 @@ def timed(call: Callable[[], object]) -> float:
 
 def lightgbms_own(name: str, rounds: int, train: Collection, vali: Collection, validated: bool) -> None:
     """Call `lightgbm.train` once per booster of the model, with the settings that the model passes."""
+    import lightgbm
+
     cls = get_model(name)
-    params, package = cls.Params(), lightgbm()
+    params = cls.Params()
     for number, (target, own) in enumerate(cls.objectives(train.labels, params)):
         settings = settings_of(params, number) | own
-        data = package.Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
+        data = lightgbm.Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
         parts = []
         if validated:
             settings |= {"metric": "ndcg", "eval_at": [10]}
             parts = [data.create_valid(vali.features, vali.labels, group=np.diff(vali.offsets), params=settings)]
-        package.train(settings, data, rounds, valid_sets=parts)
+        lightgbm.train(settings, data, rounds, valid_sets=parts)
 
 
 def tree_seconds(train: Collection, vali: Collection) -> None:
