@@ -1,4 +1,4 @@
-"""Fixtures of several kinds of tests: a finished run, the real collections, what processes of pytest-xdist share.
+"""Fixtures that several kinds of tests share: a finished run, the real collections, and models trained on them.
 
 GRADRANK_MIRROR names the folder that holds MQ2007.tar.xz and OHSUMED.tar.xz.
 """
@@ -18,7 +18,7 @@ from project import Project
 
 use_cache_folder()  # before Numba is imported
 
-# The first call after any change of compiled code compiles.
+# The first call after a change of compiled code exceeds any deadline, because it compiles.
 settings.register_profile("compiling", deadline=None)
 settings.load_profile("compiling")
 
@@ -59,23 +59,23 @@ def rerun(finished, tmp_path) -> Project:
 
 @pytest.fixture
 def project(tmp_path) -> Project:
-    """A copy of the project with the small run, of which nothing has been made."""
+    """A copy of the project with the small run, without any output."""
     return Project.small(tmp_path / "my checkout")
 
 
 @pytest.fixture
 def plain_install(monkeypatch) -> None:
-    """An installation without the extras of models, whatever this one has."""
+    """Make the optional packages of models appear uninstalled."""
     from gradrank.training import registry
 
     extras = {package for cls in registry.models().values() if cls.extra for package in cls.requires}
-    found = registry.find_spec
-    monkeypatch.setattr(registry, "find_spec", lambda name: None if name in extras else found(name))
+    find_spec = registry.find_spec
+    monkeypatch.setattr(registry, "find_spec", lambda name: None if name in extras else find_spec(name))
 
 
 @pytest.fixture(scope="session")
 def mirror() -> Path:
-    """The mirror's folder; the test is skipped where there is none."""
+    """The folder that GRADRANK_MIRROR names. Skips the test if it does not exist."""
     value = os.environ.get("GRADRANK_MIRROR")
     if not value or not Path(value).is_dir():
         pytest.skip("needs the LETOR archives: set GRADRANK_MIRROR to the folder that holds MQ2007.tar.xz")
@@ -84,7 +84,7 @@ def mirror() -> Path:
 
 @pytest.fixture(scope="session")
 def oracle(mirror) -> Path:
-    """Score files with the outputs of LETOR's own evaluation program, beside the mirror."""
+    """The folder next to the mirror with score files and the outputs of LETOR's own evaluation program for them."""
     folder = mirror.parent / "oracle"
     if not folder.is_dir():
         pytest.skip(f"needs LETOR's evaluation outputs in {folder}")
@@ -116,9 +116,9 @@ def ohsumed(mirror, shared) -> Path:
 
 @pytest.fixture(scope="session")
 def on_test_part(shared) -> Callable[[str, Path, int], dict[str, float]]:
-    """`on_test_part(model, stored, fold)`: NDCG@10 and MAP (letor4) of a model trained as a study trains it.
+    """`on_test_part(model, stored, fold)`: the test NDCG@10 and MAP of a model under letor4, by metric.
 
-    With its defaults and seed 2005, once for all tests.
+    The model is trained as in a study, with default parameters and seed 2005, once for all tests.
     """
     from gradrank.base.files import read_json, write_json
     from gradrank.data.stored import StoredCollection
@@ -135,10 +135,10 @@ def on_test_part(shared) -> Callable[[str, Path, int], dict[str, float]]:
             seed = job_seed(2005, collection.name, model, fold)
             fitted = cls.fit(train, vali, cls.Params(), seed, lambda step, **values: None)
             scores = fitted.score(test.features, test.offsets)
-            found = {name: measure(name, scores, test.labels, test.offsets) for name in ("ndcg@10", "map")}
-            write_json(folder / "found.json", found)
+            values = {name: measure(name, scores, test.labels, test.offsets) for name in ("ndcg@10", "map")}
+            write_json(folder / "values.json", values)
 
-        return read_json(shared(f"{collection.name} {model} fold{fold}", make) / "found.json")
+        return read_json(shared(f"{collection.name} {model} fold{fold}", make) / "values.json")
 
     return measured
 
@@ -148,7 +148,7 @@ def five_fold(on_test_part) -> Callable[[str, Path], tuple[float, float]]:
     """`five_fold(model, stored)`: the means over the five test parts of NDCG@10 and MAP."""
 
     def means(model: str, stored: Path) -> tuple[float, float]:
-        found = [on_test_part(model, stored, fold) for fold in range(1, 6)]
-        return sum(each["ndcg@10"] for each in found) / 5, sum(each["map"] for each in found) / 5
+        folds = [on_test_part(model, stored, fold) for fold in range(1, 6)]
+        return sum(values["ndcg@10"] for values in folds) / 5, sum(values["map"] for values in folds) / 5
 
     return means

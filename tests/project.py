@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("src", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml")
 NET, MINE, STUDY = "results/synthetic_net", "results/mine", "results/studies/ranknet2005/reduced"
 DOCUMENTS = 8  # per query of the user's own data
-# An artificial data set of five folds; the user's own data of one fold, with pairs; a study with jobs of its own.
+# An artificial data set of five folds; the user's own data of one fold, with pairs; a study that has jobs.
 SMALL_RUN = {
     "run": {"datasets": ["synthetic_net", "mine"], "models": ["lambdamart", "ranknet_linear", "single_feature"]},
     "datasets": {
@@ -29,7 +29,7 @@ SMALL_RUN = {
         "pair_targets": {"reduced": None},
     },
 }
-# Nothing of a run that two runs write alike.
+# Files that differ between two equal runs.
 TIMED = ("timing.json", "tracked.json", "report.html", ".snakemake_timestamp")
 
 
@@ -69,14 +69,15 @@ class Project:
         """Replace the first occurrence of a text in a file."""
         path = self.root / name
         text = path.read_text(encoding="utf-8")
-        assert old in text, f"{path} does not hold {old!r}"
+        assert old in text, f"{path} does not contain {old!r}"
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
     def env(self) -> dict[str, str]:
+        """Return the environment of commands, which import the package of this project."""
         return os.environ | {"PYTHONPATH": str(self.root / "src")} | self.environment
 
     def run(self, module: str, *arguments: str) -> subprocess.CompletedProcess:
-        """Run `python -m module` here."""
+        """Run `python -m module` in the folder of the project."""
         command = [sys.executable, "-m", module, *arguments]
         return subprocess.run(command, cwd=self.root, env=self.env(), text=True, capture_output=True)
 
@@ -95,7 +96,7 @@ class Project:
         return subprocess.Popen(command, cwd=self.root, env=self.env(), start_new_session=True, **null)
 
     def plan(self, *targets: str) -> dict[str, str]:
-        """Return the rule of each output that a call would make, by path: Snakemake's table of its plan."""
+        """Return the rule of each output that a call would make, by path, from Snakemake's table of its plan."""
         done = self.run("snakemake", "--summary", *targets)
         assert done.returncode == 0, done.stdout + done.stderr
         header, *rows = (line.split("\t") for line in done.stdout.splitlines() if "\t" in line)
@@ -119,7 +120,7 @@ def trained(plan: dict[str, str]) -> set[str]:
 
 
 def differing(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
-    """Return the paths of files that came, went or changed."""
+    """Return the paths of files that were added, removed or changed."""
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 

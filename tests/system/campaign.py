@@ -1,7 +1,7 @@
 """The common part of campaigns: arguments, a seed that is printed, a finished run, counts and faults.
 
-A campaign is a script: `python tests/system/damage.py 100 --seed 7`. It ends with a line of counts, and with exit code
-1 if something happened that must not happen; each such fault has a line.
+A campaign is a script: `python tests/system/damage.py 100 --seed 7`. It prints one line per fault and
+a last line with counts. A fault is a result that must not occur. The exit code is 1 if there was a fault.
 """
 
 import argparse
@@ -24,23 +24,24 @@ RUN = {
 
 
 class Campaign:
-    """The arguments NUMBER, --seed and --run of a script; its random numbers; what it counted and found wrong."""
+    """The arguments NUMBER, --seed and --run of a script, its random numbers, its counts and its faults."""
 
     def __init__(self, usage: str, number: int) -> None:
         parser = argparse.ArgumentParser(usage=usage.splitlines()[0])
         parser.add_argument("number", type=int, nargs="?", default=number)
         parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
         parser.add_argument("--run", type=Path, help="a small finished run; made there if the folder is missing")
-        asked = parser.parse_args()
-        self.number, self.seed, self.run = asked.number, asked.seed, asked.run
-        self.draw = random.Random(asked.seed)
+        arguments = parser.parse_args()
+        self.number, self.seed, self.run = arguments.number, arguments.seed, arguments.run
+        self.draw = random.Random(arguments.seed)
         self.counts: Counter[str] = Counter()
         self.faults = 0
         self.started = time.monotonic()
         self.folder = Path(tempfile.mkdtemp(prefix="campaign-"))
-        print(f"seed {asked.seed}, {asked.number} trials", flush=True)
+        print(f"seed {arguments.seed}, {arguments.number} trials", flush=True)
 
     def fault(self, text: str) -> None:
+        """Count and print a fault."""
         self.faults += 1
         print(f"FAULT {text}", flush=True)
 
@@ -52,7 +53,7 @@ class Campaign:
         return bool(self.faults)
 
     def fresh(self, name: str) -> Project:
-        """Return a copy of the project with a small run, of which nothing is made."""
+        """Return a copy of the project with a small run, without any output."""
         shutil.rmtree(self.folder / name, ignore_errors=True)
         project = Project.small(self.folder / name)
         project.params(**RUN)
@@ -68,6 +69,6 @@ class Campaign:
         return Project(root)
 
     def copy(self, project: Project) -> Project:
-        """Return another project in the same state, in place of the last copy."""
+        """Return a copy of a project. It replaces the previous copy."""
         shutil.rmtree(self.folder / "copy", ignore_errors=True)
         return Project(Path(shutil.copytree(project.root, self.folder / "copy", symlinks=True)))

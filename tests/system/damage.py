@@ -1,8 +1,8 @@
 """`python tests/system/damage.py [NUMBER] [--seed S] [--run FOLDER]`: damage a random file of a finished run.
 
-A file of data/ or results/ is cut at a random place, has a bit flipped, is deleted, emptied, or replaced by another of
-its kind. Then `gradrank verify` must name it or its folder, unless Snakemake would make it again; and after
-`verify --repair` the same command must end in the same bytes.
+A file of data/ or results/ is cut at a random place, deleted, emptied or replaced by another file of its kind, or a bit
+of it is flipped. Then `gradrank verify` must name the file or its folder, unless Snakemake would make the file again.
+After `verify --repair`, a run must restore the same bytes.
 """
 
 import os
@@ -44,7 +44,7 @@ def cut(path: Path, draw: random.Random) -> None:
 
 
 def flip(path: Path, draw: random.Random) -> None:
-    """In a stamp a flipped bit may be another valid value: what it says of files is flipped."""
+    """Flip a random bit; in a stamp, a bit of a checksum, because other values may remain valid."""
     content = bytearray(path.read_bytes())
     start = content.find(b'"files"') if path.suffix == ".json" else 0
     at = content.find(b'": "', start) + 4 if start > 0 else draw.randrange(len(content))
@@ -61,9 +61,9 @@ def empty(path: Path, draw: random.Random) -> None:
 
 
 def replace(path: Path, draw: random.Random) -> None:
-    """By another file of the same kind if there is one that differs, with an older time."""
-    same = path.parents[2].glob(re.sub(r"\d", "*", str(Path(*path.parts[-3:]))))
-    others = [each for each in same if each.is_file() and each.read_bytes() != path.read_bytes()]
+    """Replace a file by a different one of its kind, or else by its reversed bytes. The file gets an older time."""
+    siblings = path.parents[2].glob(re.sub(r"\d", "*", str(Path(*path.parts[-3:]))))
+    others = [sibling for sibling in siblings if sibling.is_file() and sibling.read_bytes() != path.read_bytes()]
     path.write_bytes(draw.choice(sorted(others)).read_bytes() if others else path.read_bytes()[::-1])
     os.utime(path, (1, 1))
 
@@ -81,7 +81,7 @@ def main() -> int:
         kind, damage = combinations[trial % len(combinations)]
         copy = campaign.copy(finished)
         path = campaign.draw.choice(
-            sorted(each for each in copy.root.glob(kind) if each.is_file() and each.name[0] != ".")
+            sorted(file for file in copy.root.glob(kind) if file.is_file() and file.name[0] != ".")
         )
         damage(path, campaign.draw)
         campaign.counts[damage.__name__] += 1
@@ -90,6 +90,7 @@ def main() -> int:
 
 
 def judge(campaign: Campaign, copy: Project, place: str, name: str, before: dict[str, bytes]) -> None:
+    """Record a fault unless verify names the damaged file and a run after the repair restores all bytes."""
     done = copy.run("gradrank", "verify")
     output = done.stdout + done.stderr
     named = done.returncode == 1 and (place in output or str(Path(place).parent) in output)
@@ -102,7 +103,7 @@ def judge(campaign: Campaign, copy: Project, place: str, name: str, before: dict
     if done.returncode != 0 or "Traceback" in output:
         campaign.fault(f"{place}, {name}: exit {done.returncode} after the repair: {output[-600:]!r}")
     elif unlike := differing(before, copy.files()):
-        campaign.fault(f"{place}, {name}: other bytes: {', '.join(unlike)}")
+        campaign.fault(f"{place}, {name}: different bytes: {', '.join(unlike)}")
     else:
         campaign.counts["same bytes"] += 1
 

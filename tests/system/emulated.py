@@ -1,8 +1,8 @@
 """`python tests/system/emulated.py OUT MODELS...` makes a small run in one process: data, models, metrics, statistics.
 
-What it writes below OUT, timing.json aside, is to be the same on every processor. Steps are few and collections small,
-since an emulated processor is ten to fifty times as slow; layers and features are as wide as in a study, since it is
-the width that chooses a kernel.
+The files below OUT, except timing.json, must be the same on every processor. There are few steps and the collection is
+small, because an emulated processor is 10 to 50 times as slow. Layers and features are as wide as in a study, because
+the width determines which kernel a library uses.
 """
 
 import os
@@ -30,8 +30,8 @@ from gradrank.training.job import train
 from gradrank.training.registry import models
 
 SEED, QUERIES, DOCUMENTS = 2005, 50, 20
-# Methods of metrics, summary and statistics, which any scores will do for: an emulator takes a second a bootstrap, and
-# crashes where Polars joins fifty files. Every method's model and scores are compared.
+# Number of methods with metrics, summary and statistics, for which any scores suffice: an emulated bootstrap takes 1 s,
+# and the emulator crashes if Polars joins fifty files. The model and scores of every method are compared.
 COMPARED = 8
 FEW = {"epochs": 2, "rounds": 15, "patience": 15, "passes": 1, "starts": 1, "landmarks": 100, "members": 2, "gap": 0.03}
 FEW |= {"min_data_in_leaf": 5, "pairs_per_epoch": 2000, "warmest": 0, "coldest": -1}
@@ -42,7 +42,7 @@ def sort_for_the_emulator() -> None:
     """With SORT_STABLY=1, sort the scores that select an epoch by NumPy's stable sort from now on.
 
     NumPy's faster sort gathers under a mask, where qemu 7.2 reads the masked addresses and crashes. The order of equal
-    values differs; nothing may depend on it. The native run, which the emulated one is compared with, sorts as usual.
+    values differs, but no result may depend on it. The native run, which is the reference, sorts as usual.
     """
     if os.environ.get("SORT_STABLY") == "1":
         selection.ascending = partial(np.argsort, kind="stable")
@@ -53,7 +53,7 @@ def main(out: Path, names: list[str]) -> None:
     sort_for_the_emulator()
     collection, pairs = _data(out)
     folder = out / "results" / collection.name
-    # What is made of other models' scores comes after them.
+    # Models that combine the scores of other models come after them.
     for name in sorted(names, key=lambda name: bool(models()[name].members(models()[name].Params()))):
         train(name, collection, 1, _few(name), SEED, folder / name / "fold1", pairs, folder)
     for name in names[:COMPARED]:
@@ -64,7 +64,7 @@ def main(out: Path, names: list[str]) -> None:
 
 
 def _few(name: str) -> dict[str, Any]:
-    """Few steps, and of a grid both ends and the middle."""
+    """Return the parameters of a model with few steps; of each grid, both ends and the middle."""
     defaults = models()[name].Params()
     grids = {
         key: (grid[0], grid[len(grid) // 2], grid[-1])
@@ -75,7 +75,7 @@ def _few(name: str) -> dict[str, Any]:
 
 
 def _data(out: Path) -> tuple[Path, Path]:
-    """The stored collection of one fold, and its pairs."""
+    """Write a stored collection of one fold and its pairs; return both folders."""
     generate("net", QUERIES, DOCUMENTS, SEED, out / "parts")
     text, collection, pairs = out / "text", out / "parquet/small", out / "pairs/small"
     text.mkdir()
@@ -87,14 +87,14 @@ def _data(out: Path) -> tuple[Path, Path]:
 
 
 def _statistics(folder: Path, names: list[str]) -> dict:
-    """What the summary's tables show of their tests, to the last digit."""
+    """Return the intervals, differences and ranks that the summary's tables show, with all digits."""
     measured = {name: read_test_queries(folder / name / "per_query.parquet", METRICS)["letor4"] for name in names}
-    values = {name: each.values["map"] for name, each in measured.items()}
+    values = {name: queries.values["map"] for name, queries in measured.items()}
     first, *rest = values.values()
     folds = measured[names[0]].folds
     return {
-        "intervals": {name: mean_interval(each) for name, each in values.items()},
-        "bootstrap": [mean_difference(first, each, folds, SEED) for each in rest],
+        "intervals": {name: mean_interval(own) for name, own in values.items()},
+        "bootstrap": [mean_difference(first, second, folds, SEED) for second in rest],
         "ranks": friedman_nemenyi(values),
     }
 

@@ -1,8 +1,8 @@
-"""`python tests/system/forms.py [NUMBER] [--seed S]`: one data set in many forms.
+"""`python tests/system/forms.py [NUMBER] [--seed S]`: one data set in many file formats and layouts.
 
-Random data are written as text, CSV, TSV and Parquet, packed or not, with columns, documents and queries in another
-order, roles by other names, ids of other types and values spelt in other ways. Parsing, prediction and evaluation give
-what they give of the plain form. A form whose structure was damaged is refused or gives the same.
+Random data are written as text, CSV, TSV and Parquet, compressed or not. Columns, documents and queries have random
+orders, and column names, types of ids and spellings of values vary. Parsing, prediction and evaluation must give the
+same results as for a plain CSV file. A file with a damaged structure must be refused or give the same results.
 """
 
 import gzip
@@ -52,7 +52,8 @@ class Data:
         return list(dict.fromkeys(row[0] for row in self.rows))
 
 
-def drawn(draw: random.Random) -> Data:
+def random_data(draw: random.Random) -> Data:
+    """Return random data of five to eight queries."""
     width, gaps = draw.randint(1, 5), draw.random() < 0.4
     kind = IDS[draw.choice(list(IDS))]
     queries = [kind.format(number) for number in draw.sample(range(1, 99), draw.randint(5, 8))]
@@ -72,7 +73,7 @@ def drawn(draw: random.Random) -> Data:
 
 
 def shuffled(draw: random.Random, data: Data) -> Data:
-    """Queries, documents and features in another order."""
+    """Return the data with queries, documents and features in another order."""
     order = draw.sample(range(len(data.names)), len(data.names))
     queries = draw.sample(data.queries, len(data.queries))
     rows = []
@@ -82,7 +83,8 @@ def shuffled(draw: random.Random, data: Data) -> Data:
     return replace(data, names=[data.names[k] for k in order], rows=rows)
 
 
-def spelt(draw: random.Random, value: float | None, text: bool) -> str:
+def spelling(draw: random.Random, value: float | None, text: bool) -> str:
+    """Return a random spelling of a value, in LETOR text or in a table."""
     if value is None:
         return "NULL" if text else draw.choice(EMPTY)
     return draw.choice((repr(value), f"{value:.25e}", f"+{value!r}" if value >= 0 else repr(value)))
@@ -92,7 +94,7 @@ def letor(draw: random.Random, data: Data) -> bytes:
     end, mark = draw.choice((b"\n", b"\r\n")), draw.choice((b"", b"\xef\xbb\xbf"))
     lines = [
         f"{grade} qid:{query} "
-        + " ".join(f"{k}:{spelt(draw, value, True)}" for k, value in enumerate(values, start=1))
+        + " ".join(f"{k}:{spelling(draw, value, True)}" for k, value in enumerate(values, start=1))
         + f" #docid = {docid}"
         for query, grade, docid, values in data.rows
     ]
@@ -100,7 +102,7 @@ def letor(draw: random.Random, data: Data) -> bytes:
 
 
 def columns_of(draw: random.Random, data: Data) -> tuple[list[tuple[str, list]], Columns]:
-    """Named columns in any order, some of which are to be set aside, and what is to be declared of them."""
+    """Return columns (name, values) in random order, some of which are to be ignored, and their settings."""
     query, label, docid = (draw.choice(names) for names in (QUERY, LABEL, DOCID))
     found = [(name, [row[place] for row in data.rows]) for place, name in enumerate((query, label, docid))]
     found += [(name, [row[3][k] for row in data.rows]) for k, name in enumerate(data.names)]
@@ -117,7 +119,7 @@ def columns_of(draw: random.Random, data: Data) -> tuple[list[tuple[str, list]],
 
 def separated(draw: random.Random, columns: list[tuple[str, list]], separator: str) -> bytes:
     def field(value: object, is_id: bool) -> str:
-        text = str(value) if is_id else spelt(draw, value, False)
+        text = str(value) if is_id else spelling(draw, value, False)
         return f'"{text}"' if separator in text or draw.random() < 0.1 else text
 
     end = draw.choice(("\n", "\r\n"))
@@ -143,6 +145,7 @@ def parquet(draw: random.Random, columns: list[tuple[str, list]], path: Path) ->
 
 
 def written(draw: random.Random, data: Data, folder: Path, form: str) -> tuple[Path, Columns]:
+    """Write the data in one form; return the path and the settings of its columns."""
     packed = draw.choice(list(PACK))
     path = folder / f"{form}-{draw.randrange(10**9)}.{form}"
     columns, declared = columns_of(draw, data)
@@ -158,11 +161,11 @@ def written(draw: random.Random, data: Data, folder: Path, form: str) -> tuple[P
     return whole, declared
 
 
-def told(data: Data, path: Path, columns: Columns, folder: Path) -> dict:
+def results_of(data: Data, path: Path, columns: Columns, folder: Path) -> dict:
     """Return the results of parsing, prediction and evaluation by query and document, features by name."""
     stored, fold = folder / "stored", folder / "fold1"
-    for each in (stored, fold):
-        shutil.rmtree(each, ignore_errors=True)
+    for former in (stored, fold):
+        shutil.rmtree(former, ignore_errors=True)
     is_text = ".txt" in path.suffixes
     meta = parse(path, stored, 1, "mine", columns=columns, missing=data.missing)
     rows = pl.concat(pl.read_parquet(stored / f"part{part}.parquet") for part in meta["parts"])
@@ -173,15 +176,15 @@ def told(data: Data, path: Path, columns: Columns, folder: Path) -> dict:
     (fold / "model").mkdir(parents=True)
     SingleFeature(names.index(min(names)), 1).save(fold / "model")
     spec = {"model": "single_feature", "features": len(names), "missing": data.missing}
-    kept = {key: meta[key] for key in ("names", "columns", "sparse") if key in meta}
-    write_json(fold / "spec.json", spec | kept)
+    layout = {key: meta[key] for key in ("names", "columns", "sparse") if key in meta}
+    write_json(fold / "spec.json", spec | layout)
     predict(fold, path, folder / "run.txt", "trec")
     predict(fold, path, folder / "scores.txt")
     run = [line.split(" ") for line in (folder / "run.txt").read_text().splitlines()]
     values = evaluate_file(folder / "run.txt", path, "trec", METRICS, columns=columns)
     same = evaluate_file(folder / "scores.txt", path, "trec", METRICS, columns=columns)
-    assert values.equals(same), "a run and scores by line are measured differently"
-    found = {
+    assert values.equals(same), "a TREC run and scores by line give different values"
+    results = {
         "labels": dict(zip(keys, rows["label"].to_list(), strict=True)),
         "features": features,
         "scores": {(fields[0], fields[2]): float(fields[4]) for fields in run},
@@ -192,11 +195,11 @@ def told(data: Data, path: Path, columns: Columns, folder: Path) -> dict:
         if table is not None:
             scores = Ranker.load(fold).predict(table.to_pandas())
             assert np.array_equal(scores, [float(line) for line in (folder / "scores.txt").read_text().split()])
-    return found
+    return results
 
 
 def damaged(draw: random.Random, content: bytes, separator: bytes) -> tuple[str, bytes]:
-    """Text with another structure: no other values that could be meant."""
+    """Return the kind of damage and text with a damaged structure, in which no other values could be meant."""
     lines = content.splitlines(keepends=True)
     at = draw.randrange(len(lines))
     body = lines[at].rstrip(b"\r\n")
@@ -219,17 +222,19 @@ def main() -> int:
     campaign = Campaign(__doc__, 1000)
     draw, folder = campaign.draw, campaign.folder
     for number in range(campaign.number):
-        data = drawn(draw)
+        data = random_data(draw)
         plain = written(random.Random(number), data, folder, "csv")
-        expected = told(data, *plain, folder)
+        expected = results_of(data, *plain, folder)
         for form in draw.sample(("txt", "csv", "tsv", "parquet"), 2):
             other = shuffled(draw, data) if draw.random() < 0.8 else data
             path, columns = written(draw, other, folder, form)
             campaign.counts[form] += 1
             try:
-                found = told(other, path, columns, folder)
+                found = results_of(other, path, columns, folder)
                 if unlike := [key for key in expected if expected[key] != found[key]]:
-                    campaign.fault(f"trial {number}: {path.name} {columns}: other {unlike}\n{path.read_bytes()[:900]}")
+                    campaign.fault(
+                        f"trial {number}: {path.name} {columns}: different {unlike}\n{path.read_bytes()[:900]}"
+                    )
             except Exception:
                 campaign.fault(f"trial {number}: {path.name} {columns}: {traceback.format_exc()[-900:]}")
         path, columns = written(draw, data, folder, draw.choice(("csv", "tsv")))
@@ -238,14 +243,14 @@ def main() -> int:
         path = path.with_name(path.name.removesuffix(".gz").removesuffix(".xz"))
         path.write_bytes(content)
         try:
-            found = told(data, path, columns, folder)
+            found = results_of(data, path, columns, folder)
             campaign.counts["damage without effect"] += 1
             if found != expected and kind != "line repeated":
-                campaign.fault(f"trial {number}: {kind} in {path.name}: other values\n{content[:900]}")
+                campaign.fault(f"trial {number}: {kind} in {path.name}: different values\n{content[:900]}")
         except GradrankError as error:
             campaign.counts["damage refused"] += 1
             if not str(error).strip():
-                campaign.fault(f"trial {number}: {kind}: an error without words")
+                campaign.fault(f"trial {number}: {kind}: an error without a message")
         except Exception:
             campaign.fault(f"trial {number}: {kind} in {path.name}: {traceback.format_exc()[-900:]}")
         for left in folder.glob("*.*"):

@@ -1,8 +1,8 @@
 """`python tests/system/kills.py [NUMBER] [--seed S] [--run FOLDER]`: kill -9 at random moments of a run.
 
-A fresh run is killed at a random moment: Snakemake alone, whose jobs then live on as orphans, one job, or everything.
-Then `snakemake --unlock` and the same command, at once: it must end in the bytes of a run that nobody killed. The
-orphans end later, without harm; and the call after it must find nothing to do.
+At a random moment of a fresh run, one of three things is killed: Snakemake, whose jobs continue as orphans; one job; or
+all processes. `snakemake --unlock` and the same command follow at once, and must give the bytes of an undisturbed run.
+Orphans that end later must change no file, and a further run must have no jobs.
 """
 
 import os
@@ -46,7 +46,7 @@ def duration(project: Project) -> float:
 
 
 def kill(campaign: Campaign, project: Project, seconds: float) -> list[psutil.Process]:
-    """Start a run, and kill a part of it after so many seconds; return its jobs."""
+    """Start a run and kill a part of it after `seconds`; return its jobs."""
     run = project.start(*CORES)
     deadline = time.monotonic() + seconds
     while run.poll() is None and time.monotonic() < deadline:
@@ -54,31 +54,32 @@ def kill(campaign: Campaign, project: Project, seconds: float) -> list[psutil.Pr
     jobs: list[psutil.Process] = []
     with suppress(psutil.NoSuchProcess):
         jobs = psutil.Process(run.pid).children(recursive=True)
-    what = campaign.draw.choice(("snakemake", "a job", "everything"))
+    victim = campaign.draw.choice(("snakemake", "a job", "everything"))
     if run.poll() is not None:
-        what = "nothing: it had ended"
-    elif what == "snakemake":
+        victim = "nothing: it had ended"
+    elif victim == "snakemake":
         run.kill()
-    elif what == "everything":
+    elif victim == "everything":
         os.killpg(run.pid, signal.SIGKILL)
     elif jobs:
         with suppress(psutil.NoSuchProcess):
             campaign.draw.choice(jobs).kill()
-    campaign.counts[f"killed {what}"] += 1
+    campaign.counts[f"killed {victim}"] += 1
     run.wait()
     return jobs
 
 
 def judge(campaign: Campaign, project: Project, expected: dict[str, bytes]) -> None:
+    """Record a fault if the results are not the expected ones, a run has further jobs or verify fails."""
     left = {path for path in project.files() if ".partial" in path}
     campaign.counts["temporary files that a killed job left"] += len(left)
-    own = {path: content for path, content in project.files().items() if path not in left}
-    if unlike := differing(expected, own):
-        campaign.fault(f"other bytes: {', '.join(unlike[:10])}")
+    results = {path: content for path, content in project.files().items() if path not in left}
+    if unlike := differing(expected, results):
+        campaign.fault(f"different bytes: {', '.join(unlike[:10])}")
     if plan := project.plan():
-        campaign.fault(f"something to do afterwards: {', '.join(list(plan)[:10])}")
+        campaign.fault(f"a further run has jobs: {', '.join(list(plan)[:10])}")
     if project.run("gradrank", "verify").returncode != 0:
-        campaign.fault("verify finds something")
+        campaign.fault("verify fails")
     campaign.counts["same bytes"] += not unlike
 
 

@@ -1,8 +1,8 @@
 """`python tests/system/lines.py [NUMBER] [--seed S]`: generated lines of LETOR text whose values are known.
 
-Each file is made from values, as text of many forms. `scan_letor` must read those values, bit for bit. With one fault,
-the file must be refused with a GradrankError that names it; with a byte changed at random, it must be read or refused,
-without another exception.
+Each file is written from values in varying forms. `scan_letor` must read the same values, bit for bit. A file with one
+fault must be refused with a GradrankError that names the file. A file with one random change of a byte must be read or
+refused, without any other exception.
 """
 
 import math
@@ -43,8 +43,8 @@ def number(draw: random.Random) -> str:
         f"+{digits}E+{draw.randrange(40)}", repr(struct.unpack("<f", draw.randbytes(4))[0]), "1.8e308",
         f"{draw.choice((1, 3, 16777217))}.{'0' * draw.randrange(9)}{draw.choice(('', 1, 5))}",
     )  # fmt: skip
-    found = draw.choice(forms)
-    return "0" if found in ("nan", "inf", "-inf") else found
+    text = draw.choice(forms)
+    return "0" if text in ("nan", "inf", "-inf") else text
 
 
 def as_float32(token: str) -> float:
@@ -61,9 +61,9 @@ def generated(draw: random.Random) -> tuple[list[str], list[Row]]:
     for query in map(str, ids):
         for _ in range(draw.randrange(1, 4)):
             grade, comment = draw.choice(list(GRADES)), draw.choice(list(COMMENTS))
-            # The first row shows that numbers are left out, the last column how many there are.
-            own = [k for k in range(1, width + 1) if not sparse or k == width or (rows and draw.random() < 0.6)]
-            tokens = {k: number(draw) for k in own}
+            # The first row shows that rows are sparse, and the last column shows the number of features.
+            features = [k for k in range(1, width + 1) if not sparse or k == width or (rows and draw.random() < 0.6)]
+            tokens = {k: number(draw) for k in features}
             blank = draw.choice((" ", "  ", "\t"))
             line = blank.join([grade, f"qid:{query}", *(f"{k}:{token}" for k, token in tokens.items())])
             lines.append(line + comment + draw.choice(("", " ", "\r")))
@@ -73,7 +73,7 @@ def generated(draw: random.Random) -> tuple[list[str], list[Row]]:
 
 
 def with_fault(draw: random.Random, lines: Sequence[str]) -> list[str]:
-    """Return the lines with a token of one line replaced by one that makes no row of it."""
+    """Return the lines with one token replaced by an invalid one."""
     number, place = draw.randrange(len(lines)), draw.choice((0, 1, 2))
     tokens = lines[number].partition("#")[0].split()
     tokens[place] = draw.choice((BAD_GRADES, BAD_QUERIES, BAD_FEATURES)[place])

@@ -1,8 +1,8 @@
 """`python tests/system/params.py [NUMBER] [--seed S]`: generated params.yaml files, made from the shipped one.
 
-Each has one change with a known outcome: a value within its range must be in force afterwards; an unknown key, a
-duplicate key, or a value of another type or outside its range must be refused with a GradrankError that names it. Any
-other change must be accepted or refused, without another exception and without running anything.
+Each file has one change. A value within its range must be loaded. An unknown key, a duplicate key, and a value of
+another type or outside its range must be refused with a GradrankError that names the key. Any other change must be
+accepted or refused, without any other exception and without executing code.
 """
 
 import random
@@ -33,7 +33,7 @@ Change = tuple[str, str | None]  # the text of the file, and what a refusal must
 def main() -> int:
     campaign = Campaign(__doc__, 10_000)
     path, executed = campaign.folder / "params.yaml", campaign.folder / "executed"
-    kinds = (right, unknown_key, out_of_range, other_type, twice, anything, tagged)
+    kinds = (valid_value, unknown_key, out_of_range, other_type, duplicate_key, any_value, tagged)
     for _ in range(campaign.number):
         kind = campaign.draw.choice(kinds)
         text, named = kind(campaign.draw, yaml.safe_load(SHIPPED))
@@ -49,56 +49,56 @@ def judge(campaign: Campaign, path, kind, named: str | None) -> None:
     try:
         params = load(path)
     except GradrankError as error:
-        if kind is right or (named or "") not in str(error):
+        if kind is valid_value or (named or "") not in str(error):
             campaign.fault(f"{kind.__name__}: {named}: {error}")
     except Exception as error:
         campaign.fault(f"{kind.__name__}: {type(error).__name__}: {error}: {path.read_bytes()[:3000]!r}")
     else:
-        if kind in (unknown_key, out_of_range, other_type, twice):
+        if kind in (unknown_key, out_of_range, other_type, duplicate_key):
             campaign.fault(f"{kind.__name__}: accepted: {named}")
-        if kind is right:
+        if kind is valid_value:
             _, model, key = named.split(".")
             wanted = yaml.safe_load(path.read_bytes())["models"][model][key]
             if params.models[model].params[key] != wanted:
-                campaign.fault(f"not in force: {named}: {wanted!r}")
+                campaign.fault(f"not loaded: {named}: {wanted!r}")
 
 
 def dumped(raw: Any) -> str:
     return yaml.safe_dump(raw, sort_keys=False, allow_unicode=True)
 
 
-def put(draw: random.Random, raw: dict, value_of) -> Change:
+def set_parameter(draw: random.Random, raw: dict, value_of) -> Change:
     """Set a numeric parameter of a model to `value_of(its field)`."""
-    known = [
+    fields = [
         (name, key, info)
         for name, cls in models().items()
         for key, info in cls.Params.model_fields.items()
         if type(info.default) in (int, float) and value_of(info) is not info
     ]
-    name, key, info = draw.choice(known)
+    name, key, info = draw.choice(fields)
     raw["models"][name] = {**(raw["models"].get(name) or {}), key: value_of(info)}
     return dumped(raw), f"models.{name}.{key}"
 
 
-def right(draw: random.Random, raw: dict) -> Change:
-    return put(draw, raw, lambda info: info.default)
+def valid_value(draw: random.Random, raw: dict) -> Change:
+    return set_parameter(draw, raw, lambda info: info.default)
 
 
 def out_of_range(draw: random.Random, raw: dict) -> Change:
     def outside(info) -> Any:
-        """A value beyond a bound; the field itself if it has none."""
-        bounds = {side: getattr(each, side) for each in info.metadata for side in RANGES if hasattr(each, side)}
+        """Return a value beyond a bound of a field, or the field itself if it has no bounds."""
+        bounds = {side: getattr(item, side) for item in info.metadata for side in RANGES if hasattr(item, side)}
         side = next(iter(bounds), None)
         if side is None:
             return info
         return type(info.default)(bounds[side] - 10 if side in ("ge", "gt") else bounds[side] + 10)
 
-    return put(draw, raw, outside)
+    return set_parameter(draw, raw, outside)
 
 
 def other_type(draw: random.Random, raw: dict) -> Change:
     value = draw.choice(("x", None, {"a": 1}, [[1]], float("nan"), "1.2.3", ""))
-    return put(draw, raw, lambda info: value)
+    return set_parameter(draw, raw, lambda info: value)
 
 
 def unknown_key(draw: random.Random, raw: dict) -> Change:
@@ -107,12 +107,12 @@ def unknown_key(draw: random.Random, raw: dict) -> Change:
     return dumped(raw), name
 
 
-def twice(draw: random.Random, raw: dict) -> Change:
+def duplicate_key(draw: random.Random, raw: dict) -> Change:
     key = draw.choice(list(raw))
     return f"{dumped(raw)}{key}: 1\n", key
 
 
-def anything(draw: random.Random, raw: dict) -> Change:
+def any_value(draw: random.Random, raw: dict) -> Change:
     at = draw.choice([raw, raw["run"], raw["evaluation"], *raw["models"].values(), *raw["studies"].values()])
     at[draw.choice(list(at))] = draw.choice(ANYTHING)
     return dumped(raw), None

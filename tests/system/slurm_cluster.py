@@ -1,6 +1,6 @@
-"""A Slurm cluster of one node with accounting on this machine: every file of it lies in one folder.
+"""A Slurm cluster of one node with accounting on this machine.
 
-It changes nothing under /etc and needs root, because slurmd starts jobs for users.
+All its files are in one folder, and no file under /etc is changed. It needs root, because slurmd starts jobs for users.
 """
 
 import os
@@ -65,7 +65,7 @@ def missing() -> str | None:
 
 
 class Cluster:
-    """The daemons of a cluster; with `env`, Slurm's commands speak to them."""
+    """The daemons of a cluster. Slurm's commands use this cluster if they run with the environment `env`."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -92,9 +92,9 @@ class Cluster:
 
     def _configure(self) -> None:
         sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
-        ports = [each.getsockname()[1] for each in sockets]
-        for each in sockets:
-            each.close()
+        ports = [server.getsockname()[1] for server in sockets]
+        for server in sockets:
+            server.close()
         values = dict(zip(("controller", "accounting", "node"), ports, strict=True))
         values |= {"folder": self.folder, "host": socket.gethostname().split(".")[0]}
         for name, content in {
@@ -154,7 +154,7 @@ class Cluster:
         self.wait_for(lambda: not self.queue(), "the jobs to end")
 
     def stop(self) -> None:
-        """Kill the daemons, the last started first: nothing that they hold is needed again."""
+        """Kill the daemons, the last one first. Their state is not needed again."""
         for daemon in reversed(self.daemons):
             daemon.kill()
             daemon.wait()

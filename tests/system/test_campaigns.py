@@ -17,7 +17,7 @@ def run(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("name", TRIALS)
-def test_a_sample(name, run):
+def test_a_random_sample_has_no_faults(name, run):
     command = [sys.executable, str(HERE / f"{name}.py"), str(TRIALS[name]), "--run", str(run)]
     done = subprocess.run(command, text=True, capture_output=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -30,10 +30,10 @@ def package(tmp_path) -> Path:
 
 
 def run(program: str, package: Path, **environment) -> str:
-    """Run `program` on that copy, and return what it prints. A variable whose value is None is removed."""
+    """Run `program` with a copy of the package; return its output. An environment variable of value None is unset."""
     changed = os.environ | {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"} | environment
-    kept = {key: str(value) for key, value in changed.items() if value is not None}
-    done = subprocess.run([sys.executable, "-c", program], env=kept, text=True, capture_output=True)
+    variables = {key: str(value) for key, value in changed.items() if value is not None}
+    done = subprocess.run([sys.executable, "-c", program], env=variables, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -42,7 +42,7 @@ def files(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*.nb?")}
 
 
-def test_an_edited_callee_in_another_file_changes_the_result_and_back(package, tmp_path):
+def test_after_an_edit_of_a_callee_in_another_file_its_callers_are_compiled_again(package, tmp_path):
     cache, callee = tmp_path / "cache", package / "data" / "order.py"
     source = callee.read_text()
     assert run(READ, package, NUMBA_CACHE_DIR=cache) == RIGHT
@@ -67,7 +67,7 @@ import numba
 import numpy as np
 from gradrank.evaluation.query_loops import running_sum
 from gradrank.evaluation.tied_loops import group_means
-numba.njit(lambda x: x + 1.0)(2.0)  # what every first compilation needs
+numba.njit(lambda x: x + 1.0)(2.0)  # loads the compiler before the processes are forked
 ends = np.array([0, 2, 4])
 
 def calls(kind):
@@ -93,7 +93,7 @@ for _ in range(50):
     shutil.rmtree(folder)
     folder.mkdir(mode=0o700)
     ended(started("f8"), started("i8"))
-    ended(started("i8"), started("f8"))  # these read what the others wrote
+    ended(started("i8"), started("f8"))  # these processes read what the first two wrote
     assert len([path for path in folder.rglob("*") if path.is_file()]) == 4  # an index and machine code for each
 print("done")
 """
@@ -103,14 +103,14 @@ def test_processes_that_compile_for_two_types_at_the_same_time_get_their_own_res
     assert run(TOGETHER, package, NUMBA_CACHE_DIR=tmp_path / "cache") == "done"
 
 
-def test_a_read_only_checkout_and_a_home_that_does_not_exist(package, tmp_path):
+def test_with_a_read_only_checkout_and_no_home_the_cache_is_in_the_temporary_folder(package, tmp_path):
     temporary, home = tmp_path / "temporary", tmp_path / "no" / "home"
     temporary.mkdir()
     before = sorted(package.rglob("*"))
     for path in [package, *before]:
         path.chmod(path.stat().st_mode & 0o555)
-    there = {"HOME": home, "TMPDIR": temporary, "NUMBA_CACHE_DIR": None, "XDG_CACHE_HOME": None}
-    assert run(READ, package, **there) == RIGHT
+    variables = {"HOME": home, "TMPDIR": temporary, "NUMBA_CACHE_DIR": None, "XDG_CACHE_HOME": None}
+    assert run(READ, package, **variables) == RIGHT
     assert sorted(package.rglob("*")) == before
     assert not home.exists()
     (own,) = temporary.iterdir()
@@ -125,7 +125,7 @@ def test_nothing_is_cached_if_numba_was_imported_first(package, tmp_path):
     assert not (tmp_path / "cache").exists() and sorted(package.rglob("*")) == before
 
 
-def test_a_command_and_those_that_it_starts_share_a_folder(package, tmp_path):
+def test_a_process_and_its_children_share_a_cache_folder(package, tmp_path):
     nested = (
         READ
         + "\nimport subprocess, sys\nif len(sys.argv) == 1:\n"

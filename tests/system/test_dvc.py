@@ -1,4 +1,4 @@
-"""DVC on a small run: what reruns, experiments here and in the queue, a failed stage, a clone that pulls."""
+"""DVC on a small run: reruns, experiments in the workspace and in the queue, a failed stage, and a pulling clone."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def reproduced(tmp_path_factory) -> Repository:
         shutil.copy2(ROOT / name, root / name)
     params = yaml.safe_load((root / "params.yaml").read_text())
     for study in params["studies"].values():
-        study.pop("reduced", None)  # what `snakemake` alone runs of a study
+        study.pop("reduced", None)  # the reduced study, which `snakemake` without a target would run
     (root / "params.yaml").write_text(yaml.safe_dump(params))
     repository.params(**SMALLER_RUN)
     repository.call("git", "init", "--quiet", "--initial-branch", "main")
@@ -75,7 +75,7 @@ def reproduced(tmp_path_factory) -> Repository:
 
 @pytest.fixture
 def repository(reproduced, tmp_path) -> Repository:
-    """A copy of it, with its modification times."""
+    """A copy of the reproduced repository, with modification times."""
     return Repository(Path(shutil.copytree(reproduced.root, tmp_path / "my checkout", symlinks=True)))
 
 
@@ -87,7 +87,7 @@ def test_a_second_repro_trains_nothing_and_changes_no_record(repository):
     assert json.loads(repository.dvc("status", "--json", "dvc.yaml")) == {"run": ["always changed"]}
 
 
-def test_an_experiment_retrains_its_model_alone(repository):
+def test_an_experiment_retrains_only_its_model(repository):
     others, own = repository.trained("single_feature"), repository.trained("lambdamart")
     repository.dvc("exp", "run", "--name", "faster", "--set-param", f"{RATE}=0.5")
     assert repository.trained("single_feature") == others
@@ -110,8 +110,8 @@ def test_a_queued_experiment_has_the_numbers_of_a_plain_run(repository, tmp_path
     compared = json.loads(repository.gradrank("diff", "HEAD", "queued", "--json"))
     assert [(change["name"], change["b"]) for change in compared["changes"]["params"]] == [(RATE, 0.9)]
     assert {row["model"] for row in compared["rows"] if row["difference"] != 0} == {"lambdamart"}
-    beside_plain = json.loads(repository.gradrank("diff", "queued", str(tmp_path / "results"), "--json"))
-    assert beside_plain["rows"] and {row["verdict"] for row in beside_plain["rows"]} == {"unchanged"}
+    with_plain = json.loads(repository.gradrank("diff", "queued", str(tmp_path / "results"), "--json"))
+    assert with_plain["rows"] and {row["verdict"] for row in with_plain["rows"]} == {"unchanged"}
 
 
 def test_a_failed_data_stage_leaves_the_data_in_place(repository):

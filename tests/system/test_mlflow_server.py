@@ -1,4 +1,4 @@
-"""MLflow on a server: one that is down fails the track job alone, one that is up holds the runs."""
+"""MLflow on a server: if the server is down, only the track job fails."""
 
 import socket
 
@@ -11,7 +11,7 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def test_a_server_that_is_down_fails_the_track_job_alone(rerun):
+def test_if_the_server_is_down_only_the_track_job_fails(rerun):
     uri = f"http://127.0.0.1:{free_port()}"
     before = (rerun.root / MINE / "summary.json").read_bytes()
     rerun.params(evaluation={"convention": "standard"})

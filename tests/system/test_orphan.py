@@ -1,4 +1,4 @@
-"""A job of a killed run that ends after the next run has finished: nothing changes."""
+"""A job of a killed run that ends after the next run has finished changes no file."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from project import ROOT, Project, differing
 TARGET = "results/synthetic_net/provenance.json"
 SLOW = """
 
-def _wait_where_told() -> None:
+def _wait_for_release() -> None:
     if Path("hold").exists():
         Path(f"started-{os.getpid()}").touch()
         while not Path("release").exists():
@@ -23,15 +23,15 @@ def add_slow_model(project: Project) -> None:
     text = (ROOT / "src/gradrank/models/single_feature.py").read_text()
     text = text.replace("from pathlib", "import os\nimport time\nfrom pathlib", 1)
     text = text.replace('@register("single_feature")', '@register("slow")')
-    text = text.replace("        models = (cls(", "        _wait_where_told()\n        models = (cls(", 1)
+    text = text.replace("        models = (cls(", "        _wait_for_release()\n        models = (cls(", 1)
     (project.root / "models").mkdir()
     (project.root / "models/slow.py").write_text(text + SLOW)
     project.params(run={"datasets": ["synthetic_net"], "models": ["slow"]})
 
 
-def wait_for(found: Callable[[], object], seconds: float = 120) -> None:
+def wait_for(happened: Callable[[], object], seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
-    while not found():
+    while not happened():
         assert time.monotonic() < deadline, "waited too long"
         time.sleep(0.05)
 

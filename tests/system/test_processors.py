@@ -1,8 +1,8 @@
-"""The same bytes on every processor: a small run natively, and under two that qemu emulates.
+"""A small run gives the same bytes natively and on two processors that qemu emulates.
 
-Emulated are one of Intel's and one of AMD's, neither with AVX-512; where this machine has it, the native run is the
-one that must not use it. Compiled code is made natively, and the emulated processes find it in the cache: they would
-take minutes to make it. One model of each numeric family is compared, in continuous integration (CI=true) all.
+The emulated processors are one of Intel and one of AMD, both without AVX-512. On a machine with AVX-512, the native run
+must not use it. Code is compiled natively and read from the cache by the emulated processes, because compilation under
+emulation takes minutes. One model per numeric family is compared; in continuous integration (CI=true), every model.
 """
 
 import os
@@ -21,20 +21,20 @@ from project import MINE
 SCRIPT = Path(__file__).with_name("emulated.py")
 QEMU = shutil.which("qemu-x86_64")
 IN_CI = bool(os.environ.get("CI"))
-# NumPy's sorts load up to 28 bytes beyond an array under a mask, and qemu 7.2 reads them: on the heap there is memory.
-# The last is emulated.py's own.
+# NumPy's sorts load up to 28 bytes beyond an array under a mask, and qemu 7.2 reads them. Arrays are therefore put on
+# the heap, where the memory exists. emulated.py reads SORT_STABLY.
 SETTINGS = ("-E", "MALLOC_MMAP_MAX_=0,MALLOC_TOP_PAD_=67108864,SORT_STABLY=1")
 # NumPy, Numba with NumPy, torch, LightGBM, SciPy's L-BFGS
 FAMILIES = ["regression", "arsm", "ranknet_two_layer", "lambdamart", "ranknet_linear"]
 ALL = [name for name, cls in models().items() if not missing_packages(cls)]
 
-pytestmark = pytest.mark.skipif(form() != X86_64_V3, reason=f"promised for {X86_64_V3}; this is {form()}")
+pytestmark = pytest.mark.skipif(form() != X86_64_V3, reason=f"reproducible on {X86_64_V3}; this is {form()}")
 
 
-def made(folder: Path, *command: str) -> dict[str, str]:
-    """The SHA-256 of every file of a small run that `command` starts, but its times.
+def digests_of_run(folder: Path, *command: str) -> dict[str, str]:
+    """Return the SHA-256 of every file, except timing.json, of a small run that `command` starts.
 
-    An emulator that crashes, as qemu 7.2 does now and then, starts again; what is compared is of a run that ended well.
+    An emulator that crashes, as qemu 7.2 sometimes does, is started again. Only a complete run is compared.
     """
     for attempt in range(3 if command[0] == QEMU else 1):
         out = folder / str(attempt)
@@ -42,8 +42,8 @@ def made(folder: Path, *command: str) -> dict[str, str]:
         done = subprocess.run(call, capture_output=True, text=True)
         if done.returncode >= 0:
             break
-    said = [line for line in done.stderr.splitlines() if "TCG doesn't support" not in line]
-    assert done.returncode == 0, "\n".join([f"exit {done.returncode}", *said[-40:]])
+    messages = [line for line in done.stderr.splitlines() if "TCG doesn't support" not in line]
+    assert done.returncode == 0, "\n".join([f"exit {done.returncode}", *messages[-40:]])
     return {
         str(path.relative_to(out)): sha256(path.read_bytes()).hexdigest()
         for path in sorted(out.rglob("*"))
@@ -53,7 +53,7 @@ def made(folder: Path, *command: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory) -> dict[str, str]:
-    return made(tmp_path_factory.mktemp("native"), sys.executable)
+    return digests_of_run(tmp_path_factory.mktemp("native"), sys.executable)
 
 
 def differing(a: dict[str, str], b: dict[str, str]) -> list[str]:
@@ -62,12 +62,12 @@ def differing(a: dict[str, str], b: dict[str, str]) -> list[str]:
 
 @pytest.mark.skipif(QEMU is None, reason="needs qemu-x86_64: apt-get install qemu-user")
 @pytest.mark.parametrize("cpu", ["Haswell", "EPYC"] if IN_CI else ["Haswell"])
-def test_emulated_processor_makes_the_same_bytes(cpu, native, tmp_path):
-    assert differing(native, made(tmp_path, QEMU, *SETTINGS, "-cpu", cpu, sys.executable)) == []
+def test_an_emulated_processor_gives_the_same_bytes(cpu, native, tmp_path):
+    assert differing(native, digests_of_run(tmp_path, QEMU, *SETTINGS, "-cpu", cpu, sys.executable)) == []
     assert len(native) > 10 + 5 * len(FAMILIES)
 
 
-def test_results_made_natively_are_refused_where_pinned_ones_are_expected(rerun):
+def test_results_of_unpinned_runs_are_refused_by_a_pinned_run(rerun):
     method = rerun.root / MINE / "single_feature"
     shutil.rmtree(method / "fold1")
     (method / "per_query.parquet").unlink()

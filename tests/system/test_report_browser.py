@@ -1,4 +1,4 @@
-"""The report's script in a real browser: the page shown, the switch, sorting, the filter, any two methods."""
+"""The report's script in a real browser: pages, the switch of conventions, sorting, the filter and pairs of methods."""
 
 import json
 import re
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrom
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
-    """What a user sees on MQ2007's page after choosing `standard`, sorting by MAP and filtering by `rank`.
+    """The state of MQ2007's page after a user chose `standard`, sorted by MAP and filtered by `rank`.
 
-    And of two methods: those shown at first, after a choice by the selects, and after one in the heat map.
+    `pairs` has the two compared methods: first, after a choice in the selects, and after a click in the heat map.
     """
     root = tmp_path_factory.mktemp("browser")
     for dataset in ("mq2007", "synthetic_net"):
@@ -86,8 +86,8 @@ def seen(tmp_path_factory):
           current: document.querySelector("nav [aria-current]").textContent,
           opened: openedAs,
           heading: page.querySelector(".convention-name").textContent,
-          elsewhere: document.querySelector("#data-synthetic_net .convention-name").textContent,
-          kept: localStorage.getItem("gradrank-convention"),
+          otherPage: document.querySelector("#data-synthetic_net .convention-name").textContent,
+          stored: localStorage.getItem("gradrank-convention"),
           linked: linked,
           sorted: table.tHead.rows[0].cells[6].getAttribute("aria-sort"),
           rows: [...table.tBodies[0].rows].map((row) => ({
@@ -117,14 +117,14 @@ def seen(tmp_path_factory):
     return json.loads(unescape(re.search(r"SEEN(.*?)SEEN</body>", dom, re.DOTALL).group(1))), root
 
 
-def test_the_report_opens_under_the_convention_chosen_last_and_keeps_the_one_chosen_now(seen):
+def test_the_report_opens_under_the_stored_convention_and_stores_a_new_choice(seen):
     opened = seen[0]["opened"]
     assert opened["heading"] == "standard" and opened["sorted"] == 4
-    assert opened["rows"] == sorted(opened["rows"], reverse=True), "the best first"
-    assert seen[0]["elsewhere"] == seen[0]["heading"] == seen[0]["kept"] == "standard"
+    assert opened["rows"] == sorted(opened["rows"], reverse=True), "the best is first"
+    assert seen[0]["otherPage"] == seen[0]["heading"] == seen[0]["stored"] == "standard"
 
 
-def test_an_anchor_shows_its_page_alone_and_a_method_leads_to_its_parameters(seen):
+def test_an_anchor_shows_only_its_page_and_a_method_links_to_its_parameters(seen):
     assert seen[0]["linked"] == {"before": False, "after": True, "page": True}
     assert seen[0]["pages"] == ["data-mq2007"] and seen[0]["current"] == "mq2007"
 
@@ -158,7 +158,7 @@ def test_filter_hides_rows_and_columns(seen):
 
 @pytest.fixture(scope="module")
 def dataset(seen):
-    """What the page stores for the pairs of MQ2007."""
+    """The data that the page contains for the pairs of MQ2007."""
     root = seen[1]
     shown = re.search(r'id="data-mq2007-pairs">(.*?)</script>', (root / "report.html").read_text()).group(1)
     return json.loads(shown)
@@ -201,7 +201,7 @@ def test_selects_show_the_pair_that_they_name(seen, dataset):
     assert [float(each) for each in p] == [wilcoxon, t]
 
 
-def test_a_cell_of_the_heat_map_says_its_numbers_and_shows_its_pair(seen):
+def test_a_cell_of_the_heat_map_has_its_numbers_and_selects_its_pair(seen):
     pairs = seen[0]["pairs"]
     one, two, title = pairs["cell"]
     assert pairs["clicked"]["models"] == [one, two]

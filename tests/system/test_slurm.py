@@ -1,4 +1,4 @@
-"""The workflow on a real Slurm: the bytes of a local run, also after failed, cancelled and killed jobs."""
+"""The workflow on a real Slurm gives the bytes of a local run, also after failed, cancelled and killed jobs."""
 
 import re
 import shutil
@@ -18,7 +18,7 @@ SLURM = ("--workflow-profile", "workflow/profiles/slurm", "--slurm-init-seconds-
 # One fold per submission, as in docs/cluster.md.
 FOLD_PER_JOB = ("--groups", "train={dataset}.{model}.{fold}", "evaluate_folds={dataset}.{model}.evaluation")
 FAULTY = "results/synthetic_net/faulty"
-# Training of the model `faulty` runs the code of one file in faults/, which it takes away first.
+# A training job of the model `faulty` renames one file in faults/ after its Slurm job and runs the code in it.
 TAKE_A_FAULT = """
         import os, pathlib, time
         for fault in sorted(pathlib.Path("faults").glob("*.py")):
@@ -45,8 +45,8 @@ class Project:
         shutil.copy(ROOT / "Snakefile", self.root)
         models = self.root / "src/gradrank/models"
         text = (models / "single_feature.py").read_text().replace('"single_feature"', '"faulty"')
-        text, found = re.subn(r"def fit\(.*?:\n", rf"\g<0>{TAKE_A_FAULT}", text, flags=re.DOTALL)
-        assert found == 1
+        text, replaced = re.subn(r"def fit\(.*?:\n", rf"\g<0>{TAKE_A_FAULT}", text, flags=re.DOTALL)
+        assert replaced == 1
         (models / "faulty.py").write_text(text)
         params = yaml.safe_load((ROOT / "params.yaml").read_text())
         params["run"] |= {"datasets": ["synthetic_net"], "models": ["single_feature", "faulty"]}
@@ -101,7 +101,7 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def local(cluster, tmp_path_factory) -> Project:
-    """A project whose run was made on this machine alone; not to be changed."""
+    """A project that was run locally, without Slurm; not to be changed."""
     project = Project(tmp_path_factory.mktemp("local"), cluster).make()
     ended(project.start("--cores", "2", "synthetic_net"))
     return project
@@ -125,7 +125,7 @@ def test_a_run_on_slurm_gives_the_bytes_of_a_local_run(cluster, local, tmp_path)
     assert sum("train" in comment for _, comment in submitted) == 2  # one submission per model
 
 
-def test_failed_cancelled_and_killed_jobs_are_retried_with_more(cluster, local, rerun):
+def test_failed_cancelled_and_killed_jobs_are_retried_with_more_memory_and_time(cluster, local, rerun):
     faults = {"failed": FAIL, "memory": FILL_MEMORY, "time": WAIT, "cancelled": WAIT}
     for name, code in faults.items():
         rerun.fault(name, code)
@@ -158,7 +158,7 @@ def test_a_job_that_always_fails_is_reported_with_its_log(cluster, rerun):
     assert [state for (state,) in cluster.accounted(rerun.root, "State")] == ["FAILED"] * 3
 
 
-def test_a_killed_snakemake_goes_on_after_scancel_and_unlock(cluster, local, rerun):
+def test_a_killed_run_continues_after_scancel_and_unlock(cluster, local, rerun):
     rerun.fault("1", WAIT)
     command = (f"{FAULTY}/per_query.parquet", *SLURM)
     run = rerun.start(*command)

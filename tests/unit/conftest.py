@@ -10,7 +10,7 @@ from made_project import make_project
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Path:
-    """A folder as `made_project` fills it; not to be changed."""
+    """A project folder filled by `make_project`; not to be changed."""
     root = tmp_path_factory.mktemp("finished") / "my project"
     root.mkdir()
     make_project(root)
@@ -19,7 +19,7 @@ def finished(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def project(finished, tmp_path, monkeypatch) -> Path:
-    """A copy of it that a test may damage, as the working folder."""
+    """A copy of the finished project as the working folder. A test may change it."""
     root = shutil.copytree(finished, tmp_path / finished.name)
     monkeypatch.chdir(root)
     return root

@@ -1,4 +1,4 @@
-"""A stored collection made of frames, as parsing text would leave it."""
+"""Stored collections written from data frames, with the files that parsing writes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from gradrank.data.part_files import COLLECTION, write_parts
 
 
 def store(folder: Path, parts: Mapping[int, pl.DataFrame], **meta: Any) -> Path:
-    """Write each part's frame (at least `qid` and `label`) and collection.json, with `meta` in it; returns `folder`."""
+    """Write one frame per part (at least `qid` and `label`), and collection.json with `meta`; return `folder`."""
 
     def writer(frame: pl.DataFrame):
         def write(path: Path) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def store(folder: Path, parts: Mapping[int, pl.DataFrame], **meta: Any) -> Path:
 
 
 def store_halves(folder: Path, labels: Mapping[int, list[int]]) -> Path:
-    """Four queries, numbered from 1, by their documents' grades: two in each of two parts, tested on in turn."""
+    """Store four queries, numbered from 1, with the grades `labels`: two per part, and one fold per test part."""
     rows = [
         {"part": 1 + (qid > 2), "qid": qid, "label": label, "docid": f"d{qid}.{i}"}
         for qid, own in labels.items()

@@ -1,4 +1,4 @@
-"""A small project that is run to its end without Snakemake: data, pairs, trained methods, records, a study."""
+"""A small finished project, run without Snakemake: data, pairs, trained methods, records and studies."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ from gradrank.studies.pair_targets.experiments import run_job
 from gradrank.training.job import train
 
 DATASET, STUDY = "synthetic_net", "average_precision"
-SEEDS = (5, 6)  # the second for prank alone: no chance is in the other
+SEEDS = (5, 6)  # only prank uses the second: single_feature is deterministic
 SETTINGS = {
     "seed": 5,
     "run": {"datasets": [DATASET], "models": ["single_feature", "prank"], "seeds": list(SEEDS)},
@@ -40,13 +40,13 @@ SETTINGS = {
 
 
 def write_params(root: Path, **changes: Any) -> RunSettings:
-    """Write params.yaml with top-level keys replaced; returns it checked."""
+    """Write params.yaml with top-level keys replaced; return the checked settings."""
     (root / "params.yaml").write_text(yaml.safe_dump(SETTINGS | changes, sort_keys=False))
     return load(root / "params.yaml")
 
 
 def make_project(root: Path) -> RunSettings:
-    """Fill an empty folder; paths in it are relative, so that it may be copied."""
+    """Run a project in an empty folder. Its records have relative paths, so that it can be copied."""
     before = Path.cwd()
     os.chdir(root)
     try:

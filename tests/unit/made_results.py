@@ -20,7 +20,7 @@ CONVENTIONS = ("letor4", "standard")
 def make_results(
     root: Path, dataset: str = "mq2007", models: tuple[str, ...] = ("lambdamart", "ranksvm"), queries: int = 7
 ) -> Path:
-    """Write root/results/<dataset>/ (returned) and what describes root/data/parquet/<dataset>; folds differ in size."""
+    """Write and return root/results/<dataset>; write the metadata of its collection. Folds differ in size."""
     rng = np.random.default_rng(len(dataset))
     folder = root / "results" / dataset
     sizes = [queries + fold for fold in range(5)]
@@ -46,12 +46,13 @@ def write_values(frame: pl.DataFrame, folder: Path) -> None:
     """Write a method's per_query.parquet and its stamp."""
     method = MethodFolder(folder)
     frame.write_parquet(method.per_query_path)
-    said = {"conventions": list(CONVENTIONS), "metrics": list(METRICS), "inputs": {}, "code": "0" * 64}
-    stamp = said | {"versions": {"numpy": "2.4.0"}, "processor": form()}
+    fields = {"conventions": list(CONVENTIONS), "metrics": list(METRICS), "inputs": {}, "code": "0" * 64}
+    stamp = fields | {"versions": {"numpy": "2.4.0"}, "processor": form()}
     write_stamp(method.evaluation_path, stamp, [method.per_query_path])
 
 
 def make_fold(folder: Path, model: str, dataset: str, number: int, rng: np.random.Generator) -> None:
+    """Write all files of one fold."""
     fold = FoldFolder(folder)
     fold.model_path.mkdir(parents=True)
     (fold.model_path / "model.json").write_text(f'"{model} {number}"')
@@ -66,13 +67,14 @@ def make_fold(folder: Path, model: str, dataset: str, number: int, rng: np.rando
     write_spec(fold, model=model, dataset=dataset, fold=number, params={"epochs": steps})
 
 
-def write_spec(own: FoldFolder, **said: Any) -> None:
-    """Write the stamp of a fold whose files are written."""
+def write_spec(folder: FoldFolder, **fields: Any) -> None:
+    """Write the stamp of a fold whose other files exist."""
     made_by = {"inputs": {}, "code": "0" * 64, "versions": {"numpy": "2.4.0"}, "processor": form()}
-    write_stamp(own.spec_path, {"seed": 2005} | said | made_by, reproducible_files(own))
+    write_stamp(folder.spec_path, {"seed": 2005} | fields | made_by, reproducible_files(folder))
 
 
 def write_meta(path: Path, dataset: str, sizes: list[int]) -> None:
+    """Write the metadata of a collection of five parts. sizes: queries per part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     labels = {"0": 300, "1": 100}
     parts = {str(part): {"rows": 400, "queries": size, "labels": labels} for part, size in enumerate(sizes, 1)}

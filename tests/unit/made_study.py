@@ -1,4 +1,4 @@
-"""A study's inputs made up: a small collection, and scores and specifications of all that params.yaml lists."""
+"""Artificial inputs of a study: a small collection, and scores and stamps of every model that the study lists."""
 
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,15 @@ from made_collection import store
 from made_results import write_spec
 
 PARAMS = load(Path(__file__).parents[2] / "params.yaml")
-PARTS, QUERIES, DOCUMENTS = 5, 4, 17  # queries of a part, documents of a query
+PARTS, QUERIES, DOCUMENTS = 5, 4, 17  # queries per part, documents per query
 SHARES = [0.75, 0.15, 0.1]  # of grades 0, 1, 2
 
 
 def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> Inputs:
-    """Results of every data set and model of `studies.<name>`: a model's score is the grade plus noise.
+    """Write the results of every data set and model of `studies.<name>`. Scores are the grade plus normal noise.
 
-    noise: its standard deviation by model, 1 where none is given. A model's noise is drawn with the same seed
-    as any other's: equal deviations give equal scores. Its history is of three epochs, the second the best.
+    noise: standard deviation by model; 1 by default. All models have the same seed, so that equal deviations give equal
+    scores. Each history has three epochs, of which the second is the best.
     """
     settings = PARAMS.study_settings(name)
     for dataset in settings["datasets"]:
@@ -32,23 +32,23 @@ def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> 
         for model in settings["models"]:
             variant = PARAMS.models[model]
             for fold in range(1, PARTS + 1):
-                own = Results(root / "results").dataset(dataset).method(model).fold(fold)
-                own.folder.mkdir(parents=True)
+                results = Results(root / "results").dataset(dataset).method(model).fold(fold)
+                results.folder.mkdir(parents=True)
                 splits = {"test": [part_of(fold)], "train": trained_on(fold)}
                 rng, frames = np.random.default_rng(fold), []
                 for split, parts in splits.items():
                     grades = np.concatenate([labels[part - 1] for part in parts])
                     drawn = rng.normal(0.0, (noise or {}).get(model, 1.0), len(grades))
                     frames.append(pl.DataFrame({"score": grades + drawn}).with_columns(split=pl.lit(split)))
-                pl.concat(frames).write_parquet(own.scores_path)
+                pl.concat(frames).write_parquet(results.scores_path)
                 history = {"step": [1, 2, 3], "vali_ndcg@10": [0.2, 0.5, 0.4]}
-                pl.DataFrame(history).write_parquet(own.history_path)
-                write_spec(own, model=variant.model, params=variant.params)
+                pl.DataFrame(history).write_parquet(results.history_path)
+                write_spec(results, model=variant.model, params=variant.params)
     return Inputs(root / "results", root / "data" / "parquet", Results(root / "results").study(name).folder, settings)
 
 
 def written(name: str, inputs: Inputs) -> list[PageSection]:
-    """A study built once: what its page is made of, and its files below `inputs.folder`."""
+    """Build a study once and write its files below `inputs.folder`; return the sections of its page."""
     page = get_study(name, "page")
     sections = page.build(inputs)
     with pytest.MonkeyPatch.context() as patch:
@@ -58,9 +58,9 @@ def written(name: str, inputs: Inputs) -> list[PageSection]:
 
 
 def make_collection(path: Path, **meta: Any) -> np.ndarray:
-    """Store a collection of five parts; returns (parts, rows of a part) grades.
+    """Store a collection of five parts; return its grades with shape (parts, rows per part).
 
-    Each part's first query has no relevant document, its last one all grades.
+    In each part, the first query has no relevant document and the last query has all grades.
     """
     rng = np.random.default_rng(len(path.name))
     labels = rng.choice(3, (PARTS, QUERIES, DOCUMENTS), p=SHARES)
@@ -80,10 +80,10 @@ def make_collection(path: Path, **meta: Any) -> np.ndarray:
 
 
 def part_of(fold: int) -> int:
-    """LETOR's rotation: fold 1 tests on part 5, fold 2 on part 1."""
+    """Return the test part of a fold in LETOR's rotation: 5 for fold 1, 1 for fold 2."""
     return (fold + 3) % PARTS + 1
 
 
 def trained_on(fold: int) -> list[int]:
-    """Fold 1 trains on parts 1 to 3, fold 2 on 2 to 4."""
+    """Return the training parts of a fold: 1 to 3 for fold 1, 2 to 4 for fold 2."""
     return [(fold + place) % PARTS + 1 for place in (-1, 0, 1)]

@@ -1,4 +1,4 @@
-"""Finished results of small models, and what an import of them wrote."""
+"""Finished results of small models, and functions that read the MLflow runs of their import."""
 
 import shutil
 from pathlib import Path
@@ -28,15 +28,15 @@ def per_query(seed: int) -> pl.DataFrame:
 
 
 def make_results(results: Path, models: list[str] = MODELS, dataset: str = "toy") -> Path:
-    """Write `models`, each with FOLDS folds whose model is the fold's feature, negated."""
+    """Write the results of `models`. The model of fold k ranks by feature k in ascending order."""
     for seed, model in enumerate(models):
         for fold in range(1, FOLDS + 1):
             folder = results / dataset / model / f"fold{fold}"
             (folder / "model").mkdir(parents=True)
             SingleFeature(feature=fold - 1, sign=-1).save(folder / "model")
-            own = {"criterion": "map", "grid": {"C": [0.5, 2.0]}, "device": None}
+            params = {"criterion": "map", "grid": {"C": [0.5, 2.0]}, "device": None}
             versions = {"gradrank": "0.1.0", "python": "3.11.7", "torch": "2.13.0+cpu"}
-            spec = {"model": "single_feature", "params": own, "features": FEATURES, "seed": 7, "data_sha256": SHA}
+            spec = {"model": "single_feature", "params": params, "features": FEATURES, "seed": 7, "data_sha256": SHA}
             spec |= {"processor": "x86-64-v3", "versions": versions}
             write_json(folder / "spec.json", spec)
             timing = {"seconds": 1.5, "fit_seconds": 0.5 * fold, "peak_memory_mb": 100 * fold}
@@ -49,11 +49,11 @@ def make_results(results: Path, models: list[str] = MODELS, dataset: str = "toy"
 
 
 def add_seed(method: Path, seed: int) -> None:
-    """Make it look as if `method`, whose folds have seed 7, had been trained and measured with `seed` as well."""
+    """Copy the folds and values of `method`, which have seed 7, as if it had also been trained with `seed`."""
     for fold in sorted(method.glob("fold*")):
         shutil.copytree(fold, fold / f"seed{seed}")
         write_json(fold / f"seed{seed}/spec.json", read_json(fold / "spec.json") | {"seed": seed})
-        shutil.copytree(fold / f"seed{seed}", fold / "seed99")  # no longer asked for
+        shutil.copytree(fold / f"seed{seed}", fold / "seed99")  # a seed that is not in the values per query
     first = pl.read_parquet(method / "per_query.parquet")
     other = first.with_columns(pl.col("ndcg@10") + 0.5)
     seeds = [table.with_columns(seed=pl.lit(number)) for number, table in ((7, first), (seed, other))]

@@ -1,4 +1,4 @@
-"""A small collection with features, and every variant of the 2005 study trained on it for a few epochs."""
+"""A small collection with features, and variants of the 2005 study that are trained on it for a few epochs."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from made_collection import store
 
 PARAMS = load(Path(__file__).parents[2] / "params.yaml")
 DATASET, EPOCHS, SEED = "mq2007", 3, 2005
-QUERIES, DOCUMENTS, FEATURES = 4, 17, 3  # queries of a part, documents of a query
+QUERIES, DOCUMENTS, FEATURES = 4, 17, 3  # queries per part, documents per query
 FOLDS = [
     {"train": [k % 5 + 1, (k + 1) % 5 + 1, (k + 2) % 5 + 1], "vali": [(k + 3) % 5 + 1], "test": [(k + 4) % 5 + 1]}
     for k in range(5)
@@ -22,7 +22,7 @@ FOLDS = [
 
 
 def make_collection(folder: Path) -> None:
-    """Five parts; grades are sixths of a noisy linear form, so that every query has some to order."""
+    """Store five parts. Grades are quantiles of a noisy linear form, so that every query has pairs."""
     rng = np.random.default_rng(1)
     parts = {}
     for part in range(1, 6):
@@ -38,7 +38,7 @@ def make_collection(folder: Path) -> None:
 
 
 def make_trainings(root: Path, settings: dict) -> Inputs:
-    """What the run trains of `settings["models"]`, and the jobs: every further seed, and few queries of some."""
+    """Train `settings["models"]`, and run their jobs: every further seed, and fewer queries for some methods."""
     data = root / "data" / "parquet"
     make_collection(data / DATASET)
     results = Results(root / "results")
@@ -46,15 +46,15 @@ def make_trainings(root: Path, settings: dict) -> Inputs:
     for method in settings["models"]:
         variant = PARAMS.models[method]
         params = variant.params | {"epochs": EPOCHS}
-        told = {"dataset": DATASET, "method": method, "model": variant.model, "params": params}
+        job = {"dataset": DATASET, "method": method, "model": variant.model, "params": params}
         for number in range(1, len(FOLDS) + 1):
             out = results.dataset(DATASET).method(method).fold(number).folder
             train(variant.model, data / DATASET, number, params, SEED, out)
-        more = method == settings["models"][0]  # of one a seed that the study does not ask for
+        more = method == settings["models"][0]  # the first method also has a seed that the study ignores
         further = [{"seed": seed, "queries": None} for seed in range(2, settings["seeds"] + 1 + more)]
         if method in settings["fewer"]["methods"]:
             further += [{"seed": seed, "queries": 5} for seed in range(1, settings["fewer"]["seeds"] + 1)]
         for own in further:
             name = f"{DATASET}-{method}-{own['queries']}-{own['seed']}"
-            write_job(inputs.folder / "jobs" / f"{name}.json", run_job(told | own, data, SEED))
+            write_job(inputs.folder / "jobs" / f"{name}.json", run_job(job | own, data, SEED))
     return inputs

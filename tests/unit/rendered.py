@@ -1,4 +1,4 @@
-"""The report of a folder, and its HTML read back."""
+"""The report of a results folder, and a parser of its HTML."""
 
 from html.parser import HTMLParser
 
@@ -8,7 +8,7 @@ VOID = {"meta", "link", "input", "br", "wbr"}
 
 
 class Document(HTMLParser):
-    """Checks nesting while it reads; keeps tags, ids, and the text of each table's cells by row."""
+    """A parser that checks nesting and keeps tags, their ancestors, text, and the cells of each table by row."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -40,11 +40,12 @@ class Document(HTMLParser):
                 self.tables[-1]["rows"][-1][-1]["text"] += data
 
     def table(self, css_class):
-        """The rows of the first table of that class, the head's among them."""
+        """Return the rows of the first table of a class, including the head."""
         return next(t["rows"] for t in self.tables if css_class in t["attributes"].get("class", "").split())
 
 
 def rendered(root, convention="letor4"):
+    """Write the report of root/results; return its HTML."""
     out = root / "results" / "report.html"
     render(root / "results", out, convention, root / "params.yaml", root / "data" / "parquet")
     return out.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Test that tools/foreign_internals.py finds each kind of steering, and accepts documented uses."""
+"""Test that tools/foreign_internals.py finds each kind of undocumented use, and accepts documented ones."""
 
 import subprocess
 import sys
@@ -103,13 +103,15 @@ DOCUMENTED = {
     "environment": "import os\nos.environ['NUMBA_CACHE_DIR'] = 'x'",
     "standard library made to fail": "import shutil\ndef test(patch):\n    patch.setattr(shutil, 'move', 1)",
     "our module in a test": "from gradrank.data import letor\ndef test(patch):\n    patch.setattr(letor, 'CHUNK', 1)",
-    "library of ours": "from gradrank.data import letor\ndef test(patch):\n    patch.setattr(letor.time, 'f', 1)",
+    "library through our module": (
+        "from gradrank.data import letor\ndef test(patch):\n    patch.setattr(letor.time, 'f', 1)"
+    ),
     "array": "import numpy as np\nvalues = np.zeros(3)\nvalues[0] = 1\nvalues.shape = (3, 1)",
     "named tuple": "from collections import namedtuple\nnamedtuple('A', 'x')(1)._replace(x=2)",
     "own private attribute": "class A:\n    def f(self):\n        self._x = getattr(self, '_y')",
     "functions of DVC and MLflow": "from dvc.api import DVCFileSystem\nfrom mlflow.entities import Metric",
     "ended process": "import os\nos._exit(1)",
-    "question to sys.modules": "import sys\nassert 'torch' not in sys.modules",
+    "lookup in sys.modules": "import sys\nassert 'torch' not in sys.modules",
     "log of Snakemake": "open('.snakemake/log/x')",
     "docstring": '"""It reads no `.snakemake/metadata` and no `refs/exps`."""',
 }
@@ -165,12 +167,12 @@ def cases(table):
 
 
 @pytest.mark.parametrize(("kind", "source"), cases(PYTHON))
-def test_steering_in_python_is_found(kind, source):
+def test_undocumented_use_in_python_is_found(kind, source):
     assert any(what.startswith(kind) for _, what in findings(source, is_rule_file=False))
 
 
 @pytest.mark.parametrize(("kind", "source"), cases(RULES))
-def test_steering_in_a_rule_file_is_found(kind, source):
+def test_undocumented_use_in_a_rule_file_is_found(kind, source):
     assert any(line and what.startswith(kind) for line, what in findings(source, is_rule_file=True))
 
 

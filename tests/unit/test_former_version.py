@@ -1,4 +1,4 @@
-"""What users of version 0.1 have: results folders, commands, rules, and model files that import gradrank.learning."""
+"""Results of version 0.1 are read; its commands and model files are refused with their replacement."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""A model of somebody else that holds a pickle is refused, and nothing in it is run."""
+"""A model file that contains a pickle is refused, and its code is not executed."""
 
 import numpy as np
 import pytest

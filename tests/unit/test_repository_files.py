@@ -1,4 +1,4 @@
-"""Test that workflows, hooks, issue forms and the editor's settings name what exists, in the versions of the lock."""
+"""Workflows, hooks, issue forms and editor settings name existing files and commands, and versions of the lock."""
 
 import configparser
 import re
@@ -38,7 +38,7 @@ def commands() -> list[str]:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_has_its_keys_and_reads_only_unless_a_job_says_otherwise(path):
+def test_a_workflow_has_its_keys_and_is_read_only_by_default(path):
     workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert workflow["name"] == path.stem
     assert workflow[True]  # YAML 1.1 reads the key `on` as true
@@ -104,10 +104,10 @@ def test_a_pattern_of_a_hook_matches_files():
 def test_an_issue_form_has_labelled_fields(path):
     form = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert form["name"] and form["description"] and form["labels"]
-    fields = [each for each in form["body"] if each["type"] != "markdown"]
-    assert len({each["id"] for each in fields}) == len(fields)
-    assert all(each["attributes"]["label"] for each in fields)
-    assert any(each.get("validations", {}).get("required") for each in fields)
+    fields = [field for field in form["body"] if field["type"] != "markdown"]
+    assert len({field["id"] for field in fields}) == len(fields)
+    assert all(field["attributes"]["label"] for field in fields)
+    assert any(field.get("validations", {}).get("required") for field in fields)
 
 
 def test_templates_name_files_and_targets_that_exist():

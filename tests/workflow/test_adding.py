@@ -1,4 +1,4 @@
-"""Adding a thing is one edit: a model, a loss, a metric, a convention, a data set and a study, all in one copy."""
+"""A model, loss, metric, convention, data set and study are added to a copy of the project, each with one edit."""
 
 import shutil
 
@@ -31,7 +31,7 @@ STUDY = {
 
 from gradrank.config.studies import StudySettings
 
-TITLE, PUBLICATION = "Squares of mine", "Nobody: Nothing."
+TITLE, PUBLICATION = "Squares of numbers", "Nobody: Nothing."
 
 
 class Settings(StudySettings):
@@ -39,13 +39,13 @@ class Settings(StudySettings):
 
 
 def jobs(settings):
-    return {f"of-{each}": {"number": each} for each in settings.numbers}
+    return {f"of-{number}": {"number": number} for number in settings.numbers}
 ''',
     "experiments": '''"""One job."""
 
 
-def run_job(told, data, seed):
-    return {"square": told["number"] ** 2, "seed": seed}
+def run_job(settings, data, seed):
+    return {"square": settings["number"] ** 2, "seed": seed}
 ''',
     "page": '''"""The page."""
 
@@ -59,7 +59,7 @@ def build(inputs):
 }
 
 
-def test_each_is_one_file_or_one_definition(rerun, tmp_path):
+def test_one_file_or_definition_adds_each_kind_to_the_workflow_and_the_report(rerun, tmp_path):
     source = rerun.root / "src/gradrank"
     shipped = (source / "models/single_feature.py").read_text()
     (source / "models/added.py").write_text(shipped.replace('"single_feature"', '"added"'))
@@ -93,7 +93,7 @@ def test_each_is_one_file_or_one_definition(rerun, tmp_path):
     assert summary["added"] == summary["single_feature"]
     page = (rerun.root / "results/mine/report.html").read_text()
     assert ">added<" in page and "Misses@3" in page
-    assert "Squares of mine" in (rerun.root / "results/studies/squares/report.html").read_text()
+    assert "Squares of numbers" in (rerun.root / "results/studies/squares/report.html").read_text()
     assert "[9, 25]" in (rerun.root / "results/studies/squares/page.md").read_text()
 
     rerun.params(studies={"squares": {"numbers": [3, 5, 7]}})

@@ -1,4 +1,4 @@
-"""Runs make the same bytes at any number of cores and in any checkout, and stamps that name them."""
+"""Results have the same bytes for any number of cores and in any checkout, and stamps name their files."""
 
 import shutil
 import subprocess
@@ -19,17 +19,17 @@ COMMITTED = {
 
 @pytest.fixture
 def clone(finished, tmp_path) -> Project:
-    """A fresh clone of the finished checkout's sources and of what .gitignore leaves of its results."""
-    held = tmp_path / "held"
-    shutil.copytree(finished.root / "results", held / "results")
-    shutil.copy(ROOT / ".gitignore", held)
-    subprocess.run(["git", "init", "--quiet"], cwd=held, check=True)
+    """A fresh clone: the sources of the finished checkout, and its results that .gitignore does not exclude."""
+    repository = tmp_path / "repository"
+    shutil.copytree(finished.root / "results", repository / "results")
+    shutil.copy(ROOT / ".gitignore", repository)
+    subprocess.run(["git", "init", "--quiet"], cwd=repository, check=True)
     command = ["git", "ls-files", "--others", "--exclude-standard", "results"]
-    listed = subprocess.run(command, cwd=held, capture_output=True, text=True, check=True).stdout.split()
+    listed = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True).stdout.split()
     project = Project.small(tmp_path / "another clone")
     for place in listed:
         (project.root / place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(held / place, project.root / place)
+        shutil.copy(repository / place, project.root / place)
     assert set(listed) == COMMITTED | {"results/metrics.json"}
     return project
 

@@ -3,7 +3,7 @@
 import re
 
 
-def test_one_line_per_job_then_the_results_and_failures_last(project):
+def test_each_job_has_one_line_and_results_or_failures_come_last(project):
     project.params(run={"datasets": ["synthetic_net"], "models": ["single_feature"]})
     output = project.snakemake("--cores", "2", "synthetic_net")
     jobs = re.findall(r"^\[(\d+)/(\d+)\] (\w+)", output, re.MULTILINE)
@@ -21,8 +21,8 @@ def test_one_line_per_job_then_the_results_and_failures_last(project):
 
     model = project.root / "src/gradrank/models/single_feature.py"
     broken = r"\1        raise ValueError(f'broken {seed}')\n"
-    text, found = re.subn(r"(def fit\(.*?:\n)", broken, model.read_text(), flags=re.DOTALL)
-    assert found == 1
+    text, replaced = re.subn(r"(def fit\(.*?:\n)", broken, model.read_text(), flags=re.DOTALL)
+    assert replaced == 1
     model.write_text(text)
     output = project.snakemake("--cores", "2", "synthetic_net", ok=False)
     first_log = output.index("logs/train/synthetic_net/single_feature/fold")

@@ -1,4 +1,4 @@
-"""A user's own data in several layouts, and what is refused by name."""
+"""A user's own data are read in several layouts, and faults are named before any job runs."""
 
 import pytest
 
@@ -6,9 +6,9 @@ from gradrank.base.files import read_json
 from project import Project
 
 
-def table(folder: Project) -> str:
-    """Write a CSV file whose columns have other names, and query ids that are text."""
-    rows = [line.split(" #")[0].split() for line in text(folder).splitlines()]
+def table(project: Project) -> str:
+    """Return the user's data as CSV text whose columns have other names and whose query ids are text."""
+    rows = [line.split(" #")[0].split() for line in text(project).splitlines()]
     lines = [
         [f"Q{row[1].removeprefix('qid:')}", row[0], "http://", *(token.partition(":")[2] for token in row[2:])]
         for row in rows
@@ -18,11 +18,12 @@ def table(folder: Project) -> str:
 
 
 def text(project: Project) -> str:
+    """Return the lines of all three parts of the user's data."""
     own = project.root / "own data"
     return "".join((own / f"{split}.txt").read_text() for split in ("train", "vali", "test"))
 
 
-def test_other_layouts_are_stored_and_a_damaged_line_stops_its_data_set_alone(project):
+def test_other_layouts_are_stored_and_a_damaged_line_stops_only_its_data_set(project):
     root, whole = project.root, text(project)
     (root / "all.svm").write_text("\n".join(line.split(" #")[0] for line in whole.splitlines()) + "\n")
     (root / "all.csv").write_text(table(project))

@@ -1,4 +1,4 @@
-"""Which jobs a change makes Snakemake run, as its plan says."""
+"""The jobs that Snakemake plans to run after a change."""
 
 import ast
 import os
@@ -16,14 +16,14 @@ LAST = {"collect", "report", "track"}
 
 
 def reached(plan: dict[str, str]) -> dict[str, set[str]]:
-    """Return what a plan makes by rule: "mine/lambdamart" for a method, else the data set or study."""
-    found: dict[str, set[str]] = {}
+    """Return the methods ("mine/lambdamart"), data sets and studies that a plan makes, by rule."""
+    outputs: dict[str, set[str]] = {}
     for path, rule in plan.items():
         parts = path.split("/")
         last = 3 if rule in ("train", "evaluate_folds") else -1 if rule.startswith("study") else 2
         first = 2 if parts[0] == "data" else 1
-        found.setdefault(rule, set()).add("/".join(parts[first : last + (first == 2)]))
-    return found
+        outputs.setdefault(rule, set()).add("/".join(parts[first : last + (first == 2)]))
+    return outputs
 
 
 def methods(scopes: set[str] = SCOPES, models: set[str] = MODELS) -> set[str]:
@@ -47,7 +47,7 @@ def of_models(*models: str, scopes: set[str] = SCOPES) -> dict[str, set[str]]:
 NET_ALONE = {rule: {"synthetic_net"} for rule in ("generate", "parse", "pairs")}
 PAGE = {"study": {"studies/ranknet2005/reduced"}}
 SMALLER = {"datasets": {"synthetic_net": {"queries": 10, "documents": 9}}}
-# A change of params.yaml, or of a text in a file; and what it reaches besides the last jobs, by rule.
+# A change of params.yaml or of a text in a file, and the outputs that are made again besides the last ones, by rule.
 CHANGES: dict[str, tuple[dict | tuple[str, str, str], dict[str, set[str]]]] = {
     "hyper-parameter": ({"models": {"lambdamart": {"rounds": 6}}}, of_models("lambdamart")),
     "model's code": (
@@ -69,20 +69,20 @@ CHANGES: dict[str, tuple[dict | tuple[str, str, str], dict[str, set[str]]]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "reaches"), CHANGES.values(), ids=CHANGES)
-def test_a_change_reruns_what_depends_on_it(rerun, change, reaches):
+@pytest.mark.parametrize(("change", "expected"), CHANGES.values(), ids=CHANGES)
+def test_a_change_reruns_what_depends_on_it(rerun, change, expected):
     rerun.params(**change) if isinstance(change, dict) else rerun.edit(*change)
-    found = reached(rerun.plan())
-    assert {rule: places for rule, places in found.items() if rule not in LAST} == reaches
-    assert found.keys() >= {"report"}
+    rerun_outputs = reached(rerun.plan())
+    assert {rule: places for rule, places in rerun_outputs.items() if rule not in LAST} == expected
+    assert rerun_outputs.keys() >= {"report"}
     assert rerun.run("gradrank", "verify").returncode == 1
 
 
-def comment(path: Path) -> None:
+def add_comments(path: Path) -> None:
     path.write_text(f"# edited\n{path.read_text()}\n# edited\n")
 
 
-def docstrings(path: Path) -> None:
+def lengthen_docstrings(path: Path) -> None:
     """Lengthen every docstring of a file."""
     lines = path.read_text().splitlines(keepends=True)
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -94,18 +94,18 @@ def docstrings(path: Path) -> None:
     path.write_text("".join(lines))
 
 
-def formatting(path: Path) -> None:
+def reformat(path: Path) -> None:
     subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", "--line-length", "70", str(path)], check=True)
 
 
 def test_comments_docstrings_and_formatting_rerun_nothing(rerun):
     sources = sorted(rerun.root.glob("src/**/*.py"))
     for path in sources:
-        docstrings(path)
-        comment(path)
-    formatting(rerun.root / "src")
+        lengthen_docstrings(path)
+        add_comments(path)
+    reformat(rerun.root / "src")
     assert len(sources) > 100
-    assert set(rerun.plan().values()) <= {"report", "track"}, "which print docstrings"
+    assert set(rerun.plan().values()) <= {"report", "track"}, "only these outputs contain docstrings"
     rerun.gradrank("verify")
 
 
@@ -131,11 +131,11 @@ DELETED = {
 }
 
 
-def test_whatever_is_deleted_is_made_again_with_equal_bytes(finished, rerun, tmp_path):
+def test_deleted_files_are_made_again_with_equal_bytes(finished, rerun, tmp_path):
     for place, rule in DELETED.items():
-        (rerun.root / place).rename(tmp_path / "kept")
+        (rerun.root / place).rename(tmp_path / "moved")
         assert rerun.plan().get(place) == rule, place
-        (tmp_path / "kept").rename(rerun.root / place)
+        (tmp_path / "moved").rename(rerun.root / place)
     for place in DELETED:
         (rerun.root / place).rename(tmp_path / place.replace("/", "-"))
     rerun.snakemake("--cores", "2")
@@ -146,9 +146,9 @@ def test_whatever_is_deleted_is_made_again_with_equal_bytes(finished, rerun, tmp
 def test_the_real_data_sets_and_their_studies_are_targets(project):
     project.params(run={"models": ["lambdamart", "ranksvm"]})
     plan = project.plan("mq2007", "ranknet2005", "average_precision")
-    found = reached(plan)
-    assert found["fetch"] == found["parse"] == {"mq2007", "ohsumed"}
+    outputs = reached(plan)
+    assert outputs["fetch"] == outputs["parse"] == {"mq2007", "ohsumed"}
     assert {f"results/mq2007/ranksvm/fold{fold}/spec.json" for fold in range(1, 6)} <= plan.keys()
-    assert found["summary"] == {"mq2007"}, "a study needs none of its data sets' other models"
-    assert found["study"] == {"studies/ranknet2005", "studies/average_precision"}
-    assert "ohsumed/lambdarank" in found["train"] and "synthetic_net" not in found["parse"]
+    assert outputs["summary"] == {"mq2007"}, "a study needs only its own models of its data sets"
+    assert outputs["study"] == {"studies/ranknet2005", "studies/average_precision"}
+    assert "ohsumed/lambdarank" in outputs["train"] and "synthetic_net" not in outputs["parse"]

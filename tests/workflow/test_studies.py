@@ -1,4 +1,4 @@
-"""The contest on the real DAG: no choice sees a test part, and a second collection is looked at with all frozen."""
+"""The contest in the workflow: choices never read test parts, and a second collection is scored with frozen choices."""
 
 from collections import Counter
 
@@ -14,11 +14,11 @@ def test_a_contest_has_one_job_per_method_and_fold_whatever_the_budget(project):
     project.params(studies={"contest": SMALL | {"datasets": ["synthetic_net"], "trials": 100, "tuners": 7}})
     plan = project.plan("contest", "--config", "contest_datasets=mine")
     jobs = Counter((rule, path.split("/")[4]) for path, rule in plan.items() if "/contest/tuning/" in path)
-    own = {("tune", "select", "refit")[k]: 5 * len(METHODS) for k in range(3)}
-    expected = {(rule, "synthetic_net"): count for rule, count in own.items()}
+    per_rule = {("tune", "select", "refit")[k]: 5 * len(METHODS) for k in range(3)}
+    expected = {(rule, "synthetic_net"): count for rule, count in per_rule.items()}
     expected |= {(rule, "synthetic_net"): len(METHODS) for rule in ("evaluate_refits", "score_trials")}
     frozen = {"freeze": len(METHODS), "refit": len(METHODS), "evaluate_refits": len(METHODS)}
-    assert jobs == expected | {(rule, "mine"): count for rule, count in frozen.items()}, "nothing is tried on mine"
+    assert jobs == expected | {(rule, "mine"): count for rule, count in frozen.items()}, "no trial runs on mine"
     assert "contest_datasets" not in project.snakemake("--dry-run", "contest")
     refused = project.snakemake("--dry-run", "contest", "--config", "contest_datasets=other", ok=False)
     assert "studies.contest.frozen" in refused and "other" in refused
@@ -43,7 +43,7 @@ def test_the_reduced_contest_runs_and_its_page_is_reproducible(rerun):
     assert rerun.files(CONTEST) == before
 
 
-def test_a_study_of_more_draws_runs_the_new_jobs_alone(rerun):
+def test_more_draws_of_a_study_run_only_the_new_jobs(rerun):
     rerun.params(studies={"ranknet2005": {"reduced": {"artificial": {"draws": 2}}}})
     plan = rerun.plan()
     jobs = {path for path, rule in plan.items() if rule == "study_job"}

@@ -1,4 +1,4 @@
-"""Sweeps and seeds: variants side by side, each with the bytes of a run of it alone."""
+"""Sweeps and seeds: each variant has the same bytes as in a run without the others."""
 
 import json
 import shutil
@@ -16,10 +16,10 @@ from project import MINE, SMALL_RUN, trained
 MODELS = SMALL_RUN["run"]["models"]
 RATES = (0.05, 0.1)
 SWEPT = [f"lambdamart-learning_rate={rate}" for rate in RATES]
-FUSED = "pair"  # chance plays a part in one of its members alone
+FUSED = "pair"  # a fusion of one randomised and one deterministic member
 
 
-def test_a_sweep_with_a_further_seed(finished, rerun):
+def test_a_sweep_trains_each_variant_with_each_seed(finished, rerun):
     rerun.params(
         run={"models": ["lambdamart", "single_feature", FUSED], "datasets": ["mine"], "seeds": [2005, 2]},
         models={
@@ -58,10 +58,10 @@ def test_a_sweep_with_a_further_seed(finished, rerun):
     assert trained(rerun.plan("mine")) == seed3 | {swept, f"{swept}/seed2", f"{swept}/seed3"}
     rerun.params(run={"seeds": [2005]}, models={"lambdamart": {"learning_rate": list(RATES)}})
     assert trained(rerun.plan("mine")) == set()
-    assert (results / SWEPT[1] / "fold1/seed2/spec.json").is_file(), "a seed that is not asked for is kept"
+    assert (results / SWEPT[1] / "fold1/seed2/spec.json").is_file(), "the results of a removed seed stay"
 
 
-def test_on_a_cluster_a_seed_of_a_method_is_a_group_of_its_own(rerun, monkeypatch):
+def test_on_a_cluster_each_seed_of_a_method_is_its_own_group(rerun, monkeypatch):
     monkeypatch.chdir(rerun.root)
 
     def groups() -> list[str]:
@@ -73,8 +73,8 @@ def test_on_a_cluster_a_seed_of_a_method_is_a_group_of_its_own(rerun, monkeypatc
     assert len(set(groups())) == 3
 
 
-def test_what_a_changed_parameter_moved(finished, rerun):
-    """Compare two finished runs; and a ranking from elsewhere stands next to the trained methods."""
+def test_diff_names_a_changed_parameter_and_the_method_whose_results_changed(finished, rerun):
+    """Compare two finished runs, of which the second also has a method with imported scores."""
     rerun.gradrank("export", f"{MINE}/lambdamart", "--data", "data/parquet/mine", "--out", "theirs/mine")
     rerun.params(
         run={"models": [*MODELS, "theirs"]},
@@ -85,15 +85,17 @@ def test_what_a_changed_parameter_moved(finished, rerun):
     )
     assert trained(rerun.plan("mine")) == {"mine/lambdamart/fold1", "mine/theirs/fold1"}
     rerun.snakemake("--cores", "2", "mine")
-    before, after = (read_json(each.root / MINE / "summary.json") for each in (finished, rerun))
+    before, after = (read_json(project.root / MINE / "summary.json") for project in (finished, rerun))
     assert after["theirs"] == before["lambdamart"] and after.keys() == {*MODELS, "theirs"}
-    found = json.loads(rerun.gradrank("diff", str(finished.root), "results", "--json"))
+    compared = json.loads(rerun.gradrank("diff", str(finished.root), "results", "--json"))
     (change,) = (
-        each for each in found["changes"]["params"] if each["datasets"] == ["mine"] and "lambdamart" in each["name"]
+        param
+        for param in compared["changes"]["params"]
+        if param["datasets"] == ["mine"] and "lambdamart" in param["name"]
     )
     assert (change["name"], change["a"], change["b"]) == ("models.lambdamart.min_data_in_leaf", 2, 50)
-    assert found["changes"]["code"] == found["changes"]["versions"] == found["changes"]["data"] == []
-    rows = {(row["dataset"], row["model"]): row for row in found["rows"] if row["metric"] == "map"}
+    assert all(compared["changes"][kind] == [] for kind in ("code", "versions", "data"))
+    rows = {(row["dataset"], row["model"]): row for row in compared["rows"] if row["metric"] == "map"}
     assert rows["mine", "single_feature"]["verdict"] == rows["synthetic_net", "lambdamart"]["verdict"] == "unchanged"
     moved = rows["mine", "lambdamart"]
     means = (before["lambdamart"]["map"], after["lambdamart"]["map"])
@@ -104,6 +106,6 @@ def test_what_a_changed_parameter_moved(finished, rerun):
     assert {row["verdict"] for row in stored["rows"]} == {"unchanged"}, "MLflow holds what the folder does"
 
     file = rerun.root / "theirs/mine/fold1.run.txt"
-    shutil.copy(file, file.with_suffix(".kept"))
+    shutil.copy(file, file.with_suffix(".whole"))
     file.write_text("".join(file.read_text().splitlines(keepends=True)[1:]))
     assert trained(rerun.plan("mine")) == {"mine/theirs/fold1"}

@@ -1,4 +1,4 @@
-"""The package as a wheel, in an environment of its own and a folder that is no checkout."""
+"""The package works when it is installed as a wheel in its own environment, without a checkout."""
 
 import os
 import shutil
@@ -34,8 +34,8 @@ def pip(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "pip", *arguments, "--quiet", "--no-deps"], check=True)
 
 
-def old_setuptools() -> bool:
-    """Whether pip has to fetch what builds the wheel."""
+def needs_newer_setuptools() -> bool:
+    """Return whether setuptools is missing or too old to build the wheel, so that pip must download it."""
     try:
         return int(version("setuptools").split(".")[0]) < 77
     except PackageNotFoundError:
@@ -44,7 +44,7 @@ def old_setuptools() -> bool:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Installed:
-    """A wheel built from this checkout's files, installed where all other packages are this environment's."""
+    """A project folder and an environment that has a wheel of this checkout and shares all other packages."""
     base = tmp_path_factory.mktemp("installed")
     (base / "source").mkdir()
     for name in SOURCES:
@@ -53,7 +53,7 @@ def installed(tmp_path_factory) -> Installed:
             shutil.copytree(source, base / "source" / name, symlinks=True, ignore=ignored)
         else:
             shutil.copy2(source, base / "source" / name)
-    isolation = [] if old_setuptools() else ["--no-build-isolation"]
+    isolation = [] if needs_newer_setuptools() else ["--no-build-isolation"]
     pip("wheel", *isolation, "--wheel-dir", str(base), str(base / "source"))
     venv.create(base / "environment", symlinks=True)
     (packages,) = (base / "environment/lib").glob("*/site-packages")
@@ -65,12 +65,12 @@ def installed(tmp_path_factory) -> Installed:
     folder.root.mkdir()
     folder.gradrank("init", ".")
     folder.params(**SMALL_RUN)
-    folder.gradrank("init", ".", ok=False)  # what was edited is not overwritten
+    folder.gradrank("init", ".", ok=False)  # edited files are not overwritten
     write_own_data(folder.root / "own data")
     return folder
 
 
-def test_results_are_those_of_a_checkout_and_a_users_own_model_joins_them(installed, finished):
+def test_results_equal_those_of_a_checkout_and_a_users_model_is_found(installed, finished):
     installed.snakemake("--cores", "2", "mine")
     assert differing(finished.files(MINE), installed.files(MINE)) == []
     assert installed.plan("mine") == {}
@@ -88,8 +88,8 @@ def test_results_are_those_of_a_checkout_and_a_users_own_model_joins_them(instal
 
     installed.edit("models/own.py", "return self.sign *", "return 2 * self.sign *")
     assert trained(installed.plan("mine")) == {"mine/own/fold1"}
-    asked = ["-k", "own and (survive or saved)", "-p", "no:cacheprovider", "-rA"]
-    done = installed.run("pytest", "--pyargs", "gradrank.training.contract.test_models", *asked)
+    options = ["-k", "own and (survive or saved)", "-p", "no:cacheprovider", "-rA"]
+    done = installed.run("pytest", "--pyargs", "gradrank.training.contract.test_models", *options)
     assert done.returncode == 0 and "[own]" in done.stdout, done.stdout
 
 
@@ -100,16 +100,16 @@ def test_results_are_those_of_a_checkout_and_a_users_own_model_joins_them(instal
         (("requirements.lock", "src/gradrank/__init__.py"), "install --quiet --no-deps --editable ."),
     ],
 )
-def test_a_deployed_environment_holds_the_release_or_the_checkout(tmp_path, files, last):
-    """Conda runs the script; here a pip that writes down what it is told stands for it."""
+def test_the_post_deploy_script_installs_the_release_or_the_checkout(tmp_path, files, last):
+    """Run the script as conda does, with a stand-in for pip that logs its arguments."""
     for name in files:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/pip").write_text('#!/bin/sh\necho "$@" >>told\n')
+    (tmp_path / "bin/pip").write_text('#!/bin/sh\necho "$@" >>pip.log\n')
     (tmp_path / "bin/pip").chmod(0o755)
     script = ROOT / "workflow/envs/gradrank.post-deploy.sh"
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "GRADRANK_RELEASE": "1.2.3"}
     subprocess.run(["sh", str(script)], cwd=tmp_path, env=environment, check=True)
-    assert (tmp_path / "told").read_text().splitlines()[-1] == last
+    assert (tmp_path / "pip.log").read_text().splitlines()[-1] == last

@@ -69,8 +69,8 @@ class OwnDataParams(DataSetParams):
     path: Annotated[Path, AfterValidator(_existing)]
     title: str | None = None
     features: int | None = Field(None, ge=1)  # number of features, if sparse rows leave it ambiguous
-    # The replacement of missing values (data/text/rows.py). By default, a missing value in text becomes the least value of
-    # its query, and a missing value in a table stays missing, which some models accept.
+    # The replacement of missing values (data/text/rows.py). By default, a missing value in text becomes the least value
+    # of its query, and a missing value in a table stays missing, which some models accept.
     missing: Literal["least", "mean", "zero", "keep"] | None = None
     query: str | None = None  # columns of a table, if data/tables/roles.py does not recognise their names
     label: str | None = None

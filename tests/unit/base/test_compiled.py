@@ -1,4 +1,4 @@
-"""Functions that Numba compiles: their types, what they are compiled into, and what the cache's digest covers."""
+"""Functions that Numba compiles: their arguments, their signatures, and the files in the digest of their cache."""
 
 import ast
 import subprocess
@@ -23,7 +23,7 @@ def fill(values, shift, out):
         out[i] = doubled(values[i]) + shift
 
 
-GIVEN = {
+ARGUMENTS = {
     "as stated": np.arange(3.0),
     "integers": np.arange(3),
     "single precision": np.arange(3, dtype=np.float32),
@@ -33,22 +33,22 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize("values", GIVEN.values(), ids=GIVEN)
+@pytest.mark.parametrize("values", ARGUMENTS.values(), ids=ARGUMENTS)
 def test_arguments_that_are_only_read_are_converted(values):
     out = np.zeros(3)
     fill(values, 1, out)
     np.testing.assert_array_equal(out, 2.0 * np.asarray(values, float) + 1.0)
 
 
-def test_read_only_arrays_are_taken_as_they_are():
+def test_read_only_arrays_are_accepted():
     values, out = np.arange(3.0), np.zeros(3)
     values.flags.writeable = False
     fill(values, 0, out)
     np.testing.assert_array_equal(out, [0.0, 2.0, 4.0])
 
 
-def test_what_is_written_to_is_never_a_copy():
-    """Types that cannot be converted are compiled for, as Numba does without a signature."""
+def test_an_array_that_is_written_to_is_never_copied():
+    """For an output of another type, the function is compiled again, as Numba does without a signature."""
     out = np.zeros(3, np.float32)
     fill(np.arange(3.0), 0, out)
     np.testing.assert_array_equal(out, [0.0, 2.0, 4.0])
@@ -77,9 +77,9 @@ def sources() -> dict[str, ast.Module]:
 
 
 def decorated(function: ast.FunctionDef) -> ast.Call | None:
-    """The call of `compiled` that decorates the function, if there is one."""
-    calls = [each for each in function.decorator_list if isinstance(each, ast.Call)]
-    return next((each for each in calls if ast.unparse(each.func) == "compiled"), None)
+    """Return the call of `compiled` that decorates the function, or None."""
+    calls = [node for node in function.decorator_list if isinstance(node, ast.Call)]
+    return next((call for call in calls if ast.unparse(call.func) == "compiled"), None)
 
 
 def compiled_functions(tree: ast.Module) -> list[ast.FunctionDef]:
@@ -91,7 +91,7 @@ def names_in(nodes: list[ast.stmt]) -> set[str]:
 
 
 def imported(tree: ast.Module) -> dict[str, tuple[str, str]]:
-    """{local name: (module, name)} of what a module imports from the package, anywhere in it."""
+    """Return {local name: (module, name)} of all names that a module imports from the package."""
     return {
         alias.asname or alias.name: (node.module, alias.name)
         for node in ast.walk(tree)
@@ -101,7 +101,7 @@ def imported(tree: ast.Module) -> dict[str, tuple[str, str]]:
 
 
 def test_functions_that_python_calls_state_their_signature():
-    """Without one they would be compiled in every process."""
+    """A function without a signature would be compiled in every process."""
     trees = sources()
     without = {
         (module, each.name)
@@ -130,8 +130,8 @@ def test_signatures_name_every_parameter():
                 assert len(function.parameters) == len(each.args.args), (module, each.name)
 
 
-def test_all_that_compiled_functions_use_is_in_the_digest():
-    """A name from another module of the package comes from a file with the mark that the digest looks for."""
+def test_the_digest_covers_all_names_that_compiled_functions_use():
+    """Names from other modules of the package come from files with MARK, which the digest covers."""
     trees = sources()
     marked = {module for module, tree in trees.items() if compiled_functions(tree)}
     for module in marked:

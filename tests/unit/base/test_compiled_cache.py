@@ -1,4 +1,4 @@
-"""The folder of the cache of compiled functions: where it is, whose it is, and when it changes."""
+"""The cache folder of compiled functions: its place, its owner, and the inputs of its digest."""
 
 import os
 import tempfile
@@ -13,14 +13,14 @@ from gradrank.base.errors import GradrankError
 
 @pytest.fixture
 def environment(monkeypatch):
-    """Unset what chooses the folder; what a test sets is undone afterwards."""
+    """Unset the variables that choose the folder. Changes that a test makes are undone afterwards."""
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     return monkeypatch
 
 
-def test_the_folder_is_in_the_users_cache_and_the_users_alone(environment, tmp_path):
+def test_the_folder_is_in_the_users_cache_and_closed_to_other_users(environment, tmp_path):
     environment.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "gradrank").mkdir(mode=0o777)
     folder = use_cache_folder()
@@ -38,17 +38,17 @@ def test_a_folder_of_another_user_is_refused(environment, tmp_path):
     assert str(tmp_path / "gradrank-user-54321") in str(refused.value)
 
 
-def test_a_link_and_a_folder_that_cannot_be_made_are_refused(environment, tmp_path):
-    (tmp_path / "elsewhere").mkdir()
+def test_a_link_and_a_folder_that_cannot_be_created_are_refused(environment, tmp_path):
+    (tmp_path / "target").mkdir()
     (tmp_path / "file").touch()
-    (tmp_path / f"gradrank-{digest()}").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / f"gradrank-{digest()}").symlink_to(tmp_path / "target")
     for chosen in (tmp_path, tmp_path / "file/cache"):
         environment.setenv("NUMBA_CACHE_DIR", str(chosen))
         with pytest.raises(GradrankError, match="NUMBA_CACHE_DIR"):
             use_cache_folder()
 
 
-def test_a_new_folder_replaces_those_that_nobody_used_for_long(environment, tmp_path):
+def test_a_new_folder_replaces_folders_that_were_unused_for_a_month(environment, tmp_path):
     environment.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     now = time.time()
     old, recent = (f"gradrank-{letter * 20}" for letter in "ab")
@@ -66,7 +66,7 @@ def test_a_process_uses_the_folder_of_the_process_that_started_it(environment, t
 
 def test_settings_of_numba_are_in_the_digest(environment):
     before = digest()
-    environment.setenv("NUMBA_CACHE_DIR", "/elsewhere")
+    environment.setenv("NUMBA_CACHE_DIR", "/another/folder")
     assert digest() == before
     environment.setenv("NUMBA_CPU_NAME", "generic")
     assert digest() != before

@@ -1,19 +1,19 @@
-"""The commit that results are of: marked where code or parameters differ from it, not where results do."""
+"""The commit of the results is marked as dirty if code or parameters differ from it, but not if results do."""
 
 import subprocess
 
 from gradrank.base.git import git, revision
 
 
-def test_revision_is_dirty_where_code_or_parameters_changed(tmp_path, monkeypatch):
+def test_the_revision_is_dirty_if_code_or_parameters_changed(tmp_path, monkeypatch):
     project = tmp_path / "monorepo/a project"
     for folder in ("src", "results"):
         (project / folder).mkdir(parents=True)
         (project / folder / "file").write_text("first")
     (project / "params.yaml").write_text("seed: 1\n")
     assert revision(project) is None
-    who = ("-c", "user.name=a", "-c", "user.email=a@b")
-    for command in (("init", "--quiet"), ("add", "."), (*who, "commit", "--quiet", "-m", "first")):
+    author = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for command in (("init", "--quiet"), ("add", "."), (*author, "commit", "--quiet", "-m", "first")):
         subprocess.run(["git", *command], cwd=tmp_path / "monorepo", check=True)
     commit = git("rev-parse", "HEAD", folder=project).decode().strip()
     assert len(commit) == 40 and revision(project) == commit

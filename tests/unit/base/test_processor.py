@@ -1,4 +1,4 @@
-"""The instruction set that everything numeric is held to, in processes of their own: it is set at the first import."""
+"""The first import of the package pins the instruction set of numeric code, so most tests start new processes."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.processor import PINS, X86_64_V3
 
 LINUX_X86_64 = (os.uname().sysname, os.uname().machine) == ("Linux", "x86_64")
-pinned_here = pytest.mark.skipif(not LINUX_X86_64, reason="only x86-64 under Linux is held to an instruction set")
+pinned_here = pytest.mark.skipif(not LINUX_X86_64, reason="the instruction set is pinned only on x86-64 Linux")
 
 
 def run(code: str, *options: str, **environment: str) -> subprocess.CompletedProcess:
@@ -24,36 +24,36 @@ FORM = "from gradrank.base import processor; import os; print(processor.form(), 
 
 
 @pinned_here
-def test_these_tests_run_with_it():
+def test_these_tests_run_with_the_pinned_instruction_set():
     assert processor.form() == X86_64_V3 or os.environ.get("GRADRANK_CPU") == "native"
 
 
 @pinned_here
-def test_importing_the_package_sets_it_over_what_was_set():
+def test_importing_the_package_overrides_environment_variables():
     assert run(FORM, MKL_CBWR="AVX512", OMP_NUM_THREADS="8").stdout.split() == [X86_64_V3, "COMPATIBLE"]
 
 
 @pinned_here
-def test_native_leaves_everything_alone():
+def test_native_changes_no_environment_variable():
     assert run(FORM, GRADRANK_CPU="native", MKL_CBWR="AVX512").stdout.split() == ["native", "AVX512"]
 
 
 @pinned_here
-def test_numpy_imported_first_is_said_once_and_nothing_is_half_set():
+def test_numpy_imported_first_gives_one_warning_and_no_partial_pin():
     done = run(f"import numpy; {FORM}; import gradrank.data.collection")
     assert done.stdout.split() == ["unpinned", "None"]
     assert done.stderr.count("numpy was imported before gradrank") == 1
 
 
 @pinned_here
-def test_numpy_imported_first_in_a_process_that_inherits_it_is_fine():
+def test_numpy_imported_first_is_accepted_if_the_pin_is_inherited():
     done = run(f"import numpy; {FORM}", "-W", "error", **PINS)
     assert done.stdout.split() == [X86_64_V3, "COMPATIBLE"]
 
 
 @pinned_here
-def test_every_library_heeds_it():
-    """What each library says of itself; a new version of one may call its variable otherwise."""
+def test_every_library_uses_the_pinned_instruction_set():
+    """Check what each library reports, because a new version may read another environment variable."""
     done = run(
         "import gradrank, torch, numba.core.registry, scipy.linalg, sklearn\n"
         "import contextlib, io, numpy\n"
@@ -63,10 +63,10 @@ def test_every_library_heeds_it():
         "print(shown.getvalue().split(\"'found': \")[1].split(']')[0] + ']')\n"
         "print(torch.backends.cpu.get_cpu_capability())\n"
         "print(numba.core.registry.cpu_target.target_context.codegen().magic_tuple()[1:])\n"
-        "for each in threadpool_info():\n"
-        "    print(each['internal_api'], each['num_threads'], each.get('architecture', ''))\n",
+        "for pool in threadpool_info():\n"
+        "    print(pool['internal_api'], pool['num_threads'], pool.get('architecture', ''))\n",
         "-W",
-        "error::ImportWarning",  # NumPy's, for a name that it does not know
+        "error::ImportWarning",  # NumPy warns of unknown feature names
     )
     numpy, torch, numba, *pools = done.stdout.splitlines()
     assert numpy == "['X86_V3']"
@@ -76,7 +76,7 @@ def test_every_library_heeds_it():
     assert all(line.split()[1] == "1" for line in pools)
 
 
-def test_processor_that_lacks_avx2_gets_one_message(tmp_path, monkeypatch):
+def test_a_processor_without_avx2_is_refused_with_one_message(tmp_path, monkeypatch):
     monkeypatch.setattr(processor, "_form", X86_64_V3)
     info = tmp_path / "cpuinfo"
     info.write_text("processor\t: 0\nflags\t\t: fpu sse2 sse4_2 movbe f16c\n")
@@ -87,7 +87,7 @@ def test_processor_that_lacks_avx2_gets_one_message(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("made", ["native", "unpinned", "aarch64 Linux", None])
-def test_who_computes_with_it_takes_no_other(made, monkeypatch):
+def test_results_of_another_instruction_set_are_refused_by_a_pinned_process(made, monkeypatch):
     monkeypatch.setattr(processor, "_form", X86_64_V3)
     assert X86_64_V3 in processor.refusal(made)
     assert processor.refusal(X86_64_V3) is None

@@ -1,4 +1,4 @@
-"""results/: every path has its name and reader in results.py."""
+"""gradrank.base.results names and reads every path below results/."""
 
 import json
 import re
@@ -28,22 +28,22 @@ def finish(fold: FoldFolder, **timing: float) -> FoldFolder:
 
 
 def paths_of(folder: Folder) -> set[str]:
-    """All files and folders that results.py gives a name in a folder of this kind."""
+    """Return the paths that results.py names in a folder of this kind."""
     kinds = type(folder).__mro__
     names = [name for kind in kinds for name, value in vars(kind).items() if isinstance(value, Below)]
     return {str(getattr(folder, name)) for name in names}
 
 
 def outputs() -> set[str]:
-    """What the rules write into results/, as it stands there."""
-    found = set()
+    """Return the outputs of the rules below results/, with their wildcards."""
+    patterns = set()
     for path in (ROOT / "workflow/rules").glob("*.smk"):
         for block in re.findall(r"^    output:\n((?:^        .*\n)+)", path.read_text(), re.MULTILINE):
-            found |= set(re.findall(r'"(results/[^"]*)"', block))
-    return found
+            patterns |= set(re.findall(r'"(results/[^"]*)"', block))
+    return patterns
 
 
-def test_every_output_of_the_rules_is_one_that_results_names():
+def test_every_output_of_the_rules_is_named_in_results():
     results = Results()
     dataset = results.dataset("{dataset}")
     study = results.study("{study}")
@@ -62,14 +62,14 @@ def test_every_output_of_the_rules_is_one_that_results_names():
     assert written - named - {str(study.job_path("{job}"))} == shown
 
 
-def test_no_data_set_may_be_called_as_a_folder_of_results():
+def test_a_data_set_with_the_name_of_a_folder_of_results_is_refused():
     faults: list[str] = []
     names = {STUDIES, Results().report_path.stem}
     check_datasets({name: {"path": "."} for name in names}, [], faults)
     assert {name for name in names if any(f"datasets.{name}: " in fault for fault in faults)} == names
 
 
-def test_folds_are_the_finished_ones_by_number_and_seed(tmp_path):
+def test_finished_folds_are_sorted_by_number_and_seed(tmp_path):
     method = Results(tmp_path).dataset("toy").method("m")
     for number in (10, 2):
         finish(method.fold(number))
@@ -92,11 +92,11 @@ def test_folds_are_the_finished_ones_by_number_and_seed(tmp_path):
         ("results/toy/fold_changes/per_query.parquet", None),
     ],
 )
-def test_fold_that_a_file_belongs_to(path, folder):
+def test_the_fold_of_a_file_is_found_from_its_path(path, folder):
     assert FoldFolder.holding(path) == (FoldFolder(Path(folder)) if folder else None)
 
 
-def test_data_sets_and_methods_are_those_of_which_something_is_here(tmp_path):
+def test_data_sets_and_methods_are_those_with_files(tmp_path):
     results = Results(tmp_path)
     finish(results.dataset("trained").method("m").fold(1))
     for folder in ("summarised", "evaluated/m", "report", "studies/arsm", ".partial/m"):
@@ -105,13 +105,13 @@ def test_data_sets_and_methods_are_those_of_which_something_is_here(tmp_path):
     results.dataset("evaluated").method("m").per_query_path.touch()
     (results.dataset("evaluated").tables_path).mkdir()
     (results.dataset("evaluated").tables_path / "folds.csv").touch()
-    assert [each.name for each in results.datasets()] == ["evaluated", "summarised", "trained"]
+    assert [dataset.name for dataset in results.datasets()] == ["evaluated", "summarised", "trained"]
     assert results.dataset("evaluated").methods() == [MethodFolder(tmp_path / "evaluated/m")]
     assert results.dataset("summarised").summary() == {"m": {"map": 0.5}}
     assert Results(tmp_path / "none").datasets() == []
 
 
-def test_cost_is_of_all_jobs_whose_times_are_here(tmp_path):
+def test_the_cost_covers_all_jobs_with_a_timing_file(tmp_path):
     method = Results(tmp_path).dataset("toy").method("m")
     assert Cost.of(timings(method)) is None
     finish(method.fold(1), seconds=3.0, fit_seconds=1.0, peak_memory_mb=300)
@@ -121,7 +121,7 @@ def test_cost_is_of_all_jobs_whose_times_are_here(tmp_path):
     assert cost == Cost(2, 5.0, 4.0, 8.0, 300) and cost.mean_fit_seconds == 2.5
 
 
-def test_folds_of_seeds_that_are_no_longer_asked_for_do_not_count(tmp_path):
+def test_folds_of_removed_seeds_do_not_count(tmp_path):
     method = Results(tmp_path).dataset("toy").method("m")
     for seed in (None, 5, 9):
         for number in (1, 2):
@@ -135,14 +135,14 @@ def test_folds_of_seeds_that_are_no_longer_asked_for_do_not_count(tmp_path):
     assert measured_folds(method) == [method.fold(1), method.fold(2)]
 
 
-def test_damaged_json_names_file_and_remedy(tmp_path):
+def test_damaged_json_is_refused_with_the_file_and_a_fix(tmp_path):
     fold = finish(Results(tmp_path).dataset("toy").method("m").fold(1))
     fold.spec_path.write_bytes(b'{"fold": 1, "par\x00\xff')
     with pytest.raises(GradrankError, match=r"fold1/spec\.json: not JSON .*Fix: "):
         fold.spec()
 
 
-def test_scores_are_those_of_a_part_in_their_order(tmp_path):
+def test_scores_of_a_part_keep_their_order_and_damaged_scores_are_refused(tmp_path):
     pl.DataFrame({"split": ["train", "test", "test"], "score": [1.0, 3.0, 2.0]}).write_parquet(
         FoldFolder(tmp_path).scores_path
     )
@@ -155,7 +155,7 @@ def test_scores_are_those_of_a_part_in_their_order(tmp_path):
         fold.scores("test")
 
 
-def test_values_per_query_are_those_that_were_measured(tmp_path):
+def test_values_per_query_must_match_their_stamp(tmp_path):
     method = MethodFolder(tmp_path)
     method.per_query_path.write_bytes(b"values")
     with pytest.raises(GradrankError, match=r"evaluation\.json: .*Fix: "):
@@ -167,10 +167,10 @@ def test_values_per_query_are_those_that_were_measured(tmp_path):
         method.check()
 
 
-def test_a_job_s_file_is_its_own_stamp(tmp_path):
-    path, found = tmp_path / "jobs/a.json", {"b": [1, 0.1, None], "a": "ü"}
-    write_job(path, found)
-    assert read_job(path) == found
+def test_the_file_of_a_job_is_its_own_stamp(tmp_path):
+    path, numbers = tmp_path / "jobs/a.json", {"b": [1, 0.1, None], "a": "ü"}
+    write_job(path, numbers)
+    assert read_job(path) == numbers
     for text in (path.read_text().replace("0.1", "0.2"), '{"found": 1}', "[]", "{"):
         path.write_text(text)
         with pytest.raises(GradrankError, match=r"a\.json: "):

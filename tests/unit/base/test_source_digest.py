@@ -1,4 +1,4 @@
-"""The digest of a source file: equal for equal meaning, another for another behaviour, under every Python."""
+"""The digest of a source file depends on its behaviour, but not on its formatting or the version of Python."""
 
 import textwrap
 from pathlib import Path
@@ -16,10 +16,10 @@ def parsed(text):
 
 
 def test_the_digest_of_every_construct_is_the_same_under_every_python():
-    """Computed under Python 3.11, 3.12 and 3.13. A change of the form makes every committed digest stale."""
-    found = parse_source("file.py", EVERY_SYNTAX.read_bytes())
-    assert found.digest[:16] == "6b6d0995065400c8"
-    assert found.documented[:16] == "ab5e79e215f2c3e8"
+    """The values were computed under Python 3.11 to 3.13. If they change, every committed digest is stale."""
+    source = parse_source("file.py", EVERY_SYNTAX.read_bytes())
+    assert source.digest[:16] == "6b6d0995065400c8"
+    assert source.documented[:16] == "ab5e79e215f2c3e8"
 
 
 SOURCE = '''
@@ -33,7 +33,7 @@ class Scorer:
     """A class."""
 
     width: int = 16
-    """Of the scorer."""
+    """The width of the scorer."""
 
     def score(self, x, scale=2.0):
         """A method."""
@@ -51,7 +51,7 @@ ALIKE = {
     "no module docstring": ('"""A module."""', ""),
     "class docstring": ('"""A class."""', "'''Another.'''"),
     "method docstring": ('"""A method."""', ""),
-    "attribute docstring": ('"""Of the scorer."""', ""),
+    "attribute docstring": ('"""The width of the scorer."""', ""),
     "docstring-only body": ('"""Nothing else."""', "pass"),
     "ellipsis body": ('"""Nothing else."""', "..."),
     "quotes": ("'text'", '"text"'),
@@ -99,25 +99,25 @@ UNLIKE = {
 
 
 @pytest.mark.parametrize("edit", ALIKE)
-def test_how_it_is_written_does_not_count(edit):
+def test_an_edit_without_a_change_of_behaviour_keeps_the_digest(edit):
     old, new = ALIKE[edit]
     assert old in SOURCE
     assert parsed(SOURCE.replace(old, new)).digest == parsed(SOURCE).digest
 
 
-def test_every_change_of_behaviour_counts_and_as_another():
+def test_every_change_of_behaviour_gives_a_digest_of_its_own():
     assert all(old in SOURCE for old, _ in UNLIKE.values())
     digests = {name: parsed(SOURCE.replace(*edit)).digest for name, edit in UNLIKE.items()}
-    digests["none at all"] = parsed(SOURCE).digest
-    assert [each for each in digests.items() if [*digests.values()].count(each[1]) > 1] == []
+    digests["unchanged"] = parsed(SOURCE).digest
+    assert [name for name, found in digests.items() if [*digests.values()].count(found) > 1] == []
 
 
 PATTERNS = ("None", "False", "True", "0", "_", "name", "[]", "{}", "()", "{'a': None}", "{**rest}", "[*_]", "str()")
 
 
-def test_patterns_and_empty_displays_differ():
+def test_patterns_displays_and_parameters_have_different_digests():
     matches = {parsed(f"match x:\n    case {pattern}: y").digest for pattern in PATTERNS}
-    assert len(matches) == len(PATTERNS) - 1  # [] and () are one pattern
+    assert len(matches) == len(PATTERNS) - 1  # [] and () are the same pattern
     values = ("[]", "()", "{}", "{**a}", "[a]", "(a,)", "{a}", "f'{a}'", "''", "f'a'", "0", "0.0", "False", "None")
     assert len({parsed(f"x = {value}").digest for value in values}) == len(values)
     functions = ("*, a, b=1", "*, a=1, b", "a, *, b=1", "*a, b=1", "**b", "a, b=None", "a, b")
@@ -134,17 +134,17 @@ def test_code_that_reads_docstrings_is_recognised(reading):
     assert parsed(reading).reads_docstrings
 
 
-def test_code_that_only_has_docstrings_reads_none():
+def test_code_that_does_not_read_docstrings_is_recognised():
     assert not parsed(SOURCE).reads_docstrings
     assert not parsed('"""Reads __doc__."""  # getdoc').reads_docstrings
 
 
 @pytest.mark.parametrize("edit", [name for name in ALIKE if name.endswith("docstring")])
-def test_docstrings_count_where_they_are_asked_for(edit):
+def test_docstrings_count_in_the_documented_digest(edit):
     assert parsed(SOURCE.replace(*ALIKE[edit])).documented != parsed(SOURCE).documented
 
 
-def test_a_docstring_belongs_to_its_place():
+def test_the_place_of_a_docstring_counts_in_the_documented_digest():
     one = 'def f():\n    "text"\ndef g():\n    pass'
     other = 'def f():\n    pass\ndef g():\n    "text"'
     none = 'def f():\n    pass\n    "text"\ndef g():\n    pass'
@@ -155,7 +155,7 @@ def test_a_docstring_belongs_to_its_place():
 @pytest.mark.parametrize(
     ("content", "line"), [(b"x = 1\ny = (\n", 2), (b"x = 1\nif x:\ny\n", 3), (b"x\x00", 1), (b"\nx = '\xff'", None)]
 )
-def test_a_file_that_is_no_python_is_refused_with_its_line(content, line):
+def test_invalid_python_is_refused_with_its_line(content, line):
     with pytest.raises(GradrankError, match=r"file\.py, line \d+") as caught:
         parse_source("file.py", content)
     assert line is None or f"line {line}:" in str(caught.value)

@@ -1,4 +1,4 @@
-"""Stamps: what they name, and what they find."""
+"""Stamps name files with checksums, and find missing and edited files."""
 
 import json
 
@@ -18,10 +18,10 @@ def stamp(tmp_path):
     return path
 
 
-def test_it_names_each_file_by_its_path_and_is_equal_for_equal_files(stamp):
-    said = read_stamp(stamp)
-    assert (said["schema"], said["seed"]) == (SCHEMA, 3) and list(said["files"]) == ["model/net", "scores"]
-    assert all(len(digest) == 64 for digest in said["files"].values())
+def test_a_stamp_names_each_file_by_its_path_and_is_equal_for_equal_files(stamp):
+    content = read_stamp(stamp)
+    assert (content["schema"], content["seed"]) == (SCHEMA, 3) and list(content["files"]) == ["model/net", "scores"]
+    assert all(len(digest) == 64 for digest in content["files"].values())
     before = stamp.read_bytes()
     write_stamp(stamp, {"seed": 3}, [stamp.parent / "model/net", stamp.parent / "scores"])
     assert stamp.read_bytes() == before and not list(mismatches(stamp))
@@ -29,7 +29,7 @@ def test_it_names_each_file_by_its_path_and_is_equal_for_equal_files(stamp):
 
 
 @pytest.mark.parametrize("name", ["scores", "model/net"])
-def test_a_missing_and_an_edited_file_are_told_apart(stamp, name):
+def test_a_missing_and_an_edited_file_are_found_with_different_reasons(stamp, name):
     path = stamp.parent / name
     for change, reason in ((lambda: path.write_text("x"), "damaged or edited"), (path.unlink, "missing")):
         change()
@@ -49,7 +49,7 @@ def test_a_file_that_no_stamp_names_is_refused(stamp):
     ["", "{", "[]", "3", "\xff", '{"files": {}}', '{"schema": 1, "files": {}}', f'{{"schema": {SCHEMA}}}',
      f'{{"schema": {SCHEMA}, "files": []}}'],
 )  # fmt: skip
-def test_a_damaged_stamp_and_one_of_another_version_are_mismatches_themselves(stamp, text):
+def test_a_damaged_stamp_and_one_of_another_schema_are_mismatches(stamp, text):
     stamp.write_bytes(text.encode("latin-1"))
     assert [path for path, _ in mismatches(stamp)] == [stamp]
 
@@ -61,7 +61,7 @@ def test_another_schema_is_refused_with_both_numbers(stamp, schema):
         read_stamp(stamp)
 
 
-def test_a_stamp_that_is_not_there_is_named(tmp_path):
+def test_a_missing_stamp_is_refused_by_its_path(tmp_path):
     with pytest.raises(GradrankError, match=r"spec\.json: .*missing.*Fix: "):
         read_stamp(tmp_path / "spec.json")
     assert [path.name for path, _ in mismatches(tmp_path / "spec.json")] == ["spec.json"]

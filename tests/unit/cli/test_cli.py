@@ -1,4 +1,4 @@
-"""How the program ends."""
+"""The end of the program: threads, exit handlers and output that cannot be written."""
 
 import subprocess
 import sys
@@ -25,23 +25,24 @@ cli.main()
 
 
 @pytest.mark.parametrize(("code", "last"), [(0, []), (3, ["freed"])])
-def test_all_that_was_begun_is_ended_and_after_success_nothing_is_freed(code, last):
+def test_threads_and_exit_handlers_end_and_objects_are_freed_only_after_a_failure(code, last):
     done = subprocess.run([sys.executable, "-c", PROGRAM.format(code=code)], text=True, capture_output=True)
     assert (done.returncode, done.stderr) == (code, "")
     assert done.stdout.split("\n") == ["answer", "thread", "at exit", *last, ""]
 
 
-def ended(redirected: str) -> subprocess.CompletedProcess:
+def run_redirected(redirected: str) -> subprocess.CompletedProcess:
+    """Run the program in a shell with its output redirected."""
     program = "import sys\nfrom gradrank import cli\ncli.app = lambda: (print('answer'), sys.exit(0))\ncli.main()"
     command = ["bash", "-c", f'exec "$0" -c "$1" {redirected}', sys.executable, program]
     return subprocess.run(command, text=True, capture_output=True)
 
 
-def test_output_that_cannot_be_written_is_no_success():
-    assert ended("> /dev/full").returncode != 0
+def test_output_that_cannot_be_written_is_a_failure():
+    assert run_redirected("> /dev/full").returncode != 0
 
 
 @pytest.mark.parametrize("redirected", [">&-", "2>&-", ">&- 2>&-"])
-def test_closed_output_is_nothing_to_speak_of(redirected):
-    done = ended(redirected)
+def test_closed_output_is_ignored(redirected):
+    done = run_redirected(redirected)
     assert (done.returncode, done.stderr) == (0, "")

@@ -21,7 +21,7 @@ OUT = ["train", "--seed", "1", "--out", "results/toy/prank/fold1"]
 
 @pytest.fixture
 def full(monkeypatch):
-    """No byte is free on any disk."""
+    """Make every disk appear full."""
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 10**9, 0))
 
 
@@ -41,8 +41,8 @@ def error_of(write) -> Exception:
     ],
 )
 def test_a_real_full_device_is_recognised(write):
-    told = explanation(error_of(write), OUT)
-    assert told.startswith(f"{Path.cwd()}/results/toy/prank/fold1: No space left on device") and "Fix: " in told
+    message = explanation(error_of(write), OUT)
+    assert message.startswith(f"{Path.cwd()}/results/toy/prank/fold1: No space left on device") and "Fix: " in message
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
@@ -59,7 +59,7 @@ def test_an_error_without_a_reason_is_explained_by_a_full_disk(full):
     assert explanation(GradrankError("a bad line"), OUT) is None
 
 
-def test_other_errors_are_left_alone():
+def test_other_errors_have_no_explanation():
     assert explanation(OSError(errno.ENOENT, "No such file", "x"), []) is None
     assert explanation(ValueError("full"), ["--params", json.dumps({"a": "b" * 5000})]) is None
 

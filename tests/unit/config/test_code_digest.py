@@ -1,4 +1,4 @@
-"""The closure of imports that decides which jobs a source edit reruns."""
+"""The closure of imports, which determines the jobs that an edit of the source reruns."""
 
 import ast
 import re
@@ -35,7 +35,7 @@ WORKFLOW = {"config/params.py", "provenance/records.py", "tracking/runs.py"}
 
 
 def clear_caches():
-    """Forget where files lie and what they hold: a process reads each once."""
+    """Clear the paths and contents of source files, which a process caches."""
     for cached in (code_digest, named, module_files, module_file, imported_files, read_source):
         cached.cache_clear()
 
@@ -56,7 +56,7 @@ def test_training_depends_on_selection_but_not_on_reported_metrics():
         assert not found & (REPORTING | WORKFLOW)
 
 
-def test_a_model_depends_on_no_model_but_those_it_inherits_from():
+def test_a_model_depends_only_on_models_that_it_inherits_from():
     for name, cls in models().items():
         family = {base.__module__.rpartition(".")[2] for base in cls.__mro__}
         found = {path for path in names("gradrank.training.job", *modules_of(cls)) if path.startswith("models/")}
@@ -73,8 +73,8 @@ def test_a_neural_ranker_depends_on_the_loss_and_scorer_that_its_parameters_name
     assert found(loss="rankcosine", scorer="linear") == {"rankcosine", "linear", "net"}  # which linear imports
 
 
-def test_whoever_looks_up_a_loss_or_scorer_declares_it():
-    """The modules that find them by name are reached only by models whose parameters say which."""
+def test_models_that_look_up_a_loss_or_scorer_declare_it():
+    """The modules that look them up are imported only by models whose parameters name them."""
     for name, cls in models().items():
         looks_up = {"training/nets/neural.py", "models/rankprop.py"} & names(cls.__module__)
         declared = {module.rpartition(".")[0] for module in cls.Params().modules()}
@@ -93,11 +93,11 @@ def test_tuning_depends_on_every_loss_of_the_space():
     assert {f"{LOSSES}.softmax", f"{LOSSES}.listmle", f"{SCORERS}.net"} <= set(tuning_modules(Tuned))
 
 
-# What imports by name, where no closure follows: callers add what is found.
+# Modules that import others by name, which the closure cannot follow. Their callers add the imported modules.
 BY_NAME = {"training/lookup.py", "training/registry.py", "config/studies.py"}
 
 
-def test_imports_by_name_are_those_whose_modules_callers_add():
+def test_only_these_modules_import_others_by_name():
     dynamic = {"import_module", "pkgutil", "__import__", "runpy"}
     found = set()
     for path in PACKAGE.rglob("*.py"):
@@ -128,10 +128,10 @@ FORMS = (
 
 
 @pytest.mark.parametrize(("number", "source"), [*enumerate(FORMS)])
-def test_a_dependency_is_seen_however_it_is_written(number, source, tmp_path, monkeypatch):
+def test_a_dependency_is_found_in_every_form_of_import(number, source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models").mkdir()
-    mine = f"form{number}"  # what was read is kept by its name
+    mine = f"form{number}"  # contents are cached by name
     (tmp_path / f"models/{mine}.py").write_text(source)
     assert {Path(path).stem for path in sources(f"gradrank.models.{mine}")} >= {mine, "order"}
 
@@ -153,7 +153,7 @@ def test_a_table_that_moved_is_an_error(monkeypatch):
         stage_files("summary")
 
 
-def test_a_digest_follows_contents_and_names_and_not_the_checkout_s_place(tmp_path, monkeypatch):
+def test_a_digest_depends_on_contents_and_names_but_not_on_the_folder(tmp_path, monkeypatch):
     def of(place, text, name="one.py"):
         folder = tmp_path / place / "gradrank"
         (folder / "data").mkdir(parents=True)
@@ -167,7 +167,7 @@ def test_a_digest_follows_contents_and_names_and_not_the_checkout_s_place(tmp_pa
     assert here != of("edited", "x = 2\n")
 
 
-def test_sources_are_called_as_in_a_checkout_wherever_they_lie(tmp_path, monkeypatch):
+def test_sources_have_the_names_of_a_checkout_in_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert named(str(PACKAGE / "training/job.py")) == "src/gradrank/training/job.py"
     assert named(str(code_digests.WORKFLOW / "rules/train.smk")) == "workflow/rules/train.smk"
@@ -176,10 +176,10 @@ def test_sources_are_called_as_in_a_checkout_wherever_they_lie(tmp_path, monkeyp
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """The digest of training models/mine.py in a folder of its own with these files."""
+    """`own(**texts)`: write these models; return the files that training `mine` uses, and their digest."""
     folders = iter(range(100))
 
-    def digest_with(params=None, **texts):
+    def digest_with(**texts):
         folder = tmp_path / str(next(folders))
         for stem, text in texts.items():
             path = folder / "models" / f"{stem}.py"
@@ -187,8 +187,8 @@ def own(tmp_path, monkeypatch):
             path.write_text(text)
         monkeypatch.chdir(folder)
         clear_caches()
-        found = stage_files("train", "gradrank.models.mine")
-        return {path for path in found if path.startswith("models/")}, digest(found)
+        paths = stage_files("train", "gradrank.models.mine")
+        return {path for path in paths if path.startswith("models/")}, digest(paths)
 
     yield digest_with
     clear_caches()
@@ -197,7 +197,7 @@ def own(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "form", ["from gradrank.models.my_tools import tool", "from .my_tools import tool", "from . import my_tools"]
 )
-def test_a_model_of_ones_own_and_what_it_imports_are_in_its_closure(own, form):
+def test_a_users_model_and_its_imports_are_in_its_closure(own, form):
     files, before = own(mine=form, my_tools="tool = 1\n")
     assert files == {"models/mine.py", "models/my_tools.py"}
     assert own(mine=form, my_tools="tool = 1  # edited\n") == (files, before)
@@ -209,7 +209,7 @@ READER = "from gradrank.models.my_tools import tool\nsummary = tool.__doc__\n"
 TOOL = 'def tool():\n    """{}"""\n'
 
 
-def test_a_docstring_that_is_used_at_run_time_belongs_to_what_uses_it(own):
+def test_a_docstring_counts_for_code_that_reads_it(own):
     assert own(mine=SUMMARY.format("a"), my_tools=TOOL) != own(mine=SUMMARY.format("b"), my_tools=TOOL)
     assert own(mine=READER, my_tools=TOOL.format("a")) != own(mine=READER, my_tools=TOOL.format("b"))
     plain = READER.replace("tool.__doc__", "tool()")
@@ -218,14 +218,14 @@ def test_a_docstring_that_is_used_at_run_time_belongs_to_what_uses_it(own):
 
 @pytest.fixture
 def edited(tmp_path, monkeypatch):
-    """Change the package's copy; tell which methods' training digests are others than before."""
+    """`edited(path, old, new)`: edit a copy of the package; return the methods and stages whose digests changed."""
     copy = tmp_path / "src/gradrank"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "project"))
-    known = {name: training_modules(cls, cls.Params()) for name, cls in models().items()}
+    modules_by_name = {name: training_modules(cls, cls.Params()) for name, cls in models().items()}
 
     def digests():
         clear_caches()
-        return {name: code_digest("train", *modules) for name, modules in known.items()} | {
+        return {name: code_digest("train", *modules) for name, modules in modules_by_name.items()} | {
             stage: code_digest(stage) for stage in STAGES
         }
 
@@ -243,7 +243,7 @@ def edited(tmp_path, monkeypatch):
     clear_caches()
 
 
-def test_what_an_edit_of_a_loss_retrains(edited):
+def test_an_edit_of_a_loss_retrains_the_models_that_import_it(edited):
     softmax = (PACKAGE / "training/losses/softmax.py").read_text()
     signature = re.search(r"^def softmax\(.*?\)", softmax, re.M | re.S)[0]
     assert edited("training/losses/softmax.py", "", "# a comment\n") == set()
@@ -255,7 +255,7 @@ def test_what_an_edit_of_a_loss_retrains(edited):
     assert found == importers | {"report"}
 
 
-def test_a_new_loss_retrains_nothing_and_an_edit_of_a_shared_callee_its_callers_alone(edited):
+def test_a_new_loss_retrains_no_model_and_an_edit_of_a_callee_only_its_callers(edited):
     assert edited("training/losses/another.py", "", "def another():\n    return 0\n") == {"report"}
     callers = {name for name, cls in models().items() if "training/losses/ranknet.py" in names(*modules_of(cls))}
     found = edited("training/losses/ranknet.py", "", "EDITED = 1\n")

@@ -1,4 +1,4 @@
-"""`gradrank init`: what it writes is what a checkout has, or describes the user's data; nothing is overwritten."""
+"""`gradrank init` writes the files of a checkout or describes the user's data, and overwrites no file."""
 
 from pathlib import Path
 
@@ -12,18 +12,18 @@ from gradrank.data.sources.synthetic import generate
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_files_are_those_of_the_checkout(tmp_path):
+def test_the_written_files_are_those_of_the_checkout(tmp_path):
     written = init(tmp_path / "new/folder")
     assert sorted(written) == sorted(path for path in (tmp_path / "new/folder").rglob("*") if path.is_file())
     for name in FILES.keys() - {"dvc.yaml"}:
         assert (tmp_path / "new/folder" / name).read_bytes() == (ROOT / name).read_bytes(), name
 
 
-def test_own_data_are_described_by_a_params_yaml_that_holds(tmp_path, monkeypatch):
+def test_own_data_are_described_by_a_valid_params_yaml(tmp_path, monkeypatch):
     data = tmp_path / 'my "own": data'
     generate("net", 10, 8, 3, data)
-    init(tmp_path / "elsewhere", data)
-    params = load(tmp_path / "elsewhere/params.yaml")
+    init(tmp_path / "project", data)
+    params = load(tmp_path / "project/params.yaml")
     assert params.datasets["my_data"].path == data and params.run.datasets == ("my_data",)
     assert params.convention("my_data") == "standard" and params.datasets["my_data"].title == data.name
 
@@ -32,7 +32,7 @@ def test_own_data_are_described_by_a_params_yaml_that_holds(tmp_path, monkeypatc
     assert load().datasets["my_data"].path == Path(data.name)
 
 
-def test_a_call_that_ended_half_way_is_completed_by_the_same_call(tmp_path):
+def test_an_interrupted_call_is_completed_by_the_same_call(tmp_path):
     written = init(tmp_path / "new")
     written[1].unlink()
     written[2].unlink()
@@ -42,7 +42,7 @@ def test_a_call_that_ended_half_way_is_completed_by_the_same_call(tmp_path):
         init(tmp_path / "new")
 
 
-def test_a_folder_that_holds_such_files_is_left_as_it_is(tmp_path):
+def test_existing_files_are_named_and_not_overwritten(tmp_path):
     (tmp_path / "params.yaml").write_text("mine")
     (tmp_path / "dvc.yaml").symlink_to("gone")
     with pytest.raises(GradrankError, match=r"params.yaml, dvc.yaml already exist"):
@@ -51,7 +51,7 @@ def test_a_folder_that_holds_such_files_is_left_as_it_is(tmp_path):
     assert (tmp_path / "params.yaml").read_text() == "mine"
 
 
-def test_data_that_are_no_collection_are_refused_before_anything_is_written(tmp_path):
+def test_a_folder_without_a_collection_is_refused_before_any_file_is_written(tmp_path):
     (tmp_path / "data").mkdir()
     with pytest.raises(GradrankError, match="no collection here: expected"):
         init(tmp_path / "new", tmp_path / "data")

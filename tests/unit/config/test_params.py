@@ -13,12 +13,12 @@ SHIPPED = Path(__file__).parents[3] / "params.yaml"
 
 
 def raw(**changes):
-    """The shipped file with top-level keys replaced."""
+    """Return the shipped file with top-level keys replaced."""
     return yaml.safe_load(SHIPPED.read_text()) | changes
 
 
 def changed(text):
-    """The shipped file with what the YAML replaces; what is below `datasets` and `evaluation` is added."""
+    """Return the shipped file with the keys of a YAML text; `datasets` and `evaluation` are merged, others replaced."""
     changes = yaml.safe_load(text)
     for key in ("datasets", "evaluation"):
         if isinstance(changes.get(key), dict):
@@ -99,7 +99,7 @@ studies: {contest: {datasets: [mq2007], methods: [mart], frozen: [mq2009]}} => s
 
 
 @pytest.mark.parametrize("line", FAULTS.strip().splitlines())
-def test_fault_is_named_by_its_path(line):
+def test_a_fault_is_named_by_its_path(line):
     text, message = line.split(" => ")
     with pytest.raises(GradrankError) as caught:
         check(changed(text))
@@ -113,7 +113,7 @@ def test_all_faults_are_named_at_once():
     assert str(caught.value).startswith("params.yaml:\n")
 
 
-ALONE = """
+SINGLE_FAULTS = """
 {models: {lambdamart: {num_leaves: x}}, run: {datasets: [mq2007], models: [lambdamart]}}
 {models: {mine: {model: lamdamart}}, run: {datasets: [mq2007], models: [mine]}}
 {models: {lambdamart: {learning_rate: [.1, .2], num_leaves: 0}}, run: {datasets: [mq2007], models: [lambdamart]}}
@@ -122,8 +122,8 @@ ALONE = """
 """
 
 
-@pytest.mark.parametrize("line", ALONE.strip().splitlines())
-def test_one_fault_is_one_message(line):
+@pytest.mark.parametrize("line", SINGLE_FAULTS.strip().splitlines())
+def test_a_single_fault_gives_a_single_message(line):
     with pytest.raises(GradrankError) as caught:
         check(changed(line))
     assert str(caught.value).count("\n  ") == 1, caught.value
@@ -135,14 +135,14 @@ def test_a_misspelt_variant_of_a_sound_sweep_is_named():
         check(raw(models={"lambdamart": {"num_leaves": [7, 15]}}, run=run))
 
 
-def test_the_home_folder_is_found(tmp_path, monkeypatch):
+def test_a_tilde_stands_for_the_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "mine.svm").touch()
     params = check(raw(datasets=raw()["datasets"] | {"mine": {"path": "~/mine.svm"}}))
     assert params.datasets["mine"].path == tmp_path / "mine.svm"
 
 
-def test_shipped_file_resolves_every_model():
+def test_the_shipped_file_resolves_every_model():
     params = load(SHIPPED)
     assert {variant.entry for variant in params.models.values()} >= set(models())
     for dataset in ("mq2007", "synthetic_net"):
@@ -151,7 +151,7 @@ def test_shipped_file_resolves_every_model():
         assert set(variant.params) == set(models()[variant.model].Params.model_fields)
 
 
-def test_only_what_chance_plays_a_part_in_has_several_seeds():
+def test_only_randomised_models_have_several_seeds():
     models = {
         "lambdamart": {"bagging_fraction": 1.0},
         "sampled": {"model": "lambdamart", "bagging_fraction": 0.5},
@@ -160,10 +160,10 @@ def test_only_what_chance_plays_a_part_in_has_several_seeds():
         "pair_of_pairs": {"model": "fusion", "models": ["plain_pair", "mixed_pair"]},
         "theirs": {"scores": "runs/fold{fold}.txt"},
     }
-    several = check(raw(models=models, run={"datasets": ["mq2007"], "models": [*models], "seeds": [7, 3]}))
+    params = check(raw(models=models, run={"datasets": ["mq2007"], "models": [*models], "seeds": [7, 3]}))
     alone = dict.fromkeys(["lambdamart", "plain_pair", "theirs", "ranksvm", "regression"], (7,))
     both = dict.fromkeys(["sampled", "mixed_pair", "pair_of_pairs", "ranknet_two_layer"], (7, 3))
-    assert {name: several.seeds_of(name) for name in alone | both} == alone | both
+    assert {name: params.seeds_of(name) for name in alone | both} == alone | both
     one = check(raw(models=models, seed=5))
     assert one.seeds == (5,) and {one.seeds_of(name) for name in both} == {(5,)}
 
@@ -181,7 +181,7 @@ def test_a_data_set_may_name_its_own_models():
         check(raw(**changes))
 
 
-def test_a_contest_is_told_each_data_set_s_own_convention(tmp_path):
+def test_a_contest_gets_the_convention_of_each_data_set(tmp_path):
     contest = {"datasets": ["mq2007"], "methods": ["mart"], "frozen": ["mine"]}
     changes = {"studies": {"contest": contest}}
     changes["datasets"] = raw()["datasets"] | {"mine": {"path": str(tmp_path), "convention": "standard"}}

@@ -1,4 +1,4 @@
-"""params.yaml as text: what is wrong with the YAML itself is named by line; examples can be pasted."""
+"""Faults in the YAML syntax of params.yaml are named by line, and examples of the documentation can be pasted."""
 
 import re
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_a_fault_is_named_with_its_line(tmp_path, text, message):
     assert str(caught.value).startswith(f"{path}")
 
 
-def test_what_is_no_file_or_no_text(tmp_path):
+def test_a_missing_file_and_bytes_that_are_not_text_are_refused(tmp_path):
     with pytest.raises(GradrankError, match="no such file"):
         read(tmp_path / "params.yaml")
     (tmp_path / "params.yaml").write_bytes(b"a: 1\nb: \xff")
@@ -52,14 +52,14 @@ def test_what_is_no_file_or_no_text(tmp_path):
         read(tmp_path / "params.yaml")
 
 
-def test_a_merged_key_is_not_given_twice(tmp_path):
+def test_a_merged_key_is_not_a_duplicate(tmp_path):
     (tmp_path / "params.yaml").write_text("a: &a {b: 1, c: 1}\nd: {<<: *a, b: 2}\ne: [*a, *a]")
     assert read(tmp_path / "params.yaml")["d"] == {"b": 2, "c": 1}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_of_the_readme_goes_where_its_section_is(tmp_path, example):
-    """Each entry under its section of the shipped file; one that is there already in the old one's place."""
+def test_an_example_can_be_pasted_into_its_section(tmp_path, example):
+    """Add each entry to its section of the shipped file, or replace the entry of the same name."""
     (tmp_path / "data").mkdir()
     example = example.replace("/path/to/folder", str(tmp_path / "data"))
     text = SHIPPED
@@ -83,13 +83,14 @@ def test_an_example_below_the_shipped_file_is_refused_with_both_lines(tmp_path, 
 
 
 def block(text: str, section: str, entry: str) -> str:
-    """The lines of `section.entry`, the indented ones below it included."""
+    """Return the lines of `section.entry`, including the indented lines below it; empty if it does not exist."""
     body = re.search(rf"^{section}:.*?\n(?=\S|\Z)", text, re.MULTILINE | re.DOTALL)[0]
-    found = re.search(rf"^  {entry}:.*\n(?:   .*\n)*", body, re.MULTILINE)
-    return found[0] if found else ""
+    match = re.search(rf"^  {entry}:.*\n(?:   .*\n)*", body, re.MULTILINE)
+    return match[0] if match else ""
 
 
 def pasted(text: str, section: str, entry: str, lines: str) -> str:
+    """Return the text with `section.entry` replaced by `lines`, or with `lines` at the start of the section."""
     if old := block(text, section, entry):
         return text.replace(old, lines)
     return re.sub(rf"^{section}:.*\n", lambda header: header[0] + lines, text, count=1, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Variants and sweeps of params.yaml: names, values, and every fault by its path."""
+"""Variants and sweeps of params.yaml: names, values and faults."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def study(models, listed="all", studies=None):
     return check(SHIPPED | {"models": models, "run": own, "studies": studies or {}})
 
 
-def test_a_list_for_a_single_value_is_a_sweep():
+def test_a_list_for_a_scalar_parameter_is_a_sweep():
     found = expanded({"lambdamart": {"learning_rate": [0.05, 1e-5], "num_leaves": [7, 15], "rounds": 9}})
     assert list(found) == [
         f"lambdamart-learning_rate={rate}-num_leaves={leaves}" for rate in ("0.05", "1e-05") for leaves in (7, 15)
@@ -35,7 +35,7 @@ def test_a_list_for_a_single_value_is_a_sweep():
     assert (last.model, last.params["learning_rate"], last.params["rounds"]) == ("lambdamart", 1e-5, 9)
 
 
-def test_a_list_for_a_list_is_its_value_and_a_grid_sweeps_it():
+def test_a_list_for_a_list_parameter_is_its_value_and_a_grid_sweeps_it():
     plain = expanded({"ranknet_two_layer": {"hidden": [64, 32]}})
     assert list(plain) == ["ranknet_two_layer"] and plain["ranknet_two_layer"].params["hidden"] == [64, 32]
     swept = expanded({"ranknet_two_layer": {"grid": {"hidden": [[64, 32], [8]]}}})
@@ -50,7 +50,7 @@ def test_a_named_variant_has_its_model_and_its_own_values():
     assert different == {"num_leaves"}
 
 
-def test_a_ranking_from_elsewhere_is_a_method_that_nothing_trains():
+def test_imported_scores_are_a_method_that_is_not_trained():
     params = study({"theirs": {"scores": "runs/fold{fold}.txt"}})
     assert (
         "theirs" in params.model_names("synthetic_net") and params.imported("theirs") and not params.members("theirs")
@@ -58,7 +58,7 @@ def test_a_ranking_from_elsewhere_is_a_method_that_nothing_trains():
     assert params.models["theirs"].params == {"scores": "runs/fold{fold}.txt"}
 
 
-def test_a_fusion_of_a_ranking_from_elsewhere_is_refused():
+def test_a_fusion_of_imported_scores_is_refused():
     models = {"theirs": {"scores": "x"}, "fusion": {"models": ["ranksvm", "theirs"]}}
     with pytest.raises(GradrankError, match=r"models\.fusion: the scores of 'theirs' are imported"):
         study(models)
@@ -70,7 +70,7 @@ def test_one_fault_is_named_once_however_many_variants_have_it():
     assert str(caught.value).count("\n  ") == 1
 
 
-def test_all_is_every_entry_of_models_and_no_study_s_variants():
+def test_all_means_every_entry_of_models_but_no_variant_of_a_study():
     own = {"term_report": {"datasets": ["mq2007"], "models": ["ranksvm"], "variants": {"deep": {"model": "ranksvm"}}}}
     params = study({"lambdamart": {"num_leaves": [7, 15]}}, studies=own)
     names = params.model_names("synthetic_net")
@@ -90,7 +90,7 @@ def test_a_sweep_among_a_fusions_models_stands_for_all_its_variants():
         params = study(sweep | {"combsum": {"models": models_of}}, ["combsum"])
         assert params.members("combsum") == tuple(params.models["combsum"].params["models"])
         assert params.members("combsum") == ("ranksvm", *swept)
-    assert set(swept) < set(study(sweep).members("fusion")), "its default names lambdamart"
+    assert set(swept) < set(study(sweep).members("fusion")), "the default members of fusion include lambdamart"
 
 
 def test_an_entry_or_one_of_its_variants_may_be_listed():

@@ -93,8 +93,8 @@ class Columns:
 class Roles:
     """The columns of one table by role.
 
-    A role without a column has the value None; a table without a query column is one query. `estimates` are the columns named in
-    `ESTIMATES`, and `aside` the columns without a role that are not features.
+    A role without a column has the value None. A table without a query column is one query. `estimates` are the columns
+    named in `ESTIMATES`, and `aside` the columns without a role that are not features.
     """
 
     query: str | None

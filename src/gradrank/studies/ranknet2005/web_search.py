@@ -37,9 +37,9 @@ def web_search(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Tr
             "The paper's collection is private: levels get no verdict, the order of the methods does (the next "
             "section). Each method is trained for 100 epochs, as the paper says, and keeps the epoch with the best "
             "NDCG@15 on validation: RankNet by plain gradient descent at rate .001, halved when the mean error rose, "
-            "one step per query along the sum over its pairs, to first order one step per pair; PRank unless its training "
-            "error has not changed for 10 epochs; RankProp as a single-layer net; OAP-BPM at tau .3, the number of its "
-            "perceptrons chosen on validation.",
+            "one step per query along the sum over its pairs, to first order one step per pair; PRank unless its "
+            "training error has not changed for 10 epochs; RankProp as a single-layer net; OAP-BPM at tau .3, the "
+            "number of its perceptrons chosen on validation.",
             f"NDCG@15 as the paper defines it (`{CONVENTION}`), mean over folds and {_seeds(by_method)} seeds; ± is "
             "1.96 standard errors over queries, spread the standard deviation over seeds. Training selects by the same "
             "measure with the discount of LETOR's program, which has none at rank 2, and without queries of fewer than "

@@ -52,8 +52,8 @@ class RankedMethod(NamedTuple):
     files: str
 
 
-# The text attributes the two values to RankNet without and with L2, and in another place to RankSVM_ndcg and RankNet. It
-# also says that the lower value was measured "on training data".
+# The text attributes the two values to RankNet without and with L2, and in another place to RankSVM_ndcg and RankNet.
+# It also says that the lower value was measured "on training data".
 READINGS = (
     Reading(HIGH, "without / with L2", PLAIN, "test"),
     Reading(LOW, "without / with L2", WITH_L2, "test"),
