@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from logging import LogRecord
 from pathlib import Path
+from typing import Any
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -76,7 +77,8 @@ class LogHandler(LogHandlerBase):
             self._failures = []
         super().close()
 
-    def _emit(self, record: LogRecord) -> None:
+    def _emit(self, record: Any) -> None:
+        """Handle one event. Snakemake adds the fields of the event to the record as attributes."""
         match getattr(record, "event", None):
             case LogEvent.JOB_INFO:
                 self._jobs[record.jobid] = _job(record)
@@ -114,16 +116,33 @@ class LogHandler(LogHandlerBase):
         self._stream.writelines(f"{line}\n" for line in lines)
         self._stream.flush()
 
-    writes_to_stream = True
-    writes_to_file = has_filter = has_formatter = needs_rulegraph = False
+    @property
+    def writes_to_stream(self) -> bool:
+        return True
+
+    @property
+    def writes_to_file(self) -> bool:
+        return False
+
+    @property
+    def has_filter(self) -> bool:
+        return False
+
+    @property
+    def has_formatter(self) -> bool:
+        return False
+
+    @property
+    def needs_rulegraph(self) -> bool:
+        return False
 
 
-def _job(record: LogRecord) -> RunningJob:
+def _job(record: Any) -> RunningJob:
     is_report = record.rule_name.endswith("report") and bool(record.log)
     return RunningJob(_job_name(record), list(record.log or []), record.created, is_report)
 
 
-def _job_name(record: LogRecord) -> str:
+def _job_name(record: Any) -> str:
     wildcards = ", ".join(f"{name}={value}" for name, value in (record.wildcards or {}).items())
     return f"{record.rule_name}: {wildcards}" if wildcards else record.rule_name
 

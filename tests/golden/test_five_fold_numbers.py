@@ -10,10 +10,10 @@ MQ2007 = {
     "ranksvm": (0.4439, 0.4645, 0.004),  # RankSVM-Struct
     "ranksvm_struct": (0.4439, 0.4645, 0.004),
     "ranksvm_ndcg": (0.4439, 0.4645, 0.004),
-    "ranknet_linear": (0.4432, 0.4659, 0.004),  # elsewhere, by L-BFGS
-    "ranknet_two_layer": (0.4463, 0.4673, 0.004),  # a 46-64-1 net elsewhere, RankNet's cost
+    "ranknet_linear": (0.4432, 0.4659, 0.004),  # another implementation, by L-BFGS
+    "ranknet_two_layer": (0.4463, 0.4673, 0.004),  # another implementation: a 46-64-1 net, RankNet's cost
     "lambdarank": (0.4505, 0.4709, 0.004),  # with NDCG weights; our seeds: .4497 +- .0011, .4687 +- .0008
-    "lambdamart": (0.4478, 0.4675, 0.004),  # LightGBM 4.7 elsewhere
+    "lambdamart": (0.4478, 0.4675, 0.004),  # LightGBM 4.7, called directly
     "xendcg": (0.4544, 0.4706, 0.004),
 }
 # NDCG@10 of 106 queries: LETOR 3.0 (Qin et al. 2010), for AdaRank-NDCG ARSM-L2R's Table 3. LETOR 3.0 published .4140 of

@@ -46,7 +46,7 @@ READERS = {
     f"{MINE}/provenance.json": "collect",
     f"{STUDY}/jobs/net-1.json": "study",
 }
-# What verify must name: stamps, and files in the folders of other stamps.
+# Paths that verify must name: stamps, and files in the folders of other stamps.
 DAMAGED = (
     f"{DATA}/collection.json",
     "data/pairs/synthetic_net/pairs.json",

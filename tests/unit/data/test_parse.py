@@ -183,7 +183,7 @@ def test_cut_off_file_fails_or_gives_the_rows_before_the_cut(tmp_path):
             assert f"line {lines + 1}: " in str(error)
             outcomes.add("failed")
         else:
-            # Only a cut in or after the comment's last word goes unseen; the newline alone is no loss.
+            # Only a cut in or after the comment's last word goes unseen; the newline alone does not matter.
             kept = ["qid", "docid", "inc", "label", "f1", "f2"]
             assert frame.select(kept).equals(whole.head(frame.height).select(kept))
             assert lines == frame.height or "prob = " in text[:cut].split("\n")[-1]
@@ -213,7 +213,7 @@ def test_values_that_are_not_written_or_not_of_float32(tmp_path, text, features,
 
 @pytest.mark.parametrize("place", range(len("0.123456")))
 def test_any_character_in_a_six_decimal_value_is_read_as_python_reads_it(tmp_path, place):
-    """Such values are read eight bytes at a time, so a neighbour of the digits in ASCII must not pass for one."""
+    """Such values are read eight bytes at a time, so a neighbour of the digits in ASCII must not count as one."""
     for character in "*+,-./:;e09 ":
         text = "0.123456"[:place] + character + "0.123456"[place + 1 :]
         try:
@@ -242,7 +242,7 @@ def test_a_row_in_the_usual_form_is_read_as_any_other(width):
     for other in (text[1:] + " ", text + "0", text + "." + " ", text[:-1] + " ", text[:-1], text + " 1:0.000000"):
         buffer = np.frombuffer((other + "\n").encode(), np.uint8)
         assert is_usual(buffer, 0, least, spread) == other.startswith(text + " ")
-    for place in range(len(text)):  # neighbours in ASCII of what stands there, of a digit, of none
+    for place in range(len(text)):  # neighbours in ASCII of the character and of the digits
         for character in {chr(ord(text[place]) + 1), chr(ord(text[place]) - 1), "/", ":", "\x80", "\xff"} - {
             text[place]
         }:

@@ -10,7 +10,7 @@ from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.literature.references import missing, named, references
 from gradrank.training.registry import models
 
-WITHOUT = {"single_feature"}  # nobody's invention
+WITHOUT = {"single_feature"}  # a baseline without a publication
 
 
 @pytest.mark.parametrize("name", sorted(models()))

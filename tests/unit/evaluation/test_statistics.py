@@ -39,7 +39,7 @@ def test_mean_interval_of_one_or_no_value():
 
 
 def test_prediction_interval_by_hand():
-    # As above; one more value varies by itself too: sqrt(1 + 1/3) in place of sqrt(1/3).
+    # As above; one further value varies, too: sqrt(1 + 1/3) in place of sqrt(1/3).
     half = 0.95 / np.sqrt(2 * 0.975 * 0.025) * np.sqrt(4 / 3)
     assert prediction_interval(np.array([1.0, 2.0, 3.0])) == pytest.approx((2, 2 - half, 2 + half), abs=1e-9)
     assert np.isnan(prediction_interval(np.array([1.0])).high)

@@ -31,7 +31,7 @@ def collection(sizes, highest=2, seed=0, features=4) -> Collection:
 
 
 def fit(name, train, vali=None, seed=0, **params):
-    """The model and its history, a row of values a round."""
+    """The model and its history, with one row of values per round."""
     history: list[dict] = []
     cls = get_model(name)
     model = cls.fit(train, vali or train, cls.Params(**params), seed, lambda step, **values: history.append(values))
@@ -55,7 +55,7 @@ def lambdas(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_the_faithful_first_tree_holds_burges_lambdas():
-    """With a document a leaf, the first tree's output is sum lambda / sum of second derivatives.
+    """With one document per leaf, the first tree's output is sum lambda / sum of second derivatives.
 
     The query comes three times, because LightGBM puts no fewer than three rows into a feature's bin.
     """

@@ -1,4 +1,4 @@
-"""The text that a run prints at its end."""
+"""The text that a run prints last."""
 
 import json
 
