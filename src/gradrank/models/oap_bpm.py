@@ -89,5 +89,5 @@ class OAPBPM(PRank[OAPBPMParams]):
             errors, seen = committee_epoch(train.features, unit, train.labels, rows, tau, coins, weights, thresholds)
             for number in params.members:
                 mean = np.r_[0.0, weights[:, :number].mean(axis=1)]
-                told = {"tau": tau, "members": number, "epoch": epoch}
-                yield Candidate(cls(mean[None, :], unit), errors / max(seen, 1), reported=told)
+                step = {"tau": tau, "members": number, "epoch": epoch}
+                yield Candidate(cls(mean[None, :], unit), errors / max(seen, 1), reported=step)
