@@ -24,8 +24,45 @@ SETTINGS = {
     "softrank": [{"delta": 0.3, "cutoff": 3}],
     "yeti": [{"measure": "mrr"}, {"cutoff": 2, "draws": 1}],
 }
-NOT_OF_DIFFERENCES = {"ordinal", "pointwise_rmse", "rankcosine"}  # a constant added to the scores changes the cost
-OF_EACH_DOCUMENT = {"ordinal", "pointwise_rmse", "query_rmse", "pairwise_mse", "listnet", "listmle", "rankcosine"}
+# Properties that some losses have by their formulas. A new loss is tested for them if it is listed here.
+SHIFT_INVARIANT = [
+    "approx_ndcg",
+    "frank",
+    "gumbel_approx_ndcg",
+    "lambdaloss",
+    "lambdarank",
+    "listmle",
+    "listnet",
+    "mdprank",
+    "neural_ndcg",
+    "pairwise_hinge",
+    "pairwise_mse",
+    "pirank",
+    "query_rmse",
+    "ranknet",
+    "smoothrank",
+    "softmax",
+    "softrank",
+    "unique_softmax",
+    "yeti",
+]
+ZERO_WITHOUT_RELEVANT = [
+    "approx_ndcg",
+    "frank",
+    "gumbel_approx_ndcg",
+    "lambdaloss",
+    "lambdarank",
+    "mdprank",
+    "neural_ndcg",
+    "pairwise_hinge",
+    "pirank",
+    "ranknet",
+    "smoothrank",
+    "softmax",
+    "softrank",
+    "unique_softmax",
+    "yeti",
+]
 
 every_loss = pytest.mark.parametrize("name", loss_names())
 every_setting = pytest.mark.parametrize(
@@ -96,7 +133,7 @@ def test_gradient_follows_the_documents(name):
     np.testing.assert_allclose(moved, gradient[rows], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(set(loss_names()) - NOT_OF_DIFFERENCES))
+@pytest.mark.parametrize("name", SHIFT_INVARIANT)
 def test_a_constant_per_query_does_not_change_the_cost(name):
     scores, labels, offsets = drawn(name)
     shift = np.repeat(np.arange(len(offsets) - 1) - 2.0, np.diff(offsets))
@@ -108,7 +145,7 @@ def test_a_constant_per_query_does_not_change_the_cost(name):
         assert gradient[a:b].sum() == pytest.approx(0.0, abs=1e-10)
 
 
-@pytest.mark.parametrize("name", sorted(set(loss_names()) - OF_EACH_DOCUMENT))
+@pytest.mark.parametrize("name", ZERO_WITHOUT_RELEVANT)
 def test_a_query_without_relevant_documents_has_no_cost_and_gradient(name):
     scores, labels, offsets = drawn(name)
     cost, gradient = value(name, (scores, np.zeros_like(labels), offsets))
