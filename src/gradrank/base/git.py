@@ -1,4 +1,4 @@
-"""Calls of git. They return None if git is not installed or the folder is not in a repository."""
+"""Functions that call git. They return None if git is not installed or the folder is not in a repository."""
 
 import subprocess
 from pathlib import Path

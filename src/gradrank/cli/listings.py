@@ -145,7 +145,7 @@ def _of_methods(names: Sequence[str], params: Path) -> dict[str, str]:
 
 
 def _of_datasets(names: Sequence[str], params: Path) -> dict[str, str]:
-    """Return the citation of each data set in the catalogue, or "your own data", by name."""
+    """Return the citation of each data set by name; "your own data" if it is not in the catalogue."""
     configured = load(params).datasets if params.is_file() else {}
     for name in names:
         if name not in catalogue() and name not in configured:

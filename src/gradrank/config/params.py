@@ -73,7 +73,7 @@ class RunSettings(SettingsSection):
     studies: dict[str, StudySettings] = Field(default_factory=dict)  # by name; a reduced form is called <study>/reduced
     datasets: dict[str, SyntheticParams | OwnDataParams | DataSetParams]
     pairs: PairsParams = PairsParams()
-    models: dict[str, Variant]  # by the name of the results folder, including variants of the studies
+    models: dict[str, Variant]  # key: name of the results folder; the variants of studies are included
     evaluation: EvaluationParams
 
     def model_names(self, dataset: str) -> list[str]:

@@ -14,7 +14,8 @@ from gradrank.config.code_digest import PACKAGE
 from gradrank.data.compressed import plain_name
 from gradrank.data.layout import find_layout
 
-PROJECT = PACKAGE / "config" / "project"  # links to files of the checkout, and the files that only a project folder has
+# It contains links to files in the checkout, and the files that only project folders have.
+PROJECT = PACKAGE / "config" / "project"
 OWN_DATA = "own_data.yaml"  # template of params.yaml for a user's own data
 FILES = {  # path in a project folder: path in PROJECT
     "params.yaml": "params.yaml",

@@ -1,1 +1,1 @@
-"""Ranking data: download, archives, artificial data, parsing, stored collections and pairs."""
+"""Ranking data: downloads, archives, artificial data, parsing, stored collections, and pairs of documents."""

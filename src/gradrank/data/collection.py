@@ -12,14 +12,14 @@ from gradrank.base.errors import GradrankError
 if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs, PairSource
 
-# Metadata of a Collection's fields: what the first axis of the array counts. A field may be None.
+# Metadata of the fields of a Collection: what the first axis of the array counts. The value of a field may be None.
 AXIS = "axis"
 PER_ROW, PER_QUERY, OFFSETS, PAIRS = ({AXIS: axis} for axis in ("row", "query", "offsets", "pairs"))
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Documents grouped by query: the documents of query q are the rows offsets[q]:offsets[q+1].
+    """Documents grouped by query. The documents of query q are the rows offsets[q]:offsets[q+1].
 
     A subclass that adds a field declares its axis, for example `field(default=None, metadata=PER_ROW)`; `take` and
     `select_queries` then handle the field.
@@ -31,11 +31,12 @@ class Collection:
     labels
         (n,) int32 relevance grades.
     offsets
-        (q+1,) int64.
+        (q+1,) int64: the first row of each query, and the number of rows at the end.
     qids
         (q,) int64 query ids.
     pair_source
-        The stored pairs of these documents; None for the crucial pairs of the grades.
+        The stored pairs of these documents. If None, all pairs of documents with different grades are used (the crucial
+        pairs).
     """
 
     features: np.ndarray = field(metadata=PER_ROW)
@@ -56,7 +57,10 @@ class Collection:
 
     @cached_property
     def pairs(self) -> "Pairs":
-        """The list of pairs: read from the stored pairs, or else the crucial pairs of the grades."""
+        """The list of pairs.
+
+        It is read from the stored pairs if there are any, and computed from the grades otherwise.
+        """
         if self.pair_source is not None:
             return self.pair_source.read()
         from gradrank.data.pairs import crucial_pairs
@@ -65,7 +69,7 @@ class Collection:
 
     @property
     def ties(self) -> bool:
-        """True if two documents of equal grade form a pair, with target probability 1/2."""
+        """True if documents of equal grade form pairs, with target probability 1/2."""
         return self.pair_source is not None and self.pair_source.ties
 
     @property
@@ -75,14 +79,16 @@ class Collection:
 
     @cached_property
     def query_of_row(self) -> np.ndarray:
-        """(n,) int64: the position of each row's query."""
+        """The (n,) int64 query positions, one per row."""
         return np.repeat(np.arange(self.queries), np.diff(self.offsets))
 
     def take(self, rows: np.ndarray) -> Self:
-        """Return the documents in another order within their queries: row i of the result is row rows[i] of this one.
+        """Return a copy with the documents of each query in a different order.
 
-        rows: (n,) a permutation. Raises ValueError if it moves a document to another query, or if there are stored
-        pairs, which are row numbers in the present order.
+        rows: an (n,) permutation of the row numbers. Row i of the copy is row rows[i] of this collection.
+
+        Raises ValueError if `rows` is not a permutation or moves a document to a different query. Also raises it if the
+        collection has stored pairs, because these are row numbers in the present order.
         """
         if self.pair_source is not None:
             raise ValueError("take: the collection has stored pairs, which are row numbers in the present order")
@@ -100,7 +106,10 @@ class Collection:
         )
 
     def select_queries(self, chosen: np.ndarray) -> Self:
-        """Return the queries that are True in the (q,) bool array `chosen`, with their documents and pairs."""
+        """Return a collection of the chosen queries, with their documents and pairs.
+
+        chosen: (q,) bool, True for each query to include.
+        """
         rows = chosen[self.query_of_row]
         return self._with(
             {
@@ -112,7 +121,10 @@ class Collection:
         )
 
     def _with(self, changes: dict[str, Callable[[Any], Any]]) -> Self:
-        """Return a copy in which each field that is not None is changed by the function for its axis."""
+        """Return a copy with changed fields. Fields that are None stay None.
+
+        changes: for each axis, the function that is applied to the fields with this axis.
+        """
         changed = {}
         for declared in fields(self):
             axis, value = declared.metadata.get(AXIS), getattr(self, declared.name)
@@ -124,7 +136,10 @@ class Collection:
         return replace(self, **changed)
 
     def check(self, where: str, missing: bool = False) -> None:
-        """Raise GradrankError, naming `where`, if a feature is infinite, or is NaN and `missing` is False."""
+        """Raise GradrankError if a feature value is infinite, or if it is NaN and `missing` is False.
+
+        where: the name of the data in the error message.
+        """
         finite = ~np.isinf(self.features) if missing else np.isfinite(self.features)
         if not finite.all():
             row, column = np.argwhere(~finite)[0]

@@ -1,4 +1,4 @@
-"""Reading of plain and compressed files (.gz, .xz, .zst). This module imports nothing slow at import time."""
+"""Reading of plain and compressed files (.gz, .xz, .zst). Importing this module is fast."""
 
 import gzip
 import lzma
@@ -24,12 +24,12 @@ PACKED = tuple(_OPENED_BY)
 
 
 def is_packed(path: Path) -> bool:
-    """Return True if a file is compressed, by its suffix."""
+    """Return True if the suffix of a file is that of a compressed file."""
     return path.suffix.lower() in _OPENED_BY
 
 
 def plain_name(path: Path) -> Path:
-    """Return the path without the suffix of a compressed file: train.txt.gz -> train.txt."""
+    """Return the path without the suffix for compression: train.txt.gz -> train.txt."""
     return path.with_suffix("") if is_packed(path) else path
 
 
@@ -73,13 +73,16 @@ def _damaged(path: Path, error: Exception) -> GradrankError:
 
 
 class PlainFile:
-    """A file that can be read at any position: a plain file, or the decompressed copy of a compressed one.
+    """A file that can be read at any position: a plain file, or the decompressed copy of a compressed file.
 
-    The copy exists as long as this object. `path` is the user's file, for messages; `file` is the one to open.
+    The copy exists as long as this object. `path` is the user's file, which messages name. `file` is the file to open.
     """
 
     def __init__(self, path: Path, folder: Path | None = None) -> None:
-        """Decompress the file `path`, if it is compressed, into `folder` (None: the system's temporary folder)."""
+        """Open the file `path`. If it is compressed, it is decompressed into `folder`.
+
+        folder: None for the temporary folder of the system.
+        """
         self.path = self.file = path
         if is_packed(path):
             self._copy = tempfile.NamedTemporaryFile(  # noqa: SIM115 - closed together with this object

@@ -1,4 +1,4 @@
-"""Description of a file's columns: role, type, count, range and share of missing values of each."""
+"""Description of the columns of a file: role, type, count, range, and share of missing values per column."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,15 +12,16 @@ from gradrank.data.tables.table import DataTable
 from gradrank.data.text.text_file import TextFile
 
 TEXT = {"query": "qid:", "label": "first word", "docid": "#docid =", "inc": "inc =", "prob": "prob ="}
-MOST_DESCRIBED = 1_000  # features in collection.json
-MOST_SHOWN = 20  # features in a printed table
+MOST_DESCRIBED = 1_000  # maximum number of features described in collection.json
+MOST_SHOWN = 20  # maximum number of features in a printed table
 
 
 @dataclass(frozen=True)
 class ColumnRanges:
     """The lowest value, the highest value and the number of missing values per column.
 
-    `low`, `high` and `missing` are (k,) float64; `low` and `high` are NaN if all values of the column are missing.
+    `names` has k column names, and `low`, `high` and `missing` are (k,) float64. `low` and `high` are NaN if all values
+    of the column are missing.
     """
 
     names: list[str]
@@ -33,14 +34,20 @@ class ColumnRanges:
         return {name: position for position, name in enumerate(self.names)}
 
     def row(self, name: str) -> tuple[float | None, float | None, int]:
-        """Return the lowest value, the highest value (None if all are missing) and the number of missing values."""
+        """Return the lowest value, the highest value, and the number of missing values of the column `name`.
+
+        The lowest and the highest value are None if all values are missing.
+        """
         position = self._positions[name]
         low, high = (None if np.isnan(ends[position]) else float(ends[position]) for ends in (self.low, self.high))
         return low, high, int(self.missing[position])
 
 
 def column_ranges(frame: pl.DataFrame, features: np.ndarray) -> ColumnRanges:
-    """Return the ranges of a frame with the columns of `letor.schema`. features: (n, d), its feature columns."""
+    """Return the ranges of the columns of a frame.
+
+    frame: n rows with the columns of `letor.schema`. features: (n, d), the feature columns of the frame.
+    """
     heads = frame.select("qid", "label", "inc", "prob").cast(pl.Float64).to_numpy()
     docids = np.where(frame["docid"].is_null().to_numpy(), np.nan, 0.0)[:, None]
     names = ["qid", "label", "inc", "prob", "docid"] + [f"f{number}" for number in range(1, features.shape[1] + 1)]
@@ -52,7 +59,7 @@ def column_ranges(frame: pl.DataFrame, features: np.ndarray) -> ColumnRanges:
 
 
 def merge_ranges(pieces: Iterable[ColumnRanges]) -> ColumnRanges:
-    """Merge the ranges of several frames, at least one, with the same columns."""
+    """Merge the ranges of one or more frames that have the same columns."""
     first, *rest = pieces
     low, high, missing = first.low, first.high, first.missing
     for piece in rest:
@@ -63,19 +70,20 @@ def merge_ranges(pieces: Iterable[ColumnRanges]) -> ColumnRanges:
 def describe_roles(
     source: TextFile | DataTable, names: Sequence[str] | None, ranges: ColumnRanges, rows: int, queries: int
 ) -> list[dict[str, Any]]:
-    """Describe the columns of a collection, one row per column.
+    """Return a description of each column of a collection, as a dict per column.
 
-    The keys are `role`, `column` (its name in the file), `type`, `count` (rows with a value), `low`, `high` and
-    `missing` (the share of rows). A column that is set aside has `role` None and a `reason`.
+    The keys are `role`, `column` (the name in the file), `type`, `count` (the number of rows with a value), `low`,
+    `high` and `missing` (the share of rows without a value). The query column also has `queries` (the number of
+    queries). A column that is set aside only has `role` (None), `column`, `type` and `reason`.
 
     Parameters
     ----------
     source
         The first file.
     names
-        The names of a table's features; None for text.
+        The names of the features of a table; None for text.
     ranges
-        The ranges over all rows.
+        The ranges of the columns over all rows.
     rows, queries
         The number of rows and of queries.
     """
@@ -102,7 +110,7 @@ def describe_roles(
 
 
 def role_table(roles: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the rows of `describe_roles` as lines of text, with at most MOST_SHOWN features."""
+    """Yield the result of `describe_roles` as lines of text, with at most MOST_SHOWN features."""
     features = [row for row in roles if row["role"] == "feature"]
     shown = [row for row in roles if row["role"] != "feature" or row in features[:MOST_SHOWN]]
     cells = [("role", "column", "type", "count", "range", "missing")]
@@ -118,7 +126,7 @@ def role_table(roles: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def notes_of(roles: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a sentence for each column that is set aside without a declaration."""
+    """Return one sentence for each column that is set aside although the user did not declare this."""
     return [
         f"column {row['column']!r} is set aside: {row['reason']}"
         for row in roles
@@ -143,7 +151,7 @@ def _row(role: str, column: str, kind: str, span: tuple[float | None, float | No
 
 
 def _column(table: DataTable | None, role: str) -> str | None:
-    """Return the name of a role's column in the file; None without such a column."""
+    """Return the name in the file of the column with this role, or None if there is no such column."""
     if table is None:
         return TEXT[role]
     if role in ("inc", "prob"):
@@ -152,5 +160,5 @@ def _column(table: DataTable | None, role: str) -> str | None:
 
 
 def _kind(table: DataTable | None, column: str, parsed: str) -> str:
-    """Return the data type of a column: `parsed` if the file holds text, else the type that the table stores."""
+    """Return the data type of a column: the type in the table, or `parsed` if the values are stored as text."""
     return parsed if table is None or table.kinds[column] == "text" else table.kinds[column]

@@ -1,14 +1,14 @@
-"""Pairs from a user's file: a table of preferences or of preference probabilities, in CSV, TSV or Parquet.
+"""Pairs from a user's file: a CSV, TSV or Parquet table of preferences or of preference probabilities.
 
-Each row is a pair of documents of one query, in these columns:
+Each row is a pair of documents of one query. The columns are:
 
 - `qid`, or another query column name of data/tables/roles.py: the id of the query;
-- `first` and `second`: the ids of the documents; or `first_row` and `second_row`: their positions within the query,
-  from 1, in the order of the data;
+- `first` and `second`: the ids of the documents. Alternatively, `first_row` and `second_row`: the positions of the
+  documents within the query, counted from 1 in the order of the data;
 - `target` (optional, default 1): the probability, from 0 to 1, that the first document ranks above the second;
-- `weight` (optional, default 1): the factor of the pair's cost, above 0.
+- `weight` (optional, default 1): a number above 0, by which the cost of the pair is multiplied.
 
-The pairs need not be complete or consistent: P_ij, P_jk and P_ki may form a cycle. Each pair occurs only once.
+The pairs need not be complete or consistent: P_ij, P_jk and P_ki may form a cycle. A pair must not occur twice.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from gradrank.data.tables.table import RawTable, floats, is_number, raw_table
 IDS, POSITIONS, NUMBERS = ("first", "second"), ("first_row", "second_row"), ("target", "weight")
 EXPECTED = "qid; first and second (ids), or first_row and second_row (positions in the query, from 1); target; weight"
 ROUNDING = 1e-9  # tolerance of P_ij + P_ji = 1
-ENDS = ("i", "j")  # columns: the row of the first and of the second document within their part
+ENDS = ("i", "j")  # columns with the row numbers of the first and the second document within their part
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PairTable:
     raw
         The file as it was read, with column names in lower case.
     frame
-        Ids and positions as text, and `target` and `weight` as float64.
+        The columns of ids and positions as text, and `target` and `weight` as float64.
     query
         The name of the query column.
     documents
@@ -54,7 +54,7 @@ class PairTable:
 
     @property
     def path(self) -> Path | str:
-        """The file, as messages name it."""
+        """The name of the file in messages."""
         return self.raw.where
 
     def refuse(self, bad: pl.Series, column: str, expected: str) -> None:
@@ -62,21 +62,21 @@ class PairTable:
         self.raw.refuse(column, bad, expected)
 
     def error(self, row: int, column: str, message: str) -> GradrankError:
-        """Return the error for a row, counted from 0."""
+        """Return the error for a row. Rows are counted from 0."""
         return self.raw.bad_row(column, row, message)
 
     def location(self, row: int) -> str:
-        """Return the line or row number of a row, for messages."""
+        """Return the line number or row number of a row (counted from 0) as text for messages."""
         return self.raw.location(row)
 
 
 def read_given(path: Path, parts: Mapping[int, Path]) -> dict[int, Pairs]:
-    """Read a user's pairs and return those of each part.
+    """Read a user's file of pairs, and return a dict from part number to the pairs of that part.
 
-    parts: the Parquet file of each part's rows, by part number.
+    parts: a dict from part number to the Parquet file with the rows of that part.
 
-    Raises GradrankError, with line and column, for an unknown or ambiguous query or document, a target that is not a
-    probability, a weight that is not a positive number, and a pair that occurs twice.
+    Raises GradrankError for an unknown or ambiguous query or document, a target that is not a probability, a weight
+    that is not a positive number, and a pair that occurs twice. The error names the line or row and the column.
     """
     table = _read(path)
     queries, documents = _index(parts)
@@ -90,7 +90,7 @@ def read_given(path: Path, parts: Mapping[int, Path]) -> dict[int, Pairs]:
 
 
 def _read(path: Path) -> PairTable:
-    """Read a file of pairs and check its columns. Raises GradrankError if they are not as EXPECTED."""
+    """Read a file of pairs and check its columns. Raises GradrankError if the columns are not those in EXPECTED."""
     if not is_table(path):
         raise GradrankError(
             f"{path}: not a table of pairs. Fix: give a file of the form {' or '.join(TABLES)}, which may be compressed"
@@ -130,8 +130,9 @@ def _read(path: Path) -> PairTable:
 def _index(parts: Mapping[int, Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Index the queries and documents of all parts.
 
-    Returns one row per query (number, part, position in the part, name, start row, size), and one row per document
-    (number of its query, docid, row).
+    The first returned frame has one row per query, with the columns `number`, `part`, `name` (the query id), `position`
+    (of the query in the part), `start` (the first row) and `size` (the number of documents). The second frame has one
+    row per document, with the columns `number` (of the query), `docid` and `row`.
     """
     frames = []
     for part, path in parts.items():
@@ -150,7 +151,10 @@ def _index(parts: Mapping[int, Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _located(table: PairTable, queries: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Return, for each pair, the part, the query's position in the part, and the rows `i` and `j` of the documents."""
+    """Return a frame with one row per pair.
+
+    The columns are `part`, `position` (of the query in the part), and `i` and `j` (the row numbers of the documents).
+    """
     names = table.frame[table.query]
     ambiguous = names.is_in(queries.filter(pl.col("name").is_duplicated())["name"].implode())
     table.refuse(ambiguous, table.query, "a query id that is in only one part (several parts have this id)")
@@ -164,7 +168,7 @@ def _located(table: PairTable, queries: pl.DataFrame, documents: pl.DataFrame) -
 
 
 def _rows(table: PairTable, rows: pl.DataFrame, column: str) -> pl.Series:
-    """Return the rows of documents that are given by their positions within the query."""
+    """Return the row numbers of documents that the file identifies by their positions within the query."""
     position = rows[column].cast(pl.Int64, strict=False)
     size = rows["size"].cast(pl.Int64)
     is_valid = (position >= 1) & (position <= size)
@@ -175,7 +179,7 @@ def _rows(table: PairTable, rows: pl.DataFrame, column: str) -> pl.Series:
 
 
 def _rows_by_id(table: PairTable, rows: pl.DataFrame, column: str, documents: pl.DataFrame) -> pl.Series:
-    """Return the rows of documents that are given by their ids."""
+    """Return the row numbers of documents that the file identifies by their ids."""
     if documents["docid"].null_count() == len(documents):
         raise GradrankError(
             f"{table.path}: column {column!r}: the data have no document ids. Fix: give each document's position in "
@@ -191,7 +195,10 @@ def _rows_by_id(table: PairTable, rows: pl.DataFrame, column: str, documents: pl
 
 
 def _numbers(raw: RawTable, name: str) -> pl.Series:
-    """Return a column as float64; all 1 if there is no such column. Raises GradrankError if it is not numeric."""
+    """Return a column as float64, or all 1 if there is no such column.
+
+    Raises GradrankError if a value is missing or is not a number.
+    """
     if name not in raw.names:
         return pl.repeat(1.0, len(raw.frame), eager=True)
     values = raw.column(name)
@@ -203,7 +210,7 @@ def _numbers(raw: RawTable, name: str) -> pl.Series:
 
 
 def _check_unique(table: PairTable, pairs: pl.DataFrame) -> None:
-    """Raise GradrankError if two documents are paired twice, in the same order or in opposite orders."""
+    """Raise GradrankError if a pair occurs twice, in the same order or in opposite orders."""
     ends = pairs.select("part", low=pl.min_horizontal(*ENDS), high=pl.max_horizontal(*ENDS)).with_row_index("row")
     repeated = ends.with_columns(earlier=pl.col("row").first().over("part", "low", "high")).filter(
         pl.col("row") != pl.col("earlier")
@@ -225,7 +232,10 @@ def _check_unique(table: PairTable, pairs: pl.DataFrame) -> None:
 
 
 def _pairs(rows: pl.DataFrame) -> Pairs:
-    """Return the pairs of one part, with the more likely document first; if both are equally likely, the earlier."""
+    """Return the pairs of one part. In each pair, the document that is more likely to rank above the other comes first.
+
+    If the target is 1/2, the document that is earlier in the data comes first.
+    """
     is_swapped = (rows["target"] < 0.5) | ((rows["target"] == 0.5) & (rows["i"] > rows["j"]))
     frame = rows.select(
         better=pl.when(is_swapped).then("j").otherwise("i"),

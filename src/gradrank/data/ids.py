@@ -1,8 +1,8 @@
-"""Ids of queries and documents, which are text in every input form and are never reformatted.
+"""Ids of queries and documents. Ids are text in every input form and are never reformatted.
 
 If all query ids of a collection are whole numbers in their usual spelling (no sign, no leading zeros, at most 18
-digits), arrays and files hold these numbers, which take less space. Otherwise they hold numbers from 1 in the order of
-first appearance, and the ids are stored next to them.
+digits), arrays and files hold these numbers, because they take less space. Otherwise, queries are numbered from 1 in
+the order of first appearance. Arrays and files then hold both the numbers and the ids.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ import polars as pl
 from gradrank.base.errors import GradrankError
 
 WHOLE = r"^(?:0|[1-9][0-9]{0,17})$"
-MISSING = ("", "nan", "na", "n/a", "<na>", "null", "none", "nat")  # in lower case: how programs write a missing value
+MISSING = ("", "nan", "na", "n/a", "<na>", "null", "none", "nat")  # words for a missing value, in lower case
 
 
 def query_id_error(name: str) -> str | None:
-    """Return what is wrong with the text of a query id, or None if it is valid."""
+    """Return the error message for an invalid query id, or None if the id is valid."""
     if name.strip().lower() in MISSING:
         return "has no query id" + (f", found {name!r}" if name else "")
     if name != name.strip() or any(character < " " or character in "\x7f\ufeff" for character in name):
@@ -26,7 +26,9 @@ def query_id_error(name: str) -> str | None:
 
 
 def text_ids(ids: pl.Series, column: str, where: object) -> pl.Series:
-    """Return a column of ids as text; missing ids are null. Errors name `where`.
+    """Return a column of ids as text. Missing ids are null.
+
+    column: the name of the column. where: the name of the data in error messages.
 
     Raises GradrankError for floats that are not whole numbers, for bytes that are not UTF-8, and for nested types.
     """
@@ -52,7 +54,10 @@ def text_ids(ids: pl.Series, column: str, where: object) -> pl.Series:
 
 
 def numbered(files: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, list[str] | None]]:
-    """Return (q,) int64 numbers for the query ids of each file, and the ids unless they are these numbers."""
+    """Return the (q,) int64 query numbers and the query ids of each file.
+
+    If all ids of all files are whole numbers, the query numbers are the ids, and None is returned in place of the ids.
+    """
     if all(pl.Series(ids, dtype=pl.String).str.contains(WHOLE).all() for ids in files):
         return [(np.array([int(name) for name in ids], np.int64), None) for ids in files]
     numbers: dict[str, int] = {}

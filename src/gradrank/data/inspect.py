@@ -1,4 +1,4 @@
-"""Print how training, prediction and evaluation interpret a file, without writing anything."""
+"""Description of how training, prediction and evaluation interpret a file. Nothing is written."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from gradrank.data.tables.roles import Columns
 
 
 def inspect(path: Path, columns: Columns = Columns(), features: int | None = None) -> Iterator[str]:  # noqa: B008 - frozen
-    """Yield the table of column roles as lines of text.
+    """Yield the number of rows, queries and features and the table of column roles, as lines of text.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def inspect(path: Path, columns: Columns = Columns(), features: int | None = Non
     columns
         The columns that the user declares for a table.
     features
-        The number of features of sparse text; None to find it.
+        The number of features of sparse text. If None, the highest feature number is used.
 
     Raises GradrankError if a file cannot be read.
     """

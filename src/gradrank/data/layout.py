@@ -1,19 +1,20 @@
-"""Recognition of the files of a collection on disk, with their parts and folds.
+"""Recognition of the files, parts and folds of a collection on disk.
 
-Three layouts are recognised, in the given folder or in the only folder below it that has one:
+Three layouts are recognised. The files are in the given folder, or in the only folder below it that has such a layout.
 
 - `five_fold`: S1.txt to S5.txt, or Fold1 to Fold5 with a training, validation and test file each, or both (LETOR).
-  Without the S files, each part is the test file of the fold that tests on it.
+  Without the S files, each part is the test file of one fold.
 - `one_fold`: a training, a validation and a test file, which are parts 1, 2 and 3 of a single fold.
 - `single_file`: one file, whose queries are divided into five parts. The folds rotate as in LETOR.
 
 A file is text (.txt, .svm, .letor, .libsvm, .dat) or a table (.parquet, .csv, .tsv), plain or compressed (.gz, .xz,
 .zst). Its name is one of NAMES, in any letter case: LETOR 3.0 has trainingset.txt where LETOR 4.0 has train.txt.
 
-Without a validation file, one is held out. In five folds it is the part that the rotation validates on, which the
-training file then contains. In one fold it is a quarter of the training file's queries.
+Without a validation file, a validation part is held out. With five folds, it is the part on which LETOR's rotation
+validates, and the training file of each fold must then contain it. With one fold, it is a quarter of the queries of the
+training file.
 
-This module imports nothing slow, because the workflow calls it at every start.
+Importing this module is fast, because the workflow imports it at every start.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -43,7 +44,7 @@ ROTATION = [
 ONE_FOLD = [{"train": [1], "vali": [2], "test": [3]}]
 # Without a validation file, three quarters of the training queries are part 1 and one quarter is part 2, as in LETOR.
 HELD_OUT = [1, 1, 1, 2]
-DEEPEST = 3  # levels of folders that are searched
+DEEPEST = 3  # levels of subfolders that are searched
 EXPECTED = (
     "expected S1.txt to S5.txt, or Fold1 to Fold5 with train.txt, vali.txt and test.txt each, "
     "or train.txt, vali.txt and test.txt, or the path of one file. Accepted names, in any letter case: "
@@ -61,18 +62,18 @@ class Layout:
     kind
         The layout, as described at the top of this module.
     sources
-        The file that holds each part. One file may hold several parts.
+        A dict from part number to the file that contains the part. One file may contain several parts.
     copies
-        Files that repeat parts, each with the parts that it must consist of.
+        A dict from each file that repeats parts to the numbers of the parts of which it must consist.
     folds
-        For each fold, the part numbers of its splits `train`, `vali` and `test`.
+        One dict per fold, from the splits `train`, `vali` and `test` to part numbers.
     slots
-        Part numbers. The queries of a file that holds several parts are divided into as many equal shares, and each
-        share goes to the part of its slot.
+        One part number per slot. The queries of a file that contains several parts are divided into equal shares, one
+        per slot, and each share goes to the part in its slot.
     in_order
-        True if copies repeat their parts in the order listed, False if the order may differ.
+        True if the files in `copies` repeat their parts in the listed order, False if the order may differ.
     note
-        A decision that the user may not expect, in one sentence.
+        A sentence about a decision that the user may not expect.
     """
 
     kind: Literal["five_fold", "one_fold", "single_file"]
@@ -90,7 +91,7 @@ class Layout:
 
 
 def is_table(path: Path) -> bool:
-    """Return True if a file is a table by its suffix, or Parquet by its first bytes."""
+    """Return True if a file has the suffix of a table or begins as a Parquet file."""
     return plain_name(path).suffix.lower() in TABLES or _begins_as_parquet(path)
 
 
@@ -123,12 +124,15 @@ def find_layout(path: Path | str) -> Layout:
 
 
 def _first_names(folder: Path) -> str:
-    """Return the first names in a folder, for an error message."""
+    """Return the names of the first files in a folder as text for an error message."""
     return ", ".join(sorted(entry.name for entry in folder.iterdir())[:12]) or "nothing"
 
 
 def _check_queries(path: Path, needed: int) -> None:
-    """Raise GradrankError if a text file has fewer queries than `needed`. Reading stops at the last needed query."""
+    """Raise GradrankError if a text file has fewer queries than `needed`.
+
+    Reading stops as soon as enough queries are found. Tables and files without any query are not checked here.
+    """
     if is_table(path):
         return
     qids: set[bytes] = set()
@@ -146,7 +150,10 @@ def _check_queries(path: Path, needed: int) -> None:
 
 
 def _search(folder: Path, depth: int) -> list[tuple[Path, Layout]]:
-    """Return the layouts of a folder or else of the folders below it, down to `depth` levels."""
+    """Return the collections found, as tuples of folder and layout.
+
+    If `folder` itself is not a collection, its subfolders are searched, down to `depth` levels.
+    """
     layout = _five_fold(folder) or _one_fold(folder)
     if layout is not None:
         return [(folder, layout)]
@@ -157,9 +164,9 @@ def _search(folder: Path, depth: int) -> list[tuple[Path, Layout]]:
 
 
 def _named(folder: Path, suffixes: tuple[str, ...], *names: str) -> Path | None:
-    """Return the only file of a folder with one of these names and suffixes, or None without such a file.
+    """Return the only file of a folder with one of these names and suffixes, or None if there is no such file.
 
-    Raises GradrankError if there are several, and for a broken link.
+    Raises GradrankError if there are several such files, or if the file is a broken link.
     """
     matches = [
         path
@@ -178,7 +185,7 @@ def _named(folder: Path, suffixes: tuple[str, ...], *names: str) -> Path | None:
 
 
 def _five_fold(folder: Path) -> Layout | None:
-    """Return the layout of a folder with files S1 to S5 or folders Fold1 to Fold5; None if it has neither.
+    """Return the layout of a folder with files S1 to S5 or folders Fold1 to Fold5, or None if it has neither.
 
     Raises GradrankError if some of these files are missing.
     """
@@ -223,13 +230,13 @@ def _five_fold(folder: Path) -> Layout | None:
 
 
 def _parts_of(fold: int, split: str, held_out: bool) -> list[int]:
-    """Return the parts that a split's file contains; the training file contains a held-out validation part."""
+    """Return the parts in the file of a split. If `held_out`, the training file also contains the validation part."""
     parts = ROTATION[fold - 1]
     return parts["train"] + parts["vali"] if held_out and split == "train" else parts[split]
 
 
 def _one_fold(folder: Path) -> Layout | None:
-    """Return the layout of a folder with a training and a test file; None if one of them is missing."""
+    """Return the layout of a folder with a training and a test file, or None if one of the two is missing."""
     files = [_named(folder, (*TEXT, *TABLES), *NAMES[split]) for split in SPLITS]
     train, vali, test = files
     if train is None or test is None:
@@ -242,22 +249,25 @@ def _one_fold(folder: Path) -> Layout | None:
 
 
 def differing_line(copy: Path, originals: Sequence[Path]) -> int | None:
-    """Return the first line, from 1, in which a file differs from the concatenated originals; None if it is equal."""
+    """Return the number of the first line that differs from the concatenated originals, or None if the file is equal.
+
+    Lines are counted from 1.
+    """
     return _first_difference(blocks(copy), chain.from_iterable(map(blocks, originals)))
 
 
 def check_copies(
     layout: Layout, unit: str = "line", difference: Callable[[Path, Sequence[Path]], int | None] = differing_line
 ) -> None:
-    """Raise GradrankError if a file of a fold does not repeat the parts that it should consist of.
+    """Raise GradrankError if a file of a fold does not repeat the parts of which it should consist.
 
     Parameters
     ----------
     unit
-        What `difference` counts, for the error message.
+        The name of what `difference` counts, for the error message.
     difference
-        Returns the first differing unit of a file and its originals, or None if they are equal. The default compares
-        text byte by byte.
+        A function of a file and its originals. It returns the number of the first unit that differs, or None if the
+        file is equal to its originals. The default compares text byte by byte.
     """
     for copy, parts in layout.copies.items():
         differing: list[int] = []
@@ -275,7 +285,7 @@ def check_copies(
 
 
 def _first_difference(first: Iterable[bytes], second: Iterable[bytes]) -> int | None:
-    """Return the first line, from 1, in which two texts differ, or None if they are equal."""
+    """Return the number of the first line in which two texts differ, counted from 1, or None if they are equal."""
     line, a, b = 1, b"", b""
     blocks_a, blocks_b = iter(first), iter(second)
     while True:

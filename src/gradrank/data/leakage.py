@@ -1,4 +1,4 @@
-"""Detection of queries that are in two parts, so that a model would be tested on its training data."""
+"""Detection of queries that occur in two parts. With such queries, a model would be tested on its training data."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -9,11 +9,21 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 
-MOST_NAMED = 3  # queries in a note
+MOST_NAMED = 3  # maximum number of queries named in a note
 
 
 class Contents(NamedTuple):
-    """The queries of a part: its file, the (q,) query ids and the (q,) digests of `query_digests`."""
+    """The queries of a part.
+
+    Parameters
+    ----------
+    path
+        The file that contains the part.
+    ids
+        (q,) query ids.
+    digests
+        (q,) uint64 digests, as returned by `query_digests`.
+    """
 
     path: Path
     ids: np.ndarray
@@ -21,25 +31,27 @@ class Contents(NamedTuple):
 
 
 def query_digests(labels: np.ndarray, features: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return (q,) uint64 digests, which are equal for queries with the same rows in any order.
+    """Return the (q,) uint64 digests of the queries. Queries with the same rows in any order have equal digests.
 
     labels: (n,) grades. features: (n, d) float32. counts: (q,) the number of rows of each query.
     """
     draw = np.random.default_rng(0).integers
     factors = draw(0, 2**63, features.shape[1] + 2, np.uint64) | np.uint64(1)
-    bits = (features + np.float32(0)).view(np.uint32)  # -0 and 0 are the same value
+    bits = (features + np.float32(0)).view(np.uint32)  # adding 0 turns -0 into 0
     rows = bits.astype(np.uint64) @ factors[2:] + labels.astype(np.uint64) * factors[0] + factors[1]
-    rows ^= rows >> np.uint64(29)  # without mixing, a sum of rows would depend only on the column sums
+    rows ^= rows >> np.uint64(29)  # without this mixing of bits, the sum over rows would depend only on the column sums
     rows *= np.uint64(0xBF58476D1CE4E5B9)
     rows ^= rows >> np.uint64(32)
     return np.add.reduceat(rows, np.r_[0, np.cumsum(counts)[:-1]])
 
 
 def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, Sequence[int]]]) -> list[str]:
-    """Return a note for each two parts that share queries and belong to different splits of a fold.
+    """Return one note for every two parts that share queries and belong to different splits of a fold.
 
-    Raises GradrankError if all queries of a file are in another file, for example if the test file is a copy of the
-    training file.
+    parts: a dict from part number to the queries of the part. folds: the part numbers of each split, one dict per fold.
+
+    Raises GradrankError if all queries of one part are also in a part from a different file, for example if the test
+    file is a copy of the training file.
     """
     notes = []
     for a, b in sorted(_separate_parts(folds)):
@@ -66,7 +78,7 @@ def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, S
 
 
 def _separate_parts(folds: Sequence[Mapping[str, Sequence[int]]]) -> set[tuple[int, int]]:
-    """Return the pairs of parts, the lower number first, that belong to different splits of some fold."""
+    """Return all pairs of part numbers, in ascending order, that are in different splits of at least one fold."""
     splits = [[(part, split) for split, parts in fold.items() for part in parts] for fold in folds]
     return {
         (min(a, b), max(a, b))

@@ -6,11 +6,14 @@ from pathlib import Path
 
 from gradrank.base.errors import GradrankError
 
-COLUMN_BYTES = 10_000  # overhead per column in data frames and files, without its values
+COLUMN_BYTES = 10_000  # overhead per column in data frames and files, in addition to the values
 
 
 def available() -> int:
-    """Return the bytes that this process may still allocate: the free memory, or what `ulimit -v` leaves of it."""
+    """Return the number of bytes that this process may still allocate.
+
+    This is the free memory, or less if `ulimit -v` limits the process to less.
+    """
     page = os.sysconf("SC_PAGE_SIZE")
     free, limit = _free(page), resource.getrlimit(resource.RLIMIT_AS)[0]
     status = Path("/proc/self/statm")
@@ -20,7 +23,11 @@ def available() -> int:
 
 
 def _free(page: int) -> int:
-    """Return the bytes that Linux can allocate without swapping; on other systems, the machine's memory."""
+    """Return the number of bytes that can be allocated without swapping. On systems other than Linux, return all
+    memory.
+
+    page: the size of a memory page in bytes.
+    """
     meminfo = Path("/proc/meminfo")
     for line in meminfo.read_text().splitlines() if meminfo.is_file() else ():
         if line.startswith("MemAvailable:"):

@@ -1,6 +1,6 @@
-"""The order of documents by score, as metrics, losses and model selection use it.
+"""The order of documents by score, for metrics, losses and model selection.
 
-This module is separate from the metrics because training imports it: a change of the metrics must not retrain models.
+Training imports this module. It is separate from the metrics, so that a change of the metrics does not retrain models.
 """
 
 import numpy as np
@@ -12,7 +12,9 @@ RUN = 16  # length of the runs that are sorted by insertion and then merged
 
 @compiled("f8[:], i8[:]")
 def order(scores, offsets):
-    """Return (n,) int64 row numbers by descending score within each query; equal scores stay in file order.
+    """Return the (n,) int64 row numbers, sorted by descending score within each query.
+
+    Documents with equal scores stay in file order.
 
     scores: (n,) float64, finite. offsets: (q+1,) int64.
     """
@@ -24,7 +26,7 @@ def order(scores, offsets):
 
 @compiled()
 def descending(values):
-    """Return the (n,) int64 positions of (n,) values in descending order; equal values keep their order."""
+    """Return the (n,) int64 positions of (n,) values in descending order. Equal values keep their order."""
     rows, spare = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
     _sort(values, rows, spare, 0, len(values))
     return rows
@@ -32,10 +34,10 @@ def descending(values):
 
 @compiled()
 def _sort(values, rows, spare, first, stop):
-    """Write the numbers first..stop-1, by descending value, to rows[first:stop]. `spare` is scratch space.
+    """Sort the numbers first..stop-1 by descending value, and write them to rows[first:stop].
 
-    This is a stable merge sort: equal scores stay in file order, as in LETOR's evaluation program. Numba compiles it in
-    0.3 s, and NumPy's sort in 2 s.
+    `spare` is scratch space of the same length as `rows`. The merge sort is stable, so equal scores stay in file order,
+    as in LETOR's evaluation program. Numba compiles this function in 0.3 s, and NumPy's sort in 2 s.
     """
     for start in range(first, stop, RUN):
         for row in range(start, min(start + RUN, stop)):

@@ -16,7 +16,7 @@ from gradrank.data.pairs import Pairs, pair_batches
 from gradrank.data.part_files import GIVEN, GRADES, HALF, PAIRS, write_parts
 from gradrank.data.stored import StoredCollection
 
-BATCH = 1_000_000  # pairs in memory at once while writing: about 29 MB of columns
+BATCH = 1_000_000  # number of pairs in memory at once while writing: about 29 MB of columns
 SCHEMA = {"query": pl.Int32, "better": pl.Int32, "worse": pl.Int32, "target": pl.Float64, "weight": pl.Float64}
 
 
@@ -25,14 +25,14 @@ def write_pairs(
 ) -> None:
     """Write the pairs of a stored collection into the folder `out`: part1.parquet and so on, and pairs.json.
 
-    Pairs of grades are written in batches of queries, so memory does not grow with the number of pairs.
+    Pairs that follow from the grades are written in batches of queries, so memory does not grow with their number.
 
-    The Parquet columns are `query` (position in the part), `better` and `worse` (row numbers in the part), all Int32,
-    and `target` and `weight` (Float64), as in `Pairs`. Rows are sorted by query.
+    The Parquet columns are those of `Pairs`. `query` (the position of the query in the part), `better` and `worse` (row
+    numbers in the part) are Int32, and `target` and `weight` are Float64. Rows are sorted by query.
 
-    The JSON file holds `targets` (`grades` or `given`), `ties` or else `given_sha256` (of the user's file), and
-    `parts`: for each part, the number of pairs, the SHA-256 of its file, and the SHA-256 of the rows that the pairs are
-    `of`.
+    pairs.json has the keys `targets`, `parts`, and either `ties` or `given_sha256`. `targets` is `grades` or `given`.
+    `given_sha256` is the SHA-256 of the user's file. `parts` has, for each part, the number of `pairs`, the `sha256` of
+    the file of pairs, and under `of` the SHA-256 of the part file with the documents.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def write_pairs(
 
 
 def _pairs_of_grades(rows: Path, ties: bool) -> Iterator[Pairs]:
-    """Yield batches of the crucial pairs of one part file."""
+    """Yield the crucial pairs of one part file in batches. With `ties`, documents of equal grade are pairs as well."""
     frame = pl.scan_parquet(rows).select("qid", "label").collect()
     qid, labels = frame["qid"].to_numpy(), frame["label"].to_numpy().astype(np.int32)
     offsets = np.r_[0, np.flatnonzero(qid[1:] != qid[:-1]) + 1, len(labels)].astype(np.int64)
@@ -68,7 +68,7 @@ def _pairs_of_grades(rows: Path, ties: bool) -> Iterator[Pairs]:
 
 
 def _write(batches: Iterable[Pairs], rows_sha256: str, path: Path) -> dict[str, int | str]:
-    """Write one part of pairs and return its entries in pairs.json."""
+    """Write the pairs of one part, and return its entries for pairs.json."""
     count = 0
 
     def frames(*_: Any) -> Iterator[pl.DataFrame]:
@@ -77,7 +77,7 @@ def _write(batches: Iterable[Pairs], rows_sha256: str, path: Path) -> dict[str, 
             count += len(pairs)
             yield pl.DataFrame({name: _column(pairs, name) for name in SCHEMA}, schema=SCHEMA)
 
-    with path.open("wb") as file:  # opened here for the reason given in parse.py
+    with path.open("wb") as file:  # opened here and not by Polars, as in parse.py
         register_io_source(frames, schema=SCHEMA).sink_parquet(file)
     return {"pairs": count, "of": rows_sha256}
 

@@ -1,8 +1,8 @@
-"""Pairs of documents of one query, each with a target probability that the first ranks above the second.
+"""Pairs of documents of one query, with the target probability that the first document ranks above the second.
 
-The crucial pairs of grades are the pairs of documents with different grades, the better document first, with target 1.
-With ties, documents of equal grade are pairs as well, with target 1/2. A user's file may hold other pairs (see
-data/given_pairs.py): preferences without grades, shares of judges who disagree, or preferences that form a cycle.
+The crucial pairs are the pairs of documents with different grades. The better document comes first, and the target is
+1. With ties, documents of equal grade are pairs as well, with target 1/2. A user's file may contain other pairs (see
+data/given_pairs.py): preferences without grades, the shares of judges who disagree, or preferences that form a cycle.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,18 +21,19 @@ COLUMNS = ("better", "worse", "query", "target", "weight")
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs sorted by query, then by better document, then by worse document.
+    """Pairs, sorted by query, then by better document, then by worse document.
 
     Parameters
     ----------
     better, worse
-        (p,) int32 row numbers within a Collection. `better` is at least as likely to rank above `worse` as below it.
+        (p,) int32 row numbers within a Collection. The document `better` should rank above `worse` with probability 1/2
+        or more.
     query
-        (p,) int32 position of the query in that Collection.
+        (p,) int32 positions of the queries in that Collection.
     target
-        (p,) float64 from 1/2 to 1, the probability that `better` should rank above `worse`; None if all are 1.
+        (p,) float64 probabilities, from 1/2 to 1, that `better` should rank above `worse`; None if all are 1.
     weight
-        (p,) float64 above 0, the factor of each pair's cost; None if all are 1.
+        (p,) float64 factors above 0, by which the costs of the pairs are multiplied; None if all are 1.
     """
 
     better: np.ndarray
@@ -45,10 +46,10 @@ class Pairs:
         return len(self.better)
 
     def of_queries(self, queries: np.ndarray, offsets: np.ndarray) -> "Pairs":
-        """Return the pairs of some queries, with rows and queries numbered as if there were no other queries.
+        """Return the pairs of some queries. Rows and queries are numbered as if there were no other queries.
 
-        queries: (k,) positions of the queries, in the order of the result. offsets: (q+1,) of the Collection that the
-        pairs belong to.
+        queries: (k,) positions of the queries, in the order of the result. offsets: the (q+1,) offsets of the
+        Collection to which the pairs belong.
         """
         first, last = np.searchsorted(self.query, queries, "left"), np.searchsorted(self.query, queries, "right")
         chosen, ends = row_ranges(first, last)
@@ -61,8 +62,9 @@ class Pairs:
     def directed(self) -> "Pairs":
         """Return the pairs as preferences with target 1.
 
-        A pair with target P becomes two preferences: one with P times its weight, and the opposite one with 1 - P
-        times its weight. For any cost of a preference, the cost of the result is the expected cost over the targets.
+        A pair with target P becomes two opposite preferences. Their weights are P and 1 - P times the weight of the
+        pair, and preferences with weight 0 are left out. For any cost function of preferences, the cost of the result
+        is the expected cost if each preference is drawn with its target probability.
         """
         if self.target is None:
             return self
@@ -83,8 +85,8 @@ class PairSource:
     Parameters
     ----------
     given
-        True if the pairs come from a user's file. If False, the pairs follow from the grades and `ties`, so a cost that
-        sums over grades does not need the list.
+        True if the pairs come from a user's file. If False, the pairs follow from the grades and `ties`, so a cost
+        function that sums over grades does not need the list of pairs.
     ties
         True if documents of equal grade are pairs with target 1/2.
     read
@@ -96,14 +98,19 @@ class PairSource:
     read: Callable[[], Pairs]
 
     def of_queries(self, queries: np.ndarray, offsets: np.ndarray) -> "PairSource":
-        """Return the source of the pairs of some queries, as in `Pairs.of_queries`, without reading them."""
+        """Return a source for the pairs of some queries, with the arguments of `Pairs.of_queries`.
+
+        No pairs are read.
+        """
         return PairSource(self.given, self.ties, lambda: self.read().of_queries(queries, offsets))
 
 
 def crucial_pairs(labels: np.ndarray, offsets: np.ndarray, ties: bool = False) -> Pairs:
-    """Return all crucial pairs of (n,) grades >= 0 in queries with (q+1,) offsets.
+    """Return all crucial pairs: the pairs of documents of one query with different grades.
 
-    With `ties`, documents of equal grade are pairs as well, once each and in file order, with target probability 1/2
+    labels: (n,) grades >= 0. offsets: (q+1,) offsets of the queries.
+
+    With `ties`, any two documents of equal grade form one pair as well, in file order and with target probability 1/2
     (Burges et al. 2005).
     """
     labels, offsets = np.ascontiguousarray(labels, np.int32), np.ascontiguousarray(offsets, np.int64)
@@ -114,7 +121,8 @@ def crucial_pairs(labels: np.ndarray, offsets: np.ndarray, ties: bool = False) -
 def pair_batches(labels: np.ndarray, offsets: np.ndarray, ties: bool, most: int) -> Iterator[Pairs]:
     """Yield the crucial pairs in batches of whole queries.
 
-    A batch has at most `most` pairs, unless a single query has more. The other arguments are those of `crucial_pairs`.
+    A batch has at most `most` pairs, or is a single query with more pairs. The other arguments are those of
+    `crucial_pairs`.
     """
     counts = pair_counts(labels, offsets, ties)
     total, start = np.cumsum(counts), 0
@@ -126,7 +134,7 @@ def pair_batches(labels: np.ndarray, offsets: np.ndarray, ties: bool, most: int)
 
 
 def _pairs(labels: np.ndarray, offsets: np.ndarray, counts: np.ndarray, start: int, stop: int, ties: bool) -> Pairs:
-    """Return the crucial pairs of queries start..stop-1. counts: (q,) the number of pairs of every query."""
+    """Return the crucial pairs of the queries start..stop-1. counts: the (q,) numbers of pairs per query."""
     first = np.r_[0, np.cumsum(counts[start:stop])]
     better, worse = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
     _fill(labels, offsets[start : stop + 1], first, ties, better, worse)
@@ -136,13 +144,16 @@ def _pairs(labels: np.ndarray, offsets: np.ndarray, counts: np.ndarray, start: i
 
 @compiled("i8[:], i8[:], b1")
 def pair_counts(labels, offsets, ties):
-    """Return (q,) int64, the number of pairs of each query: n(n-1)/2, less the pairs of equal grade unless `ties`."""
+    """Return the (q,) int64 numbers of pairs per query.
+
+    A query with n documents has n(n-1)/2 pairs. Unless `ties` is True, pairs of equal grade are not counted.
+    """
     counts = np.zeros(len(offsets) - 1, np.int64)
     highest = 0
     for label in labels:
         highest = max(highest, label)
     for q in range(len(counts)):
-        of_grade = np.zeros(highest + 1, np.int64)  # documents seen so far, per grade
+        of_grade = np.zeros(highest + 1, np.int64)  # number of documents so far, per grade
         for i in range(offsets[q], offsets[q + 1]):
             before = i - offsets[q]
             counts[q] += before if ties else before - of_grade[labels[i]]
@@ -152,7 +163,7 @@ def pair_counts(labels, offsets, ties):
 
 @compiled("i8[:], i8[:], i8[:], b1, i4[:] out, i4[:] out")
 def _fill(labels, offsets, first, ties, better, worse):
-    """Fill `better` and `worse` with the pairs of each query, those of query q from index first[q] on."""
+    """Write the pairs to `better` and `worse`. The pairs of query q begin at index first[q]."""
     for q in range(len(offsets) - 1):
         a, b, p = offsets[q], offsets[q + 1], first[q]
         for i in range(a, b):
@@ -171,17 +182,18 @@ class StoredPairs(PartFolder):
 
     @property
     def specification(self) -> dict[str, Any]:
-        """The entry `pairs` of a job's specification; empty if these are the crucial pairs of the grades."""
+        """A dict with the entry `pairs` of a job's specification. It is empty for the crucial pairs without ties."""
         settings = {key: value for key, value in self.description.items() if key != "parts"}
         return {} if settings in ({}, {"targets": GRADES, "ties": OMIT}) else {"pairs": settings}
 
     def source(self, collection: PartFolder, parts: Sequence[int]) -> PairSource:
-        """Return the pairs of some parts of `collection`, concatenated in the order given, without reading them.
+        """Return a source for the pairs of some parts of `collection`. No pairs are read until the source is used.
 
-        Rows and queries are counted within these parts, as `StoredCollection.read` concatenates them.
+        The parts are concatenated in the order of `parts`, and rows and queries are counted from the first part on, as
+        in `StoredCollection.read`.
 
-        Raises GradrankError if the pairs were computed from other rows. Reading the pairs raises it if a file is
-        missing or damaged.
+        Raises GradrankError if the pairs were computed from other rows. If a file of pairs is missing or damaged,
+        GradrankError is raised when the pairs are read.
         """
         for part in parts:
             if self.part(part)["of"] != collection.part(part)["sha256"]:
@@ -190,7 +202,8 @@ class StoredPairs(PartFolder):
                     f"{collection.path}. Fix: run `gradrank pairs` again"
                 )
         given, ties = self.description.get("targets") == GIVEN, self.description.get("ties") == HALF
-        # A column of ones is not read: of a large collection it would take as much memory as the pairs themselves.
+        # Columns of ones are not read, because in a large collection they would take as much memory as the pairs
+        # themselves.
         columns = COLUMNS if given else COLUMNS[:4] if ties else COLUMNS[:3]
         return PairSource(given, ties, lambda: self._read(collection, parts, columns))
 

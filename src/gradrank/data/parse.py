@@ -1,16 +1,24 @@
 """The `parse` stage: write ranking data as a stored collection, one Parquet file per part.
 
-Every line of text is checked (see data/text/letor.py), and text is parsed in bounded memory. Tables are read whole.
+Every line of text is checked (see data/text/letor.py). Text is parsed in bounded memory, whereas tables are read whole.
 
-The Parquet files hold the rows in file order, in the columns of `scan_letor`. collection.json always has the keys
-`dataset`, `rows`, `queries`, `features`, `source_sha256` (of the source files, concatenated), `megabytes` (of the
-Parquet files), `parts` (of each part, the rows, queries, rows per grade and the SHA-256 of its file), `folds`, and
-`roles` (see `describe_roles`). These keys are present only if they apply:
+The Parquet files contain the rows in file order, in the columns of `scan_letor`. collection.json always has these keys:
+
+- `dataset`: the name of the data set;
+- `rows`, `queries`, `features`: the numbers of rows, queries and features;
+- `source_sha256`: the SHA-256 of the source files, decompressed and concatenated;
+- `megabytes`: the total size of the Parquet files;
+- `parts`: for each part, the number of `rows` and `queries`, the number of rows per grade (`labels`), and the `sha256`
+  of its file;
+- `folds`: for each fold, the part numbers of its splits;
+- `roles`: the columns of the source (see `describe_roles`).
+
+These keys are present only if they apply:
 
 - `note`: decisions that the user did not declare, and queries that two parts share;
 - `division`: the part of each query, one digit per query in file order, if a file was divided into parts;
-- `missing`: the replacement of missing values, if it was declared;
-- `missing_values`: the number of rows without a value, per feature, if missing values are kept;
+- `missing`: the replacement of missing values, if the user declared it;
+- `missing_values`: the number of rows without a value per feature, if missing values are kept;
 - `names`: the feature names of a table;
 - `columns`: the declared columns of a table;
 - `sparse`: true if rows of text may leave features out.
@@ -44,7 +52,7 @@ from gradrank.data.text.text_file import TextFile
 
 
 class Part(NamedTuple):
-    """The queries of one part: a file, and the ascending positions of the queries in it."""
+    """The queries of one part: the file that contains them, and their ascending positions in that file."""
 
     source: TextFile | DataTable
     queries: np.ndarray
@@ -68,11 +76,12 @@ def parse(
     out
         The folder to write.
     seed
-        Divides the queries of a single file into five parts, and draws a validation part if it has to be held out.
+        The seed with which the queries of a single file are divided into five parts, and with which a held-out
+        validation part is drawn.
     dataset
         The name of the data set.
     features
-        The number of features of sparse text; None to find it.
+        The number of features of sparse text. If None, the highest feature number is used.
     columns
         The declared columns of a table.
     missing
@@ -83,12 +92,12 @@ def parse(
     dict
         The content of collection.json, whose keys are listed at the top of this module.
 
-    Raises GradrankError for a malformed line, and for parts with the same queries; `out` then stays as it was.
+    Raises GradrankError for a malformed line or value, and for parts with the same queries. `out` then stays as it was.
     """
     layout, out = find_layout(path), Path(out)
     files = list(dict.fromkeys(layout.sources.values()))
     with ThreadPoolExecutor(1) as pool:
-        digest = pool.submit(_sha256, files)  # computed while the files are parsed
+        digest = pool.submit(_sha256, files)  # the checksum is computed while the files are parsed
         reading, sources = _read(layout, files, columns, features, missing, out.parent)
         check_memory(Path(path), sum(int(source.rows.sum()) for source in sources.values()), reading.width)
         parts = _parts(layout, sources, seed)
@@ -138,9 +147,9 @@ def _description(
 def _read(
     layout: Layout, files: list[Path], columns: Columns, features: int | None, missing: Missing | None, folder: Path
 ) -> tuple[Reading, dict[Path, TextFile | DataTable]]:
-    """Read the files that hold the parts, and check that the files which repeat parts are equal to them.
+    """Read the files that contain the parts. Check that files which repeat parts are equal to these parts.
 
-    Compressed text is decompressed into `folder`.
+    Returns the reading, and a dict from each file to its source. Compressed text is decompressed into `folder`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if not any(map(is_table, layout.files)):
@@ -155,7 +164,7 @@ def _read(
 
 
 def _sha256(files: list[Path]) -> str:
-    """Return the SHA-256 of the decompressed files, concatenated."""
+    """Return the SHA-256 of the concatenated content of files. Compressed files are decompressed first."""
     digest = hashlib.sha256()
     for file in files:
         for block in blocks(file):
@@ -164,10 +173,13 @@ def _sha256(files: list[Path]) -> str:
 
 
 def _parts(layout: Layout, sources: Mapping[Path, TextFile | DataTable], seed: int) -> dict[int, Part]:
-    """Return the queries of each part. The seed divides a file that holds several parts.
+    """Return a dict from part number to the queries of the part.
 
-    Raises GradrankError if a query is in two parts of a five-fold collection, because a fold would test on its training
-    data. (Separate training, validation and test files may each number their queries from 1.)
+    A file that contains several parts is divided at random, with the seed.
+
+    Raises GradrankError if a query is in two parts of a five-fold collection, because a model would then be tested on
+    its training data. (Separate training, validation and test files may each number their queries from 1.) Also raises
+    it if a file has too few queries to be divided.
     """
     if layout.kind == "five_fold":
         _check_query_ids(sources.values())
@@ -189,7 +201,7 @@ def _parts(layout: Layout, sources: Mapping[Path, TextFile | DataTable], seed: i
 
 
 def _check_query_ids(sources: Iterable[TextFile | DataTable]) -> None:
-    """Raise GradrankError if two files have a query id in common."""
+    """Raise GradrankError if two files contain the same query id."""
     path_of: dict[int, Path | str] = {}
     for source in sources:
         for query in np.flatnonzero(np.isin(source.qids, list(path_of)))[:1]:
@@ -201,7 +213,7 @@ def _check_query_ids(sources: Iterable[TextFile | DataTable]) -> None:
 
 
 def _division(sources: Iterable[TextFile | DataTable], parts: Mapping[int, Part]) -> str:
-    """Return the part of each query as one digit, in file order."""
+    """Return the part numbers of all queries as text, one digit per query in file order."""
     digits = []
     for source in sources:
         part_of_query = np.empty(len(source.qids), np.int64)
@@ -213,7 +225,10 @@ def _division(sources: Iterable[TextFile | DataTable], parts: Mapping[int, Part]
 
 
 def _write(part: Part, reading: Reading, contents: dict[int, Contents], number: int, path: Path) -> dict[str, Any]:
-    """Write the file of part `number`, add its queries to `contents`, and return its counts and column ranges."""
+    """Write the Parquet file of a part, and set `contents[number]` to its queries.
+
+    Returns the numbers of rows, of queries and of rows per grade, and the ranges of the columns.
+    """
     source, queries = part
     grades: Counter[int] = Counter()
     ranges: list[ColumnRanges] = []
@@ -236,11 +251,12 @@ def _write(part: Part, reading: Reading, contents: dict[int, Contents], number: 
             digests.append(chunk_digests)
             yield frame
 
-    # The file is opened here and not by Polars, whose threads may create it again after an error has removed it.
+    # The file is opened here and not by Polars. The threads of Polars might create it again after it was removed
+    # because of an error.
     with path.open("wb") as file:
         lazy_frame(schema(reading.width, source.names is not None), frames).sink_parquet(
             file,
-            compression="lz4",  # compared with zstd: 25% more bytes, 25% less time to write, 50% less to read
+            compression="lz4",  # compared with zstd: 25% more bytes, 25% less writing time, 50% less reading time
             statistics=False,
             row_group_size=max(1, CHUNK_BYTES // (4 * reading.width)),  # as many rows as are in memory at once
         )

@@ -1,7 +1,7 @@
-"""Folders of numbered Parquet files, part1.parquet, part2.parquet and so on, with a JSON file that describes them.
+"""Folders of numbered Parquet files (part1.parquet, part2.parquet and so on), with a JSON file that describes them.
 
-The description is written last and names the SHA-256 of each part file. Workflows therefore track the description
-alone, and a reader of a part can tell whether the file is still the one that was written.
+The description is written last and contains the SHA-256 of each part file. Workflows therefore need to track only the
+description. When a part is read, the checksum shows whether its file was changed after it was written.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,8 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, sha256
 from gradrank.base.stamps import REPAIR, read_sealed
 
-COLLECTION, PAIRS = "collection.json", "pairs.json"  # in data/parquet/<dataset>/ and data/pairs/<dataset>/
+# The descriptions in data/parquet/<dataset>/ and in data/pairs/<dataset>/.
+COLLECTION, PAIRS = "collection.json", "pairs.json"
 # Values of `targets` and `ties` in pairs.json.
 GRADES, GIVEN, OMIT, HALF = "grades", "given", "omit", "half"
 
@@ -29,7 +30,7 @@ class PartFolder:
     path
         The folder.
     description
-        The content of its JSON file, without the checksum of the JSON file itself.
+        The content of the JSON file, without the checksum of the JSON file itself.
     """
 
     DESCRIPTION_FILE: ClassVar[str]
@@ -60,7 +61,7 @@ class PartFolder:
 
     @property
     def checksums(self) -> dict[int, str]:
-        """The SHA-256 of each part file, by part number."""
+        """A dict from part number to the SHA-256 of the part file."""
         return {part: self.part(part)["sha256"] for part in self.parts}
 
     def part(self, number: int) -> dict[str, Any]:
@@ -73,10 +74,10 @@ class PartFolder:
         return parts[str(number)]
 
     def part_file(self, number: int) -> Path:
-        """Return the path of a part file, after comparing its checksum with the description.
+        """Check a part file against the checksum in the description, and return its path.
 
-        Raises GradrankError if there is no such part, or if its file is missing or not the one that was written. The
-        checksum of an unchanged file is computed once per process.
+        Raises GradrankError if there is no such part, or if its file is missing or was changed. The checksum of an
+        unchanged file is computed only once per process.
         """
         expected = self.part(number)["sha256"]
         path = self.path / f"part{number}.parquet"
@@ -93,7 +94,7 @@ class PartFolder:
 
 @cache
 def _sha256(path: Path, size: int, modified_ns: int) -> str:
-    """Return the checksum of a file, cached by its path, size and modification time."""
+    """Return the SHA-256 of a file. It is computed again only if the size or the modification time changes."""
     return sha256(path)
 
 
@@ -103,23 +104,23 @@ def write_parts(
     writers: Mapping[int, Callable[[Path], Mapping[str, Any]]],
     check: Callable[[], None] = lambda: None,
 ) -> dict[str, dict[str, Any]]:
-    """Write all part files to temporary names and move them into place together.
+    """Write all part files under temporary names, and then move them into place together.
 
-    If anything fails, `folder` stays as it was. Otherwise, `description_file` is removed from it, and the caller writes
-    the new description last.
+    If a part cannot be written or is rejected, `folder` stays as it was. Otherwise, the old `description_file` is
+    removed, and the caller writes the new description last.
 
     Parameters
     ----------
     writers
-        For each part number, a function that writes the part to the path it is given and returns the part's entries for
-        the description.
+        A dict from part number to a function. The function takes a path, writes the part to this path, and returns the
+        entries of the part for the description.
     check
-        Called after all parts are written. It raises an error to reject them.
+        A function that is called after all parts are written. It raises an error to reject the parts.
 
     Returns
     -------
     dict
-        The entries of each part and its `sha256`, by the part number as text.
+        For each part, its entries and the `sha256` of its file. The keys are the part numbers as text.
     """
     written: dict[str, dict[str, Any]] = {}
     with _removed_if_empty(folder), ExitStack() as stack:
@@ -136,7 +137,7 @@ def write_parts(
 
 @contextmanager
 def _removed_if_empty(folder: Path) -> Iterator[None]:
-    """Remove the folder at the end if it is empty, so that a failure leaves nothing behind."""
+    """Remove the folder on exit if it is empty, so that nothing is left after a failure."""
     try:
         yield
     finally:

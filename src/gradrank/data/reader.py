@@ -1,8 +1,8 @@
 """Reading of ranking data in all input forms, for training, prediction and evaluation.
 
-The forms are LETOR and SVMlight text (data/text/letor.py), tables as Parquet, CSV and TSV (data/tables/table.py), both
-optionally compressed, and Polars data frames. Roles, ids, grades, features and missing values have the same meaning in
-all forms.
+The forms are LETOR and SVMlight text (data/text/letor.py), tables as Parquet, CSV and TSV files (data/tables/table.py),
+and Polars data frames. Files may be compressed. Roles, ids, grades, features and missing values have the same meaning
+in all forms.
 """
 
 import operator
@@ -32,16 +32,16 @@ FRAME = "the data frame"  # the name of a data frame in error messages
 
 @dataclass(frozen=True)
 class TrainingSchema:
-    """The form of a model's training data, as its specification records it.
+    """The form of the training data of a model, as recorded in the specification of the model (spec.json).
 
     Parameters
     ----------
     width
         The number of features.
     names
-        The names of the features; None for f1 to fd.
+        The names of the features. None if the features have no names, and are then called f1 to fd.
     sparse
-        True if rows of text could leave features out.
+        True if rows of text were allowed to leave features out.
     missing
         The replacement of missing values.
     columns
@@ -75,7 +75,10 @@ class TrainingSchema:
         )
 
     def shown(self, column: int) -> str:
-        """Return the name of a feature, counted from 0, in brackets; "" if it has no name."""
+        """Return the name of a feature in brackets for a message, or "" if it has no name.
+
+        Features are counted from 0.
+        """
         return f" ({self.names[column]!r})" if self.names and column < self.width else ""
 
     @property
@@ -86,7 +89,7 @@ class TrainingSchema:
 
 @dataclass(frozen=True)
 class Reading:
-    """The files of one collection, and the way in which their rows are read.
+    """The files of one collection, and how their rows are read.
 
     Parameters
     ----------
@@ -109,9 +112,9 @@ class Reading:
     names: list[str] | None = None
 
     def frame(self, source: TextFile | DataTable, queries: np.ndarray) -> pl.DataFrame:
-        """Return the rows of the queries at these ascending positions, in the columns of `letor.schema`.
+        """Return the rows of some queries, in the columns of `letor.schema`. Missing features are NaN.
 
-        Missing values are NaN.
+        queries: the ascending positions of the queries in `source`.
         """
         if isinstance(source, DataTable):
             return source.rows_of(queries)
@@ -122,19 +125,31 @@ class Reading:
         return map_ahead(partial(self.frame, source), chunks(source, np.arange(len(source.qids)), self.width))
 
     def filled(self, features: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Return (n, d) features with missing values replaced.
+        """Return the (n, d) features with missing values replaced as `missing` says.
 
-        features: (n, d), of whole queries with (q,) `counts` rows each.
+        features: the (n, d) features of whole queries. counts: the (q,) numbers of rows per query.
         """
         if self.missing == "keep" or not np.isnan(features).any():
             return features
-        columns = np.array(features.T, order="C")  # a copy, which `fill` changes in place
+        columns = np.array(features.T, order="C")  # a copy, because `fill` changes its argument
         fill(columns, counts, self.missing)
         return columns.T
 
 
 class Batch(NamedTuple):
-    """Whole queries: (n, d) float32 features, (q+1,) offsets, (q,) query ids as numbers or text, and n document ids."""
+    """The rows of several whole queries.
+
+    Parameters
+    ----------
+    features
+        (n, d) float32.
+    offsets
+        (q+1,) int64. The rows of query i are offsets[i]:offsets[i+1].
+    qids
+        (q,) query ids, as numbers or text.
+    docids
+        The n document ids; None for a document without an id.
+    """
 
     features: np.ndarray
     offsets: np.ndarray
@@ -150,25 +165,25 @@ def read_collection(
     folder: Path | None = None,
     roles: Sequence[str] = ("query", "label"),
 ) -> Reading:
-    """Read the files of a collection to train on.
+    """Read the files of a collection for training.
 
     Parameters
     ----------
     files
-        All text or all tables.
+        The files, which are all text or all tables.
     columns
         The declared columns of tables.
     features
-        The number of features of sparse text; None to find it.
+        The number of features of sparse text. If None, the highest feature number is used.
     missing
-        The replacement of missing values. None means `least` for text, where they are written NULL, and `keep` for
-        tables.
+        The replacement of missing values (see `Missing`). None means `least` for text, in which missing values are
+        written NULL, and `keep` for tables.
     folder
         The folder into which compressed text is decompressed; None for the system's temporary folder.
     roles
         The roles that a table must have.
 
-    Raises GradrankError if text and tables are mixed, and, with file and line, for errors in a file.
+    Raises GradrankError if text and tables are mixed, and for errors in a file, which it reports with file and line.
     """
     files = [_existing(file) for file in files]
     if any(map(is_table, files)):
@@ -195,15 +210,15 @@ def read_collection(
         _check_some(files[0], width)
     reading = Reading(sources, width, sparse, missing or "least")
     check_memory(files[0], int(max(source.rows.max() for source in sources)), width)
-    for source in sources:  # an error in all rows is reported for the first row
+    for source in sources:  # so that an error in all rows is reported for the first row
         read_rows(source, np.array([0]), width, sparse, reading.missing)
     return reading
 
 
 def read_judged(path: Path, columns: Columns = Columns()) -> Reading:  # noqa: B008 - frozen
-    """Read a file for its grades and ids.
+    """Read only the grades and ids of a file.
 
-    Features of text are checked nevertheless. Columns of a table without a role are ignored.
+    The features of text are checked nevertheless. In a table, columns without a role are ignored.
     """
     if is_table(_existing(path)):
         return Reading(read_tables([raw_table(path, path)], columns, Required(features=())), 0, False, "keep")
@@ -220,7 +235,9 @@ def read_new(
     columns: Columns | None = None,
     roles: Sequence[str] = ("query",),
 ) -> Reading:
-    """Read data to which a trained model is applied. Features are matched by name in tables, and by number in text.
+    """Read data to which a trained model is applied.
+
+    Features are matched by name in tables, and by number in text.
 
     Parameters
     ----------
@@ -229,11 +246,11 @@ def read_new(
     trained
         The form of the training data.
     columns
-        The declared columns of a table; they take precedence over those of the training data.
+        The declared columns of a table. They take precedence over the columns declared for the training data.
     roles
         The roles that a table must have.
 
-    Raises GradrankError for a missing feature, and for a feature that the model was not trained on.
+    Raises GradrankError if a feature is missing, and if the model was not trained on one of the features.
     """
     if isinstance(data, pl.DataFrame) or is_table(_existing(data)):
         where = FRAME if isinstance(data, pl.DataFrame) else data
@@ -257,7 +274,7 @@ def read_new(
 
 
 def batches(reading: Reading) -> Iterator[Batch]:
-    """Yield the rows of a reading of one file in order, in batches of whole queries with about BATCH_ROWS rows."""
+    """Yield the rows of a single file in order, in batches of whole queries with about BATCH_ROWS rows."""
     (source,) = reading.sources
     for queries in _batch_queries(source.rows):
         frame = reading.frame(source, queries)
@@ -272,12 +289,12 @@ def feature_matrix(frame: pl.DataFrame) -> np.ndarray:
 
 
 def _batch_queries(rows: np.ndarray) -> list[np.ndarray]:
-    """Return the positions of the queries of each batch. rows: (q,) the number of rows of each query."""
+    """Return one array of query positions per batch. rows: the (q,) numbers of rows per query."""
     return np.split(np.arange(len(rows)), np.flatnonzero(np.diff(np.cumsum(rows) // BATCH_ROWS)) + 1)
 
 
 def _combined(trained: Columns, new: Columns | None) -> Columns:
-    """Return the columns declared for the training data, with those declared for the new data taking precedence."""
+    """Merge the columns declared for the training data and for the new data. The latter take precedence."""
     if new is None:
         return trained
     named = new.named()
@@ -292,15 +309,18 @@ def _combined(trained: Columns, new: Columns | None) -> Columns:
 
 
 def _wrong_width(where: Path | str, width: int, trained: TrainingSchema) -> GradrankError:
-    """Return the error for data whose number of features, or highest feature number, does not fit the model."""
+    """Return the error for data that do not have the number of features of the model.
+
+    width: the number of features, or the highest feature number, of the data.
+    """
     if width > trained.width:
         return GradrankError(
             f"{where}: has feature {width}, but the model was trained on {trained.width} features. Fix: give the "
             "features that it was trained on, with the same numbers"
         )
     return GradrankError(
-        f"{where}: has {width} features or columns, but the model was trained on {trained.width} features: feature "
-        f"{width + 1}{trained.shown(width)} is missing. Fix: give all features that it was trained on"
+        f"{where}: found {width} features or columns, but the model was trained on {trained.width} features; feature "
+        f"{width + 1}{trained.shown(width)} is missing. Fix: provide all features that the model was trained on"
     )
 
 
@@ -318,12 +338,12 @@ def _check_some(path: Path, width: int) -> None:
 
 
 def _existing(path: Path) -> Path:
-    """Return the path. Raises GradrankError if it is not a file, or is an archive."""
+    """Return the path. Raises GradrankError if there is no such file, or if files of this type are not supported."""
     if not path.is_file():
         raise GradrankError(f"{path}: no such file. Fix: give LETOR or SVMlight text, Parquet, CSV or TSV")
     if path.suffix.lower() in ARCHIVES:
         raise GradrankError(
-            f"{path}: archives and this compression are not supported. Fix: extract the file, or compress it as "
+            f"{path}: {path.suffix} files are not supported. Fix: extract the file, or compress it as "
             f"{', '.join(PACKED)}"
         )
     return path

@@ -1,12 +1,13 @@
-"""Row numbers of several ranges, such as the rows or the pairs of some queries."""
+"""Row numbers in several ranges, for example the rows or the pairs of some queries."""
 
 import numpy as np
 
 
 def row_ranges(starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the concatenated numbers of the ranges starts[i]..stops[i]-1, and their offsets.
+    """Return the concatenated numbers of the ranges starts[i]..stops[i]-1, and the offsets of the ranges.
 
-    starts, stops: (k,) int. Returns (n,) int64 numbers and (k+1,) int64 offsets: range i is offsets[i]:offsets[i+1].
+    starts, stops: (k,) int. The numbers are (n,) int64, and the offsets are (k+1,) int64. The numbers of range i are at
+    offsets[i]:offsets[i+1].
     """
     sizes = stops - starts
     offsets = np.r_[0, np.cumsum(sizes)]

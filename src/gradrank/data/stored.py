@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from gradrank.data.collection import Collection
     from gradrank.data.pairs import StoredPairs
 
-# Columns are read in blocks of this many, or in MOST_BLOCKS blocks if that gives larger ones.
+# Columns are read in blocks of BLOCK_COLUMNS columns, or in MOST_BLOCKS larger blocks if there are many columns.
 BLOCK_COLUMNS, MOST_BLOCKS = 32, 16
 
 
 class StoredCollection(PartFolder):
     """A parsed data set: a folder of Parquet files and the collection.json that describes them.
 
-    Open it once per job, with `StoredCollection.open(path)`, and pass it on. Part files are checked when they are read.
+    Open it once per job with `StoredCollection.open(path)`, and pass the object on. Checksums of part files are
+    verified when the files are read.
     """
 
     DESCRIPTION_FILE: ClassVar[str] = COLLECTION
@@ -50,31 +51,31 @@ class StoredCollection(PartFolder):
 
     @property
     def feature_names(self) -> list[str] | None:
-        """The column names of the features in a table; None for text, whose features have numbers."""
+        """The column names of the features of a table. None for text, in which features only have numbers."""
         return self.description.get("names")
 
     @property
     def roles(self) -> list[dict[str, Any]]:
-        """The role of each column of the first source file, as `describe_roles` returns it; empty if unknown."""
+        """The descriptions of the columns of the first source file (see `describe_roles`); empty if unknown."""
         return self.description.get("roles", [])
 
     @property
     def source_sha256(self) -> str:
-        """The SHA-256 of the files that were parsed, concatenated."""
+        """The SHA-256 of the concatenated content of the files that were parsed."""
         return self.description["source_sha256"]
 
     @property
     def folds(self) -> list[dict[str, list[int]]]:
-        """The part numbers of each fold's splits `train`, `vali` and `test`."""
+        """One dict per fold, from the splits `train`, `vali` and `test` to part numbers."""
         return self.description["folds"]
 
     @property
     def division(self) -> str | None:
-        """The part of each query, one digit per query in file order; None unless a file was divided into parts."""
+        """The part of each query, as one digit per query in file order. None unless a file was divided into parts."""
         return self.description.get("division")
 
     def fold(self, number: int) -> Mapping[str, Sequence[int]]:
-        """Return the part numbers of each split of fold `number`, counted from 1.
+        """Return a dict from the splits of a fold to part numbers. Folds are counted from 1.
 
         Raises GradrankError if there is no such fold.
         """
@@ -85,19 +86,19 @@ class StoredCollection(PartFolder):
         return self.folds[number - 1]
 
     def pairs(self, path: Path | str) -> "StoredPairs":
-        """Open the folder of this collection's pairs.
+        """Open the folder `path` with the pairs of this collection.
 
-        Raises GradrankError if it has no description, or if the description is damaged.
+        Raises GradrankError if the folder has no description, or if the description is damaged or edited.
         """
         from gradrank.data.pairs import StoredPairs
 
         return StoredPairs.open(path)
 
     def read(self, parts: Sequence[int], pairs: "StoredPairs | None" = None) -> "Collection":
-        """Read parts and concatenate them in the order given. The files of other parts are not opened.
+        """Read parts and concatenate them in the order of `parts`. The files of other parts are not opened.
 
-        Peak memory is that of the features plus one block of columns of one part. Only the description of `pairs` is
-        read; the pairs themselves are read when the Collection is asked for them.
+        Peak memory is the size of all features plus one block of columns of one part. The pairs are read later, when
+        the `pairs` of the Collection are first used.
 
         Raises GradrankError if a part does not exist, if its file is missing or damaged, if the features do not fit
         into memory, or if `pairs` were computed from other rows.
@@ -114,7 +115,8 @@ class StoredCollection(PartFolder):
         heads = [table.select("qid", "label").collect() for table in tables]
         qids = np.concatenate([head["qid"].to_numpy() for head in heads])
         sizes = [len(head) for head in heads]
-        # Two parts may use the same query ids. Within a part, `parse` has checked that the rows of a query adjoin.
+        # Two parts may use the same query ids. Within a part, `parse` has checked that the rows of a query are
+        # contiguous.
         is_first = np.r_[True, qids[1:] != qids[:-1]]
         is_first[np.cumsum([0, *sizes[:-1]])] = True
         starts = np.flatnonzero(is_first)
@@ -129,7 +131,10 @@ class StoredCollection(PartFolder):
 
 
 def _features(tables: Sequence["pl.LazyFrame"], sizes: Sequence[int]) -> "np.ndarray":
-    """Read the feature columns of tables with `sizes` rows each into one (n, d) float32 array in C order."""
+    """Read the feature columns of all tables into one (n, d) float32 array in C order.
+
+    sizes: the number of rows of each table.
+    """
     import numpy as np
 
     names = [name for name in tables[0].collect_schema().names() if name[:1] == "f" and name[1:].isdigit()]

@@ -1,4 +1,4 @@
-"""Conventions: the choices in which evaluation programs differ, as data.
+"""Conventions: records of the choices in which evaluation programs differ.
 
 The same MQ2008 ranking has NDCG@10 .227 under `letor4`, .501 under `ranklib` and .782 under `lightgbm`. Every table and
 file therefore names its convention.
@@ -22,8 +22,8 @@ class Convention:
     short_precision: P@k of a query with n < k documents: 0 (`zero`), hits/k (`pad`) or hits/n (`truncate`).
     ties: order of equal scores. `file`: order of the rows. `docid`: document ids in descending order, with scores
         compared as 32-bit floats, as in trec_eval. `expected`: the value is the mean over all orders.
-    max_grade: highest grade of the scale, which ERR's stopping probability is based on; None: the highest grade in the
-        data. A higher grade in the data takes precedence.
+    max_grade: highest grade of the scale, on which the stopping probability of ERR is based. If it is None, or if the
+        data contain a higher grade, the highest grade in the data is used.
     """
 
     name: str
@@ -95,9 +95,9 @@ CONVENTIONS = PROGRAMS | {
 
 
 def in_expectation(name: str) -> str | None:
-    """Return the name of the convention that differs only in `ties="expected"`.
+    """Return the name of the convention that differs from the named one only in `ties="expected"`.
 
-    None if there is no such convention: the named one does not break ties by file order, or is unknown.
+    Returns None if the named convention is unknown, or does not break ties by file order.
     """
     convention = CONVENTIONS.get(name + EXPECTED)
     return convention.name if convention else None

@@ -1,4 +1,4 @@
-"""Evaluation of a score file or of a model's folds. It reads only scores, so a new metric needs no training."""
+"""Evaluation of a score file, or of all folds of a model. Only scores are read, so a new metric needs no training."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ from gradrank.evaluation.score_file_pattern import SPLITS
 from gradrank.evaluation.score_files import read_ranking
 from gradrank.evaluation.seeds import SEED
 
-TYPES = {"fold": pl.Int8, SEED: pl.Int32}  # of the key columns that are not text
+TYPES = {"fold": pl.Int8, SEED: pl.Int32}  # key: name of a key column that is not text; value: its type
 LETOR_TABLES = (
     {f"P@{k}": f"p@{k}" for k in range(1, 11)} | {"MAP": "map"},
     {f"NDCG@{k}": f"ndcg@{k}" for k in range(1, 11)} | {"MeanNDCG": "mean_ndcg"},
@@ -44,8 +44,9 @@ def evaluate_file(
     """Return one row per query of `data`: `qid`, then one column per metric; undefined values are null.
 
     scores: a score file in a form of `score_files.read_scores`. data: a stored collection, a data file in any form that
-    training reads, or TREC qrels. split: rows to read if the score file has a column `split`. columns: names of a
-    table's columns. Raises GradrankError for malformed scores or data, and for an unknown metric or convention.
+    training reads, or TREC qrels. split: rows to read if the score file has a column `split`. columns: names of the
+    columns if `data` is a table. Raises GradrankError for malformed scores or data, and for an unknown metric or
+    convention.
     """
     judgements, values, ranked = read_ranking(scores, read_judgements(data, columns=columns), split)
     table = _table(judgements, values, resolve(convention), metrics, ranked)
@@ -81,13 +82,13 @@ def evaluate_folds(
     further_seeds: Sequence[int] = (),
     code: str = "",
 ) -> None:
-    """Write `folder`/per_query.parquet and its stamp from the scores in `folder`/fold<k>/.
+    """Write `folder`/per_query.parquet and its checksum file evaluation.json from the scores in `folder`/fold<k>/.
 
     The columns are `convention`, `fold`, `seed` (if there are several seeds), `split` (train, vali or test), `qid`,
-    `query` (if the ids are text) and one per metric, null where undefined. data: the stored collection. spec: the
-    configured `model`, `dataset`, `params` and `seed`. further_seeds: seeds whose folds are `folder`/fold<k>/seed<s>/.
-    code: digest of the evaluation code, for the stamp. Raises GradrankError if a fold is missing or was trained with
-    other settings or on other data, and for malformed scores.
+    `query` (if the ids are text) and one column per metric. Undefined values are null. data: the stored collection.
+    spec: the configured `model`, `dataset`, `params` and `seed`. further_seeds: seeds whose folds are in
+    `folder`/fold<k>/seed<s>/. code: digest of the evaluation code, recorded in evaluation.json. Raises GradrankError if
+    a fold is missing or was trained with other settings or on other data, and for malformed scores.
     """
     method, data = MethodFolder(Path(folder)), Path(data)
     stored = StoredCollection.open(data)
@@ -125,7 +126,10 @@ def _evaluate_part(
     metrics: Sequence[str],
     keys: Mapping[str, int],
 ) -> Iterator[pl.DataFrame]:
-    """Yield a part's values per convention, with the columns `convention`, those of `keys`, and `split` in front."""
+    """Yield one table per convention with the metric values of one part.
+
+    The first columns are `convention`, the keys of `keys`, and `split`.
+    """
     judgements, scores, ranked = read_ranking(fold.scores_path, judgements, split)
     for convention in conventions:
         row_keys = {"convention": convention.name} | dict(keys) | {"split": split}

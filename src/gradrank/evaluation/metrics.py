@@ -13,8 +13,8 @@ It returns (q,) float64 values. A document is relevant if its grade is 1 or more
 queries skip it. A convention with `empty=nan` makes every metric nan for queries without relevant documents.
 
 A convention with `ties="expected"` replaces each metric by its mean over all orders of the documents with equal scores.
-A metric that is linear in gains or hits is then computed from their means over equal scores. MAP, MRR and ERR have
-closed forms. Interpolated precision has none and is nan.
+A metric that is linear in gains or hits is then computed from the mean gains or hits of documents with equal scores.
+MAP, MRR and ERR have closed forms. Interpolated precision has no closed form, so its values are nan.
 """
 
 import re
@@ -29,7 +29,7 @@ from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.ranking import Ranking
 
 Definition = Callable[..., np.ndarray]  # (ranking, **parameters) -> (q,)
-# The parameters in metric names: type and regular expression.
+# key: parameter in a metric's name; value: its type and its regular expression
 FIELDS = {
     "k": (int, r"[1-9]\d*"),
     "beta": (float, r"\d+(?:\.\d+)?"),
@@ -51,7 +51,7 @@ class Metric(NamedTuple):
     has_expectation: bool
 
 
-METRICS: dict[str, Metric] = {}  # by the pattern of the name, such as `ndcg@{k}`
+METRICS: dict[str, Metric] = {}  # key: pattern of the metric's name, such as `ndcg@{k}`
 
 
 def metric(pattern: str, label: str, has_expectation: bool = True) -> Callable[[Definition], Definition]:
@@ -83,7 +83,7 @@ def _values(ranking: Ranking, metric: Metric, parameters: dict[str, float]) -> n
 
 
 def find(name: str) -> tuple[Metric, dict[str, float]]:
-    """Return the metric with this name and the parameters in the name, such as `{"k": 10}` for `ndcg@10`.
+    """Return the metric with this name, and a dict of the parameters in the name: `{"k": 10}` for `ndcg@10`.
 
     Raises GradrankError if no pattern matches or k exceeds DEEPEST.
     """
@@ -96,13 +96,13 @@ def find(name: str) -> tuple[Metric, dict[str, float]]:
 
 
 def metric_label(name: str) -> str:
-    """Return a metric's label in the literature, such as `NDCG@10` for `ndcg@10`; an unknown name is unchanged."""
+    """Return a metric's name in the literature, such as `NDCG@10` for `ndcg@10`; an unknown name is unchanged."""
     pattern, numbers = _matched(name)
     return name if pattern is None else METRICS[pattern].label.format(**numbers)
 
 
 def _matched(name: str) -> tuple[str | None, dict[str, str]]:
-    """Return the pattern that a name matches, and the text of each parameter in the name."""
+    """Return the pattern that a name matches, and a dict of the text of each parameter; None and {} without a match."""
     for pattern in METRICS:
         regex = re.escape(pattern)
         for field, (_, digits) in FIELDS.items():
@@ -115,10 +115,10 @@ def _matched(name: str) -> tuple[str | None, dict[str, str]]:
 def compute(
     names: Sequence[str], scores, labels, offsets, convention: str | Convention, ids=None, ranked=None
 ) -> dict[str, np.ndarray]:
-    """Return (q,) float64 values of each named metric. The documents are sorted only once.
+    """Return a dict with the (q,) float64 values of each metric in `names`. The documents are sorted only once.
 
-    The other arguments are those of Ranking. Raises GradrankError for an unknown metric or convention, and for
-    malformed input.
+    The keys are the names. The other arguments are those of Ranking. Raises GradrankError for an unknown metric or
+    convention, and for malformed input.
     """
     metrics = {name: find(name) for name in names}
     ranking = Ranking(scores, labels, offsets, resolve(convention), ids, ranked)
@@ -129,8 +129,8 @@ def compute(
 def ndcg_at(r: Ranking, k: int) -> np.ndarray:
     """Return NDCG@k = DCG@k / ideal DCG@k, with DCG@k = sum_{i<=k} gain(y_i) discount(i).
 
-    Convention: `gain` (2^y - 1 or y), `discount`, `empty` where the ideal is 0, and `short` for queries with fewer than
-    k documents. Source: Järvelin and Kekäläinen 2002; the exponential gain is from Burges et al. 2005.
+    Convention: `gain` (2^y - 1 or y), `discount`, `empty` for an ideal DCG of 0, and `short` for queries with fewer
+    than k documents. Source: Järvelin and Kekäläinen 2002; the exponential gain is from Burges et al. 2005.
     """
     values = r.ratio(r.at(r.dcg, k), r.at(r.ideal_dcg, k))
     return np.where(r.sizes < k, 0.0, values) if r.convention.short == "zero" else values
@@ -156,12 +156,13 @@ def mean_ndcg(r: Ranking) -> np.ndarray:
 
 @metric("ndcg_beta", label="NDCG_beta")
 def ndcg_beta(r: Ranking) -> np.ndarray:
-    """Return NDCG_beta = DCG_beta / ideal DCG_beta, with DCG_beta = sum_i y_i (n - i); nan where the ideal is 0.
+    """Return NDCG_beta = DCG_beta / ideal DCG_beta, with DCG_beta = sum_i y_i (n - i).
 
-    1 - NDCG_beta is the sum of (difference of grades) / ideal over the pairs in the wrong order. The convention has no
+    The value is nan if the ideal DCG_beta is 0. 1 - NDCG_beta is the sum of (difference of grades) / (ideal DCG_beta)
+    over the pairs in the wrong order. The convention has no
     effect except for ties. Source: Jin et al. 2018.
     """
-    # Not training's ideal_dcg_beta: the tests compare that function with this independent definition.
+    # Training has its own ideal_dcg_beta. The tests compare that function with this independent definition.
     weight = np.repeat(r.sizes, r.sizes) - r.position
     ideal = r.total(r.ideal_grades * weight)
     return r.total(r.mean_over_ties(r.grades) * weight) / np.where(ideal > 0, ideal, np.nan)
@@ -192,7 +193,7 @@ def f_at(r: Ranking, beta: float, k: int) -> np.ndarray:
     """Return F_beta@k = (1 + b^2) P R / (b^2 P + R) = (1 + b^2) hits / (b^2 relevant + k), with b = beta.
 
     Convention: `empty` for queries without relevant documents. `short_precision="truncate"` replaces k by n in queries
-    of n < k documents; the other values leave k. Source: van Rijsbergen 1979.
+    of n < k documents; the other values do not change k. Source: van Rijsbergen 1979.
     """
     length = np.minimum(k, r.sizes) if r.convention.short_precision == "truncate" else k
     values = (1 + beta**2) * r.at(r.hits, k) / (beta**2 * r.relevant + length)
@@ -219,9 +220,9 @@ def r_precision(r: Ranking) -> np.ndarray:
 
 @metric("iprec@{recall}", label="Precision at recall {recall}", has_expectation=False)
 def interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
-    """Return the interpolated precision: the largest P@i over the ranks i at which recall has reached the level.
+    """Return the interpolated precision: the largest P@i over the ranks i with a recall of at least `recall`.
 
-    nan where ties are taken in expectation, because the mean of a maximum has no closed form. Convention: `empty` for
+    The value is nan under `ties="expected"`, because the mean of a maximum has no closed form. Convention: `empty` for
     queries without relevant documents. Source: trec_eval.
     """
     return _interpolated_precision(r, recall)
@@ -231,7 +232,7 @@ def interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
 def eleven_point_precision(r: Ranking) -> np.ndarray:
     """Return the mean of the interpolated precision at the recall levels 0, .1, ..., 1.
 
-    nan where ties are taken in expectation. Convention: `empty` for queries without relevant documents. Source:
+    The value is nan under `ties="expected"`. Convention: `empty` for queries without relevant documents. Source:
     trec_eval.
     """
     levels = (_interpolated_precision(r, level / 10) for level in range(11))
@@ -239,7 +240,7 @@ def eleven_point_precision(r: Ranking) -> np.ndarray:
 
 
 def _interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
-    # trec_eval reaches the level at hit ceil(recall * R), except that .7 * 3 is rounded down to 2.
+    # In trec_eval, the relevant document number ceil(recall * R) reaches the level, but .7 * 3 is rounded down to 2.
     needed = np.maximum((recall * r.relevant + 0.9).astype(np.int64), 1)
     values = np.where(r.retrieved >= needed, r.best_precision[r.hit(needed)], 0.0)
     return np.where(r.relevant > 0, values, r.convention.empty)
@@ -275,16 +276,16 @@ def rank_biased_precision(r: Ranking, persistence: float) -> np.ndarray:
 
 @metric("pairwise_accuracy", label="Pairwise accuracy")
 def pairwise_accuracy(r: Ranking) -> np.ndarray:
-    """Return the share of pairs of different grade that the scores put in the right order.
+    """Return the share of pairs of documents with different grades that the scores put in the right order.
 
-    A pair with equal scores counts half under every convention. nan if all grades are equal.
+    A pair with equal scores counts half under every convention. The value is nan if all grades are equal.
     """
     return _pairwise_accuracy(r)
 
 
 @metric("pairwise_error", label="Pairwise error")
 def pairwise_error(r: Ranking) -> np.ndarray:
-    """Return 1 - pairwise accuracy; nan if all grades are equal."""
+    """Return 1 - pairwise accuracy. The value is nan if all grades are equal."""
     return 1.0 - _pairwise_accuracy(r)
 
 

@@ -1,6 +1,6 @@
 """The primary convention of a data set, from the content of any params.yaml.
 
-The content is not validated, because the file next to results may have been written by an older version.
+The content is not validated, because an older version of gradrank may have written the file next to the results.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ DEFAULT = "letor4"
 
 
 def primary_convention(params: Mapping[str, Any], dataset: str, default: str | None = None) -> str:
-    """Return the convention of `datasets.<dataset>.convention`; if not set, the default.
+    """Return the value of `datasets.<dataset>.convention`, or the default if this key is not set.
 
-    default: None stands for `evaluation.convention`, and for DEFAULT if that is not set either.
+    default: if None, the value of `evaluation.convention` is used, or DEFAULT if that key is not set either.
     """
     settings = _section(_section(params, "datasets"), dataset)
     return settings.get("convention") or default or _section(params, "evaluation").get("convention") or DEFAULT

@@ -1,6 +1,6 @@
 """Compiled loops over queries that the metrics use: cumulative sums and products, sorted grades, pair counts.
 
-All arrays of length n are in rank order; offsets: (q+1,) position at which each query begins, then n.
+All arrays of length n are in rank order. offsets: (q+1,) first position of each query, and n as the last element.
 """
 
 import numpy as np
@@ -10,9 +10,9 @@ from gradrank.base.compiled import compiled
 
 @compiled("f8[:], i8[:]")
 def running_sum(values, offsets):
-    """Return (n,) float64: the cumulative sum of (n,) values within each query.
+    """Return the (n,) float64 cumulative sums of (n,) values within each query.
 
-    The sum restarts at 0 in each query, so that no query's rounding depends on another query.
+    The sum restarts at 0 in each query, so that the rounding in one query does not depend on other queries.
     """
     out = np.empty(len(values), np.float64)
     for q in range(len(offsets) - 1):
@@ -25,7 +25,7 @@ def running_sum(values, offsets):
 
 @compiled("f8[:], i8[:]")
 def product_before(values, offsets):
-    """Return (n,) float64: the product of the values before each position within its query; 1 at the first one."""
+    """Return the (n,) float64 products of the values before each position of a query; 1 at its first position."""
     out = np.empty(len(values), np.float64)
     for q in range(len(offsets) - 1):
         total = 1.0
@@ -37,7 +37,7 @@ def product_before(values, offsets):
 
 @compiled("f8[:], i8[:]")
 def best_from_here(values, offsets):
-    """Return (n,) float64: the largest of the (n,) values at this or a later position of the query."""
+    """Return the (n,) float64 maxima of the (n,) values at this or a later position of the query."""
     out = np.empty(len(values), np.float64)
     for q in range(len(offsets) - 1):
         best = -np.inf
@@ -49,7 +49,7 @@ def best_from_here(values, offsets):
 
 @compiled("i8[:], i8[:], i8")
 def sorted_grades(grades, offsets, highest):
-    """Return (n,) int64 grades in descending order within each query, by counting sort.
+    """Return the (n,) int64 grades in descending order within each query. They are sorted by counting.
 
     grades: (n,) integers 0..highest.
     """
@@ -68,10 +68,11 @@ def sorted_grades(grades, offsets, highest):
 
 @compiled("f8[:], i8[:], i8[:], i8")
 def pair_counts(scores, grades, offsets, highest):
-    """Return three (q,) float64 counts of the pairs of different grade: in the right order, equal scores, all pairs.
+    """Return three (q,) float64 arrays that count pairs of documents with different grades.
 
-    scores: (n,) in descending order within each query. grades: (n,) integers 0..highest of the same documents. Takes
-    O(n * highest): each document is compared with the number of documents of each grade above it.
+    The first counts the pairs whose scores are in the right order, the second the pairs with equal scores, and the
+    third all pairs. scores: (n,) in descending order within each query. grades: (n,) integers 0..highest of the same
+    documents. The time is O(n * highest), because the loop keeps the number of documents of each grade seen so far.
     """
     queries = len(offsets) - 1
     right, tied, pairs = np.zeros(queries), np.zeros(queries), np.zeros(queries)

@@ -11,16 +11,16 @@ from gradrank.evaluation.conventions import Convention
 class Ranking:
     """The documents of every query in descending order of score, under one convention.
 
-    scores: (n,) finite numbers. labels: (n,) grades, integers from 0. offsets: (q+1,) row at which each query begins,
-    then n; every query has at least one document. ids: (n,) document ids, which break ties under `ties="docid"` (None:
-    the row numbers break them). ranked: (n,) whether a document is in the ranking (None: all are). A document outside
-    the ranking comes last and has no gain there, but counts among the relevant documents and in the ideal DCG, as in
-    trec_eval.
+    scores: (n,) finite numbers. labels: (n,) grades, integers from 0. offsets: (q+1,) first row of each query, and n as
+    the last element; every query has at least one document. ids: (n,) document ids, which break ties under
+    `ties="docid"`; if None, the row numbers break them. ranked: (n,) booleans, True if the document is in the ranking;
+    if None, all documents are. A document outside the ranking comes last and has no gain there. It still counts as a
+    relevant document and in the ideal DCG, as in trec_eval.
 
-    Properties of length n are in rank order within each query, properties of length q have one value per query. If the
-    convention takes ties in expectation, gains and hits are means over all orders of equal scores.
+    Properties of length n are in rank order within each query. Properties of length q have one value per query. Under a
+    convention with `ties="expected"`, gains and hits are means over all orders of the documents with equal scores.
 
-    Raises GradrankError for input that does not have this form.
+    Raises GradrankError if the arguments do not have these forms.
     """
 
     def __init__(self, scores, labels, offsets, convention: Convention, ids=None, ranked=None) -> None:
@@ -38,11 +38,11 @@ class Ranking:
 
     @cached_property
     def groups(self) -> np.ndarray:
-        """(g+1,) positions at which the g runs of equal scores within queries begin, then n."""
+        """(g+1,) first position of each of the g runs of equal scores within a query, and n as the last element."""
         return np.flatnonzero(_levels(self.scores, self.offsets))
 
     def mean_over_ties(self, values: np.ndarray) -> np.ndarray:
-        """Return (n,) values; in expectation, each value is replaced by the mean over its run of equal scores."""
+        """Return the (n,) values unchanged, or their means over equal scores under `ties="expected"`."""
         from gradrank.evaluation.tied_loops import group_means
 
         return group_means(values, self.groups) if self.in_expectation else values
@@ -71,9 +71,10 @@ class Ranking:
         return np.add.reduceat(self.judged > 0, self.starts, dtype=np.int64)
 
     def hit(self, m: int | np.ndarray) -> np.ndarray:
-        """Return (q,) positions among the n documents of each query's m-th relevant document.
+        """Return the (q,) positions, from 0 to n - 1, of the m-th relevant document of each query.
 
-        m: an integer from 1, or (q,) integers. The position is arbitrary for queries with fewer than m.
+        m: an integer from 1, or (q,) integers. If a query has fewer than m relevant documents, its position is
+        arbitrary.
         """
         places = np.append(np.flatnonzero(self.grades > 0), 0)
         return places[np.minimum(np.cumsum(self.retrieved) - self.retrieved + m, len(places)) - 1]
@@ -85,7 +86,7 @@ class Ranking:
 
     @cached_property
     def precision_at_hits(self) -> np.ndarray:
-        """(n,) precision at the ranks of relevant documents, 0 at the others."""
+        """(n,) precision at the ranks of relevant documents, and 0 at all other ranks."""
         from gradrank.evaluation.tied_loops import expected_precision_at_hits
 
         if self.in_expectation:
@@ -94,7 +95,7 @@ class Ranking:
 
     @cached_property
     def reciprocal_rank(self) -> np.ndarray:
-        """(q,) 1 / rank of the first relevant document, 0 for queries without relevant documents."""
+        """(q,) reciprocal of the rank of the first relevant document; 0 for queries without relevant documents."""
         from gradrank.evaluation.tied_loops import expected_reciprocal_rank
 
         if self.in_expectation:
@@ -110,7 +111,7 @@ class Ranking:
 
     @cached_property
     def dcg(self) -> np.ndarray:
-        """(n,) DCG at each rank: the sum of gain * discount down to it (Järvelin and Kekäläinen 2002)."""
+        """The (n,) DCG at each rank: the sum of gain * discount up to this rank (Järvelin and Kekäläinen 2002)."""
         return self._discounted(self.mean_over_ties(self._gain[self.grades]))
 
     @cached_property
@@ -127,7 +128,7 @@ class Ranking:
 
     @cached_property
     def err(self) -> np.ndarray:
-        """(n,) expected reciprocal rank down to each rank, by the cascade model of Chapelle et al. 2009."""
+        """(n,) ERR at each rank: the expected reciprocal rank in the cascade model of Chapelle et al. 2009."""
         from gradrank.evaluation.query_loops import product_before
         from gradrank.evaluation.tied_loops import expected_stops
 
@@ -139,7 +140,11 @@ class Ranking:
 
     @cached_property
     def pair_counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Three (q,) counts of the pairs of different grade: scores in the right order, equal scores, all pairs."""
+        """Three (q,) arrays that count pairs of documents with different grades.
+
+        The first counts the pairs whose scores are in the right order, the second the pairs with equal scores, and the
+        third all pairs.
+        """
         from gradrank.evaluation.query_loops import pair_counts
 
         return pair_counts(self.scores, self.judged, self.offsets, self.highest)
@@ -151,7 +156,7 @@ class Ranking:
         return 2.0**levels - 1.0 if self.convention.gain == "exponential" else levels.astype(np.float64)
 
     def _discounted(self, gains: np.ndarray) -> np.ndarray:
-        """Return (n,) sums of the discounted gains down to each rank."""
+        """Return the (n,) sums of the discounted gains over ranks 1 to each rank."""
         positions = np.arange(1, self.sizes.max(initial=0) + 1)
         letor = self.convention.discount == "letor"
         discount = 1.0 / np.log2(np.maximum(positions, 2) if letor else positions + 1)
@@ -163,18 +168,18 @@ class Ranking:
         return running_sum(values, self.offsets)
 
     def at(self, values: np.ndarray, k: int | np.ndarray) -> np.ndarray:
-        """Return (q,) elements of (n,) values: the one at rank k, or at the last rank of a shorter query."""
+        """Return the (q,) values at rank k. A query with fewer documents gives the value at its last rank."""
         return values[self.starts + np.minimum(k, self.sizes) - 1]
 
     def total(self, values: np.ndarray) -> np.ndarray:
-        """Return (q,) sums of (n,) values per query.
+        """Return the (q,) sums of the (n,) values over each query.
 
-        The terms are added in rank order. The rounding of NumPy's sums would depend on neighbouring queries.
+        The terms are added in rank order. With NumPy's sums, the rounding would depend on the neighbouring queries.
         """
         return self._running_sum(values)[self.offsets[1:] - 1]
 
     def ratio(self, part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-        """Return part / whole, and the convention's `empty` where whole is 0."""
+        """Return part / whole. Where `whole` is 0, the result is the value `empty` of the convention."""
         return np.divide(part, whole, out=np.full(len(whole), float(self.convention.empty)), where=whole > 0)
 
 
@@ -190,7 +195,7 @@ def _check(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, sizes: n
 
 
 def _sorted_rows(scores, offsets: np.ndarray, ties: str, ids) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n,) row numbers in rank order, and the scores in that order."""
+    """Return the (n,) row numbers in rank order, and the (n,) scores in the same order."""
     from gradrank.data.order import order
 
     if ties == "docid":
@@ -208,7 +213,7 @@ def _sorted_rows(scores, offsets: np.ndarray, ties: str, ids) -> tuple[np.ndarra
 
 
 def _levels(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return (n+1,) booleans: whether a new score or a new query begins at each position, and True at n.
+    """Return (n+1,) booleans: True at each position where a new score or a new query begins, and at position n.
 
     scores: (n,) in rank order.
     """

@@ -1,7 +1,7 @@
 """Compiled loops for ties in expectation: means over all orders of the documents with equal scores.
 
-All arrays of length n are in rank order. A group is a run of equal scores within one query. groups: (g+1,) positions at
-which the g groups begin, then n. position: (n,) ranks from 1 within each query.
+All arrays of length n are in rank order. A group is a run of equal scores within one query. groups: (g+1,) first
+position of each of the g groups, and n as the last element. position: (n,) ranks from 1 within each query.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from gradrank.base.compiled import compiled
 
 @compiled("f8[:], i8[:]")
 def group_means(values, groups):
-    """Return (n,) float64: each of the (n,) values replaced by the mean over its group."""
+    """Return the (n,) float64 means of the (n,) values over the group of each position."""
     out = np.empty(len(values), np.float64)
     for g in range(len(groups) - 1):
         first, last = groups[g], groups[g + 1]
@@ -24,12 +24,12 @@ def group_means(values, groups):
 
 @compiled("b1[:], i8[:], i8[:]")
 def expected_precision_at_hits(relevant, position, groups):
-    """Return (n,) float64: the expectation of [relevant at rank i] P@i.
+    """Return the (n,) float64 expectations of P@i at relevant documents, with 0 in place of P@i at other documents.
 
-    Its sum over a query with R relevant documents is R times the expected average precision. relevant: (n,) booleans.
-    Take a group of m documents, r of them relevant, below `above` relevant documents. Its i-th document is relevant
-    with probability r/m; given that, (i - 1)(r - 1)/(m - 1) of the i - 1 documents before it in the group are expected
-    to be relevant (McSherry and Najork 2008).
+    Their sum over a query with R relevant documents is R times the expected average precision. relevant: (n,) booleans.
+    Consider a group of m documents, of which r are relevant, after `above` relevant documents in earlier groups. Its
+    i-th document is relevant with probability r/m. If it is relevant, the expected number of relevant documents among
+    the i - 1 documents before it in the group is (i - 1)(r - 1)/(m - 1) (McSherry and Najork 2008).
     """
     out = np.empty(len(relevant), np.float64)
     above = 0
@@ -49,9 +49,9 @@ def expected_precision_at_hits(relevant, position, groups):
 
 @compiled("b1[:], i8[:], i8[:], i8[:]")
 def expected_reciprocal_rank(relevant, position, groups, offsets):
-    """Return (q,) float64: the expectation of 1 / rank of the first relevant document, or 0 without one.
+    """Return the (q,) float64 expectations of 1 / (rank of the first relevant document).
 
-    relevant: (n,) booleans. offsets: (q+1,).
+    The value is 0 for a query without relevant documents. relevant: (n,) booleans. offsets: (q+1,) as in query_loops.
     """
     out = np.zeros(len(offsets) - 1, np.float64)
     query, is_done = -1, False
@@ -65,7 +65,7 @@ def expected_reciprocal_rank(relevant, position, groups, offsets):
         if is_done or r == 0:
             continue
         is_done = True
-        chance = r / m  # probability that the group's first relevant document is its i-th
+        chance = r / m  # probability that position i of the group, from 0, has its first relevant document
         for i in range(m - r + 1):
             out[query] += chance / position[first + i]
             if i < m - r:
@@ -75,11 +75,12 @@ def expected_reciprocal_rank(relevant, position, groups, offsets):
 
 @compiled("f8[:], i8[:], i8[:]")
 def expected_stops(stop, position, groups):
-    """Return (n,) float64: the expected probability that the reader in ERR's cascade model stops at each rank.
+    """Return the (n,) float64 expected probabilities that the reader in ERR's cascade model stops at each rank.
 
-    stop: (n,) probability R of stopping at each document. The reader passes the first i documents of a group with
-    probability M_i: the mean, over all sets of i documents of the group, of the product of their 1 - R. Adding a
-    document to n others gives M_i' = ((n + 1 - i) M_i + i (1 - R) M_{i-1}) / (n + 1). A group of m takes O(m^2).
+    stop: (n,) probability R of stopping at each document. Let M_i be the probability that the reader passes the first i
+    documents of a group. M_i is the mean of the product of 1 - R over i documents, taken over all sets of i documents
+    of the group. If a document is added to n others, M_i becomes ((n + 1 - i) M_i + i (1 - R) M_{i-1}) / (n + 1). The
+    time for a group of m documents is O(m^2).
     """
     out = np.empty(len(stop), np.float64)
     going = 1.0

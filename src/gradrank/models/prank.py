@@ -146,7 +146,7 @@ def until_unchanged(epochs: Iterable[Candidate], patience: int) -> Iterator[Cand
 
 
 def feature_unit(features: np.ndarray) -> np.ndarray:
-    """Return (d,) 1 / standard deviation of (n, d) features, and 0 for constant features."""
+    """Return the (d,) inverse standard deviations of (n, d) features; 0 for a constant feature."""
     varying = np.ptp(features, axis=0) > 0  # the standard deviation of a constant can be a rounding error
     deviation = features.std(axis=0, dtype=np.float64)
     return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varying)

@@ -92,7 +92,7 @@ class ReportedDataset:
 def headline_text(datasets: Sequence[ReportedDataset]) -> str:
     """Return the headline metric and convention as text, such as "NDCG@10 under `letor4`".
 
-    If the data sets differ, each metric is followed by the names of its data sets.
+    If the data sets have different headline metrics or conventions, each is followed by the names of its data sets.
     """
     names: dict[str, list[str]] = {}
     for dataset in datasets:
@@ -197,7 +197,10 @@ def _titles(params: Mapping[str, Any]) -> dict[str, str]:
 def _read_dataset(
     dataset: results.DatasetFolder, title: str, convention: str, data: Path, on_pages: set[str]
 ) -> ReportedDataset:
-    """Read the results of one data set. on_pages: models on the pages of studies, in addition to the summary's."""
+    """Read the results of one data set.
+
+    on_pages: models that appear on pages of studies, which the summary need not contain.
+    """
     summary = dataset.summary()
     tables, notices = read_tables(dataset.tables_path), []
     if tables["main"]:

@@ -15,10 +15,10 @@ ALWAYS_REPORTED = ("map", "ndcg@10")  # in addition to the criterion of the sele
 class Candidate(NamedTuple):
     """The state of training after one step.
 
-    kept: the object to keep if this step is the best: the model, or the number of boosting rounds that rebuilds it.
-    loss: loss on the training part, or None. Without a loss, only the criterion of the selection is reported.
-    scores: (n,) scores of the validation part. None: `kept` is a model that computes them.
-    reported: further values for the history, which precede the loss and the measures.
+    kept: the object to return if this step is the best: the model, or the number of boosting rounds of the model.
+    loss: loss on the training part. If None, `select_by` is the only measure that is reported.
+    scores: (n,) scores of the validation part. If None, `kept` is a model and computes the scores.
+    reported: further values for the history. They are listed before the loss and the measures.
     """
 
     kept: Any
@@ -30,8 +30,8 @@ class Candidate(NamedTuple):
 class Best(NamedTuple):
     """The result of `best_of`.
 
-    kept: `kept` of the best candidate; None if there was no candidate. value: its value of the criterion. step: number
-    of the last step.
+    kept: `kept` of the best candidate, or None if there was no candidate. value: value of the criterion for the best
+    candidate. step: number of the last step of the training.
     """
 
     kept: Any
@@ -47,11 +47,11 @@ def best_of(
     patience: float = np.inf,
     steps_before: int = 0,
 ) -> Best:
-    """Return the first candidate with the highest `select_by` on `vali`.
+    """Return the first candidate with the highest value of `select_by` on `vali`.
 
-    select_by: `map` or `ndcg@k`. patience: the loop ends after this number of steps without improvement. steps_before:
-    the first step has the number steps_before + 1. Each step is passed to `callback`. Raises GradrankError if
-    `select_by` is not a criterion or the scores are invalid.
+    select_by: `map` or `ndcg@k`. callback: called once per step with the values of this step. patience: number of steps
+    without improvement after which the training ends. steps_before: number of earlier steps; the first step has the
+    number steps_before + 1. Raises GradrankError if `select_by` is not a criterion or the scores are invalid.
     """
     criteria = {name: Criterion(name, vali.labels, vali.offsets) for name in sorted({*ALWAYS_REPORTED, select_by})}
     best, best_value, best_step, step = None, -np.inf, steps_before, steps_before

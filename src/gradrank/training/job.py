@@ -43,7 +43,7 @@ def train(
 ) -> None:
     """Train `model` on one fold of the stored collection `data` and write the folder `out`.
 
-    fold: number of the fold, from 1. params: parameters of the model; missing ones have their defaults. seed: seed of
+    fold: number of the fold, from 1. params: parameters of the model; the others have their defaults. seed: seed of
     the study. pairs: folder of the stored pairs. members: results/<dataset> with the trained members, for a model that
     combines the scores of other models. code: digest of the code that trains the model, for spec.json.
 
@@ -109,7 +109,7 @@ def _check_no_missing_values(data: Path, meta: Mapping[str, Any], model: str) ->
 
 
 def _test_files(parts: Sequence[int], data: Path, pairs: Path | None) -> list[Path]:
-    """Return the existing files of the test part: its rows and, if pairs are stored, its pairs."""
+    """Return the existing files of the test part: the rows and, if pairs are stored, also the pairs."""
     folders = [data] if pairs is None else [data, pairs]
     paths = [folder / f"part{part}.parquet" for folder in folders for part in parts]
     return [path for path in paths if path.is_file()]
@@ -138,9 +138,10 @@ def _fit_and_score(
     test_files: Sequence[Path],
     folder: FoldFolder,
 ) -> tuple[float, dict[str, float]]:
-    """Fit the model, then write it, its scores of every split and its history into `folder`.
+    """Fit the model, and write the model, its scores for every split, and its training history into `folder`.
 
-    read: returns the collection of a split. Returns the seconds of fitting and the result of `_write_scores`.
+    read: function from the name of a split to its collection. Returns the fitting time in seconds and the result of
+    `_write_scores`.
     """
     history = History(f"{spec['dataset']}/{spec['model']}/fold{spec['fold']}")
     with guard_test_part(test_files, spec["model"]):
@@ -167,10 +168,10 @@ def _fit(
 
 @contextmanager
 def _partial_folder(out: Path) -> Iterator[FoldFolder]:
-    """Yield a new folder next to `out` that only this process uses, and remove it at the end.
+    """Yield a new folder next to `out` that only this process uses, and remove it at the end of the block.
 
-    A folder that a killed job left is not removed, because its process could still run. `gradrank verify --repair`
-    removes it.
+    The folder of another process is not removed, because this process could still be running. If a killed job left
+    its folder, `gradrank verify --repair` removes it.
     """
     partial = FoldFolder(out.with_name(f".{out.name}.{os.getpid()}.partial"))
     partial.model_path.mkdir(parents=True)
@@ -181,7 +182,7 @@ def _partial_folder(out: Path) -> Iterator[FoldFolder]:
 
 
 class History:
-    """The callback of a training job, which records one row per step and logs the latest row every few seconds.
+    """The callback of a training job. It records one row per step, and logs the latest row every few seconds.
 
     job: name of the job in the log. every_seconds: the shortest time between two log lines.
     """
@@ -199,7 +200,7 @@ class History:
             print(f"{self.job}: step {step}  {shown}", file=sys.stderr, flush=True)
 
     def write(self, path: Path) -> None:
-        """Write the rows as Parquet: column `step`, then one column per value; unreported values are null."""
+        """Write the rows as Parquet: the column `step`, then one column per value. Missing values are null."""
         import polars as pl
 
         names = list(dict.fromkeys(key for row in self.rows for key in row if key != "step"))
@@ -208,9 +209,9 @@ class History:
 
 
 def _write_scores(fitted: Model, collections: Mapping[str, Collection], path: Path) -> dict[str, float]:
-    """Write the scores of all collections and return the entries of timing.json about the last one.
+    """Write the scores of all collections, and return the entries of timing.json about the scoring time.
 
-    Only the last collection is reported, because the first call also loads and compiles code.
+    The entries describe the last collection, because scoring the first collection also loads and compiles code.
     """
     import polars as pl
 
@@ -228,7 +229,8 @@ def _write_scores(fitted: Model, collections: Mapping[str, Collection], path: Pa
 def _publish(partial: FoldFolder, out: FoldFolder) -> None:
     """Move the contents of the finished folder `partial` into `out`, which may exist; spec.json is moved last.
 
-    If `out` already contains the same result, nothing is moved: a job of a killed run can end after its successor.
+    If `out` already contains the same result, nothing is moved. This happens if a job of a killed run ends after the
+    job that replaced it.
     """
     same = out.finished and out.spec_path.read_bytes() == partial.spec_path.read_bytes()
     if same and not any(mismatches(out.spec_path)):
@@ -241,15 +243,15 @@ def _publish(partial: FoldFolder, out: FoldFolder) -> None:
 
 
 def _peak_memory_mb() -> int:
-    """Return the peak resident memory of this process in MiB; ru_maxrss is in KiB on Linux and in bytes on macOS."""
+    """Return the peak resident memory of this process in MiB. ru_maxrss is in KiB on Linux, but in bytes on macOS."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10))
 
 
 def _write_timing(folder: FoldFolder, started: float, fit_seconds: float, scoring: dict[str, float]) -> None:
-    """Write timing.json: seconds, memory and the size of the model.
+    """Write timing.json: the times in seconds, the peak memory, and the size of the model in bytes.
 
-    The size excludes the copied members, because the scoring time excludes theirs.
+    The size excludes the copied members, because the scoring time does not include the scoring of the members.
     """
     seconds = {"seconds": time.perf_counter() - started, "fit_seconds": fit_seconds}
     rounded = {name: round(value, 3) for name, value in seconds.items()}
@@ -259,12 +261,15 @@ def _write_timing(folder: FoldFolder, started: float, fit_seconds: float, scorin
 
 
 def reproducible_files(fold: FoldFolder) -> list[Path]:
-    """Return the files of a fold's folder whose bytes are equal for equal jobs: all except timing.json."""
+    """Return all files in the folder of a fold except timing.json. If two jobs are equal, these files are equal."""
     return [path for path in fold.folder.rglob("*") if path.is_file() and path != fold.timing_path]
 
 
 def _inputs(data: Path, pairs: Path | None, members: Mapping[str, FoldFolder]) -> dict[str, str]:
-    """Return the SHA-256 digests of the descriptions of all inputs: the collection, the pairs and the members."""
+    """Return a dict from file name to SHA-256 digest of the files that describe the inputs.
+
+    These files are the JSON files of the collection, the pairs and the members.
+    """
     stamps = {COLLECTION: data / COLLECTION}
     stamps |= {PAIRS: pairs / PAIRS} if pairs else {}
     stamps |= {f"{name}/{SPEC}": fold.spec_path for name, fold in members.items()}
@@ -272,9 +277,10 @@ def _inputs(data: Path, pairs: Path | None, members: Mapping[str, FoldFolder]) -
 
 
 def _versions(cls: type[Model]) -> dict[str, str]:
-    """Return the versions of Python, gradrank and the imported packages among its dependencies.
+    """Return the versions of Python, of gradrank, and of its dependencies that are imported. The keys are names.
 
-    Build tags ("+cpu", "+cu130") are removed: on one processor, all builds of a version compute the same numbers.
+    Build tags ("+cpu", "+cu130") are removed, because on one processor all builds of a version compute the same
+    numbers.
     """
     requirements = (re.match(r"[\w-]+", requirement) for requirement in requires("gradrank") or ())
     declared = (name[0].replace("-", "_") for name in requirements if name is not None)

@@ -1,8 +1,8 @@
 """Lookup of losses and scorers by name.
 
-Each loss is one file in losses/ and each scorer one file in scorers/; the file contains a function of the same name.
-There is no other list of them. This module does not import them statically, so parameters that select a loss or scorer
-declare its module in `ModelParams.modules`.
+Each loss is one file in losses/, and each scorer is one file in scorers/. The file contains a function of the same
+name. There is no other list of losses and scorers. They are imported by name and not by an import statement, so
+parameters that select a loss or scorer must declare its module in `ModelParams.modules`.
 """
 
 import importlib

@@ -2,15 +2,15 @@
 
 A loss is a function `loss(scores, labels, offsets, *, rng=None, **settings) -> (cost, gradient)`:
 
-    scores: (n,) float64, or (n, K) for a loss of K outputs per document.
+    scores: (n,) float64, or (n, K) if the loss needs K outputs per document.
     labels: (n,) integer grades.
     offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
     rng: NumPy generator for losses that draw random numbers.
-    settings: keywords of this loss, with the defaults of its paper.
-    cost: float, a sum over queries.
-    gradient: float64 derivatives of the cost in the scores, of the shape of the scores.
+    settings: keyword arguments of the loss. Their defaults are those of its paper.
+    cost: float, the sum over all queries.
+    gradient: float64 derivatives of the cost with respect to the scores. It has the shape of the scores.
 
-Losses are pure: equal arguments and an rng in an equal state give equal results.
+A loss has no side effects except on `rng`. Equal arguments and an rng in an equal state give equal results.
 """
 
 from collections.abc import Callable
@@ -24,11 +24,12 @@ Loss = Callable[..., tuple[float, np.ndarray]]
 
 
 class LossFunction:
-    """A loss that accepts `rng` even if it draws no random numbers, and converts scores to contiguous float64.
+    """A wrapper that gives all losses the same interface.
 
-    outputs: returns K, the outputs per document, from the (n,) grades of the training part. on_pairs: whether the loss
-    also accepts `gradrank.data.pairs.Pairs` in place of the grades and has the keyword `ties`, with which equal grades
-    form pairs too.
+    It accepts `rng` even if the loss draws no random numbers, and converts the scores to contiguous float64.
+    outputs: function from the (n,) grades of the training part to K, the number of outputs per document. on_pairs:
+    whether the loss also accepts `gradrank.data.pairs.Pairs` in place of the grades. Such a loss has the keyword
+    `ties`; if it is True, two documents of equal grades form a pair, too.
     """
 
     def __init__(self, function: Loss, outputs: Callable[[np.ndarray], int], on_pairs: bool) -> None:
@@ -51,7 +52,7 @@ class LossFunction:
 
 
 def one_output(labels: np.ndarray) -> int:
-    """Return 1, the outputs per document of most losses."""
+    """Return 1, the number of outputs per document that most losses need."""
     return 1
 
 
@@ -68,7 +69,7 @@ def loss(
 def loss(
     function: Loss | None = None, *, outputs: Callable[[np.ndarray], int] = one_output, on_pairs: bool = False
 ) -> LossFunction | Callable[[Loss], LossFunction]:
-    """Make a function a LossFunction. Used as the decorator `@loss` or `@loss(outputs=..., on_pairs=...)`."""
+    """Turn a function into a LossFunction. Use it as the decorator `@loss` or `@loss(outputs=..., on_pairs=...)`."""
     if function is None:
 
         def decorate(function: Loss) -> LossFunction:

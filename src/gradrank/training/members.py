@@ -1,4 +1,7 @@
-"""Members of models that combine the scores of other models: their trained folds, scores and copies."""
+"""The members of a model that combines the scores of other models: their trained folds, their scores and their copies.
+
+A member is one of the models whose scores are combined.
+"""
 
 import shutil
 from collections.abc import Sequence
@@ -18,11 +21,12 @@ from gradrank.training.registry import models
 def trained_members(
     members: Sequence[str], folder: Path | None, spec: dict[str, Any], data: Path
 ) -> dict[str, FoldFolder]:
-    """Return the fold of each member, folder/<member>/fold<k>, with the seed of the job if the member has several.
+    """Return a dict from the name of each member to its trained fold, folder/<member>/fold<k>.
 
-    folder: results/<dataset>. spec: specification of the job that combines the members. data: folder of the job's
-    stored collection. Raises GradrankError without a folder, or if a member is not trained or was trained on another
-    fold or other data.
+    If a member was trained with several seeds, its fold with the seed of the job is returned. folder:
+    results/<dataset>. spec: specification of the job that combines the members. data: folder of the job's stored
+    collection. Raises GradrankError if `folder` is None, a member is not trained, or a member was trained on a
+    different fold or on different data.
     """
     if folder is None:
         raise GradrankError(
@@ -31,14 +35,14 @@ def trained_members(
         )
     folds = {member: _seed_fold(DatasetFolder(folder).method(member), spec["fold"], spec["seed"]) for member in members}
     for member, fold in folds.items():
-        model = member.partition("-")[0]  # the name of a sweep's variant is <entry>-<values>
+        model = member.partition("-")[0]  # a variant of a parameter sweep is named <entry>-<values>
         job = f"--model {model} --data {data} --fold {spec['fold']} --seed {spec['seed']}"
         command = f"gradrank train {job} --out {fold.folder}"
         if not fold.finished:
             raise GradrankError(f"{fold.folder}: a member of {spec['model']} that is not trained. Fix: {command}")
         member_spec = fold.spec()
         expected = {key: spec[key] for key in ("fold", "data_sha256")}
-        if model in models():  # a variant may have any other name
+        if model in models():  # otherwise it is a variant, whose name need not begin with a model
             expected["model"] = model
         for key, value in expected.items():
             if member_spec[key] != value:
@@ -49,7 +53,10 @@ def trained_members(
 
 
 def _seed_fold(method: MethodFolder, number: int, seed: int) -> FoldFolder:
-    """Return fold<k>/seed<s>/ if fold<k>/ has another seed and both belong to the same training; else fold<k>/."""
+    """Return fold<k>/seed<s>/ if it belongs to the same training as fold<k>/ with a different seed, else fold<k>/.
+
+    Two folds belong to the same training if their model, parameters and data are equal.
+    """
     first, further = method.fold(number), method.fold(number, seed)
     if not (first.finished and further.finished) or first.spec()["seed"] == seed:
         return first
@@ -58,7 +65,9 @@ def _seed_fold(method: MethodFolder, number: int, seed: int) -> FoldFolder:
 
 
 def with_member_scores(collection: Collection, split: str, members: dict[str, FoldFolder]) -> Collection:
-    """Return the collection of `split` with (n, m) float32 features: the scores of the m members, in their order.
+    """Return `collection`, a part of the data, with the scores of the m members as (n, m) float32 features.
+
+    split: name of this part. The columns have the order of `members`.
 
     Raises GradrankError if the number of scores differs from the number of documents.
     """
@@ -75,7 +84,7 @@ def with_member_scores(collection: Collection, split: str, members: dict[str, Fo
 
 
 def member_features(scores: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n, m) float32 features from the (n,) scores of m members."""
+    """Return (n, m) float32 features, whose columns are the (n,) scores of m members."""
     return np.stack(scores, axis=1).astype(np.float32)
 
 

@@ -1,9 +1,10 @@
 """The interface of a model.
 
-A model is one file or one folder in `gradrank/models/`, or one file in `models/` of the working folder. It has
-parameters with their sources, `fit`, `score`, `save`, `load` and the decorator `@register("name")`. Nothing else in the
-project names it. Every command that checks params.yaml imports all model files, so these import only cheap modules at
-the top (NumPy and this one). They import torch, Numba, LightGBM and scikit-learn in `fit`, `score` and `load`.
+A model is one file or one folder in `gradrank/models/`, or one file in `models/` of the working folder. It defines
+parameters with their sources, the methods `fit`, `score`, `save` and `load`, and has the decorator `@register("name")`.
+No other file in the project needs to name the model. Every command that checks params.yaml imports all model files.
+Therefore model files import only cheap modules at the top (NumPy and this module). They import torch, Numba, LightGBM
+and scikit-learn in `fit`, `score` and `load`.
 """
 
 from abc import ABC, abstractmethod
@@ -28,16 +29,17 @@ class ModelParams(BaseModel):
     def modules(self) -> tuple[str, ...]:
         """Return the names of modules that the parameters select by name, such as the module of a loss.
 
-        The model is retrained if one of them changes. They must be listed, because they are not found by following
-        import statements. A subclass appends its own modules to those of `super().modules()`.
+        The model is retrained if one of these modules changes. They must be listed, because no import statement leads
+        to them. A subclass adds its own modules to those of `super().modules()`.
         """
         return ()
 
 
 def param(default: Any, source: str, **constraints: Any) -> Any:
-    """Return a pydantic field with a default, its source and pydantic constraints.
+    """Return the pydantic field of a parameter with the value `default`.
 
-    source: the origin of the default: a paper and section, a library, or a measurement.
+    source: the origin of the default, which is a paper and section, a library, or a measurement. constraints: keyword
+    arguments of `pydantic.Field`.
     """
     return Field(default, description=source, **constraints)
 
@@ -48,39 +50,39 @@ P = TypeVar("P", bound=ModelParams)
 class Callback(Protocol):
     """A function that `fit` calls once per epoch, boosting round or grid point, to record the history.
 
-    step: number of the step, from 1. values: measurements of the step, by name.
+    step: number of the step, from 1. values: measurements of the step; the keys are their names.
     """
 
     def __call__(self, step: int, **values: float) -> None: ...
 
 
 class Model(ABC, Generic[P]):
-    """A trained ranker. `fit` sees the training and validation parts only; the test part never reaches it.
+    """A trained ranker. `fit` receives the training and validation parts, but never the test part.
 
-    P is the class of the parameters, as in `class Regression(Model[RegressionParams])`. The attribute `Params` is this
-    class, too.
+    P is the class of the parameters, as in `class Regression(Model[RegressionParams])`. The attribute `Params` must be
+    the same class.
     """
 
     name: ClassVar[str]
     Params: ClassVar[type[ModelParams]]
     summary: ClassVar[str]  # one line for `gradrank models`: the method and its paper
     needs_pairs: ClassVar[bool] = False  # if True, `fit` reads `train.targets` or `train.pairs`, so pairs are stored
-    takes_missing: ClassVar[bool] = False  # if True, the model handles NaN features itself
+    takes_missing: ClassVar[bool] = False  # if True, the model accepts features that are NaN
     requires: ClassVar[tuple[str, ...]] = ()  # importable packages that a plain install lacks
     extra: ClassVar[str | None] = None  # the optional extra of gradrank that installs `requires`
-    # If True, `fit` learns from `vali`: its validation values are biased, and `gradrank tune` cannot tune the model.
+    # If True, `fit` learns from `vali`. The validation values are then biased, so `gradrank tune` rejects the model.
     learns_on_validation: ClassVar[bool] = False
-    # The search space of `gradrank tune`, by parameter. Parameters declared as Grid are added automatically.
+    # The search space of `gradrank tune`; key: name of a parameter. Parameters of type Grid are added automatically.
     space: ClassVar[Mapping[str, Dimension]] = MappingProxyType({})
-    # The values of the paper or library, for parameters whose default in Params was chosen on this project's data.
-    # `gradrank tune` tries them first.
+    # The values of the paper or library, for parameters whose default in Params was chosen on the data of this project.
+    # key: name of a parameter. `gradrank tune` tries these values first.
     published: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     @classmethod
     def members(cls, params: P) -> tuple[str, ...]:
         """Return the names of the member models whose scores are this model's features, one column each.
 
-        Empty if the model uses the features of the data set.
+        The tuple is empty if the model uses the features of the data set.
         """
         return ()
 
@@ -92,14 +94,14 @@ class Model(ABC, Generic[P]):
     @classmethod
     @abstractmethod
     def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
-        """Train on `train`, select on `vali`. Equal arguments give equal bytes in `save`."""
+        """Train on `train`, select on `vali`, and return the model. If the arguments are equal, `save` is equal too."""
 
     @abstractmethod
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return (n,) float64 scores of (n, d) float32 features. Higher scores rank first.
 
-        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1]. Only models whose scores depend on the
-        whole list use it.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1]. Only models whose scores depend on all
+        documents of the query use the offsets.
         """
 
     @abstractmethod
@@ -120,8 +122,8 @@ M = TypeVar("M", bound=Model)
 def register(name: str) -> Callable[[type[M]], type[M]]:
     """Return a class decorator that registers a Model as `name` for the CLI, the workflow and the contract tests.
 
-    The decorator raises GradrankError if the class lacks a part that a model needs, and ValueError if another model has
-    this name.
+    The decorator raises GradrankError if the class does not define everything that a model needs, and ValueError if
+    another model has this name.
     """
 
     def decorate(cls: type[M]) -> type[M]:
@@ -140,8 +142,8 @@ def register(name: str) -> Callable[[type[M]], type[M]]:
 def check_model_class(cls: type, name: str) -> None:
     """Check that the class of the model `name` derives from Model and defines everything that a model needs.
 
-    Raises GradrankError, with the class and all missing parts, if `fit`, `score`, `save` or `load` is missing, `Params`
-    is not a subclass of ModelParams, or `summary` is not a non-empty string.
+    Raises GradrankError if `fit`, `score`, `save` or `load` is missing, `Params` is not a subclass of ModelParams, or
+    `summary` is not a non-empty string. The error names the class and everything that is missing.
     """
     missing: list[str] = sorted(getattr(cls, "__abstractmethods__", ()))
     if not issubclass(cls, Model):

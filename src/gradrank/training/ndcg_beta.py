@@ -7,10 +7,11 @@ import numpy as np
 
 
 def ideal_dcg_beta(labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return (q,) float64 DCG_beta of the ideal order of each query: sum_i y_i (n - i), grades y in descending order.
+    """Return the (q,) float64 values of DCG_beta for the ideal order of each query.
 
-    i: position from 1. labels: (n,) grades; offsets: (q+1,). The result is exact, because all terms are integers, and
-    positive for each query with two different grades.
+    The value of a query of n documents is sum_i y_i (n - i), where y_i is the grade at position i, from 1, in
+    descending order of grades. The value is exact, because all terms are integers. It is positive for each query with
+    two different grades. labels: (n,) grades. offsets: (q+1,).
     """
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     below = offsets[query + 1] - 1 - np.arange(len(labels))

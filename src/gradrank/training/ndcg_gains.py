@@ -1,16 +1,19 @@
-"""Gains and discounts of NDCG for losses: gain 2^y - 1 divided by the ideal DCG, discount 1 / log2(1 + rank)."""
+"""Gains and discounts of NDCG for losses.
+
+The gain of a document is (2^y - 1) / IDCG, and the discount of a rank is 1 / log2(1 + rank).
+"""
 
 import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.data.order import descending
 
-ALL_RANKS = 10_000  # a cutoff that no list reaches
+ALL_RANKS = 10_000  # a cutoff that is meant to exceed the number of documents of any query
 
 
 @compiled("i8, i8")
 def discounts(ranks, cutoff):
-    """Return (ranks,) float64 discounts 1 / log2(1 + rank) of the ranks 1, 2, ...; 0 beyond `cutoff`."""
+    """Return the (ranks,) float64 discounts 1 / log2(1 + rank) of the ranks 1, 2, ...; they are 0 beyond `cutoff`."""
     out = np.zeros(ranks)
     for r in range(min(ranks, cutoff)):
         out[r] = 1.0 / np.log2(r + 2.0)
@@ -19,7 +22,9 @@ def discounts(ranks, cutoff):
 
 @compiled("i8[:], i8[:], i8")
 def ideal_shares(labels, offsets, cutoff):
-    """Return (n,) float64 normalised gains G = (2^y - 1) / IDCG@cutoff, whose DCG is NDCG; 0 where IDCG is 0.
+    """Return the (n,) float64 normalised gains G = (2^y - 1) / IDCG@cutoff of all documents.
+
+    DCG@cutoff with these gains equals NDCG@cutoff. If the IDCG of a query is 0, its gains are 0.
 
     labels: (n,) int64 grades. offsets: (q+1,) int64.
     """

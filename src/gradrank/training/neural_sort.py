@@ -9,8 +9,9 @@ from gradrank.base.compiled import compiled
 def soft_sort(scores, ranks, temperature):
     """Return the (ranks, n) soft permutation matrix of a descending sort of the scores of one query.
 
-    Row r is softmax_j(((n + 1 - 2r) s_j - sum_k |s_j - s_k|) / temperature), r from 1: the probabilities of the
-    documents at rank r. The matrix tends to the permutation matrix of the sort as the temperature tends to 0.
+    Row r, from 1, contains the probabilities of the documents at rank r:
+    softmax_j(((n + 1 - 2r) s_j - sum_k |s_j - s_k|) / temperature). The matrix tends to the permutation matrix of the
+    sort as the temperature tends to 0.
     scores: (n,) float64. ranks: number of rows.
     """
     n = len(scores)
@@ -27,9 +28,10 @@ def soft_sort(scores, ranks, temperature):
 
 @compiled()
 def soft_sort_gradient(scores, soft, slope, temperature):
-    """Return the (n,) gradient in the scores, given the gradient in the matrix of `soft_sort`.
+    """Return the (n,) gradient of a cost with respect to the scores.
 
-    soft, slope: (ranks, n), the matrix and the derivatives of the cost in its entries.
+    soft: (ranks, n) matrix that `soft_sort` returned. slope: (ranks, n) derivatives of the cost with respect to the
+    entries of this matrix.
     """
     n = len(scores)
     gradient, by_spread = np.zeros(n), np.zeros(n)

@@ -1,4 +1,7 @@
-"""The Plackett-Luce model of rankings: the document at each rank is drawn by softmax from the remaining documents."""
+"""The Plackett-Luce model of rankings.
+
+The document at each rank is drawn from the remaining documents, with probabilities softmax(scores).
+"""
 
 import numpy as np
 
@@ -7,16 +10,18 @@ from gradrank.base.compiled import compiled
 
 @compiled("f8[:], i8[:], i8[:], f8[:]")
 def order_likelihood(scores, offsets, ordered, weights):
-    """Return the weighted negative log-likelihood of an order and its (n,) gradient in the scores.
+    """Return the weighted negative log-likelihood of an order, and its (n,) gradient with respect to the scores.
 
-    The cost is -sum_r w_r ln P(document at rank r | documents at ranks r, ..., n). Time per query: O(n).
+    The cost is the sum over queries of -sum_r w_r ln P_r, where P_r is the probability that the document at rank r is
+    drawn from the documents at ranks r, ..., n. Sums are stored as logarithms, because documents with scores far below
+    the others would vanish from plain sums. Time per query: O(n).
+
     scores: (n,) float64. offsets: (q+1,) int64. ordered: (n,) int64 row numbers in the order of the ranks, query by
-    query. weights: (n,) float64 >= 0, the weights w of the ranks. Sums are stored as logarithms, because documents with
-    scores far below the others would vanish from plain sums.
+    query. weights: (n,) float64 >= 0, the weights w of the ranks, query by query.
     """
     cost = 0.0
     gradient = np.zeros(len(scores))
-    left = np.empty(len(scores))  # ln sum of exp(score) over this rank and all later ones
+    left = np.empty(len(scores))  # ln sum of exp(score) over this rank and all later ranks
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
         log_sum = -np.inf

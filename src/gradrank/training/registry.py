@@ -1,7 +1,7 @@
 """The registry of models, which finds model classes by name.
 
-Packages that contain models are listed as entry points of the group `gradrank.models`, so this module imports none of
-them by name. Users add models as files in the folder `models/` of the working folder.
+Packages that contain models are entry points of the group `gradrank.models`, so this module does not name them in
+import statements. Users add models as files in the folder `models/` of the working folder.
 """
 
 import importlib
@@ -18,9 +18,9 @@ from gradrank.base.files import OWN_MODELS
 from gradrank.training.model import Model, ModelParams, registered
 
 GROUP = "gradrank.models"
-OWN_PACKAGE = "gradrank.models"  # a user's model files become modules of this package
-INTERFACE = "gradrank.training.model"  # a file in a user's folder models/ is a model file if it contains this name
-FORMER_INTERFACE = re.compile(r"\bgradrank\.learning\b")  # the package of INTERFACE in version 0.1
+OWN_PACKAGE = "gradrank.models"  # the model files of users become modules of this package
+INTERFACE = "gradrank.training.model"  # a file of the user is a model file if it contains this name
+FORMER_INTERFACE = re.compile(r"\bgradrank\.learning\b")  # the name of the package gradrank.training in version 0.1
 
 
 @cache
@@ -40,7 +40,7 @@ def model_packages() -> list[str]:
 
 @cache
 def models() -> dict[str, type[Model]]:
-    """Return all models by name, in alphabetical order.
+    """Return a dict from name to class of all models, in alphabetical order.
 
     Raises GradrankError if a model file of the user cannot be imported.
     """
@@ -54,13 +54,13 @@ def models() -> dict[str, type[Model]]:
 
 
 def _module_names(package: str) -> list[str]:
-    """Return the names of the modules and packages directly inside `package`, without the user's files."""
+    """Return the names of the modules and packages directly inside `package`, without the files of the user."""
     folders = importlib.import_module(package).__path__[:1]
     return sorted(info.name for info in pkgutil.iter_modules(folders))
 
 
 def _has_own_models() -> bool:
-    """Return whether the working folder has a folder `models/`; if so, add it to the package of models."""
+    """Return whether the working folder has a folder `models/`. If so, add this folder to the package of models."""
     package = importlib.import_module(OWN_PACKAGE)
     if not OWN_MODELS.is_dir() or OWN_MODELS.samefile(package.__path__[0]):
         return False
@@ -95,7 +95,7 @@ def _import_own(path: Path) -> None:
 def get_model(name: str) -> type[Model]:
     """Return the model class registered as `name`.
 
-    Raises GradrankError, with the most similar name, if no model has this name.
+    Raises GradrankError if no model has this name. The error suggests the most similar name.
     """
     _import_declaring(name)
     known = registered if name in registered else models()
@@ -107,7 +107,7 @@ def get_model(name: str) -> type[Model]:
 
 
 def _import_declaring(name: str) -> None:
-    """Import only the modules whose text registers `name`, because importing all models takes longer."""
+    """Import only the modules that contain `@register("name")`, because importing all models takes longer."""
     for package in model_packages():
         for folder in importlib.import_module(package).__path__:
             for file in sorted([*Path(folder).glob("*.py"), *Path(folder).glob("*/__init__.py")]):
@@ -117,7 +117,7 @@ def _import_declaring(name: str) -> None:
 
 
 def training_modules(cls: type[Model], params: ModelParams) -> tuple[str, ...]:
-    """Return the names of the modules whose code, including their imports, determines the training of `cls`."""
+    """Return the names of the modules that determine the training of `cls`; the modules they import count, too."""
     return cls.__module__, *params.modules()
 
 

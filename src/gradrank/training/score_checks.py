@@ -1,4 +1,4 @@
-"""Checks of the scores that a model returns: one finite real number per document."""
+"""Check that a model returns valid scores, which are one finite real number per document."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from gradrank.base.errors import GradrankError
 
 
 class InvalidScores(GradrankError):
-    """The error of a model that returns something else than one finite real number per document."""
+    """Raised if a model does not return one finite real number per document."""
 
 
 def check_scores(scores: Any, rows: int, source: str) -> np.ndarray:
-    """Return a model's scores of `rows` documents as (rows,) float64.
+    """Return the scores of a model for `rows` documents as a (rows,) float64 array.
 
-    source: origin of the scores, with which the error message begins. Raises InvalidScores if the scores have another
-    shape, are not real numbers, or are not finite.
+    source: origin of the scores; the error message begins with it. Raises InvalidScores if the scores do not have the
+    shape (rows,), are not real numbers, or are not finite.
     """
     try:
         array = np.asarray(scores)

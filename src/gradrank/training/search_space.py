@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 @dataclass(frozen=True)
 class LogUniform:
-    """A number from `low` to `high` whose logarithm is uniformly distributed; both bounds are positive."""
+    """A number from `low` to `high`, whose logarithm is uniformly distributed. Both bounds are positive."""
 
     low: float
     high: float
@@ -31,7 +31,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Integer:
-    """An integer from `low` to `high`, all equally likely."""
+    """An integer from `low` to `high`. All integers are equally likely."""
 
     low: int
     high: int
@@ -40,7 +40,7 @@ class Integer:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of `values`, all equally likely."""
+    """One of `values`. All values are equally likely."""
 
     values: Sequence[Any]
     source: str
@@ -50,11 +50,12 @@ Dimension = LogUniform | Uniform | Integer | Choice
 
 
 class SearchedOnValidation:
-    """The mark of a parameter that is a grid: `fit` tries each of its values and keeps the best on validation."""
+    """Marks a parameter that is a grid: `fit` trains with each of its values and selects the best on validation."""
 
 
 T = TypeVar("T")
-Grid = Annotated[tuple[T, ...], SearchedOnValidation()]  # the type of such a parameter, as in `l2: Grid[PositiveFloat]`
+# The type of a parameter that is a grid, as in `l2: Grid[PositiveFloat]`.
+Grid = Annotated[tuple[T, ...], SearchedOnValidation()]
 
 
 def is_grid(field: FieldInfo) -> bool:

@@ -1,9 +1,9 @@
 """The criteria for the selection of models on the validation part: MAP and NDCG@k.
 
-The criteria always follow the convention `letor4_expected`, which averages over all orders of equal scores. So the
-convention of the report (params `evaluation`) can change without retraining, and the order of documents in the file,
-which can reveal their relevance, has no influence. A test compares these implementations with the metrics of the
-report.
+The criteria always follow the convention `letor4_expected`, which averages over all orders of equal scores. Therefore
+the convention of the report (`evaluation` in params.yaml) can change without retraining. The order of documents in the
+file can reveal their relevance, but it has no influence on the criteria. A test compares these implementations with the
+metrics of the report.
 
 This module uses NumPy only, because importing Numba takes longer than most selections.
 """
@@ -16,14 +16,14 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 from gradrank.training.score_checks import check_scores
 
-CRITERION = r"^(map|ndcg@[1-9]\d*)$"  # the names that `Criterion` accepts; pattern of the parameter `select_by`
+CRITERION = r"^(map|ndcg@[1-9]\d*)$"  # the names that `Criterion` accepts, as a pattern for the parameter `select_by`
 
 
 class Criterion:
-    """`map` or `ndcg@k` on one part; quantities that do not depend on the scores are computed once."""
+    """`map` or `ndcg@k` on one part of the data. Quantities that do not depend on the scores are computed once."""
 
     def __init__(self, name: str, labels: np.ndarray, offsets: np.ndarray) -> None:
-        """Prepare the criterion `name` for (n,) grades and (q+1,) offsets of queries.
+        """Create the criterion `name` with (n,) grades and the (q+1,) offsets of the queries.
 
         Raises GradrankError if `name` is not a criterion.
         """
@@ -43,7 +43,7 @@ class Criterion:
             self.best = self._gained(self._gain(labels[self._ranked(labels)[0]]))
 
     def mean(self, scores: np.ndarray) -> float:
-        """Return the mean over queries for (n,) scores, under `letor4_expected`; higher is better.
+        """Return the mean over queries for (n,) scores under the convention `letor4_expected`. Higher is better.
 
         Raises InvalidScores if the scores are invalid.
         """
@@ -53,11 +53,11 @@ class Criterion:
         return math.fsum(values) / max(len(values), 1)
 
     def per_query(self, scores: np.ndarray) -> np.ndarray:
-        """Return (q,) AP or NDCG@k per query, the measures that AdaRank and coordinate ascent optimise.
+        """Return the (q,) values of AP or NDCG@k, one per query, which AdaRank and coordinate ascent optimise.
 
-        There are two differences from `mean`. A query with n < k documents has NDCG@n instead of 0, because a constant
-        cannot guide the training. Equal scores keep the order of the file, as in the published implementations of these
-        methods. Raises InvalidScores if the scores are invalid.
+        There are two differences from `mean`. The value of a query with n < k documents is NDCG@n instead of 0, because
+        a constant cannot guide the training. Documents with equal scores keep the order of the file, as in the
+        published implementations of these methods. Raises InvalidScores if the scores are invalid.
         """
         return self._values(scores, in_expectation=False)
 
@@ -74,10 +74,11 @@ class Criterion:
         return np.divide(gained, self.best, out=np.zeros(self.queries), where=self.best > 0)
 
     def _ranked(self, scores: np.ndarray, in_file_order: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n,) row numbers by descending score within each query, and the first place of each group of ties.
+        """Return the (n,) row numbers by descending score within each query, and the groups of equal scores.
 
-        in_file_order: equal scores keep the order of the file; otherwise their order is arbitrary. Rows are sorted by
-        score and then, with a stable radix sort, by query: the two fastest sorts of NumPy.
+        The groups are the (g,) positions at which they begin. in_file_order: whether documents with equal scores keep
+        the order of the file; otherwise their order is arbitrary. The rows are sorted first by score, and then by
+        query with a stable radix sort. These are the two fastest sorts of NumPy.
         """
         falling = np.negative(scores, dtype=np.float64)
         rows = ascending(falling)
@@ -91,17 +92,21 @@ class Criterion:
         return rows, groups
 
     def _precisions(self, ranked: np.ndarray) -> np.ndarray:
-        """Return (q,) sums of P@i over the ranks i of relevant documents (grade >= 1)."""
+        """Return the (q,) sums of P@i over the ranks i of relevant documents (grade >= 1).
+
+        ranked: (n,) grades in rank order, query by query.
+        """
         at = np.flatnonzero(ranked > 0)
         query = self.query[at]
         hits = np.arange(1, len(at) + 1) - self.earlier[query]
         return self._summed(query, hits / (self.place[at] + 1.0))
 
     def _expected_precisions(self, ranked: np.ndarray, groups: np.ndarray) -> np.ndarray:
-        """Return (q,) expected sums of P@i over the ranks i of relevant documents, for ties in random order.
+        """Return the (q,) expected sums of P@i over the ranks i of relevant documents, for ties in random order.
 
-        In a group of m equal scores with r relevant documents, place i (from 0) is relevant with probability r/m. If it
-        is, the expected number of relevant documents before it in the group is i (r - 1)/(m - 1).
+        In a group of m equal scores with r relevant documents, the document at place i (from 0) is relevant with
+        probability r/m. If it is relevant, the expected number of relevant documents before it in the group is
+        i (r - 1)/(m - 1).
         """
         sizes = np.diff(groups, append=len(ranked))
         relevant = np.add.reduceat(ranked > 0, groups, dtype=np.int64)
@@ -118,25 +123,28 @@ class Criterion:
         return np.ldexp(1.0, labels) - 1.0
 
     def _gained(self, gains: np.ndarray) -> np.ndarray:
-        """Return (q,) DCG@min(k, n) of (n,) gains in rank order; discount 1 at ranks 1 and 2, then 1/log2(rank)."""
+        """Return the (q,) values of DCG@min(k, n) for (n,) gains in rank order, query by query.
+
+        The discount is 1 at ranks 1 and 2, and 1/log2(rank) at later ranks.
+        """
         return self._summed(self.query[self.top], gains[self.top] * self.discount)
 
     def _summed(self, query: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return (q,) sums of the values of each query, added in their order."""
+        """Return the (q,) sums of `values` within each query. query: number of the query of each value."""
         return np.bincount(query, values, self.queries)
 
 
 def measure(criterion: str, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> float:
-    """Return the mean over queries of `map` or `ndcg@k` under `letor4_expected`; higher is better.
+    """Return the mean over queries of `map` or `ndcg@k` under the convention `letor4_expected`. Higher is better.
 
-    scores: (n,); labels: (n,) grades; offsets: (q+1,). Raises GradrankError if `criterion` is not a criterion or the
+    scores: (n,). labels: (n,) grades. offsets: (q+1,). Raises GradrankError if `criterion` is not a criterion or the
     scores are invalid.
     """
     return Criterion(criterion, labels, offsets).mean(scores)
 
 
 def _over_groups(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return (n,) values in which each value is replaced by the mean of its group."""
+    """Return (n,) values, each replaced by the mean of its group. groups: positions at which the groups begin."""
     sizes = np.diff(groups, append=len(values))
     return np.repeat(np.add.reduceat(values, groups) / sizes, sizes)
 

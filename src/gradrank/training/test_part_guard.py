@@ -1,8 +1,9 @@
-"""A guard that prevents models from opening the files of the test part while they are fitted and while they score.
+"""A guard that prevents models from opening the files of the test part during fitting and scoring.
 
-The guard is an audit hook (sys.addaudithook). It detects files opened through Python: by `open`, `os.open`, NumPy,
-pathlib and code that uses them. It does not detect files opened by native code (Polars, pyarrow), reads by other
-processes, reads of copies of the data such as the downloaded text files, or reads while a model file is imported.
+The guard is an audit hook (sys.addaudithook). It detects files that are opened through Python: by `open`, `os.open`,
+NumPy, pathlib, and code that uses one of these. It does not detect files that native code (Polars, pyarrow) or another
+process opens. Neither does it detect that a copy of the data is opened, such as the downloaded text files, or that a
+model opens a file while its module is imported.
 """
 
 import os
@@ -17,7 +18,7 @@ from gradrank.base.errors import GradrankError
 
 
 class Guard:
-    """The files of a fold's test part, the name of the model that must not open them, and its attempts."""
+    """A guard for one block of code: the files of the test part, the name of the model, and the refused attempts."""
 
     def __init__(self, files: Iterable[Path], model: str) -> None:
         self.model = model
@@ -25,7 +26,7 @@ class Guard:
         self.refused: list[Path] = []
 
     def refuse(self, path: Any) -> None:
-        """Raise GradrankError if `path` is one of the files, or a link to one."""
+        """Raise GradrankError if `path` is a file of the test part, or a link to such a file."""
         try:
             test_file = self.files.get(_identity(path))
         except (OSError, ValueError, TypeError):
@@ -45,7 +46,7 @@ class Guard:
 def guard_test_part(files: Iterable[Path], model: str) -> Iterator[None]:
     """Raise GradrankError if this process opens one of the existing `files` within the block.
 
-    If the model catches this error, it is raised again at the end of the block.
+    model: name for error messages. If the model catches the error, the error is raised again at the end of the block.
     """
     global _active_guard
     _add_hook()

@@ -7,7 +7,7 @@ from gradrank.base.compiled import compiled
 
 @compiled("f8[:], i8[:]")
 def softmax(values, offsets):
-    """Return (n,) float64 probabilities exp(v_i) / sum_j exp(v_j) within each query, without overflow.
+    """Return the (n,) float64 probabilities exp(v_i) / sum_j exp(v_j) within each query, without overflow.
 
     values: (n,) float64. offsets: (q+1,) int64.
     """
@@ -28,10 +28,13 @@ def softmax(values, offsets):
 
 @compiled("f8[:], f8[:], f8[:], i8[:]")
 def cross_entropy(scores, target, weight, offsets):
-    """Return the cost -sum weight_q target_i ln softmax(scores)_i and its (n,) gradient in the scores.
+    """Return the weighted cross-entropy, and its (n,) gradient with respect to the scores.
 
-    scores: (n,) float64. target: (n,) float64 probabilities, which sum to one within each query. weight: (q,) float64.
-    offsets: (q+1,) int64. The logarithm is computed from the scores, so small probabilities do not underflow.
+    The cost is the sum over queries of -weight_q sum_i target_i ln softmax(scores)_i. The logarithm is computed from
+    the scores, so small probabilities do not underflow.
+
+    scores: (n,) float64. target: (n,) float64 probabilities, which sum to 1 within each query, or are all 0 if the
+    weight of the query is 0. weight: (q,) float64. offsets: (q+1,) int64.
     """
     cost = 0.0
     gradient = np.empty(len(scores))

@@ -1,4 +1,4 @@
-"""Preparation of the training part: selection of the queries that have pairs, and shuffling of their documents."""
+"""Preparation of the training part: selection of the queries that have pairs, and shuffling of the documents."""
 
 import dataclasses
 
@@ -11,7 +11,8 @@ from gradrank.data.collection import Collection
 def with_grades_to_order(train: Collection, model: str) -> Collection:
     """Return the queries of `train` that have documents of two different grades.
 
-    The other queries contain nothing to learn, and AdaRank would give them the highest weight in every round.
+    A query whose documents all have the same grade contains nothing to learn, and AdaRank would give it the highest
+    weight in every round. The result has no stored pairs.
     model: name for error messages. Raises GradrankError if no query remains.
     """
     return dataclasses.replace(train.select_queries(_have_two_grades(train, model)), pair_source=None)
@@ -20,7 +21,7 @@ def with_grades_to_order(train: Collection, model: str) -> Collection:
 def with_pairs_to_order(train: Collection, model: str) -> Collection:
     """Return the queries of `train` that have a pair, for models that learn from `train.targets`.
 
-    model: name for error messages. Raises GradrankError as `queries_to_order` does.
+    model: name for error messages. Raises GradrankError in the cases that `queries_to_order` describes.
     """
     return train.select_queries(queries_to_order(train, model))
 
@@ -28,9 +29,9 @@ def with_pairs_to_order(train: Collection, model: str) -> Collection:
 def queries_to_order(train: Collection, model: str) -> np.ndarray:
     """Return a (q,) mask of the queries that have a pair.
 
-    A pair is a pair of the user's file, if there is one. Otherwise it consists of two documents of different grades or,
-    with ties, of any two documents. model: name for error messages. Raises GradrankError if there is no query, or if no
-    pair prefers one of its documents.
+    If the user has a file of pairs, its pairs count. Otherwise, a pair consists of two documents of different grades
+    or, if `train.ties`, of any two documents. model: name for error messages. Raises GradrankError if there is no
+    query, or if no pair prefers one of its two documents.
     """
     source = train.pair_source
     if source is None or not source.given:
@@ -46,7 +47,7 @@ def queries_to_order(train: Collection, model: str) -> np.ndarray:
 
 
 def _have_two_grades(train: Collection, model: str) -> np.ndarray:
-    """Return `have_two_grades(train)`; raise GradrankError if it is empty or nowhere true."""
+    """Return the mask `have_two_grades(train)`. Raises GradrankError if no query has two different grades."""
     if train.queries == 0 or train.rows == 0:
         raise GradrankError(f"{model}: the training part has no query. Fix: correct the folds of the data set")
     mixed = have_two_grades(train)
@@ -67,8 +68,8 @@ def have_two_grades(part: Collection) -> np.ndarray:
 def shuffled_within_queries(train: Collection, seed: int) -> Collection:
     """Return `train` with the documents of each query in random order and without stored pairs.
 
-    Measures break ties by the order of the file. If a file lists relevant documents first, a feature with few distinct
-    values therefore appears too good: on OHSUMED, constant scores have MAP .43.
+    Some measures break ties by the order of the file. If a file lists relevant documents first, a feature with few
+    distinct values then appears too good. For example, constant scores have MAP .43 on OHSUMED.
     """
     rows = np.lexsort((np.random.default_rng(seed).random(train.rows), train.query_of_row))
     return dataclasses.replace(train, pair_source=None).take(rows)

@@ -18,10 +18,10 @@ class MemberScores:
     """The scores that the chosen models of tuned methods give the documents of one fold."""
 
     def __init__(self, fold: TunedFold, among: Sequence[str], parts: Mapping[str, Collection]) -> None:
-        """fold: the tuning folder of the combining model. The folders of `among` are its siblings.
+        """Check that a configuration was chosen for every method of `among`.
 
-        among: names of the methods that can be combined. parts: the parts of the fold by name, with the features of
-        the data set.
+        fold: the tuning folder of the combining model, next to the folders of the methods in `among`. among: names of
+        the methods that can be combined. parts: the parts of the fold by name, with the features of the data set.
 
         Raises GradrankError if a method of `among` has no choice.json.
         """

@@ -96,7 +96,7 @@ class ContestPlan:
         ]
 
     def files(self, form: str) -> Iterator[str]:
-        """Yield every file that the page depends on, from the stored data to its inputs."""
+        """Yield every file that the page depends on, from the stored data to the files that it reads."""
         settings = self.settings[form]
         for dataset in (*settings.datasets, *settings.frozen):
             yield from self.plan.stored_stamps(dataset)

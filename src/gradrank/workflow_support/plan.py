@@ -177,7 +177,7 @@ class Plan:
         return f"--further-seeds {further}" if further else ""
 
     def evaluations(self, dataset: str, models: Iterable[str] | None = None) -> list[str]:
-        """Return the stamps of evaluated methods of a data set; by default of all its methods."""
+        """Return the paths of evaluation.json for the given methods of a data set, by default for all its methods."""
         names = self.models(dataset) if models is None else models
         return [f"results/{dataset}/{model}/evaluation.json" for model in names]
 

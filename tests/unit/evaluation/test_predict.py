@@ -136,7 +136,7 @@ def test_ids_that_a_trec_run_cannot_hold_are_refused(fold, docids, tmp_path):
     ("width", "of_text", "of_table"),
     [
         (3, "has feature 4, but the model was trained on 3 features", "column 'f4'"),
-        (5, r"trained on 5 features: feature 5 is missing", "no column 'f5', a feature that the model"),
+        (5, r"trained on 5 features; feature 5 is missing", "no column 'f5', a feature that the model"),
     ],
 )
 def test_a_missing_and_an_additional_feature_are_named(fold, dense, parquet, width, of_text, of_table, tmp_path):

@@ -1,7 +1,8 @@
 """Safe extraction of archives from untrusted sources.
 
-Only the files that the caller asks for are written, under the names that the caller gives. An archive is refused if it
-has an absolute path, a `..`, a link or a device, or far more content than compressed text can have.
+Only the files that the caller asks for are written, under the names that the caller chooses. An archive is refused if
+it contains an absolute path, a path with `..`, a link or a device. It is also refused if it contains far more data than
+text could be compressed to the size of the archive.
 """
 
 import gzip
@@ -23,8 +24,8 @@ from gradrank.base.errors import GradrankError
 
 BLOCK = 1 << 20
 MOST_MEMBERS = 10_000
-# The limit of the content: 200 times the archive, and at least 100 MiB. MQ2007, which repeats every part five times, is
-# compressed 32 to 1.
+# Maximum size of the content: 200 times the size of the archive, or 100 MiB if that is more. MQ2007 repeats every part
+# five times, and is compressed 32 to 1.
 RATIO, FLOOR = 200, 100 << 20
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError)
 UNRAR = {
@@ -47,22 +48,24 @@ class Member(NamedTuple):
 def unpack(archive: Path, folder: Path, place: Callable[[str], str | None]) -> Description:
     """Extract members of a .tar.xz, .tar.gz, .tgz, .zip or .rar archive into `folder`.
 
-    place: returns the path under `folder` of a member, by its name in the archive, or None to skip the member.
+    place: a function from the name of a member in the archive to its path under `folder`, or None to skip the member.
 
-    Returns SHA-256 and size of each file by its path, as `copy` does. Raises GradrankError if the archive is truncated,
-    damaged or unsafe.
+    Returns a dict from path to the SHA-256 and the size of the file, as `copy` does. Raises GradrankError if the
+    archive is truncated, damaged or unsafe.
     """
     read = {".zip": _zip, ".rar": _rar}.get(archive.suffix, _tar)
     try:
         return copy(_bounded(read(archive, folder), archive), folder, place)
     except DAMAGED as error:
         raise GradrankError(f"{archive}: truncated or damaged ({error}). Fix: download it again") from None
-    except NotImplementedError as error:  # zipfile raises it for an unknown compression method
+    except NotImplementedError as error:  # raised by zipfile for an unknown compression method
         raise GradrankError(f"{archive}: {error}. Fix: extract it by hand, and compress it again as .tar.xz") from None
 
 
 def copy(members: Iterable[Member], folder: Path, place: Callable[[str], str | None]) -> Description:
-    """Write the members to which `place` gives a path under `folder`. Returns SHA-256 and size by path, sorted.
+    """Write the members for which `place` returns a path under `folder`.
+
+    Returns a dict, sorted by path, from path to the SHA-256 (`sha256`) and the size (`bytes`) of the file.
 
     Raises GradrankError if two members have the same path.
     """
@@ -84,7 +87,10 @@ def copy(members: Iterable[Member], folder: Path, place: Callable[[str], str | N
 
 
 def _bounded(members: Iterator[Member], archive: Path) -> Iterator[Member]:
-    """Yield the members. Raises GradrankError for an unsafe name, too many members or too much content."""
+    """Yield the members of an archive.
+
+    Raises GradrankError for an unsafe name, too many members or too much content.
+    """
     total, limit = 0, max(FLOOR, RATIO * archive.stat().st_size)
     for count, (name, size, open_member) in enumerate(members, start=1):
         if re.match(r"[/\\]|[A-Za-z]:", name) or ".." in re.split(r"[/\\]", name):
@@ -103,7 +109,7 @@ def _tar(archive: Path, _: Path) -> Iterator[Member]:
                 raise GradrankError(f"{archive}: refused: {member.name!r} is a link or a device, not a file")
             if member.isreg():
                 yield Member(member.name, member.size, partial(_extracted, tar, member))
-        # tarfile stops silently at a damaged header; reading to the end verifies the checksum of the compression.
+        # tarfile stops silently at a damaged header. Reading to the end verifies the checksum of the compressed data.
         while stream.read(BLOCK):
             pass
 
@@ -128,7 +134,7 @@ def _zip(archive: Path, _: Path) -> Iterator[Member]:
 
 
 def _rar(archive: Path, folder: Path) -> Iterator[Member]:
-    """Extract a .rar archive with an installed program, because no free library reads this format."""
+    """Extract a .rar archive with an installed program, and yield its files. No free library reads this format."""
     program = next((program for program in UNRAR if shutil.which(program)), None)
     if program is None:
         raise GradrankError(

@@ -1,4 +1,4 @@
-"""The catalogue of data sets that have a name, read from catalogue.yaml."""
+"""The catalogue of known data sets, which is read from catalogue.yaml."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -12,26 +12,27 @@ from gradrank.base.errors import GradrankError, unknown
 
 
 class CatalogueSection(BaseModel):
-    """Settings of the catalogue's models: unknown keys are errors, and objects are immutable."""
+    """Base class of the sections of catalogue.yaml. Unknown keys are errors, and objects are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Archive(CatalogueSection):
-    """An archive of a data set: its file name, its addresses and the checksums of every known good copy."""
+    """An archive of a data set: its file name, its addresses, and the checksums of all known good copies."""
 
     name: str = Field(pattern=r"^[\w.-]+\.(tar\.xz|tar\.gz|tgz|zip|rar)$")
     sha256: tuple[str, ...] = ()
-    md5: tuple[str, ...] = ()  # if the SHA-256 of the original was never published
+    md5: tuple[str, ...] = ()  # used if no SHA-256 of the original was published
     bytes: int | None = None
     urls: tuple[str, ...] = ()
 
 
 class Entry(CatalogueSection):
-    """A data set: its description, licence and sources, and the counts that parsing must find.
+    """A data set: its description, its licence, its sources, and the counts with which parsed data are compared.
 
-    `root` is the folder within the archive, and `rename` maps file names below it to their names in the official
-    layout. `labels` maps each grade to its number of rows. `generator` marks artificial data, which is not fetched.
+    `root` is the folder of the data within the archive, and `rename` maps file names below this folder to names in the
+    official layout. `labels` maps each grade to its number of rows. If `generator` is set, the data are artificial, and
+    are generated instead of fetched.
     """
 
     name: str
@@ -55,23 +56,22 @@ class Entry(CatalogueSection):
 
 @cache
 def catalogue() -> dict[str, Entry]:
-    """Return the entry of every data set by name, in the order of catalogue.yaml."""
+    """Return a dict from the name of each data set to its entry, in the order of catalogue.yaml."""
     text = files("gradrank.data.sources").joinpath("catalogue.yaml").read_text(encoding="utf-8")
     return {name: Entry(name=name, **fields) for name, fields in yaml.safe_load(text).items()}
 
 
 def get_entry(name: str) -> Entry:
-    """Return the entry of a data set. Raises GradrankError, with the nearest name, for an unknown name."""
+    """Return the entry of a data set. Raises GradrankError for an unknown name, and suggests the most similar one."""
     if name not in catalogue():
         raise GradrankError(unknown("data set", name, catalogue()))
     return catalogue()[name]
 
 
 def check_counts(entry: Entry, meta: Mapping[str, Any]) -> None:
-    """Raise GradrankError if a parsed collection has other counts than the catalogue.
+    """Raise GradrankError if a parsed collection is not the published one, because its counts differ.
 
-    meta: the content of collection.json. The error lists every count that differs: the data are then not the published
-    collection.
+    meta: the content of collection.json. The error lists every count that differs from the count in the catalogue.
     """
     labels: dict[int, int] = {}
     for part in meta["parts"].values():

@@ -1,4 +1,4 @@
-"""Downloads that resume where they were interrupted."""
+"""Downloads of files. An interrupted download is resumed."""
 
 import errno
 import http.client
@@ -11,20 +11,20 @@ from urllib.request import Request, urlopen
 from gradrank.base.errors import GradrankError
 
 BLOCK = 1 << 18
-TIMEOUT = 30  # seconds without data
-TRIES = 4  # consecutive attempts without data
+TIMEOUT = 30  # seconds without data after which an attempt fails
+TRIES = 4  # consecutive attempts without data after which the download fails
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Unavailable(GradrankError):
-    """An address does not have the file or cannot be reached, so the next source is tried."""
+    """Error for an address that does not have the file or cannot be reached. The next source is then tried."""
 
 
 def download(url: str, path: Path) -> None:
-    """Download `url` to `path`, which exists only when it is complete.
+    """Download `url` to `path`. The file `path` exists only after the download is complete.
 
-    An HTTP range request continues an interrupted download from `path`.part. The pauses between attempts are 1, 2 and
-    4 s. Raises Unavailable if the download fails, and OSError if the disk is full.
+    An interrupted download is kept in `path`.part, and is continued with an HTTP range request. The pauses between
+    failed attempts are 1, 2 and 4 s. Raises Unavailable if the download fails, and OSError if the disk is full.
     """
     part, failures = path.with_name(path.name + ".part"), 0
     part.parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def download(url: str, path: Path) -> None:
             reason = "the connection closed early"
         except HTTPError as error:
             reason = f"HTTP {error.code} {error.reason}"
-            if error.code == 416:  # no bytes after `part`: it is from another file, or complete but not renamed
+            if error.code == 416:  # `part` is from a different file, or is complete and was not renamed
                 part.unlink(missing_ok=True)
             elif error.code < 500 and error.code not in (408, 429):
                 raise Unavailable(reason) from None
@@ -54,7 +54,10 @@ def download(url: str, path: Path) -> None:
 
 
 def _continue(url: str, part: Path) -> bool:
-    """Append the rest of the file to `part`, or restart if the server ignores ranges. Return True if complete."""
+    """Append the rest of the file to `part`, or start again if the server ignores ranges.
+
+    Returns True if the file is complete.
+    """
     have = _size(part)
     headers = {"User-Agent": "gradrank", **({"Range": f"bytes={have}-"} if have else {})}
     with urlopen(Request(url, headers=headers), timeout=TIMEOUT) as response:
@@ -70,12 +73,12 @@ def _continue(url: str, part: Path) -> bool:
 
 
 def _size(path: Path) -> int:
-    """Return the size of a file, 0 if it does not exist."""
+    """Return the size of a file in bytes, or 0 if it does not exist."""
     return path.stat().st_size if path.exists() else 0
 
 
 class Progress:
-    """A progress line on standard error every two seconds, which a terminal overwrites in place."""
+    """Progress of a download, printed on standard error every two seconds. A terminal shows it in a single line."""
 
     def __init__(self, name: str, total: int | None):
         self.name, self.of = name, f" of {total / 1e6:,.1f}" if total else ""
@@ -83,7 +86,10 @@ class Progress:
         self.end = "\r" if sys.stderr.isatty() else "\n"
 
     def show(self, done: int) -> None:
-        """Print the line if it is due. done: the bytes received so far."""
+        """Print the progress if two seconds have passed since the last line.
+
+        done: the number of bytes received so far.
+        """
         if time.monotonic() >= self.next:
             self.next += 2
             print(f"{self.name}: {done / 1e6:,.1f}{self.of} MB", end=self.end, file=sys.stderr, flush=True)

@@ -22,24 +22,25 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
     """Write a data set into `folder` in its official layout.
 
     The layout is Fold1 to Fold5 and S1.txt to S5.txt, or train.txt, vali.txt and test.txt. Sources are tried in this
-    order: `mirror`, the addresses of the catalogue, and files that are already in `folder`. If the process is killed,
-    the same call completes the data set.
+    order: `mirror`, the addresses in the catalogue, and files that are already in `folder`. If the process is killed,
+    call the function again to complete the data set.
 
     Parameters
     ----------
     dataset
-        A name of the catalogue, or an entry.
+        A name in the catalogue, or an entry of the catalogue.
     folder
         The folder to write.
     mirror
-        A folder or an http(s) address with the archive under one of its names in the catalogue, or a folder with the
+        A folder or an http(s) address with an archive that has a name from the catalogue, or a folder with the
         extracted files.
 
     Returns
     -------
     dict
-        The content of fetched.json, which is written last: `dataset`, `source`, `archive_sha256`, and `files` with the
-        SHA-256 and bytes of each file. If fetched.json exists already, nothing else is done.
+        The content of fetched.json, which is written last. The keys are `dataset`, `source`, `files` (the SHA-256 and
+        the size in bytes of each file) and, if the data come from an archive, `archive_sha256`. If fetched.json already
+        exists, its content is returned and nothing is fetched.
 
     Raises GradrankError if no source has the data, if a checksum differs, if an archive is damaged or unsafe, or if the
     disk is full.
@@ -54,14 +55,14 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
             f"{entry.name} is artificial data, which is not fetched. Fix: run `gradrank generate {entry.generator}`"
         )
     staging, downloads = (folder.with_name(f".{folder.name}.{kind}") for kind in ("partial", "download"))
-    shutil.rmtree(staging, ignore_errors=True)  # left by a killed process
+    shutil.rmtree(staging, ignore_errors=True)  # in case a killed process left it
     try:
         with _system_errors_explained(folder):
             location = find(entry, folder, downloads, mirror)
             try:
                 contents = _unpack(entry, location, staging)
             except GradrankError:
-                shutil.rmtree(downloads, ignore_errors=True)  # a damaged download is not resumed
+                shutil.rmtree(downloads, ignore_errors=True)  # so that a damaged download is not resumed
                 raise
             _install(staging, folder)
             described = {"dataset": entry.name, "source": location.source, **contents}
@@ -73,7 +74,7 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
 
 
 def _unpack(entry: Entry, location: Location, staging: Path) -> dict[str, Any]:
-    """Write the official layout into `staging`. Returns the entries of fetched.json that describe it.
+    """Write the data set in its official layout into `staging`, and return the entries for fetched.json.
 
     Raises GradrankError if files are missing.
     """
@@ -91,7 +92,7 @@ def _unpack(entry: Entry, location: Location, staging: Path) -> dict[str, Any]:
 
 
 def _members(folder: Path, names: Collection[str]) -> Iterator[Member]:
-    """Yield the files of a folder that have one of these names."""
+    """Yield the files of a folder whose names are in `names`."""
     for name in names:
         path = folder / name
         if path.is_file():
@@ -99,9 +100,9 @@ def _members(folder: Path, names: Collection[str]) -> Iterator[Member]:
 
 
 def _placer(root: str, names: dict[str, str]) -> Callable[[str], str | None]:
-    """Return a function from a member's name to the file's new name, or None if the file is not needed.
+    """Return a function from the name of a member to the new name of the file, or to None if the file is not needed.
 
-    Any folders above the root are ignored.
+    root: the folder of the data within the archive. Any folders above it are ignored. names: the new name of each file.
     """
     below = "|".join(map(re.escape, names))
     pattern = re.compile(rf"(?:.*/)?{re.escape(root + '/') if root else ''}({below})")
@@ -114,7 +115,10 @@ def _placer(root: str, names: dict[str, str]) -> Callable[[str], str | None]:
 
 
 def verify(archive: Archive, path: Path) -> str:
-    """Return the SHA-256 of a file. Raises GradrankError if it matches none of the catalogue's checksums."""
+    """Return the SHA-256 of an archive.
+
+    Raises GradrankError if the catalogue has checksums of the archive, and none of them matches.
+    """
     digest = sha256(path)
     if archive.sha256:
         kind, actual, expected = "sha256", digest, archive.sha256
@@ -130,7 +134,7 @@ def verify(archive: Archive, path: Path) -> str:
 
 
 def _install(staging: Path, folder: Path) -> None:
-    """Move complete files and folders into place. Other files in `folder` are left as they are."""
+    """Move the files and folders in `staging` into `folder`. Other files in `folder` are left as they are."""
     folder.mkdir(parents=True, exist_ok=True)
     for child in sorted(staging.iterdir()):
         target = folder / child.name
@@ -141,7 +145,7 @@ def _install(staging: Path, folder: Path) -> None:
 
 @contextmanager
 def _system_errors_explained(folder: Path) -> Iterator[None]:
-    """Turn an OSError into a GradrankError that names the folder."""
+    """Convert an OSError into a GradrankError that names the folder."""
     try:
         yield
     except OSError as error:

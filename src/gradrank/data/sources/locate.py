@@ -1,4 +1,4 @@
-"""Search for a data set: in the mirror, at the addresses of the catalogue, and in its own folder."""
+"""Search for a data set in the mirror, at the addresses in the catalogue, and in the folder of the data set."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -15,14 +15,14 @@ FOLDS = [f"Fold{fold}/{name}" for fold in range(1, 6) for name in SPLITS]
 
 
 def layouts(entry: Entry) -> list[list[str]]:
-    """Return the alternative sets of files of a data set; one of them must be complete."""
+    """Return the alternative lists of files of a data set. All files of one list must be present."""
     return [FOLDS, PARTS] if entry.folds == 5 else [SPLITS]
 
 
 class Location(NamedTuple):
-    """The location of a data set: one of its archives, or (with `archive` None) a folder with its files.
+    """The location of a data set: an archive, or a folder with the files of the data set.
 
-    `source` describes the location in fetched.json.
+    `source` describes the location in fetched.json. `archive` is None if the location is a folder.
     """
 
     path: Path
@@ -31,24 +31,27 @@ class Location(NamedTuple):
 
 
 def missing(entry: Entry, names: Collection[str]) -> list[str]:
-    """Return the missing files; five folds are complete with S1.txt to S5.txt alone, or with Fold1 to Fold5 alone."""
+    """Return the missing files of the layout that lacks the fewest.
+
+    Five folds are complete with either S1.txt to S5.txt or Fold1 to Fold5.
+    """
     lacking = [[name for name in layout if name not in names] for layout in layouts(entry)]
     return min(lacking, key=len)
 
 
 def names_below_root(entry: Entry) -> dict[str, str]:
-    """Return the file names below the root of the archive, and the name of each file in the official layout."""
+    """Return a dict from the file names below the root of the archive to the names in the official layout."""
     return {name: name for layout in layouts(entry) for name in layout} | entry.rename
 
 
 def _is_complete(entry: Entry, folder: Path) -> bool:
-    """Return True if a folder has all files of a data set."""
+    """Return True if a folder contains all files of a data set."""
     names = names_below_root(entry)
     return not missing(entry, {names[name] for name in names if (folder / name).is_file()})
 
 
 def find(entry: Entry, folder: Path, downloads: Path, mirror: str | None) -> Location:
-    """Return the first location of a data set, after downloading the archive if the location is an address.
+    """Return the first location of a data set. If it is an address, the archive is downloaded first.
 
     Parameters
     ----------
@@ -59,7 +62,8 @@ def find(entry: Entry, folder: Path, downloads: Path, mirror: str | None) -> Loc
     mirror
         A folder or an http(s) address, which is searched first.
 
-    Raises GradrankError, with all locations that were searched and how to get the data by hand, if none has the data.
+    Raises GradrankError if the data are at none of the locations. The error lists the locations that were searched, and
+    says how to get the data by hand.
     """
     searched: list[str] = []
     local = None if mirror is None or re.match(r"https?://", mirror) else Path(mirror).expanduser()
@@ -89,7 +93,7 @@ def find(entry: Entry, folder: Path, downloads: Path, mirror: str | None) -> Loc
 
 
 def _in_folder(entry: Entry, mirror: Path) -> Iterator[Location]:
-    """Yield the locations of a data set in a local mirror: archives first, then folders with extracted files."""
+    """Yield the locations of a data set in a local mirror. Archives come before folders with extracted files."""
     for archive in entry.archives:
         if (mirror / archive.name).is_file():
             yield Location(mirror / archive.name, str(mirror / archive.name), archive)

@@ -1,8 +1,9 @@
 """The artificial data of the 2005 RankNet paper (Burges et al., ICML 2005, section 5).
 
-The 50 features are uniform in [-1, 1]. The grades are six equally populated bins of the output of a random target
-function, because only equally populated bins give the paper's number of crucial pairs, 5/6 of all pairs. Features are
-multiples of 1e-6, so the six decimals of LETOR text represent them exactly and reproduce the same grades.
+The 50 features are uniform in [-1, 1]. The output of a random target function is divided into six equally populated
+bins, and the bins are the grades. Only with equally populated bins do 5/6 of all pairs have different grades, as in the
+paper. The features are multiples of 1e-6, so that the six decimals of LETOR text represent them exactly and reproduce
+the same grades.
 """
 
 from pathlib import Path
@@ -25,24 +26,26 @@ GRID = 1_000_000
 def draw(
     target: Target, queries: int, documents: int, seed: int, scaling: Scaling = "deviation"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (queries * documents, 50) float32 features and (queries * documents,) int32 grades 0 to 5, query by query.
+    """Return the features and the grades of artificial data. The rows of each query are contiguous.
 
-    The bins are computed over all rows, so a study draws its training, validation and test vectors together.
+    The features are (queries * documents, 50) float32, and the grades are (queries * documents,) int32 from 0 to 5. The
+    bins are computed over all rows, so training, validation and test data must be drawn in one call.
     """
     features = draw_features(queries * documents, seed)
     return features.astype(np.float32), grades(outputs(draw_weights(target, seed), features, scaling))
 
 
 def draw_features(rows: int, seed: int) -> np.ndarray:
-    """Return (rows, 50) float64 features, uniform on the multiples of 1e-6 in [-1, 1]."""
+    """Return (rows, 50) float64 features, drawn uniformly from the multiples of 1e-6 in [-1, 1]."""
     return _generator(seed, 0).integers(-GRID, GRID, (rows, FEATURES), endpoint=True) / GRID
 
 
 def draw_weights(target: Target, seed: int) -> Weights:
     """Return the random coefficients of a target function.
 
-    For `net`, these are the weights and biases of a 50-10-1 net, uniform in [-1, 1]. For `poly`, `linear` is (50,),
-    uniform in [-1, 1], and `quadratic` (50,) and `cubic` (2, 50) are permutations of the features.
+    For `net`, these are the weights and biases of a net with 50 inputs, 10 hidden nodes and one output, uniform in
+    [-1, 1]. For `poly`, `linear` is (50,) and uniform in [-1, 1], `quadratic` is a (50,) permutation of the features,
+    and `cubic` is (2, 50) with one permutation per row.
     """
     random = _generator(seed, 1)
     if target == "net":
@@ -56,18 +59,22 @@ def draw_weights(target: Target, seed: int) -> Weights:
 
 
 def outputs(weights: Weights, features: np.ndarray, scaling: Scaling = "deviation") -> np.ndarray:
-    """Return the (n,) float64 target values of (n, 50) features: the output of the net, or the mean polynomial term."""
+    """Return the (n,) float64 outputs of the target function for (n, 50) features.
+
+    For `net`, this is the output of the net. For `poly`, it is the mean of the three polynomial terms.
+    """
     if "w1" in weights:
         return np.tanh(features @ weights["w1"] + weights["b1"]) @ weights["w2"] + weights["b2"]
     return np.mean(polynomial_terms(weights, features, scaling), axis=0)
 
 
 def polynomial_terms(weights: Weights, features: np.ndarray, scaling: Scaling = "deviation") -> np.ndarray:
-    """Return the (3, n) terms w.x, sum_i x_i x_Q(i) and sum_i x_i x_Q1(i) x_Q2(i), centred and scaled over n.
+    """Return the (3, n) terms w.x, sum_i x_i x_Q(i) and sum_i x_i x_Q1(i) x_Q2(i).
 
-    With `deviation`, the terms are divided by their standard deviation, as in the paper's text. With `variance`, they
-    are divided by their variance: the linear term then has a fifth of the variance of the sum instead of a third, which
-    gives the level of the paper's results.
+    Each term is centred and scaled over the n rows. With `deviation`, the terms are divided by their standard
+    deviations, as in the text of the paper. With `variance`, they are divided by their variances. The linear term then
+    contributes a fifth of the variance of the sum instead of a third, and results are at the level of those in the
+    paper.
     """
     first, second = weights["cubic"]
     terms = np.stack(
@@ -82,17 +89,21 @@ def polynomial_terms(weights: Weights, features: np.ndarray, scaling: Scaling = 
 
 
 def grades(values: np.ndarray) -> np.ndarray:
-    """Return (n,) int32 grades 0 to 5: six bins of `values` whose sizes differ by at most one; ties in file order."""
+    """Return the (n,) int32 grades from 0 to 5 of (n,) values.
+
+    The grades are six bins of the values, whose sizes differ by at most one. Equal values are ranked in file order.
+    """
     ranks = np.empty(len(values), np.int64)
     ranks[np.argsort(values, kind="stable")] = np.arange(len(values))
     return (ranks * GRADES // len(values)).astype(np.int32)
 
 
 def generate(target: Target, queries: int, documents: int, seed: int, folder: Path | str) -> None:
-    """Write an artificial collection as LETOR text, S1.txt to S5.txt, with the queries divided into five equal runs.
+    """Write an artificial collection as LETOR text into S1.txt to S5.txt.
 
-    The coefficients of the target are written to target.json. fetched.json is written last, as `fetch` would write it.
-    Raises GradrankError for an unknown target, fewer queries than parts, or fewer than two documents per query.
+    The queries are divided in order into five parts of equal size, up to one query. The coefficients of the target
+    function are written to target.json. fetched.json is written last, in the format of `fetch`. Raises GradrankError
+    for an unknown target, fewer than five queries, or fewer than two documents per query.
     """
     if target not in get_args(Target):
         raise GradrankError(unknown("target", target, get_args(Target)))
@@ -101,7 +112,7 @@ def generate(target: Target, queries: int, documents: int, seed: int, folder: Pa
             f"queries: {queries}, documents: {documents}. Fix: give at least {PARTS} queries of at least 2 documents"
         )
     folder, name = Path(folder), f"synthetic_{target}"
-    (folder / "fetched.json").unlink(missing_ok=True)  # from an earlier run, and invalid while files change
+    (folder / "fetched.json").unlink(missing_ok=True)  # a file of an earlier run is invalid while the data change
     features, weights = draw_features(queries * documents, seed), draw_weights(target, seed)
     labels = grades(outputs(weights, features))
     write_json(folder / "target.json", {key: value.tolist() for key, value in weights.items()})
@@ -126,5 +137,8 @@ def _letor(features: np.ndarray, labels: np.ndarray, qids: np.ndarray, documents
 
 
 def _generator(seed: int, stream: int) -> np.random.Generator:
-    """Return a generator of a separate stream, so that the target does not depend on the number of rows."""
+    """Return a random generator.
+
+    Each stream has its own generator, so the target does not depend on the number of rows.
+    """
     return np.random.default_rng([seed, stream])

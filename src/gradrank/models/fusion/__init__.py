@@ -55,7 +55,7 @@ class Fusion(Model[P]):
     Params = FusionParams
 
     def __init__(self, params: P, weights: np.ndarray) -> None:
-        """weights: (m,), one per column of the features."""
+        """Create a fusion with (m,) weights, one per column of the features."""
         self.params, self.weights = params, weights
 
     @classmethod
@@ -242,7 +242,10 @@ class LearnedFusion(Fusion[LearnedFusionParams]):
 
     @classmethod
     def weigh(cls, vali: Collection, params: LearnedFusionParams, callback: Callback) -> np.ndarray:
-        """Return learned weights, or equal weights if fewer than two queries have two different grades."""
+        """Return learned weights.
+
+        Return equal weights if fewer than two queries contain documents with different grades.
+        """
         from gradrank.models.fusion.stacking import learned_weights
         from gradrank.training.training_queries import have_two_grades
 

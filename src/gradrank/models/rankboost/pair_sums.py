@@ -25,7 +25,10 @@ def pair_weighting(labels: np.ndarray, offsets: np.ndarray, kind: str) -> tuple[
 
 @compiled("f8[:], i8[:], i8[:], f8[:], f8[:]")
 def potentials(scores, labels, offsets, base, slope):
-    """Return the (n,) potentials of the documents (Freund et al. 2003, section 3.2) and the sum of D over all pairs.
+    """Return the (n,) potentials of the documents and the sum of the pair weights D over all pairs.
+
+    Source: Freund et al. 2003, section 3.2. D(better, worse) is RankBoost's weight of a pair, which this module
+    defines.
 
     The potential of a document is the sum of D over the pairs in which it is the better document, minus the sum over
     those in which it is the worse one. Then sum_pairs D (h(better) - h(worse)) = sum_i potential_i h(x_i) for every h.

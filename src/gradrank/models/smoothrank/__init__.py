@@ -54,10 +54,10 @@ class SmoothRank(Regression[SmoothRankParams]):
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: SmoothRankParams, seed: int, callback: Callback) -> Self:
-        """Train one path of temperatures per value of l2 and return the best model on validation.
+        """For each value of l2, train at decreasing temperatures. Return the model that is best on validation.
 
-        The callback is called once per l2, the largest first, and temperature, the highest first. Raises GradrankError
-        if no query has two different grades.
+        The callback is called once per l2 and temperature, both in descending order. Raises GradrankError if no query
+        has two different grades.
         """
         train = with_grades_to_order(train, cls.name)
         plain = RegressionParams(select_by=params.select_by)

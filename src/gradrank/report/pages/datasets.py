@@ -78,7 +78,9 @@ def _values(dataset: ReportedDataset) -> dict[str, Any]:
 
 
 def main_table(dataset: ReportedDataset, primary: str) -> dict[str, dict[str, list[tuple[str, str, bool]]]]:
-    """Return (mean, half width, is best) per metric, as printed, by convention and model.
+    """Return the printed cells of the main table by convention and model.
+
+    The cells are the mean, the half width and whether the mean is the best, for each metric.
 
     The primary convention comes first, and so does the best model. With several seeds, the half width is followed by
     the standard deviation of the mean over the seeds in brackets.

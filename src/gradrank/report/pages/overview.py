@@ -1,4 +1,4 @@
-"""The page Overview: one table of all methods on all data sets, the data sets, and how to read the numbers."""
+"""The Overview page: one table of all methods on all data sets, the data sets, and how to read the numbers."""
 
 from dataclasses import dataclass
 

@@ -14,7 +14,8 @@ from gradrank.report.plots.frame import Frame
 WIDTH, LEFT, RIGHT = 280, 40, 272
 MEASURE = Frame(LEFT, RIGHT, top=8, bottom=104)
 LOSS = Frame(LEFT, RIGHT, top=118, bottom=158)  # below MEASURE, if there is a training loss
-PREFERRED = ("vali_ndcg@10", "vali_map")  # shown in this order; then any other vali_* column, then the first column
+# The first of these columns that exists is shown, otherwise the first vali_* column, otherwise the first column.
+PREFERRED = ("vali_ndcg@10", "vali_map")
 MOST_POINTS = 60  # per line: more are indistinguishable at this width
 
 Lines = Mapping[int, Mapping[str, list[float | None]]]  # columns of the training history by number of the fold

@@ -58,7 +58,10 @@ def _main_table(main: list[Row], constant: list[Row]) -> str:
 
 
 def _half_width(row: Row) -> str:
-    """Return `0.0123`; with several seeds `0.0123 (0.0021)`, with the standard deviation over seeds."""
+    """Return the half width as text, such as `0.0123`.
+
+    With several seeds, the standard deviation over seeds follows in brackets: `0.0123 (0.0021)`.
+    """
     half_width, deviation = format_value(row["half_width"], ".4f"), row.get("seed_deviation")
     return half_width if is_missing(deviation) else f"{half_width} ({deviation:.4f})"
 
@@ -72,7 +75,10 @@ def _seeds(main: list[Row]) -> list[str]:
 
 
 def _file_order(rows: list[Row]) -> list[str]:
-    """Return the values that depend on the order of tied scores by more than `file_order.TELLING` half widths."""
+    """Return a note and a table of the values that the order of tied scores changes noticeably.
+
+    These are the changes of more than `file_order.NOTABLE_SHARE` half widths.
+    """
     head = ["method", "metric", "in file order", "expected", "difference", "in ±"]
     lines = [
         [
@@ -92,7 +98,10 @@ def _file_order(rows: list[Row]) -> list[str]:
 
 
 def _level_with_best(main: list[Row], tested: Iterable[str]) -> list[str]:
-    """Return a sentence per tested metric: the methods that are not significantly worse than the best mean."""
+    """Return one sentence per tested metric.
+
+    It names the methods that are not significantly worse than the method with the best mean.
+    """
     sentences = []
     for metric in tested:
         rows = {row["model"]: row for row in main if row["metric"] == metric and row["mean"] is not None}

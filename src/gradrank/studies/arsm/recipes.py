@@ -15,7 +15,7 @@ from gradrank.studies.common.study import Inputs, PageSection
 
 OURS = "ours"
 RECIPES = {OURS: "arsm", "the paper's update": "arsm_bare", "the paper's recipe": "arsm_paper"}
-LATE = 1000  # the paper's recipe is also judged by its first 1,000 epochs
+LATE = 1000  # number of early epochs whose best value is compared with that of all epochs
 
 
 def recipes(inputs: Inputs) -> PageSection:

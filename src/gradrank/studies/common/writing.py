@@ -62,7 +62,7 @@ def _item(item: Table | Figure) -> dict[str, Any]:
 
 
 def _numbers(sections: Sequence[PageSection]) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of every table by the table's id. Tables of figures are left out: CSV files hold them."""
+    """Return the rows of every table by the table's id. The data of plots are in CSV files instead."""
     return {
         item.id: [
             {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in row.items()}

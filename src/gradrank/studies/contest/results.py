@@ -33,7 +33,7 @@ class ContestEntry:
     values: (T, S, q) per metric, for T tuners, S seeds and q test queries. folds: (q,) the fold of each query. tuned:
     the tuning files by fold.
 
-    T is 1 for a method without a search space: its tuners have nothing to choose, so that its runs differ only by
+    T is 1 for a method without a search space: there is nothing to tune, so its runs differ only by
     seeds.
     """
 
@@ -53,7 +53,7 @@ class ContestEntry:
         return {number: read_choice(fold) for number, fold in self.tuned.items()}
 
     def seconds(self) -> float | None:
-        """Return the processor seconds of all trials, or None if nothing was tried."""
+        """Return the total CPU time of all trials in seconds, or None if there were no trials."""
         import polars as pl
 
         paths = [fold.seconds_path for fold in self.tuned.values() if fold.seconds_path.is_file()]

@@ -106,7 +106,10 @@ def chosen(dataset: str, entries: Sequence[ContestEntry]) -> Table:
 
 
 def choosing(dataset: str, trials: Mapping[str, EntryTrials]) -> Table:
-    """Return the test values of the default, of one choice per fold, and of one choice for all folds."""
+    """Return the table of test values of three configurations.
+
+    They are the default, the one chosen per fold, and the one chosen for all folds together.
+    """
     rows = []
     for method, method_trials in trials.items():
         default, per_fold, for_all = method_trials.default(), method_trials.per_fold(), method_trials.one_for_all()

@@ -14,8 +14,8 @@ NOTE = (
     "Percent of the test pairs in the right order at the least validation error. Ours: mean over draws of the "
     "target; ± is the 95% interval of one further draw, as the paper's is one, and spread the standard deviation."
 )
-PERCENT_ROUNDING = 0.005  # numbers are printed with two decimals
-SHARE_ROUNDING = 0.05  # percentages of numbers that are printed as shares with three decimals
+PERCENT_ROUNDING = 0.005  # half the last printed digit of percentages with two decimals
+SHARE_ROUNDING = 0.05  # half the last printed digit, in percent, of shares with three decimals
 OVER_DRAWS = (
     *verdict_columns(".2f"),
     Column("spread", "spread", ".2f"),

@@ -20,7 +20,7 @@ def combine(p_ij: np.ndarray | float, p_jk: np.ndarray | float) -> np.ndarray:
     p, q = _probabilities(p_ij), _probabilities(p_jk)
     both, neither = p * q, (1.0 - p) * (1.0 - q)
     with np.errstate(invalid="ignore"):
-        return both / (both + neither)  # equals the denominator of Eq. 5 without cancellation
+        return both / (both + neither)  # both + neither is the denominator of Eq. 5, computed without cancellation
 
 
 def chain(p: np.ndarray | float, n: int) -> np.ndarray:

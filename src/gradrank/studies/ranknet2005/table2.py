@@ -27,7 +27,7 @@ DIFFERENCE = (
 
 
 def ties(runs: list[Run]) -> PageSection:
-    """Return the section on Table 2: the polynomial target, trained with and without pairs of equal grades."""
+    """Return the section on Table 2: nets for the polynomial target, trained with and without pairs of equal grades."""
     rows, gaps = _with_and_without(runs, "table2")
     scaled, scaled_gaps = _with_and_without(runs, "table2_by_variance")
     return PageSection(

@@ -1,4 +1,4 @@
-"""ApproxNDCG (Qin, Liu & Li 2010): NDCG at differentiable ranks.
+"""ApproxNDCG (Qin, Liu & Li 2010): NDCG with ranks replaced by differentiable approximations.
 
 Source: Qin, Liu & Li 2010, A general approximation framework for direct optimization of information retrieval measures.
 """
@@ -14,10 +14,11 @@ from gradrank.training.ndcg_gains import ALL_RANKS, ideal_shares
 def approx_ndcg(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 0.1
 ) -> tuple[float, np.ndarray]:
-    """Compute -sum_i G_i / log2(1 + r_i), r_i = 1 + sum_{j != i} sig((s_j - s_i) / temperature), per query.
+    """Return the sum over queries of -sum_i G_i / log2(1 + r_i), and its gradient with respect to the scores.
 
-    G_i = (2^y_i - 1) / IDCG, and sig is the logistic function. Without equal scores, the cost tends to -NDCG as the
-    temperature tends to 0. Time per query: O(n^2).
+    The smooth ranks are r_i = 1 + sum_{j != i} sig((s_j - s_i) / temperature), where sig is the logistic function. The
+    gains are G_i = (2^y_i - 1) / IDCG. If a query has no equal scores, its cost tends to -NDCG as the temperature tends
+    to 0. Time per query: O(n^2).
 
     Args:
         scores: (n,) float64.
@@ -26,14 +27,17 @@ def approx_ndcg(
         temperature: scale of score differences in the smooth ranks.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     return smooth_ndcg(scores / temperature, ideal_shares(labels, offsets, ALL_RANKS), offsets, 1.0 / temperature)
 
 
 @compiled("f8[:], f8[:], i8[:], f8")
 def smooth_ndcg(scores, share, offsets, slope):
-    """Return -NDCG at smooth ranks of temperature 1 and `slope` times its gradient. share: (n,) normalised gains G."""
+    """Return the cost of `approx_ndcg` at temperature 1, and its (n,) gradient multiplied by `slope`.
+
+    share: (n,) normalised gains G.
+    """
     cost = 0.0
     gradient = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
@@ -50,7 +54,7 @@ def smooth_ndcg(scores, share, offsets, slope):
                 ranks[i - a] += above
                 ranks[j - a] += 1.0 - above
                 curve[i - a, j - a] = e / (1.0 + e) ** 2
-        rank_slope = np.empty(b - a)  # derivative of the cost in each rank
+        rank_slope = np.empty(b - a)  # derivative of the cost with respect to each rank
         for i in range(b - a):
             log_rank = np.log1p(ranks[i])
             cost -= share[a + i] * np.log(2.0) / log_rank

@@ -1,8 +1,9 @@
 """The fidelity loss of FRank (Tsai et al. 2007) on pairs of different grades.
 
 Source: Tsai et al. 2007, FRank: a ranking method with fidelity loss. The formula was not checked against the
-text of the paper. Tests confirm its values (0 at probability 1, and 1 - sqrt(1/2) at equal scores) and, by finite
-differences, its gradient. The paper boosts single features with this loss; here it trains any scorer.
+text of the paper. Tests confirm that the cost of a pair is 0 at probability 1 and 1 - sqrt(1/2) at equal scores. They
+also compare the gradient with finite differences. The paper uses this loss to boost single features. Here, the loss
+trains any scorer.
 """
 
 import numpy as np
@@ -13,10 +14,11 @@ from gradrank.training.loss import loss
 
 @loss
 def frank(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-    """Compute sum_{y_i > y_j} 1 - sqrt(P_ij), P_ij = sig(s_i - s_j), within each query.
+    """Return the sum over pairs with y_i > y_j of 1 - sqrt(P_ij), and its gradient with respect to the scores.
 
-    This is the fidelity loss 1 - sqrt(P t) - sqrt((1 - P)(1 - t)) for the target t = 1; sig is the logistic function.
-    The cost of a pair is at most 1. Time per query: O(n^2).
+    Both documents of a pair belong to one query. P_ij = sig(s_i - s_j), where sig is the logistic function. The cost of
+    a pair is the fidelity loss 1 - sqrt(P t) - sqrt((1 - P)(1 - t)) for the target t = 1, and is at most 1. Time per
+    query: O(n^2).
 
     Args:
         scores: (n,) float64.
@@ -24,7 +26,7 @@ def frank(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     return _fidelity(scores, labels, offsets)
 

@@ -20,20 +20,21 @@ def gumbel_approx_ndcg(
     temperature: float = 0.1,
     draws: int = 8,
 ) -> tuple[float, np.ndarray]:
-    """Compute the mean of the cost of `approx_ndcg` over `draws` samples of s + Gumbel(0, 1) noise.
+    """Return the mean cost of `approx_ndcg` over `draws` samples of noisy scores, and its gradient.
 
-    The order of the noisy scores is a sample of the Plackett-Luce model. Time per query: O(draws n^2).
+    Each sample adds Gumbel(0, 1) noise to the scores. The order of the noisy scores is a sample of the Plackett-Luce
+    model. Time per query: O(draws n^2).
 
     Args:
         scores: (n,) float64.
         labels: (n,) integer grades.
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
-        rng: generator of the noise. None: no noise, and one draw.
+        rng: generator of the noise. If None, the cost is that of `approx_ndcg` without noise.
         temperature: as in `approx_ndcg`.
         draws: number of samples.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     share = ideal_shares(labels, offsets, ALL_RANKS)
     cost, gradient = 0.0, np.zeros(len(scores))

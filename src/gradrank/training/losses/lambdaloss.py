@@ -1,4 +1,4 @@
-"""LambdaLoss (Wang et al. 2018): RankNet's cost with pair weights that make it a bound on a ranking metric.
+"""LambdaLoss (Wang et al. 2018): RankNet's cost with weighted pairs, which makes it a bound on a ranking metric.
 
 Source: Wang et al. 2018, The LambdaLoss Framework for Ranking Metric Optimization.
 """
@@ -25,18 +25,19 @@ def lambdaloss(
     mu: float = 10.0,
     cutoff: int = ALL_RANKS,
 ) -> tuple[float, np.ndarray]:
-    """Compute sum_ij w_ij log2(1 + e^(-sigma (s_i - s_j))) within each query, for one of five weightings.
+    """Return the sum over pairs of w_ij log2(1 + e^(-sigma (s_i - s_j))), and its gradient.
 
-    With G_i = (2^y_i - 1) / IDCG, D(r) = log2(1 + r), ranks r_i by the current scores, m = |r_i - r_j|,
-    d = |1/D(m) - 1/D(m + 1)| and rho = |1/D(r_i) - 1/D(r_j)|, the weights w_ij are:
+    Both documents of a pair belong to one query. The weights w_ij depend on the gains G_i = (2^y_i - 1) / IDCG, the
+    discounts 1/D(r) with D(r) = log2(1 + r), and the ranks r_i by the current scores. With m = |r_i - r_j|,
+    d = |1/D(m) - 1/D(m + 1)| and rho = |1/D(r_i) - 1/D(r_j)|, the five weightings are:
 
         loss1: G_i / D(r_i), for all i, j, including i = j
-        loss2: |G_i - G_j| d, for y_i > y_j; the bound on the NDCG cost of the paper
-        loss2++: |G_i - G_j| (rho + mu d), for y_i > y_j; with mu = 0, the weights of LambdaRank
+        loss2: |G_i - G_j| d, for y_i > y_j; this gives the paper's bound on the NDCG cost
+        loss2++: |G_i - G_j| (rho + mu d), for y_i > y_j; with mu = 0, these are the weights of LambdaRank
         arp1: y_i, for all i, j, including i = j
         arp2: y_i - y_j, for y_i > y_j
 
-    The weights are constants in the gradient. Time per query: O(min(n, cutoff)^2).
+    The gradient treats the weights as constants. Time per query: O(min(n, cutoff)^2).
 
     Args:
         scores: (n,) float64.
@@ -45,10 +46,10 @@ def lambdaloss(
         weighting: name of the weighting.
         sigma: scale of score differences.
         mu: factor of d in loss2++.
-        cutoff: only pairs of two documents at ranks up to `cutoff` count, and IDCG is IDCG@cutoff.
+        cutoff: only pairs in which both ranks are at most `cutoff` count, and IDCG is IDCG@cutoff.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
 
     Raises:
         GradrankError: if `weighting` is unknown.
@@ -87,7 +88,11 @@ def _pairs(scores, labels, offsets, ranked, share, kind, sigma, mu, cutoff):
 
 @compiled()
 def _weight(kind, grade, other_grade, share, other_share, place, other_place, discount, mu):
-    """Return the weight of the pair (document, other document). place: rank from 0. kind: position in WEIGHTINGS."""
+    """Return the weight w_ij of a document i and another document j.
+
+    kind: position of the weighting in WEIGHTINGS. grade, share, place: grade, normalised gain and rank (from 0) of i;
+    the names with `other_` are those of j.
+    """
     if kind == 0:
         return share * discount[place]
     if kind == 3:

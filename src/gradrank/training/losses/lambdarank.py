@@ -1,4 +1,4 @@
-"""LambdaRank: RankNet's cost with pairs weighted by the change of NDCG.
+"""LambdaRank: RankNet's cost, in which the weight of a pair is the change of NDCG if its documents swap ranks.
 
 Sources: Burges, Ragno & Le 2006, Learning to Rank with Nonsmooth Cost Functions; Burges 2010, From RankNet to
 LambdaRank to LambdaMART: An Overview.
@@ -15,9 +15,9 @@ from gradrank.training.losses.ranknet import accumulate_by_pairs
 
 
 class SwapWeights(NamedTuple):
-    """Pair weights scale_q |gain_i - gain_j| |discount_i - discount_j|, stored per document and query.
+    """The weights of pairs of documents, scale_q |gain_i - gain_j| |discount_i - discount_j|.
 
-    gain, discount: (n,) float64. scale: (q,) float64.
+    gain: (n,) float64, one per document. discount: (n,) float64, one per document. scale: (q,) float64, one per query.
     """
 
     gain: np.ndarray
@@ -29,10 +29,11 @@ class SwapWeights(NamedTuple):
 def lambdarank(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, sigma: float = 1.0, normalize: bool = False
 ) -> tuple[float, np.ndarray]:
-    """Compute sum_{y_i > y_j} |dNDCG_ij| ln(1 + e^(-sigma (s_i - s_j))) within each query (Burges 2010, section 4).
+    """Return the sum over pairs of |dNDCG_ij| ln(1 + e^(-sigma (s_i - s_j))), and its gradient.
 
-    |dNDCG_ij| is the change of NDCG if documents i and j exchange their ranks by score. These weights are constants in
-    the gradient, which consists of LambdaRank's lambdas. Time per query: O(n^2).
+    The pairs are those of two documents of one query with y_i > y_j. |dNDCG_ij| is the change of NDCG if documents i
+    and j exchange their ranks by score. The gradient treats these weights as constants, so it consists of LambdaRank's
+    lambdas (Burges 2010, section 4). Time per query: O(n^2).
 
     Args:
         scores: (n,) float64.
@@ -42,16 +43,16 @@ def lambdarank(
         normalize: whether `normalize_by_query` is applied to the gradient. The cost does not change.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     cost, gradient = swap_weighted_cost(scores, labels, offsets, order(scores, offsets), sigma, False)
     return cost, normalize_by_query(gradient, offsets) if normalize else gradient
 
 
 def normalize_by_query(gradient: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return the (n,) gradient with the part of each query divided by its sum of absolute values.
+    """Return the (n,) gradient after the division of each query's part by the sum of its absolute values.
 
-    All queries then have the same influence, whatever their number of pairs. Parts that are zero stay zero. LightGBM's
+    All queries then have the same influence, whatever their number of pairs. A part that is zero stays zero. LightGBM's
     parameter lambdarank_norm has the same purpose.
     """
     total = np.add.reduceat(np.abs(gradient), offsets[:-1])
@@ -60,7 +61,7 @@ def normalize_by_query(gradient: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 @compiled("f8[:], i8[:], i8[:], i8[:], f8, b1")
 def swap_weighted_cost(scores, labels, offsets, ranked, sigma, ties):
-    """Return RankNet's cost and gradient with the pair weights of `ndcg_swap`.
+    """Return RankNet's cost and its (n,) gradient, with the pairs weighted by `ndcg_swap`.
 
     ranked: (n,) row numbers by descending score within each query. ties: whether pairs of equal grades count.
     """
@@ -76,8 +77,8 @@ def swap_weighted_cost(scores, labels, offsets, ranked, sigma, ties):
 def ndcg_swap(labels, offsets, ranked):
     """Return the weights |dNDCG_ij| = |G_i - G_j| |D_i - D_j| / IDCG as SwapWeights.
 
-    A weight is the change of NDCG if documents i and j exchange their ranks. G = 2^y - 1 and D = 1 / log2(1 + rank),
-    without a cutoff (Burges 2010, section 4). The weights of queries with IDCG 0 are 0.
+    A weight is the change of NDCG if documents i and j exchange their ranks (Burges 2010, section 4). The gain is
+    G = 2^y - 1, and the discount is D = 1 / log2(1 + rank) without a cutoff. All weights of a query with IDCG 0 are 0.
     ranked: (n,) row numbers by descending score within each query.
     """
     gain, discount = np.empty(len(labels)), np.empty(len(labels))

@@ -21,19 +21,19 @@ def listmle(
     rng: np.random.Generator | None = None,
     positions: bool = False,
 ) -> tuple[float, np.ndarray]:
-    """Compute sum_r w_r [ln sum_{k>=r} exp s_(k) - s_(r)] per query, where s_(r) is the score at rank r by grade.
+    """Return the sum over queries of sum_r w_r [ln sum_{k>=r} exp s_(k) - s_(r)], and its gradient.
 
-    Time per query: O(n log n).
+    s_(r) is the score of the document at rank r in the order by grade. Time per query: O(n log n).
 
     Args:
         scores: (n,) float64.
         labels: (n,) integer grades.
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
-        rng: generator for the order of equal grades (Xia et al. 2008). None: they keep the order of the rows.
+        rng: generator that shuffles documents of equal grades (Xia et al. 2008). None: they keep the order of the rows.
         positions: whether w_r is proportional to 2^(n-r) - 1, with sum 1 (Lan et al. 2014). Otherwise w_r = 1.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     if rng is not None:
         shuffled = order(rng.random(len(scores)), offsets)
@@ -46,10 +46,10 @@ def listmle(
 
 @compiled("i8[:]")
 def position_weights(offsets):
-    """Return (n,) weights proportional to 2^(n-r) - 1 for the ranks r of each query, with sum 1.
+    """Return the (n,) weights of the ranks of all queries, proportional to 2^(n-r) - 1 for rank r of n documents.
 
-    The weight of a query's only document is 0. All weights are scaled by 2^-n, because 2^n overflows from 1,024
-    documents on.
+    The weights of a query sum to 1. If a query has only one document, its weight is 0. The powers are scaled by 2^-n,
+    because 2^n overflows from 1,024 documents on.
     """
     out = np.zeros(offsets[-1])
     for q in range(len(offsets) - 1):

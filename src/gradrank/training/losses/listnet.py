@@ -13,9 +13,9 @@ from gradrank.training.top_one import cross_entropy, softmax
 def listnet(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 1.0, sigma: float = 1.0
 ) -> tuple[float, np.ndarray]:
-    """Compute -sum_i P_y(i) ln P_s(i) per query, with the gradient sigma (P_s - P_y).
+    """Return the sum over queries of -sum_i P_y(i) ln P_s(i), and its gradient sigma (P_s - P_y).
 
-    P_y = softmax(labels / temperature) and P_s = softmax(sigma * scores) within each query are the top-one
+    P_y = softmax(labels / temperature) and P_s = softmax(sigma * scores), each within one query. They are the top-one
     probabilities of Cao et al. 2007 with phi = exp. Time per query: O(n).
 
     Args:
@@ -26,7 +26,7 @@ def listnet(
         sigma: factor of the scores.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     target = softmax(labels / temperature, offsets)
     cost, gradient = cross_entropy(sigma * scores, target, np.ones(len(offsets) - 1), offsets)

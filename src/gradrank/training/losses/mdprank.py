@@ -16,11 +16,12 @@ from gradrank.training.plackett_luce import order_likelihood
 def mdprank(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, rng: np.random.Generator | None = None
 ) -> tuple[float, np.ndarray]:
-    """Compute -sum_t G_t ln pi_t for one drawn ranking per query, G_t = sum_{k>=t} (2^y_(k) - 1) / log2(1 + k).
+    """Return the sum over queries of -sum_t G_t ln pi_t for one drawn ranking per query, and its gradient.
 
-    pi_t is the probability that the document at rank t is drawn from those at ranks t, ..., n, and y_(k) is the grade
-    at rank k. The returns G_t are constants in the gradient, whose expectation is the gradient of -DCG. Rewards have no
-    discount in addition to that of DCG. Time per query: O(n log n).
+    pi_t is the probability that the document at rank t is drawn from the documents at ranks t, ..., n. The return is
+    G_t = sum_{k>=t} (2^y_(k) - 1) / log2(1 + k), where y_(k) is the grade at rank k. The gradient treats the returns as
+    constants; its expectation is the gradient of -DCG. The rewards are discounted only by DCG. Time per query:
+    O(n log n).
 
     Args:
         scores: (n,) float64.
@@ -29,7 +30,7 @@ def mdprank(
         rng: generator of Gumbel noise; the ranking is the order of the noisy scores (Yellott 1977). None: no noise.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     noise = 0.0 if rng is None else rng.gumbel(size=len(scores))
     ordered = order(scores + noise, offsets)
@@ -38,7 +39,10 @@ def mdprank(
 
 @compiled("i8[:], i8[:]")
 def returns(ranked, offsets):
-    """Return (n,) float64 DCG of each rank and all later ranks. ranked: (n,) grades in rank order, query by query."""
+    """Return the (n,) float64 returns: for each rank, the part of DCG from this rank and all later ranks.
+
+    ranked: (n,) grades in rank order, query by query.
+    """
     out = np.empty(len(ranked))
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]

@@ -16,11 +16,12 @@ from gradrank.training.neural_sort import soft_sort, soft_sort_gradient
 def neural_ndcg(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 1.0, cutoff: int = ALL_RANKS
 ) -> tuple[float, np.ndarray]:
-    """Compute -sum_{r<=cutoff} (P G)_r / log2(1 + r) per query, with a doubly stochastic soft permutation P.
+    """Return the sum over queries of -sum_{r<=cutoff} (P G)_r / log2(1 + r), and its gradient.
 
-    G = (2^y - 1) / IDCG@cutoff. P is the matrix of NeuralSort after Sinkhorn scaling: columns and rows are divided by
-    their sums in turn, at most 50 times, until all sums are within 1e-6 of 1. The cost tends to -NDCG@cutoff as the
-    temperature tends to 0. Time per query: O(n^2) per Sinkhorn step.
+    The gains are G = (2^y - 1) / IDCG@cutoff. P is a doubly stochastic soft permutation: the matrix of NeuralSort after
+    Sinkhorn scaling. The scaling divides columns and rows by their sums in turn, at most 50 times, until all sums are
+    within 1e-6 of 1. The cost of a query tends to -NDCG@cutoff as the temperature tends to 0. Time per query:
+    O(n^2) per Sinkhorn step.
 
     Args:
         scores: (n,) float64.
@@ -30,7 +31,7 @@ def neural_ndcg(
         cutoff: number of ranks that count.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     return _soft_ndcg(scores, ideal_shares(labels, offsets, cutoff), offsets, temperature, cutoff)
 
@@ -45,7 +46,7 @@ def _soft_ndcg(scores, share, offsets, temperature, cutoff):
             continue
         soft = soft_sort(scores[a:b], b - a, temperature)
         rows, columns = sinkhorn(soft)
-        direct = np.empty(soft.shape)  # derivatives of the cost in P
+        direct = np.empty(soft.shape)  # derivatives of the cost with respect to P
         for r, discount in enumerate(discounts(b - a, cutoff)):
             direct[r] = -discount * share[a:b]
             cost += rows[-1, r] * (soft[r] * columns[-1] * direct[r]).sum()
@@ -56,10 +57,10 @@ def _soft_ndcg(scores, share, offsets, temperature, cutoff):
 
 @compiled()
 def sinkhorn(matrix):
-    """Return the (steps + 1, n) factors of the rows and of the columns after each Sinkhorn step.
+    """Return two (steps + 1, n) arrays: the factors of the rows, and the factors of the columns.
 
-    The scaled matrix is rows[-1][:, None] * matrix * columns[-1]. Sums below 1e-10 are replaced by 1e-10, the bound of
-    allRank.
+    Row t of each array contains the factors after t Sinkhorn steps. The scaled matrix is
+    rows[-1][:, None] * matrix * columns[-1]. Sums below 1e-10 are replaced by 1e-10, as in allRank.
     """
     n = len(matrix)
     rows, columns = np.ones((51, n)), np.ones((51, n))
@@ -76,7 +77,10 @@ def sinkhorn(matrix):
 
 @compiled()
 def weighted_sum(weights, matrix):
-    """Return (n,) sums sum_r weights_r matrix_r. The loop adds row after row, which allows vector instructions."""
+    """Return the (n,) weighted sum of the rows of a matrix, sum_r weights_r matrix_r.
+
+    The loop adds row after row, so the compiler can use vector instructions.
+    """
     out = np.zeros(matrix.shape[1])
     for r in range(len(matrix)):
         for j in range(matrix.shape[1]):
@@ -86,10 +90,10 @@ def weighted_sum(weights, matrix):
 
 @compiled()
 def sinkhorn_gradient(matrix, rows, columns, slope):
-    """Return the (n, n) gradient in `matrix`, given the gradient `slope` in the scaled matrix.
+    """Return the (n, n) gradient of the cost with respect to `matrix`.
 
-    rows, columns: the result of `sinkhorn`. The steps are differentiated in reverse order. The derivative of a factor
-    at its bound is 0.
+    rows, columns: the result of `sinkhorn`. slope: (n, n) gradient of the cost with respect to the scaled matrix. The
+    steps are differentiated in reverse order. A factor whose sum was replaced by 1e-10 has derivative 0.
     """
     across = matrix.T.copy()
     weighted = slope * matrix

@@ -15,9 +15,10 @@ def _highest_grade(labels: np.ndarray) -> int:
 
 @loss(outputs=_highest_grade)
 def ordinal(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-    """Compute sum_i sum_{k=1..K} BCE(sig(o_ik), [y_i >= k]), where BCE is the binary cross-entropy.
+    """Return sum_i sum_{k=1..K} BCE(sig(o_ik), [y_i >= k]), and its gradient with respect to the outputs o.
 
-    sig is the logistic function. The trained score of a document is sum_k sig(o_ik). Time: O(n K).
+    BCE is the binary cross-entropy, and sig is the logistic function. A trained model scores a document by
+    sum_k sig(o_ik). Time: O(n K).
 
     Args:
         scores: (n, K) float64 outputs o, where K is the highest grade; (n,) is accepted if K = 1.
@@ -25,7 +26,7 @@ def ordinal(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tupl
         offsets: (q+1,) int64; not used, because the documents are independent.
 
     Returns:
-        The cost and its float64 gradient, of the shape of `scores`.
+        The cost and its float64 gradient, which has the shape of `scores`.
     """
     cost, gradient = _binary_cross_entropies(scores[:, None] if scores.ndim == 1 else scores, labels)
     return cost, gradient.reshape(scores.shape)

@@ -12,9 +12,9 @@ from gradrank.training.loss import loss
 
 @loss
 def pairwise_hinge(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-    """Compute sum_{y_i > y_j} max(0, 1 - (s_i - s_j)) within each query.
+    """Return the sum over pairs with y_i > y_j of max(0, 1 - (s_i - s_j)), and its gradient.
 
-    Time per query: O(n log n + n L) for L grades.
+    Both documents of a pair belong to one query. Time per query: O(n log n + n L) for L grades.
 
     Args:
         scores: (n,) float64.
@@ -22,21 +22,24 @@ def pairwise_hinge(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) 
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     return _violations(scores, labels, offsets, order(scores, offsets))
 
 
 @compiled("f8[:], i8[:], i8[:], i8[:]")
 def _violations(scores, labels, offsets, ranked):
-    """Scan the ranking twice per grade, with a second position that is one margin ahead or behind."""
+    """Return the cost and its (n,) gradient; see `pairwise_hinge`.
+
+    The ranking of each query is scanned twice per grade. A second position, one margin ahead or behind, moves along.
+    """
     cost = 0.0
     gradient = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
         rows = ranked[offsets[q] : offsets[q + 1]]
         n = len(rows)
         for grade in np.unique(labels[rows]):
-            at, count, total = 0, 0, 0.0  # documents of lower grades with scores above this one's minus the margin
+            at, count, total = 0, 0, 0.0  # over documents of lower grades with scores above s_i - 1
             for place in range(n):
                 i = rows[place]
                 if labels[i] != grade:
@@ -48,7 +51,7 @@ def _violations(scores, labels, offsets, ranked):
                     at += 1
                 cost += count * (1.0 - scores[i]) + total
                 gradient[i] -= count
-            at, count = n - 1, 0  # documents of this grade with scores below this one's plus the margin
+            at, count = n - 1, 0  # over documents of this grade with scores below s_j + 1
             for place in range(n - 1, -1, -1):
                 j = rows[place]
                 if labels[j] >= grade:

@@ -15,10 +15,10 @@ from gradrank.training.neural_sort import soft_sort, soft_sort_gradient
 def pirank(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 5.0, cutoff: int = ALL_RANKS
 ) -> tuple[float, np.ndarray]:
-    """Compute -sum_{r<=cutoff} (P G)_r / log2(1 + r) per query, with the soft permutation P of NeuralSort.
+    """Return the sum over queries of -sum_{r<=cutoff} (P G)_r / log2(1 + r), and its gradient.
 
-    G = (2^y - 1) / IDCG@cutoff. The cost tends to -NDCG@cutoff as the temperature tends to 0. Time per query:
-    O(n min(n, cutoff)).
+    P is the soft permutation of NeuralSort, and the gains are G = (2^y - 1) / IDCG@cutoff. The cost of a query tends to
+    -NDCG@cutoff as the temperature tends to 0. Time per query: O(n^2).
 
     Args:
         scores: (n,) float64.
@@ -28,7 +28,7 @@ def pirank(
         cutoff: number of ranks that count.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     return _soft_ndcg(scores, ideal_shares(labels, offsets, cutoff), offsets, temperature, cutoff)
 

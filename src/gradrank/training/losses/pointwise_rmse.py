@@ -11,9 +11,9 @@ from gradrank.training.loss import loss
 
 @loss
 def pointwise_rmse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-    """Compute sqrt(mean_i (y_i - s_i)^2) per query. The gradient at cost 0 is 0.
+    """Return the sum over queries of sqrt(mean_i (y_i - s_i)^2), and its gradient with respect to the scores.
 
-    Time per query: O(n).
+    For a query with cost 0, the gradient is set to 0. Time per query: O(n).
 
     Args:
         scores: (n,) float64.
@@ -21,7 +21,7 @@ def pointwise_rmse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) 
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     return _errors(scores, labels, offsets)
 

@@ -1,4 +1,4 @@
-"""Squared error up to one constant per query, on which the order does not depend.
+"""Squared error after the best constant is added to the scores of each query. The order does not depend on it.
 
 Source: QueryRMSE of CatBoost (without its mean and square root).
 """
@@ -11,9 +11,10 @@ from gradrank.training.loss import loss
 
 @loss
 def query_rmse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-    """Compute sum_i (d_i - mean(d))^2, d_i = y_i - s_i, per query.
+    """Return the sum over queries of sum_i (d_i - mean(d))^2 with d_i = y_i - s_i, and its gradient.
 
-    This is the squared error of the scores plus the best constant for the query. Time per query: O(n).
+    This is the squared error that remains after the best constant is added to all scores of the query. Time per query:
+    O(n).
 
     Args:
         scores: (n,) float64.
@@ -21,16 +22,16 @@ def query_rmse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> t
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     return centred_squares(scores, labels, offsets, False)
 
 
 @compiled("f8[:], i8[:], i8[:], b1")
 def centred_squares(scores, labels, offsets, times_documents):
-    """Return the sum of (d_i - mean(d))^2, d = labels - scores, and its (n,) gradient.
+    """Return the sum over queries of sum_i (d_i - mean(d))^2 with d = labels - scores, and its (n,) gradient.
 
-    times_documents: whether the part of each query is multiplied by its number of documents.
+    times_documents: whether the cost of each query is multiplied by its number of documents.
     """
     cost = 0.0
     gradient = np.empty(len(scores))

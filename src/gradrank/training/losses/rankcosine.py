@@ -13,19 +13,19 @@ from gradrank.training.loss import loss
 def rankcosine(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, centred: bool = False
 ) -> tuple[float, np.ndarray]:
-    """Compute (1 - cos(y, s)) / 2 per query. The cosine is 0 if all grades or all scores are 0.
+    """Return the sum over queries of (1 - cos(y, s)) / 2, and its gradient with respect to the scores.
 
-    Time per query: O(n).
+    The cosine is 0 if all grades or all scores are 0. Time per query: O(n).
 
     Args:
         scores: (n,) float64.
         labels: (n,) integer grades.
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
-        centred: whether the means of grades and scores are subtracted first. A constant added to all scores, which
-            does not change the order, then does not change the cost.
+        centred: whether the means of grades and scores are subtracted first. Adding a constant to all scores, which
+            does not change their order, then does not change the cost either.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     return _cosine_costs(scores, labels.astype(np.float64), offsets, centred)
 

@@ -1,8 +1,8 @@
 """RankNet (Burges et al. 2005): the logistic cost of pairs, with one derivative per document.
 
-The derivative in score i is lambda_i = sum_j dC_ij/ds_i (Burges, Ragno & Le 2006), so a net needs one backward pass per
-document instead of one per pair. Pairs implied by grades are not stored. Pairs with targets given by the user are a
-list.
+The derivative with respect to score i is lambda_i = sum_j dC_ij/ds_i (Burges, Ragno & Le 2006), so a net needs one
+backward pass per document instead of one per pair. Pairs that follow from the grades are not stored. Pairs from the
+user's file are stored as a list.
 
 Sources: Burges et al. 2005, Learning to Rank using Gradient Descent; Burges, Ragno & Le 2006, Learning to Rank with
 Nonsmooth Cost Functions.
@@ -20,7 +20,7 @@ WIDEST = 40.0  # largest range of scaled scores for which odds are exact and a p
 
 
 def pair_cost(difference: np.ndarray, target: np.ndarray | float = 1.0, sigma: float = 1.0) -> np.ndarray:
-    """Return the cost -target * o + log(1 + e^o) of pairs, o = sigma * (s_i - s_j), without overflow.
+    """Return the cost of each pair, -target * o + ln(1 + e^o) with o = sigma * (s_i - s_j), without overflow.
 
     difference: s_i - s_j, of any shape. target: the desired probability that i ranks above j: 1, 0, or 1/2 for a tie.
     sigma: scale of score differences. Source: Burges et al. 2005, Eq. 3.
@@ -33,10 +33,10 @@ def pair_cost(difference: np.ndarray, target: np.ndarray | float = 1.0, sigma: f
 def ranknet(
     scores: np.ndarray, labels: np.ndarray | Pairs, offsets: np.ndarray, *, sigma: float = 1.0, ties: bool = False
 ) -> tuple[float, np.ndarray]:
-    """Compute sum w_ij [-t_ij o_ij + ln(1 + e^o_ij)], o_ij = sigma (s_i - s_j), over the pairs of each query.
+    """Return the sum over pairs of w_ij [-t_ij o_ij + ln(1 + e^o_ij)], and its gradient with respect to the scores.
 
-    For grades, the pairs are those with y_i > y_j, with target t_ij = 1 and weight w_ij = 1. The gradient consists of
-    the lambdas. Time per query: O(n^2).
+    o_ij = sigma (s_i - s_j). If `labels` are grades, the pairs are those of two documents of one query with y_i > y_j,
+    with target t_ij = 1 and weight w_ij = 1. The gradient consists of the lambdas. Time per query: O(n^2).
 
     Args:
         scores: (n,) float64.
@@ -47,7 +47,7 @@ def ranknet(
             no effect on Pairs.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     if isinstance(labels, Pairs):
         target, weight = (ALL_ONE if values is None else values for values in (labels.target, labels.weight))
@@ -56,9 +56,10 @@ def ranknet(
 
 
 def ranknet_curvature(labels: np.ndarray | Pairs, offsets: np.ndarray, ties: bool = False) -> np.ndarray:
-    """Return the (n,) second derivative of RankNet's cost in each score, where all scores are equal and sigma is 1.
+    """Return the (n,) second derivatives of RankNet's cost with respect to the scores, at equal scores and sigma 1.
 
-    It is one quarter of the document's number of pairs, or of their total weight. Arguments as in `ranknet`.
+    The derivative of a document is one quarter of its number of pairs. If the pairs have weights, it is one quarter of
+    their total weight. The arguments are those of `ranknet`.
     """
     if isinstance(labels, Pairs):
         sums = [np.bincount(rows, labels.weight, offsets[-1]) for rows in (labels.better, labels.worse)]
@@ -71,7 +72,10 @@ def ranknet_curvature(labels: np.ndarray | Pairs, offsets: np.ndarray, ties: boo
 
 @compiled("f8[:], i8[:], i8[:], f8, b1")
 def graded_cost(scores, labels, offsets, sigma, ties):
-    """Return RankNet's cost and gradient for grades; see `ranknet`. The algorithm is chosen per query."""
+    """Return RankNet's cost and its (n,) gradient for grades; see `ranknet`.
+
+    Each query is computed by odds or pair by pair, whichever suits its size and its range of scores.
+    """
     cost = 0.0
     gradient = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
@@ -97,10 +101,10 @@ def value_range(values):
 def accumulate_by_odds(scores, labels, sigma, gradient):
     """Return the cost of one query's pairs of different grades and add its derivatives to `gradient`.
 
-    With odds a = e^(sigma s), the worse document j ranks above i with probability a_j / (a_i + a_j), and the pair costs
-    ln(1 + a_j / a_i). This needs one exponential per document and one division per pair. The factors 1 + a_j / a_i of
-    as many pairs as float64 allows are multiplied, and one logarithm is taken of their product. The documents are
-    sorted by grade, so those of lower grades are contiguous.
+    The odds of a document are a = e^(sigma s). The worse document j ranks above i with probability a_j / (a_i + a_j),
+    and the cost of the pair is ln(1 + a_j / a_i). This needs one exponential per document and one division per pair.
+    The factors 1 + a_j / a_i of many pairs are multiplied, as many as float64 allows, and one logarithm is taken of the
+    product. The documents are sorted by grade, so the documents of lower grades are contiguous.
     """
     grades, top = 0, scores[0]
     for i in range(len(scores)):
@@ -115,7 +119,7 @@ def accumulate_by_odds(scores, labels, sigma, gradient):
         place = below[grade] + filled[grade]
         rows[place], odds[place] = row, np.exp(sigma * (scores[row] - top))
         filled[grade] += 1
-    # The logarithm of a factor is less than this divisor; the logarithm of the largest float64 is 709.
+    # The logarithm of a factor is less than this divisor; the logarithm of the largest float64 is 709.7.
     together = int(690.0 / (sigma * value_range(scores) + 0.7))
     cost = 0.0
     for i in range(len(scores)):
@@ -165,7 +169,11 @@ def accumulate_by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradie
 
 @compiled("f8[:], i4[:], i4[:], f8[:], f8[:], f8")
 def listed_cost(scores, better, worse, target, weight, sigma):
-    """Return RankNet's cost and gradient for a list of p pairs. target, weight: (p,) float64, or ALL_ONE."""
+    """Return RankNet's cost and its (n,) gradient for a list of p pairs.
+
+    better, worse: (p,) int32 row numbers. target: (p,) float64 probabilities that `better` ranks above `worse`, or
+    ALL_ONE. weight: (p,) float64, or ALL_ONE.
+    """
     cost = 0.0
     gradient = np.zeros(len(scores))
     for p in range(len(better)):
@@ -182,6 +190,9 @@ def listed_cost(scores, better, worse, target, weight, sigma):
 
 @compiled()
 def _pair_cost(o, complement):
-    """Return the cost -target o + log(1 + e^o) of a pair and its derivative in o. complement: 1 - target."""
+    """Return the cost -target o + ln(1 + e^o) of a pair, and its derivative with respect to o.
+
+    complement: 1 - target.
+    """
     e = np.exp(-abs(o))
     return max(-o, 0.0) + np.log1p(e) + complement * o, complement - (e if o >= 0.0 else 1.0) / (1.0 + e)

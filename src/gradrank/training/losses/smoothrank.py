@@ -1,8 +1,9 @@
 """SmoothRank (Chapelle & Wu 2010): NDCG in which documents with similar scores share each rank.
 
 Source: Chapelle & Wu 2010, Gradient descent optimization of smoothed information retrieval metrics. The formula was not
-checked against the text of the paper. Tests confirm its limit and, by finite differences, its gradient. The paper
-trains a linear scorer, which starts at regression, with falling temperatures; this loss trains any scorer.
+checked against the text of the paper. Tests confirm its limit and compare its gradient with finite differences. The
+paper trains a linear scorer at decreasing temperatures, starting from the weights of a regression. This loss trains any
+scorer at one temperature.
 """
 
 import numpy as np
@@ -17,11 +18,12 @@ from gradrank.training.ndcg_gains import ALL_RANKS, discounts, ideal_shares
 def smoothrank(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 1.0, cutoff: int = ALL_RANKS
 ) -> tuple[float, np.ndarray]:
-    """Compute -sum_{r<=cutoff} sum_i G_i h_ir / log2(1 + r) per query.
+    """Return the sum over queries of -sum_{r<=cutoff} sum_i G_i h_ir / log2(1 + r), and its gradient.
 
-    h_ir is proportional to exp(-(s_i - s_(r))^2 / temperature), with sum_i h_ir = 1; s_(r) is the score at rank r.
-    G = (2^y - 1) / IDCG@cutoff. Without equal scores, the cost tends to -NDCG@cutoff as the temperature tends to 0.
-    Time per query: O(n min(n, cutoff)).
+    The gains are G = (2^y - 1) / IDCG@cutoff. The share h_ir of document i in rank r is proportional to
+    exp(-(s_i - s_(r))^2 / temperature), where s_(r) is the score at rank r; the shares in a rank sum to 1. If a query
+    has no equal scores, its cost tends to -NDCG@cutoff as the temperature tends to 0. Time per query:
+    O(n min(n, cutoff)).
 
     Args:
         scores: (n,) float64.
@@ -31,7 +33,7 @@ def smoothrank(
         cutoff: number of ranks that count.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     share = ideal_shares(labels, offsets, cutoff)
     return _near_ranks(scores, share, offsets, order(scores, offsets), temperature, cutoff)

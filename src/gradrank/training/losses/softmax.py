@@ -1,4 +1,4 @@
-"""Softmax cross-entropy on grades, in which the weight of a list is the sum of its grades.
+"""Softmax cross-entropy on grades. The weight of a query is the sum of its grades.
 
 Source: Bruch et al. 2019, An Analysis of the Softmax Cross Entropy Loss for Learning-to-Rank with Binary Relevance.
 """
@@ -11,9 +11,9 @@ from gradrank.training.top_one import cross_entropy
 
 @loss
 def softmax(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-    """Compute -sum_i y_i ln p_i, p = softmax(scores), per query.
+    """Return the sum over queries of -sum_i y_i ln p_i, where p = softmax(scores), and its gradient.
 
-    ListNet has the targets softmax(y) instead of y. The cost of a query without relevant documents is 0. Time per
+    ListNet uses the targets softmax(y) instead of y. The cost of a query without relevant documents is 0. Time per
     query: O(n).
 
     Args:
@@ -22,7 +22,7 @@ def softmax(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tupl
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     queries = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     total = np.bincount(queries, labels, len(offsets) - 1)

@@ -1,8 +1,8 @@
 """SoftRank (Taylor et al. 2008): the expected NDCG of scores with normal noise.
 
 Source: Taylor et al. 2008, SoftRank: optimizing non-smooth rank metrics. The recursion of the rank distributions was
-not checked against the text of the paper. Tests confirm that the distributions sum to 1, the limit without noise and,
-by finite differences, the gradient.
+not checked against the text of the paper. Tests confirm that the distributions sum to 1 and that the cost has the right
+limit without noise. They also compare the gradient with finite differences.
 """
 
 import math
@@ -18,12 +18,12 @@ from gradrank.training.ndcg_gains import ALL_RANKS, discounts, ideal_shares
 def softrank(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, delta: float = 1.0, cutoff: int = ALL_RANKS
 ) -> tuple[float, np.ndarray]:
-    """Compute 1 - sum_j G_j sum_{r<=cutoff} p_j(r) / log2(1 + r), G = (2^y - 1) / IDCG@cutoff, per query.
+    """Return the sum over queries of 1 - sum_j G_j sum_{r<=cutoff} p_j(r) / log2(1 + r), and its gradient.
 
-    p_j is the distribution of the rank of document j, if each other document i ranks above j independently with
-    probability Phi((s_i - s_j) / (sqrt(2) delta)), where Phi is the normal distribution function. The cost tends to
-    1 - NDCG@cutoff as delta tends to 0. The cost of a query without relevant documents is 0. Time per query:
-    O(n^2 min(n, cutoff)).
+    The gains are G = (2^y - 1) / IDCG@cutoff. p_j is the distribution of the rank of document j if every other document
+    i ranks above j independently, with probability Phi((s_i - s_j) / (sqrt(2) delta)). Phi is the normal distribution
+    function. The cost of a query tends to 1 - NDCG@cutoff as delta tends to 0. The cost of a query without relevant
+    documents is 0. Time per query: O(n^2 min(n, cutoff)).
 
     Args:
         scores: (n,) float64.
@@ -33,7 +33,7 @@ def softrank(
         cutoff: number of ranks that count.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     return _expected(scores, ideal_shares(labels, offsets, cutoff), offsets, math.sqrt(2.0) * delta, cutoff)
 
@@ -65,10 +65,11 @@ def normal_probability(difference, scale):
 
 @compiled()
 def rank_distributions(scores, j, scale, ranks):
-    """Return the (n, ranks) distributions of document j's rank among growing sets of documents.
+    """Return (n, ranks) probabilities: one distribution of document j's rank per row.
 
-    The first row is for document j alone; each further row adds one other document. The recursion of a rank uses only
-    this rank and the rank above, so a truncation to `ranks` columns is exact.
+    In the first row, document j is alone; each further row adds one other document. The probability of a rank depends
+    only on the previous row's probabilities of this rank and of the rank above. So only the first `ranks` columns need
+    to be computed.
     """
     n = len(scores)
     out = np.zeros((n, ranks))
@@ -86,7 +87,10 @@ def rank_distributions(scores, j, scale, ranks):
 
 @compiled()
 def _add_gradient(scores, j, scale, ranks, values, gradient):
-    """Add the gradient of -sum_r p_j(r) values_r to `gradient`. The recursion is differentiated in reverse order."""
+    """Add the gradient of -sum_r p_j(r) values_r with respect to the scores to `gradient`.
+
+    The recursion of `rank_distributions` is differentiated in reverse order.
+    """
     values = values.copy()
     step = len(scores) - 1
     for i in range(len(scores) - 1, -1, -1):
@@ -95,7 +99,7 @@ def _add_gradient(scores, j, scale, ranks, values, gradient):
         step -= 1
         difference = scores[i] - scores[j]
         p = normal_probability(difference, scale)
-        slope = 0.0  # derivative of the expected value in p
+        slope = 0.0  # derivative of the expected value with respect to p
         for r in range(len(values)):
             after = values[r + 1] if r + 1 < len(values) else 0.0
             slope += ranks[step, r] * (after - values[r])

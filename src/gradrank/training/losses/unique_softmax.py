@@ -13,9 +13,10 @@ from gradrank.training.plackett_luce import log_add
 
 @loss
 def unique_softmax(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
-    """Compute -sum_i (2^y_i - 1) ln [e^s_i / (e^s_i + sum_{y_j < y_i} e^s_j)] per query.
+    """Return the sum over queries of the cost below, and its gradient with respect to the scores.
 
-    Time per query: O(n log n), because documents of one grade share the sum over the lower grades.
+    The cost of a query is -sum_i (2^y_i - 1) ln [e^s_i / (e^s_i + sum_{y_j < y_i} e^s_j)]. Time per query:
+    O(n log n), because documents of one grade share the sum over the lower grades.
 
     Args:
         scores: (n,) float64.
@@ -23,7 +24,7 @@ def unique_softmax(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) 
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
     """
     return _by_grade(scores, labels, offsets, order(labels.astype(np.float64), offsets))
 

@@ -1,7 +1,9 @@
 """YetiRank (Gulin et al. 2011) with the weights of YetiLoss (Lyzhin et al. 2023).
 
-The pairs are neighbours in orders by noisy scores. Sources: Gulin et al. 2011, Winning The Transfer Learning Track of
-Yahoo!'s Learning To Rank Challenge with YetiRank; Lyzhin et al. 2023, Which Tricks are Important for Learning to Rank?
+The pairs are documents at neighbouring ranks after noise was added to the scores.
+
+Sources: Gulin et al. 2011, Winning The Transfer Learning Track of Yahoo!'s Learning To Rank Challenge with YetiRank;
+Lyzhin et al. 2023, Which Tricks are Important for Learning to Rank?
 """
 
 import numpy as np
@@ -26,14 +28,15 @@ def yeti(
     draws: int = 10,
     cutoff: int = ALL_RANKS,
 ) -> tuple[float, np.ndarray]:
-    """Compute the mean over noisy orders of sum_r w_r ln(1 + e^(-(s_i - s_j))) per query.
+    """Return the mean over noisy orders of sum_r w_r ln(1 + e^(-(s_i - s_j))), summed over queries, and its gradient.
 
-    The orders are those of s + ln(u / (1 - u)), u uniform in (0, 1). In each order, (i, j) are the documents of
-    different grades at ranks r and r + 1, the better one first. The weight w_r, which is constant in the gradient, is
-    the change of the measure if they exchange ranks:
+    A noisy order sorts the documents by s + ln(u / (1 - u)), where u is uniform in (0, 1). For each rank r, i is the
+    better and j the worse of the documents at ranks r and r + 1, if their grades differ. The weight w_r is the change
+    of the measure if the two documents exchange ranks. The gradient treats it as a constant:
 
-        ndcg: |G_i - G_j| |1/D(r) - 1/D(r + 1)|, G = (2^y - 1) / IDCG@cutoff, D(r) = log2(1 + r), 1/D = 0 beyond cutoff
-        mrr: 1/r - 1/(r + 1) at ranks up to the first relevant document, if only one of the two is relevant
+        ndcg: |G_i - G_j| |1/D(r) - 1/D(r + 1)|, with the gains G = (2^y - 1) / IDCG@cutoff and D(r) = log2(1 + r);
+            1/D is 0 beyond the cutoff
+        mrr: 1/r - 1/(r + 1) at ranks up to the first relevant document, if only one of the two documents is relevant
 
     The noise is logistic, although CatBoost calls it Gumbel noise. Time per query: O(draws n log n).
 
@@ -41,13 +44,13 @@ def yeti(
         scores: (n,) float64.
         labels: (n,) integer grades.
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
-        rng: generator of the noise. None: no noise, and one order.
+        rng: generator of the noise. If None, the only order is that of the scores without noise.
         measure: "ndcg" or "mrr".
         draws: number of orders.
         cutoff: number of ranks that count.
 
     Returns:
-        The cost and its (n,) float64 gradient in the scores.
+        The cost and its (n,) float64 gradient with respect to the scores.
 
     Raises:
         GradrankError: if `measure` is unknown.
@@ -66,7 +69,7 @@ def yeti(
 
 @compiled("f8[:], i8[:], i8[:], i8[:], f8[:], b1, i8, f8[:] out")
 def _neighbours(scores, labels, offsets, ranked, share, is_mrr, cutoff, gradient):
-    """Return the cost of the neighbours in one order and add its derivatives to `gradient`."""
+    """Return the cost of the pairs of neighbours in one order, and add its derivatives to `gradient`."""
     cost = 0.0
     for q in range(len(offsets) - 1):
         a, n = offsets[q], offsets[q + 1] - offsets[q]

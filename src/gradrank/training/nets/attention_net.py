@@ -1,8 +1,8 @@
 """A trained attention scorer as NumPy arrays, which scores, saves and loads without torch.
 
-Layers that process one row per document are computed as in Net: in float32, in an order that depends only on the row.
-Sums over the documents of a query are in float64. So equal documents of a query have exactly equal scores, and permuted
-documents get permuted scores.
+Layers that process each document separately are computed as in Net: in float32, and in an order that depends only on
+the document. Sums over the documents of a query are computed in float64. So equal documents of a query have exactly
+equal scores, and a permutation of the documents permutes their scores.
 """
 
 import json
@@ -15,17 +15,18 @@ from gradrank.base.compiled import compiled
 from gradrank.base.files import atomic
 from gradrank.training.nets.net import Net, affine, combine_outputs, layer_norm, log1p, standardised
 
-ROWS = 1 << 14  # rows per block of whole queries
-NET_PREFIX = "tower."  # of the names of `AttentionNet.net` in files
+ROWS = 1 << 14  # maximum rows per block of whole queries, unless a single query is longer
+NET_PREFIX = "tower."  # prefix of the names of the arrays of `AttentionNet.net` in files
 
 
 @dataclass(frozen=True)
 class AttentionNet:
     """Encoder blocks on standardised features, optionally combined with a feed-forward net (DASALC).
 
-    arrays: float32 weights, by the names that the scorers in gradrank.training.scorers export.
-    mean, scale, log_limit: standardisation of the features, as in Net. heads: attention heads per block. net: the
-    feed-forward net, whose outputs h are combined with the context a of the encoder as relu(h a + h); or None.
+    arrays: float32 weights. The keys are the names that the scorers in gradrank.training.scorers export.
+    mean, scale, log_limit: standardisation of the features, as in Net. heads: number of attention heads per block.
+    net: the feed-forward net of DASALC, or None. Its outputs h are combined with the context a of the encoder as
+    relu(h a + h).
     """
 
     arrays: dict[str, np.ndarray]
@@ -36,7 +37,10 @@ class AttentionNet:
     net: Net | None = None
 
     def outputs(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
-        """Return (n, outputs) float32 for (n, d) features of the queries with (q+1,) offsets; None: one query."""
+        """Return the (n, outputs) float32 outputs for (n, d) features.
+
+        offsets: (q+1,) offsets of the queries. If None, all rows belong to one query.
+        """
         offsets = np.array([0, len(features)]) if offsets is None else offsets
         out = np.empty((len(features), len(self.arrays["output.biases"])), np.float32)
         first = 0
@@ -71,7 +75,7 @@ class AttentionNet:
         return layer_norm(x, self.arrays[f"{name}.weights"], self.arrays[f"{name}.biases"])
 
     def scores(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Return (n,) float64 scores; see `combine_outputs`."""
+        """Return the (n,) float64 scores for (n, d) features; see `combine_outputs`."""
         return combine_outputs(self.outputs(features, offsets))
 
     def save(self, path: Path) -> None:
@@ -86,7 +90,7 @@ class AttentionNet:
             tensors |= {f"{NET_PREFIX}{name}": tensor for name, tensor in self.net.tensors().items()}
             shape["activation"] = self.net.activation
         with atomic(path) as partial:
-            # A single key, because safetensors writes several keys in an order that changes from call to call.
+            # All metadata are under one key, because safetensors writes several keys in a random order.
             partial.write_bytes(save(tensors, metadata={"shape": json.dumps(shape)}))
 
     @classmethod
@@ -116,10 +120,12 @@ def load_net(path: Path) -> Net | AttentionNet:
 
 @compiled("f4[:,:], f4[:,:], f4[:,:], i8[:], i8")
 def attend(query, key, value, offsets, heads):
-    """Return the (n, width) float32 attention of each document over the documents of its query.
+    """Return the (n, width) float32 outputs of attention, for each document over all documents of its query.
 
-    query, key, value: (n, width) float32. The outputs of a head are the means of its values, with the weights
-    softmax_j(query_i . key_j / sqrt(width / heads)).
+    Each head uses its own width / heads columns. The output of a head for document i is the mean of the values of the
+    documents j, with the weights softmax_j(query_i . key_j / sqrt(width / heads)).
+
+    query, key, value: (n, width) float32 each. offsets: (q+1,) int64. heads: number of heads.
     """
     n, width = query.shape
     head_width = width // heads

@@ -1,4 +1,4 @@
-"""The device on which torch trains: the CPU, which is the reference, or an NVIDIA GPU if a model's `device` selects it.
+"""The device on which torch trains, which the parameter `device` of a model selects: the CPU or an NVIDIA GPU.
 
 Torch is imported inside the functions, because every command that lists the models imports this file.
 """

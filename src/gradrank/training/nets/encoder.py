@@ -1,7 +1,8 @@
 """Transformer encoder blocks over the documents of each query (Vaswani et al. 2017), with pre-norm as in allRank.
 
-There is no position encoding, so permuted documents get permuted outputs. Only the attention is computed on lists that
-are padded to the longest query of the batch; all other layers process one row per document.
+There is no position encoding, so a permutation of the documents permutes their outputs. Attention is computed on
+queries that are padded to the length of the longest query of the batch. All other layers process each document
+separately, without padding.
 """
 
 from itertools import pairwise
@@ -14,13 +15,14 @@ from gradrank.training.nets.layers import array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
 from gradrank.training.nets.scorer import Scorer, TrainingNoise
 
-CELLS = 1 << 20  # bound on queries x longest x longest per batch, which limits the memory of a step
+CELLS = 1 << 20  # maximum of queries x longest x longest per batch, to limit the memory of a step
 
 
 class ListPadding(NamedTuple):
-    """The layout of a batch of rows in a padded array of (queries, longest) cells.
+    """The layout of a batch of documents in a padded array of (queries, longest) cells.
 
-    cell: (n,) number of the cell of each row. absent: (queries, 1, 1, longest) mask of the cells without a document.
+    `longest` is the number of documents of the longest query. cell: (n,) number of the cell of each document. absent:
+    (queries, 1, 1, longest) mask of the cells without a document.
     """
 
     cell: torch.Tensor
@@ -28,7 +30,7 @@ class ListPadding(NamedTuple):
 
     @classmethod
     def of(cls, offsets: np.ndarray, device: torch.device) -> "ListPadding":
-        """Return the layout on `device` of the queries with the given (q+1,) offsets."""
+        """Create the layout of the queries with the (q+1,) `offsets`, with tensors on `device`."""
         sizes = np.diff(offsets)
         longest = int(sizes.max())
         cell = np.arange(offsets[-1]) + np.repeat(np.arange(len(sizes)) * longest - offsets[:-1], sizes)
@@ -36,13 +38,13 @@ class ListPadding(NamedTuple):
         return cls(torch.from_numpy(cell).to(device), absent[:, None, None, :].to(device))
 
     def pad(self, rows: torch.Tensor, heads: int) -> torch.Tensor:
-        """Return (n, width) rows as (queries, heads, longest, width / heads), with 0 in cells without a document."""
+        """Return (n, width) rows as (queries, heads, longest, width / heads). Cells without a document are 0."""
         queries, _, _, longest = self.absent.shape
         cells = rows.new_zeros((queries * longest, rows.shape[1])).index_copy(0, self.cell, rows)
         return cells.view(queries, longest, heads, -1).transpose(1, 2)
 
     def unpad(self, padded: torch.Tensor) -> torch.Tensor:
-        """Return (n, width) rows; the inverse of `pad`."""
+        """Return the (n, width) rows of a padded array. This is the inverse of `pad`."""
         queries, heads, longest, width = padded.shape
         return padded.transpose(1, 2).reshape(queries * longest, heads * width)[self.cell]
 
@@ -70,7 +72,7 @@ class Block(torch.nn.Module):
         return padding.unpad(self.noise.drop(attention) @ value)
 
     def export(self) -> dict[str, np.ndarray]:
-        """Return copies of the weights and biases by name. Weights of linear layers are (inputs, outputs)."""
+        """Return a dict from name to a copy of the weights or biases. Linear weights have shape (inputs, outputs)."""
         arrays = {}
         for name, layer in self.named_children():
             if isinstance(layer, torch.nn.Linear | torch.nn.LayerNorm):
@@ -80,18 +82,18 @@ class Block(torch.nn.Module):
 
 
 class ListScorer(Scorer):
-    """A scorer whose outputs depend on the whole list; its batches contain queries of similar length."""
+    """A scorer whose outputs depend on all documents of a query. Its batches contain queries of similar length."""
 
     def padding(self, rows: np.ndarray, offsets: np.ndarray | None) -> ListPadding:
-        """Return the layout of queries with the given offsets within `rows`; None: all rows are one query."""
+        """Return the layout of the queries with the (q+1,) `offsets` within `rows`. If None, `rows` are one query."""
         offsets = np.array([0, len(rows)]) if offsets is None else offsets
         return ListPadding.of(offsets, self.inputs.features.device)
 
     def batches(self, shuffle: np.random.Generator, offsets: np.ndarray, batch_queries: int) -> list[np.ndarray]:
-        """Return the batches of an epoch: queries of similar length per batch, and batches in random order.
+        """Return the batches of an epoch in random order. Each batch is an array of query numbers.
 
-        Queries of equal length are in random order. A batch of several queries has at most `batch_queries` queries and
-        CELLS cells (queries x longest x longest).
+        The queries of a batch have similar lengths, and queries of equal length are in random order. A batch has at
+        most `batch_queries` queries. Unless it is a single query, queries x longest x longest is at most CELLS.
         """
         sizes = np.diff(offsets)
         queries = shuffle.permutation(len(sizes))

@@ -21,9 +21,10 @@ def glorot_layer(inputs: int, outputs: int, generator: torch.Generator) -> torch
 
 
 class FullyConnected(torch.nn.Module):
-    """Hidden layers of linear map, norm, activation and dropout, and a linear output layer.
+    """Hidden layers and a linear output layer.
 
-    widths: number of inputs, widths of the hidden layers, number of outputs.
+    Each hidden layer consists of a linear map, a norm, an activation and dropout. widths: number of inputs, then the
+    widths of the hidden layers, then the number of outputs.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class FullyConnected(torch.nn.Module):
         return self.maps[-1](x)
 
     def export(self, inputs: Inputs) -> Net:
-        """Return a Net with copies of the current weights, in which batch norms are merged into the linear maps."""
+        """Return a Net with copies of the current weights. Batch norms are merged into its linear maps."""
         weights = [array(layer.weight).T.copy() for layer in self.maps]
         biases = [array(layer.bias) for layer in self.maps]
         gains, shifts = [], []

@@ -1,7 +1,8 @@
 """A trained feed-forward net as NumPy arrays, which scores, saves and loads without torch.
 
-Importing torch takes about one second, and the last bit of a BLAS product can depend on the position of the row in the
-batch. Here the output of a document depends only on its features, so equal documents have exactly equal scores.
+There are two reasons not to score with torch. Importing torch takes about one second. And the last bit of a BLAS
+product can depend on the position of the row in the batch. Here, the output for a document depends only on its
+features, so equal documents have exactly equal scores.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,14 +21,14 @@ ACTIVATIONS = {"relu": lambda x: np.maximum(x, 0.0), "tanh": np.tanh}
 
 @dataclass(frozen=True)
 class Net:
-    """Layers x -> activation(x W + b) on standardised features; the last layer has no activation.
+    """Layers x -> activation(x W + b) on standardised features. The last layer has no activation.
 
-    weights: one (inputs, outputs) array per layer. biases: one (outputs,) array per layer.
-    mean, scale: (d,) mean and scale of the training part's features; the inputs are (x - mean) / scale.
-    activation: "relu" or "tanh". log_limit: if given, x is replaced by sign(x) ln(1 + |x|), clipped to +-log_limit,
+    weights: one (inputs, outputs) array W per layer. biases: one (outputs,) array b per layer.
+    mean: (d,) means of the features in the training part. scale: (d,) divisors. The inputs are (x - mean) / scale.
+    activation: "relu" or "tanh". log_limit: if not None, x is replaced by sign(x) ln(1 + |x|), clipped to +-log_limit,
     before the standardisation.
-    gains, shifts: parameters of a layer norm before each activation, one (outputs,) array per hidden layer; empty if
-    there is no layer norm.
+    gains, shifts: factors and summands of a layer norm before each activation. Each is a list of one (outputs,) array
+    per hidden layer, or empty if there is no layer norm.
     """
 
     weights: list[np.ndarray]
@@ -40,7 +41,7 @@ class Net:
     shifts: list[np.ndarray] = field(default_factory=list)
 
     def outputs(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
-        """Return (n, outputs) for (n, d) features, in the precision of the weights. `offsets` has no effect."""
+        """Return the (n, outputs) outputs for (n, d) features, in the type of the weights. `offsets` has no effect."""
         out = np.empty((len(features), len(self.biases[-1])), self.weights[-1].dtype)
         for rows in _blocks(len(features)):
             x = standardised(log1p(features[rows], self.log_limit), self.mean, self.scale)
@@ -53,11 +54,11 @@ class Net:
         return out
 
     def scores(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
-        """Return (n,) float64 scores for (n, d) features; see `combine_outputs`. `offsets` has no effect."""
+        """Return the (n,) float64 scores for (n, d) features; see `combine_outputs`. `offsets` has no effect."""
         return combine_outputs(self.outputs(features))
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """Return all arrays by their names in the file."""
+        """Return all arrays. The keys are their names in the file."""
         lists = {"weights": self.weights, "biases": self.biases, "gains": self.gains, "shifts": self.shifts}
         named = {"mean": self.mean, "scale": self.scale}
         if self.log_limit is not None:
@@ -66,7 +67,7 @@ class Net:
 
     @classmethod
     def of(cls, tensors: Mapping[str, np.ndarray], activation: str) -> "Net":
-        """Return the net with the given arrays; the inverse of `tensors`."""
+        """Create a net from the arrays that `tensors` returns. This is the inverse of `tensors`."""
 
         def arrays(name: str) -> list[np.ndarray]:
             count = sum(key.startswith(f"{name}.") for key in tensors)
@@ -94,7 +95,11 @@ class Net:
 
 
 def combine_outputs(outputs: np.ndarray) -> np.ndarray:
-    """Return (n,) float64 scores from (n, K) outputs: the output if K = 1, else sum_k sig(o_k), the ordinal score."""
+    """Return the (n,) float64 scores for (n, K) outputs o.
+
+    If K = 1, the score is the output. Otherwise it is sum_k sig(o_k), the score of the loss `ordinal`, where sig is the
+    logistic function.
+    """
     outputs = outputs.astype(np.float64)
     if outputs.shape[1] == 1:
         return outputs[:, 0]
@@ -102,14 +107,17 @@ def combine_outputs(outputs: np.ndarray) -> np.ndarray:
 
 
 def log1p(features: np.ndarray, limit: float | None) -> np.ndarray:
-    """Return (n, d) sign(x) ln(1 + |x|), clipped to +-limit (Qin et al. 2021), or x itself without a limit."""
+    """Return sign(x) ln(1 + |x|), clipped to +-limit (Qin et al. 2021), for (n, d) features x. If None, return x."""
     if limit is None:
         return features
     return np.clip(np.sign(features) * np.log1p(np.abs(features)), -limit, limit)
 
 
 def standardisation(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (d,) float64 means and standard deviations of (n, d) features. The scale of constant features is 1."""
+    """Return the (d,) float64 means and the (d,) float64 standard deviations of (n, d) features.
+
+    For a constant feature, 1 is returned instead of the standard deviation 0.
+    """
     mean = features.mean(axis=0, dtype=np.float64)
     scale = np.sqrt(squared_deviations(features, mean) / len(features))
     return mean, np.where(scale > 0.0, scale, 1.0)
@@ -117,7 +125,10 @@ def standardisation(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @compiled("f4[:,:], f8[:]")
 def squared_deviations(features, mean):
-    """Return (d,) float64 sums of squared deviations in the order of NumPy's std, but without its float64 copy."""
+    """Return the (d,) float64 sums of squared deviations from the (d,) mean.
+
+    The order of the summation is that of NumPy's std, but there is no float64 copy of the features.
+    """
     out = np.zeros(features.shape[1])
     for i in range(len(features)):
         for j in range(len(out)):
@@ -126,7 +137,7 @@ def squared_deviations(features, mean):
 
 
 def standardised(features: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Return (n, d) float32 (x - mean) / scale."""
+    """Return (x - mean) / scale for (n, d) features x, as (n, d) float32."""
     out = np.empty(features.shape, np.float32)
     for rows in _blocks(len(features)):
         out[rows] = (features[rows] - mean) / scale
@@ -139,7 +150,7 @@ def _blocks(rows: int) -> Iterator[slice]:
 
 
 def affine(x: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
-    """Return (n, outputs) x W + b in the precision of the weights, float32 or float64; see `_affine`."""
+    """Return x W + b of shape (n, outputs), in the type of the weights (float32 or float64); see `_affine`."""
     return (_affine_single if weights.dtype == np.float32 else _affine_double)(x, weights, biases)
 
 
@@ -155,9 +166,10 @@ def _affine_double(x, weights, biases):
 
 @compiled()
 def _affine(x, weights, biases):
-    """Return (n, outputs) x W + b, summed in the order of the inputs. At these widths it is as fast as BLAS.
+    """Return x W + b of shape (n, outputs), summed in the order of the inputs.
 
-    Four inputs are processed at a time, so that each row of outputs is read and written once per four inputs.
+    Four inputs are processed at a time, so that each row of outputs is read and written once per four inputs. For the
+    usual widths, this is as fast as BLAS.
     """
     out = np.empty((x.shape[0], weights.shape[1]), weights.dtype)
     whole = x.shape[1] // 4 * 4
@@ -178,9 +190,9 @@ def _affine(x, weights, biases):
 
 @compiled("f4[:,:], f4[:], f4[:]")
 def layer_norm(x, gain, shift):
-    """Return (n, width) rows normalised to mean 0 and variance 1, times `gain`, plus `shift` (Ba et al. 2016).
+    """Return the (n, width) rows, each normalised to mean 0 and variance 1, times `gain`, plus `shift`.
 
-    The sums are computed in float64.
+    Source: Ba et al. 2016. The sums are computed in float64.
     """
     out = np.empty_like(x)
     for i in range(x.shape[0]):

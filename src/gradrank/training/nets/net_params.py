@@ -1,4 +1,4 @@
-"""The parameters of the rankers that torch trains on lists: the loss, the scorer and the training.
+"""The parameters of the neural rankers that torch trains: the loss, the scorer and the training.
 
 The defaults are those of the libraries. Models override them with the values of their papers, or with values chosen on
 validation data.
@@ -21,7 +21,7 @@ ScorerName = Literal["linear", "net", "attention", "dasalc"]
 class ScorerParams(TorchParams):
     """The parameters of a scorer, which computes outputs from features."""
 
-    if TYPE_CHECKING:  # each subclass declares these with its own defaults
+    if TYPE_CHECKING:  # each subclass declares these fields with its own defaults
         learning_rate: float
         weight_decay: float
 
@@ -87,7 +87,7 @@ class NeuralParams(ScorerParams):
 
 
 class NetParams(NeuralParams):
-    """The parameters of a net with training settings chosen on MQ2007's validation parts, and a pairwise loss."""
+    """The parameters of a net with a pairwise loss. The defaults were chosen on the validation parts of MQ2007."""
 
     hidden: tuple[Annotated[int, Field(ge=1)], ...] = param(
         (64,),

@@ -12,11 +12,14 @@ class TrainedNet(Protocol):
     """A trained net that scores without torch: Net or AttentionNet."""
 
     def outputs(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
-        """Return (n, outputs) for (n, d) features of the queries with (q+1,) offsets; None: all rows are one query."""
+        """Return the (n, outputs) outputs for (n, d) features.
+
+        offsets: (q+1,) offsets of the queries. If None, all rows belong to one query.
+        """
         ...
 
     def scores(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Return (n,) float64 scores."""
+        """Return the (n,) float64 scores for (n, d) features and (q+1,) offsets."""
         ...
 
     def save(self, path: Path) -> None:

@@ -1,8 +1,8 @@
 """The base class of the neural rankers, each of which combines a loss and a scorer.
 
 A neural ranker is a few lines in gradrank/models: parameters with the defaults of its paper, a summary and a search
-space. Loss and scorer are parameters, and all combinations are valid. If `loss` is not the default of the model, the
-loss has the settings of its own paper.
+space. The loss and the scorer are parameters, and all combinations are valid. If `loss` is not the default loss of the
+model, the settings of the loss are those of its own paper.
 """
 
 from functools import partial
@@ -22,7 +22,7 @@ from gradrank.training.training_queries import with_grades_to_order, with_pairs_
 
 
 def own_loss(name: str) -> str:
-    """Return the parameter `loss` of a neural ranker, with the default `name`."""
+    """Return the field for the parameter `loss` of a neural ranker, with the default `name`."""
     others = ", ".join(loss_names())
     return param(name, f"the model's own; other losses have the settings of their papers, not the model's: {others}")
 
@@ -38,7 +38,7 @@ NET: dict[str, Dimension] = TRAINING | {
     "norm": Choice(("none", "batch", "layer"), "all norms"),
     "activation": Choice(("relu", "tanh"), "the common choice today, and that of Burges et al. 2005"),
 }
-# The defaults of torch's Adam and AdamW, for the models whose own defaults were chosen on MQ2007.
+# The defaults of torch's Adam and AdamW. They are `published` of the models whose own defaults were chosen on MQ2007.
 LIBRARY: dict[str, Any] = {"learning_rate": 1e-3, "weight_decay": 0.01}
 ATTENTION: dict[str, Dimension] = TRAINING | {
     "width": Choice((32, 64), "allRank: 144 on MSLR-WEB30K, which has three times as many features"),
@@ -51,7 +51,7 @@ N = TypeVar("N", bound=NeuralParams)
 
 
 class NeuralRanker(NetRanker[N]):
-    """A model that consists of one trained scorer. The settings of its default loss are fields of `Params`."""
+    """A model that consists of one trained scorer. `Params` has a field for each setting of its default loss."""
 
     Params = NeuralParams
 
@@ -68,7 +68,10 @@ class NeuralRanker(NetRanker[N]):
 
     @classmethod
     def bound_loss(cls, params: N) -> Loss:
-        """Return the loss that `params` selects; if it is the model's default, with its settings in `params`."""
+        """Return the loss that `params` selects.
+
+        If it is the default loss of the model, its settings are taken from `params`. Otherwise it has its own defaults.
+        """
         function = find_loss(params.loss)
         if params.loss != cls.Params.model_fields["loss"].default:
             return function

@@ -1,7 +1,7 @@
-"""The interface of scorers while torch trains them, their inputs, and dropout and noise.
+"""The interface of scorers during training with torch. Also their inputs, dropout and noise.
 
-For each scorer, gradrank.training.scorers has a module with a function `name(inputs, params, outputs, seed)` that
-creates it. A trained scorer is exported as NumPy arrays.
+For each scorer, gradrank.training.scorers has a module with a function `name(inputs, params, outputs, seed)`, which
+creates the scorer. A trained scorer is exported as NumPy arrays.
 """
 
 from abc import ABC, abstractmethod
@@ -17,9 +17,9 @@ LOG_LIMIT = 30.0  # Qin et al. 2021
 
 
 class Inputs(NamedTuple):
-    """The preprocessed features of the training part and the parameters of the preprocessing.
+    """The preprocessed features of the training part, and the parameters of the preprocessing.
 
-    features: (n, d) float32, standardised, on the device. mean, scale: (d,) and log_limit: as in nets.net.Net.
+    features: (n, d) float32, standardised, on the device. mean, scale, log_limit: as in nets.net.Net.
     """
 
     features: torch.Tensor
@@ -29,7 +29,10 @@ class Inputs(NamedTuple):
 
     @classmethod
     def of(cls, features: np.ndarray, params: ScorerParams, device: torch.device) -> "Inputs":
-        """Preprocess the (n, d) features of the training part as `params.inputs` states, and copy them to `device`."""
+        """Create the inputs from the (n, d) features of the training part, preprocessed as `params.inputs` states.
+
+        The preprocessed features are copied to `device`.
+        """
         limit = LOG_LIMIT if params.inputs == "log1p" else None
         features = log1p(features, limit)
         mean, scale = standardisation(features)
@@ -38,7 +41,7 @@ class Inputs(NamedTuple):
 
 
 class TrainingNoise(torch.nn.Module):
-    """Dropout and Gaussian noise during training, from a separate generator that does not change torch's global one."""
+    """Dropout and Gaussian noise during training. The random numbers do not come from torch's global generator."""
 
     def __init__(self, dropout: float, noise: float, seed: int) -> None:
         super().__init__()
@@ -46,14 +49,18 @@ class TrainingNoise(torch.nn.Module):
         self.generator = torch.Generator().manual_seed(seed + 1)  # the weights are drawn with `seed`
 
     def drop(self, x: torch.Tensor) -> torch.Tensor:
-        """Return `x` with each number set to 0 with probability `dropout` and otherwise divided by 1 - dropout."""
+        """Return `x` after dropout.
+
+        Each number becomes 0 with probability `dropout`, and is otherwise divided by 1 - dropout. Outside training, `x`
+        is returned unchanged.
+        """
         if not (self.training and self.dropout):
             return x
         mask = torch.empty(x.shape).bernoulli_(1.0 - self.dropout, generator=self.generator)
         return x * (mask / (1.0 - self.dropout)).to(x.device)
 
     def add_noise(self, x: torch.Tensor) -> torch.Tensor:
-        """Return `x` plus normal noise with standard deviation `noise`."""
+        """Return `x` plus normal noise with standard deviation `noise`. Outside training, no noise is added."""
         if not (self.training and self.noise):
             return x
         return x + self.noise * torch.randn(x.shape, generator=self.generator).to(x.device)
@@ -67,15 +74,15 @@ class Scorer(ABC):
 
     @abstractmethod
     def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
-        """Return (n, outputs) for the (n,) row numbers of the training part.
+        """Return the (n, outputs) outputs for the documents of the training part with the (n,) row numbers `rows`.
 
-        offsets: (q+1,) offsets of whole queries within `rows`; None: all rows are one query. Scorers that process
-        documents independently ignore it.
+        offsets: (q+1,) offsets of whole queries within `rows`. If None, all rows belong to one query. Scorers that
+        process documents independently ignore the offsets.
         """
 
     @abstractmethod
     def export(self) -> Any:
-        """Return a copy that scores without torch: a Net or AttentionNet."""
+        """Return a copy that scores without torch: a Net or an AttentionNet."""
 
     def batches(self, shuffle: np.random.Generator, offsets: np.ndarray, batch_queries: int) -> list[np.ndarray]:
         """Return the query numbers of one epoch in random order, split into batches of at most `batch_queries`."""

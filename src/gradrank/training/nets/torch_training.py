@@ -1,6 +1,7 @@
 """The training loop of the neural rankers, for any loss and any scorer.
 
-The scorer and the optimiser run on the device selected by the parameter `device`; losses and validation run on the CPU.
+The scorer and the optimiser run on the device that the parameter `device` selects. Losses and validation run on the
+CPU.
 Torch is imported inside the functions, because every command that lists the models imports this file.
 """
 
@@ -37,11 +38,14 @@ def train_net(
 ) -> Any:
     """Return the exported scorer after the first epoch with the highest `select_by` on `vali`.
 
-    Each step computes the loss of a batch of at most `batch_queries` queries, divides its gradient in the outputs by
-    the number of queries and propagates it backward once. `seed` determines the order of the queries. Features are
-    standardised by the mean and standard deviation of the training part. The labels of the loss are `train.targets`:
-    grades or pairs. outputs: number of outputs per document that the loss requires.
-    Raises GradrankError if scores are not finite or the GPU is missing.
+    Each step computes the loss of a batch of at most `batch_queries` queries. Its gradient with respect to the outputs
+    is divided by the number of queries in the batch, and propagated backward once. The labels of the loss are
+    `train.targets`, which are grades or pairs. Features are standardised by the mean and standard deviation of the
+    training part.
+
+    seed: seed of the initial weights, the order of the queries, and the random numbers of the loss and the scorer.
+    outputs: number of outputs per document that the loss requires. Raises GradrankError if scores are not finite or the
+    GPU is missing.
     """
     epochs = _epochs(train, vali, loss, params, seed, outputs)
     return best_of(epochs, vali, params.select_by, callback).kept
@@ -79,9 +83,11 @@ def _step(
     offsets: np.ndarray,
     draws: np.random.Generator,
 ) -> float:
-    """Take one step along the mean gradient of a batch and return the cost of the batch before the step.
+    """Take one optimiser step on a batch of queries, and return the cost of the batch before the step.
 
-    labels: grades of the rows, or the pairs of the batch. rows, offsets: the rows of the batch's queries.
+    The step uses the mean gradient over the queries. labels: grades of the rows, or the pairs of the batch. rows: row
+    numbers of the documents of the queries. offsets: (q+1,) offsets of the queries within `rows`. draws: generator for
+    the loss.
     """
     import torch
 
@@ -98,7 +104,7 @@ def _step(
 def create_scorer(
     features: np.ndarray, params: ScorerParams, seed: int, outputs: int = 1
 ) -> "tuple[Scorer, torch.optim.AdamW]":
-    """Return a scorer with random weights and its optimiser, on the device selected by `params.device`.
+    """Return a scorer with random weights, and its optimiser, both on the device that `params.device` selects.
 
     features: (n, d) features of the training part. outputs: number of outputs per document. Raises GradrankError if the
     GPU is missing.
@@ -109,7 +115,7 @@ def create_scorer(
 
     inputs = Inputs.of(features, params, prepare(params.device))
     scorer = find_scorer(params.scorer)(inputs, params, outputs, seed)
-    # The default implementation on the CPU uses the square roots of MKL, which differ between processors.
+    # fused=True, because the default on the CPU uses the square roots of MKL, which differ between processors.
     optimiser = torch.optim.AdamW(
         scorer.layers.parameters(), lr=params.learning_rate, weight_decay=params.weight_decay, fused=True
     )
@@ -117,5 +123,5 @@ def create_scorer(
 
 
 def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row numbers of the documents of `queries`, query by query, and the (q+1,) offsets within them."""
+    """Return the row numbers of the documents of `queries`, query by query, and their (q+1,) offsets."""
     return row_ranges(offsets[:-1][queries], offsets[1:][queries])

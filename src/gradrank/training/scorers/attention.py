@@ -1,4 +1,4 @@
-"""Self-attention over the documents of each query, whose outputs depend on the whole list.
+"""A scorer with self-attention over the documents of each query. A score depends on all documents of the query.
 
 Source: Pobrotyn et al. 2020, Context-Aware Learning to Rank with Self-Attention (allRank).
 """
@@ -14,7 +14,7 @@ from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise
 
 
 class Encoder(torch.nn.Module):
-    """A linear map to the width of the blocks, the blocks, and a norm: (n, d) to (n, width)."""
+    """Maps (n, d) features to (n, width): a linear map to the width of the blocks, then the blocks, then a norm."""
 
     def __init__(self, features: int, params: ScorerParams, generator: torch.Generator, noise: TrainingNoise) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Encoder(torch.nn.Module):
         return self.norm(x)
 
     def export(self) -> dict[str, np.ndarray]:
-        """Return copies of all weights by name, as AttentionNet requires."""
+        """Return copies of all weights. The keys are the names that AttentionNet requires."""
         arrays = {"embed.weights": array(self.embed.weight).T.copy(), "embed.biases": array(self.embed.bias)}
         for i, block in enumerate(self.block_list):
             arrays |= {f"blocks.{i}.{name}": weights for name, weights in block.export().items()}

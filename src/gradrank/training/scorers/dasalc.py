@@ -1,4 +1,4 @@
-"""The scorer of DASALC: a net whose last hidden layer is combined with a self-attention context of the list.
+"""The scorer of DASALC: a net whose last hidden layer is combined with self-attention over the query's documents.
 
 Source: Qin et al. 2021, Are Neural Rankers still Outperformed by Gradient Boosted Decision Trees?
 """
@@ -15,9 +15,9 @@ from gradrank.training.scorers.attention import Encoder
 
 
 class DasalcScorer(ListScorer):
-    """A linear output of relu(h * a + h), where h are the outputs of a net and a is the context of an encoder.
+    """A linear output layer on relu(h * a + h).
 
-    A linear layer maps the context to the width of h.
+    h is the last hidden layer of a net. a is the output of an encoder, mapped to the width of h by a linear layer.
     """
 
     def __init__(self, inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> None:

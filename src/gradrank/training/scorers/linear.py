@@ -1,4 +1,4 @@
-"""A linear scorer, which is a net without hidden layers."""
+"""A linear scorer: a net without hidden layers."""
 
 from gradrank.training.nets.net_params import ScorerParams
 from gradrank.training.nets.scorer import Inputs, Scorer
@@ -6,5 +6,5 @@ from gradrank.training.scorers.net import NetScorer
 
 
 def linear(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:
-    """Create a linear scorer; see `net`."""
+    """Create a linear scorer. The arguments are those of `scorers.net.net`."""
     return NetScorer(inputs, (), params, outputs, seed)

@@ -1,4 +1,4 @@
-"""A feed-forward net, whose outputs for a document depend only on the features of this document."""
+"""A feed-forward net. Its outputs for a document depend only on the features of this document."""
 
 import numpy as np
 import torch

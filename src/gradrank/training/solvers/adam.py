@@ -1,4 +1,4 @@
-"""Training of nets in NumPy: Glorot's initial weights, the optimiser Adam and averaged weights."""
+"""Training of nets in NumPy: Glorot's initial weights, the optimiser Adam, and averages of the weights."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from gradrank.base.compiled import compiled
 
 
 def glorot(inputs: int, outputs: int, rng: np.random.Generator) -> np.ndarray:
-    """Return (inputs, outputs) float32 weights from U[-r, r], r = sqrt(6 / (inputs + outputs)).
+    """Return random (inputs, outputs) float32 weights from U[-r, r], where r = sqrt(6 / (inputs + outputs)).
 
     Source: Glorot & Bengio 2010.
     """
@@ -23,7 +23,7 @@ class Adam:
         self.second = [np.zeros_like(p) for p in parameters]
 
     def step(self, gradients: list[np.ndarray]) -> None:
-        """Change the parameters in place by one step. gradients: one array per parameter, of its shape."""
+        """Change the parameters in place by one step. gradients: one array per parameter, with its shape."""
         self.steps += 1
         biases = np.float32(1.0 - 0.9**self.steps), np.float32(1.0 - 0.999**self.steps)
         for p, m, v, g in zip(self.parameters, self.first, self.second, gradients, strict=True):
@@ -32,9 +32,10 @@ class Adam:
 
 @compiled("f4[:] out, f4[:] out, f4[:] out, f4[:], f4, f4, f4")
 def _step(p, m, v, g, learning_rate, bias1, bias2):
-    """Change the (n,) float32 arrays p, m and v in place. Absolute values up to 1e-20 in p and m become 0.
+    """Change the (n,) float32 arrays p (parameters), m and v (moments of Adam) in place.
 
-    Without this, numbers that only decay become subnormal, and many processors are a hundred times slower for those.
+    Numbers in p and m with absolute values up to 1e-20 become 0. Otherwise, numbers that only decay become subnormal,
+    and many processors compute with subnormal numbers a hundred times more slowly.
     """
     share1, share2, epsilon, smallest = np.float32(0.1), np.float32(0.001), np.float32(1e-8), np.float32(1e-20)
     for i in range(len(p)):
@@ -47,10 +48,10 @@ def _step(p, m, v, g, learning_rate, bias1, bias2):
 
 
 class Average:
-    """The exponential moving average `means` of `parameters`, with weight 1 / `window` for the latest parameters.
+    """The exponential moving average of the parameters of a net, stored in `means`.
 
-    The first steps have larger weights. With noisy gradients, parameters do not converge, but their average does
-    (Polyak & Juditsky 1992).
+    Each step gives the current parameters the weight 1 / `window`; the first steps have larger weights. With noisy
+    gradients, the parameters do not converge, but their average does (Polyak & Juditsky 1992).
     """
 
     def __init__(self, parameters: list[np.ndarray], window: float) -> None:

@@ -1,4 +1,4 @@
-"""Gradient boosting with LightGBM, with this project's validation criterion and bit-identical results on one thread.
+"""Gradient boosting with LightGBM on one thread, with bit-identical results and gradrank's selection on validation.
 
 LightGBM is imported inside the functions, because every command that lists the models imports this file.
 """
@@ -17,8 +17,8 @@ from gradrank.training.model import Callback, Model, ModelParams, param
 from gradrank.training.search_space import Choice, Dimension, LogUniform, Uniform
 from gradrank.training.selection import CRITERION
 
-OWN_PARAMETERS = {"rounds", "patience", "select_by"}  # the other BoostingParams are parameters of LightGBM
-QUERY_LIMIT = 10_000  # documents per query; LightGBM's ranking objectives reject longer queries
+OWN_PARAMETERS = {"rounds", "patience", "select_by"}  # all other fields of BoostingParams are parameters of LightGBM
+QUERY_LIMIT = 10_000  # documents per query; LightGBM's ranking objectives reject larger queries
 RECIPE = (
     "with 15 leaves, rate .05, 50 documents per leaf and early stopping, NDCG@10 / MAP are .4478 / .4675 on MQ2007 "
     "(LightGBM 4.7)"
@@ -38,10 +38,13 @@ LIGHTGBM: dict[str, Any] = {"learning_rate": 0.1, "num_leaves": 31, "min_data_in
 
 
 class BoostingParams(ModelParams):
-    """The parameters of the trees, their sampling and early stopping. LightGBM's parameters have LightGBM's names."""
+    """The parameters of the trees, of sampling, and of early stopping.
+
+    LightGBM's parameters have the same names here.
+    """
 
     learning_rate: float = param(0.05, RECIPE, gt=0)
-    num_leaves: int = param(15, RECIPE, ge=2, le=131_072)  # the bound of LightGBM
+    num_leaves: int = param(15, RECIPE, ge=2, le=131_072)  # 131,072 is LightGBM's maximum
     min_data_in_leaf: int = param(50, RECIPE, ge=1)
     lambda_l2: float = param(0.0, "LightGBM's default", ge=0)
     feature_fraction: float = param(1.0, "LightGBM's default", gt=0, le=1)
@@ -77,25 +80,29 @@ class BoostedTrees(Model[B]):
 
     @classmethod
     def uses_seed(cls, params: B) -> bool:
-        """Return whether trees use samples of features or documents.
+        """Return whether the trees are trained on random samples of features or documents.
 
-        LightGBM also samples documents for its bins if there are more than 200,000, which does not count here.
+        If there are more than 200,000 documents, LightGBM also computes its bins from a sample. This sample does not
+        count here.
         """
         return params.feature_fraction < 1.0 or (params.bagging_freq > 0 and params.bagging_fraction < 1.0)
 
     @classmethod
     def objectives(cls, labels: np.ndarray, params: B) -> list[tuple[np.ndarray, dict[str, Any]]]:
-        """Return the (n,) targets and the LightGBM settings of each booster."""
+        """Return one pair per booster: its (n,) targets and its LightGBM settings."""
         raise NotImplementedError
 
     @classmethod
     def combine(cls, outputs: list[np.ndarray]) -> np.ndarray:
-        """Return (n,) scores from the outputs of the boosters, each (n,) or (n, classes)."""
+        """Return the (n,) scores. outputs: one array per booster, of shape (n,) or (n, classes)."""
         return outputs[0]
 
     @classmethod
     def check(cls, train: Collection, params: B) -> None:
-        """Raise GradrankError if a query is too long or samples are empty, because LightGBM would end the process."""
+        """Raise GradrankError if a query has too many documents or the samples of documents would be empty.
+
+        In both cases, LightGBM would end the process.
+        """
         longest = int(np.diff(train.offsets).max())
         if cls.ranks_queries and longest > QUERY_LIMIT:
             raise GradrankError(
@@ -137,9 +144,10 @@ class BoostedTrees(Model[B]):
 
 
 def _has_valid_children(tree: str) -> bool:
-    """Return whether all children in a tree, in LightGBM's text format, are later inner nodes or leaves that exist.
+    """Return whether every child in a tree is a later inner node or an existing leaf.
 
-    Inner nodes are numbered in the order of the splits; leaves have negative numbers.
+    tree: a tree in LightGBM's text format. Inner nodes are numbered in the order of the splits. Leaves have negative
+    numbers.
     """
     lines = {key: value for key, _, value in (line.partition("=") for line in tree.splitlines())}
     leaves = int(lines["num_leaves"])
@@ -150,7 +158,7 @@ def _has_valid_children(tree: str) -> bool:
 
 
 def lightgbm_settings(params: BoostingParams, seed: int) -> dict[str, Any]:
-    """Return the settings of LightGBM: `params`, the seed and the settings for bit-identical results."""
+    """Return the settings of LightGBM: those in `params`, the seed, and the settings for bit-identical results."""
     settings = params.model_dump(include=set(BoostingParams.model_fields) - OWN_PARAMETERS)
     return settings | {
         "seed": seed,
@@ -164,12 +172,12 @@ def lightgbm_settings(params: BoostingParams, seed: int) -> dict[str, Any]:
 
 
 def create_booster(train: Collection, vali: Collection, target: np.ndarray, settings: dict[str, Any]) -> Any:
-    """Return a LightGBM booster for (n,) targets before its first round, with `vali` as its validation data."""
+    """Create a LightGBM booster with (n,) targets. It has `vali` as validation data, and no trees yet."""
     import lightgbm
 
     data = lightgbm.Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
     booster = lightgbm.Booster(settings, data)
-    # The labels of the validation data are zeros, because `best_of` uses the grades of `vali`.
+    # LightGBM does not need the labels of the validation data, because `best_of` evaluates the scores.
     booster.add_valid(data.create_valid(vali.features, np.zeros(vali.rows), params=settings), "vali")
     return booster
 
@@ -181,10 +189,10 @@ def boost(
     params: BoostingParams,
     callback: Callback,
 ) -> list[str]:
-    """Train all boosters round by round and return their models as text, cut at the best round on `vali`.
+    """Train all boosters round by round, and return their models as text, up to the best round on `vali`.
 
     Training ends after `params.rounds` rounds, after `params.patience` rounds without improvement, or when no tree can
-    be split.
+    be split. combine: function from the outputs of the boosters to the (n,) scores.
     """
 
     def rounds() -> Iterator[Candidate]:

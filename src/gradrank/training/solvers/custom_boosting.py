@@ -1,7 +1,7 @@
 """Boosted trees that wrap LightGBM's booster to change its training.
 
-CustomObjectiveBooster trains with the derivatives of a loss that LightGBM does not have. BestModelBooster stores the
-complete model of the best round, for boosting modes in which later rounds change earlier trees.
+CustomObjectiveBooster trains with the derivatives of a loss that LightGBM does not contain. BestModelBooster stores the
+complete model of the best round. It is needed for boosting modes in which later rounds change earlier trees.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class WrappedBooster:
-    """The methods of a LightGBM booster that `boost` calls, forwarded to a LightGBM booster."""
+    """A wrapper of a LightGBM booster, which forwards the methods that `boost` calls."""
 
     def __init__(self, booster: Any) -> None:
         self.booster = booster
@@ -33,16 +33,16 @@ class WrappedBooster:
         return self.booster.eval_valid(feval=feval)
 
     def model_to_string(self, num_iteration: int) -> str:
-        """Return the text of the model's first `num_iteration` rounds."""
+        """Return the first `num_iteration` rounds of the model as text."""
         return self.booster.model_to_string(num_iteration=num_iteration)
 
     def wrap_callback(self, callback: Callback) -> Callback:
-        """Return the callback to call after each round, which calls `callback`."""
+        """Return a callback that calls `callback`. Subclasses add what they do after each round."""
         return callback
 
 
 class CustomObjectiveBooster(WrappedBooster):
-    """A booster that fits its trees to the derivatives of a loss at the current scores."""
+    """A booster that fits its trees to the derivatives of a given loss at the current scores."""
 
     def __init__(self, booster: Any, derivatives: "Derivatives") -> None:
         super().__init__(booster)
@@ -81,7 +81,7 @@ class WrappedBoostedTrees(BoostedTrees[B]):
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: B, seed: int, callback: Callback) -> Self:
-        """Train the wrapped booster; see `Model.fit`. Raises GradrankError as `with_grades_to_order` and `check` do."""
+        """Train the wrapped booster; see `Model.fit`. Raises the errors of `with_grades_to_order` and `check`."""
         train = with_grades_to_order(train, cls.name)
         cls.check(train, params)
         ((target, settings),) = cls.objectives(train.labels, params)

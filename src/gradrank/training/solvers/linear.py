@@ -1,4 +1,4 @@
-"""Training of linear rankers to convergence, for any smooth convex loss: L-BFGS with an L2 penalty from a grid."""
+"""Training of linear rankers to convergence by L-BFGS, for any smooth convex loss and a grid of L2 penalties."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,9 +17,10 @@ Loss = Callable[[np.ndarray, Any, np.ndarray], tuple[float, np.ndarray]]
 def best_linear(
     train: Collection, vali: Collection, loss: Loss, grid: Sequence[float], select_by: str, callback: Callback
 ) -> Net:
-    """Return the linear scorer of standardised features for the l2 in `grid` with the best `select_by` on `vali`.
+    """Train a linear scorer for each l2 in `grid`, and return the scorer with the best `select_by` on `vali`.
 
-    loss: (scores, `train.targets`, offsets) -> cost, (n,) gradient. The callback is called once per l2, largest first.
+    The features are standardised. loss: function of (scores, `train.targets`, offsets) that returns the cost and its
+    (n,) gradient. The callback is called once per l2, in descending order of l2.
     """
     mean, scale = standardisation(train.features)
     path = l2_path(train.features, train.targets, train.offsets, loss, grid, mean, scale)
@@ -37,16 +38,18 @@ def l2_path(
     mean: np.ndarray | float = 0.0,
     scale: np.ndarray | float = 1.0,
 ) -> Iterator[tuple[np.ndarray, float]]:
-    """Yield the (d,) float64 weights w and their cost for each l2 in `grid`, largest first.
+    """Yield the (d,) float64 weights w and their cost for each l2 in `grid`, in descending order of l2.
 
-    Minimises cost(Xw) / cost(0) + l2/2 |w|^2 by L-BFGS (Liu & Nocedal 1989), starting from the previous weights. The
-    division by the cost of zero scores makes the same grid suitable for all losses and sizes of data. The yielded cost
-    is the first term.
+    The weights minimise cost(Xw) / cost(0) + l2/2 |w|^2, where X = (features - mean) / scale. The minimum is found by
+    L-BFGS (Liu & Nocedal 1989), starting from the weights of the previous l2. The yielded cost is the first term. Its
+    denominator is the cost of zero scores, which makes the same grid suitable for all losses and sizes of data.
 
-    features: (n, d) float32. mean, scale: (d,); X = (features - mean) / scale, which should be standardised, because
-    the penalty is the same for all weights. X is not stored, because in float64 it would need the most memory of all.
-    labels: the labels of the loss. loss: (scores, labels, offsets) -> cost, (n,) gradient; the cost of zero scores must
-    be positive.
+    X is not stored, because it would need more memory, in float64, than all other data. X should be standardised,
+    because the penalty is the same for all weights.
+
+    features: (n, d) float32. mean: (d,) or a number. scale: (d,) or a number. labels: the labels of the loss. loss:
+    function of (scores, labels, offsets) that returns the cost and its (n,) gradient. The cost of zero scores must be
+    positive.
     """
     from scipy.optimize import minimize
 
@@ -62,7 +65,7 @@ def l2_path(
         return cost / unranked + penalty, slope / unranked + l2 * weights
 
     for l2 in sorted(grid, reverse=True):
-        # With a relative tolerance of 1e-9 of the objective, MAP is within 1e-4 of its limit.
+        # With a relative tolerance of 1e-9 for the objective, MAP differs by less than 1e-4 from its limit.
         options = {"maxiter": 1000, "ftol": 1e-9, "gtol": 1e-7}
         solution = minimize(objective, weights, args=(l2,), jac=True, method="L-BFGS-B", options=options)
         weights = solution.x

@@ -10,7 +10,7 @@ from gradrank.base.compiled import compiled
 
 @compiled("f8[:,:], f8[:]")
 def times(matrix, vector):
-    """Return (n,) M v. Four rows are processed at a time, because their sums are independent."""
+    """Return the (n,) product M v. Four rows are processed at a time, because their sums are independent."""
     out = np.zeros(len(matrix))
     whole = len(matrix) // 4 * 4
     for i in range(0, whole, 4):
@@ -29,7 +29,7 @@ def times(matrix, vector):
 
 @compiled("f8[:,:], f8[:]")
 def transposed_times(matrix, vector):
-    """Return (m,) M^T v."""
+    """Return the (m,) product M^T v."""
     out = np.zeros(matrix.shape[1])
     for i in range(len(matrix)):
         for j in range(len(out)):
@@ -39,7 +39,7 @@ def transposed_times(matrix, vector):
 
 @compiled("f4[:,:], f8[:], f8[:]", reassociated=True)
 def centred_times(matrix, mean, vector):
-    """Return (n,) float64 (M - mean) v without a copy of the (n, m) float32 matrix M."""
+    """Return the (n,) float64 product (M - mean) v without a copy of the (n, m) float32 matrix M."""
     out = np.zeros(len(matrix))
     for i in range(len(matrix)):
         total = 0.0
@@ -51,7 +51,7 @@ def centred_times(matrix, mean, vector):
 
 @compiled("f4[:,:], f8[:], f8[:]")
 def transposed_centred_times(matrix, mean, vector):
-    """Return (m,) float64 (M - mean)^T v without a copy of the (n, m) float32 matrix M."""
+    """Return the (m,) float64 product (M - mean)^T v without a copy of the (n, m) float32 matrix M."""
     out = np.zeros(matrix.shape[1])
     for i in range(len(matrix)):
         for j in range(len(out)):

@@ -1,11 +1,13 @@
-"""First and second derivatives of pair losses in each score, for boosted trees, which take Newton steps.
+"""First and second derivatives of pairwise losses with respect to the scores, for the Newton steps of boosted trees.
 
-The cost of a pair is w ln(1 + e^-o), o = sigma (s_better - s_worse), with a weight w that depends on the order of the
-scores and is constant in the derivatives. With p = sig(o), the first derivative is -sigma w (1 - p) in the better score
-and the opposite in the worse score; the second derivative in each score is sigma^2 w p (1 - p). These are the lambdas
-of LightGBM (Burges 2010, section 7) and the pair logits of CatBoost. The first derivatives equal the gradients of
-losses/lambdaloss.py and losses/yeti.py up to a constant factor. With several orders, by scores with logistic noise, the
-weights are averaged (Lyzhin et al. 2023).
+The cost of a pair is w ln(1 + e^-o) with o = sigma (s_better - s_worse). The weight w depends on the order of the
+scores, but the derivatives treat it as a constant. Let p = sig(o), where sig is the logistic function. The first
+derivative with respect to the better score is -sigma w (1 - p), and with respect to the worse score it is the negative
+of this. The second derivative with respect to each of the two scores is sigma^2 w p (1 - p).
+
+These are the lambdas of LightGBM (Burges 2010, section 7) and the derivatives of CatBoost's PairLogit. The first
+derivatives equal the gradients of losses/lambdaloss.py and losses/yeti.py up to a constant factor. If logistic noise is
+added to the scores several times, the weights are averaged over the resulting orders (Lyzhin et al. 2023).
 """
 
 from collections.abc import Callable
@@ -16,7 +18,7 @@ from gradrank.base.compiled import compiled
 from gradrank.data.order import order
 from gradrank.training.ndcg_gains import ALL_RANKS, discounts, ideal_shares
 
-# A function from (n,) scores to the (n,) first and (n,) second derivatives.
+# A function from (n,) scores to the (n,) first derivatives and the (n,) second derivatives.
 Derivatives = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
@@ -30,12 +32,14 @@ def lambda_derivatives(
     draws: int = 0,
     cutoff: int = ALL_RANKS,
 ) -> Derivatives:
-    """Return the derivatives of NDCG-Loss2++ in natural logarithms, with the weights w = |G_i - G_j| (rho + mu d).
+    """Return a function that computes the derivatives of NDCG-Loss2++ (Wang et al. 2018) with natural logarithms.
 
-    The weights are those of "loss2++" in losses/lambdaloss.py; with mu = 0, they are LambdaRank's |dNDCG|.
+    The weights |G_i - G_j| (rho + mu d) are those of "loss2++" in losses/lambdaloss.py. With mu = 0, they are
+    LambdaRank's |dNDCG|.
+
     labels: (n,) grades. offsets: (q+1,). rng: generator of the noise. sigma: scale of score differences. draws: number
-    of noisy orders over which the weights are averaged; 0: only the order of the scores without noise. cutoff: pairs of
-    two documents at ranks up to `cutoff` count.
+    of noisy orders over which the weights are averaged; if 0, the only order is that of the scores without noise.
+    cutoff: only pairs in which both ranks are at most `cutoff` count.
     """
     ranks = int(np.diff(offsets).max()) + 1
     share, discount = ideal_shares(labels, offsets, cutoff), discounts(ranks, ranks)
@@ -50,10 +54,10 @@ def lambda_derivatives(
 def yeti_derivatives(
     labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, *, draws: int = 10, cutoff: int = ALL_RANKS
 ) -> Derivatives:
-    """Return the derivatives of YetiLoss for NDCG, averaged over `draws` noisy orders.
+    """Return a function that computes the derivatives of YetiLoss for NDCG, averaged over `draws` noisy orders.
 
-    The pairs are neighbours in these orders, with the weights w = |G_i - G_j| (1/D(r) - 1/D(r + 1)) of losses/yeti.py.
-    Arguments as in `lambda_derivatives`.
+    The pairs are the documents at neighbouring ranks r and r + 1 of these orders. Their weights
+    |G_i - G_j| (1/D(r) - 1/D(r + 1)) are those of losses/yeti.py. The arguments are those of `lambda_derivatives`.
     """
     share = ideal_shares(labels, offsets, cutoff)
     discount = discounts(int(np.diff(offsets).max()), cutoff)
@@ -69,7 +73,7 @@ def yeti_derivatives(
 
 
 def perturb(scores: np.ndarray, draws: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Return `draws` copies of the scores with logistic noise; if `draws` is 0, only the scores themselves."""
+    """Return `draws` copies of the scores with logistic noise. If `draws` is 0, return the scores without noise."""
     return [scores + rng.logistic(size=len(scores)) for _ in range(draws)] or [scores]
 
 

@@ -1,4 +1,4 @@
-"""Gradient descent for RankNet on a net of one or two layers, with one step per query or one step per pair.
+"""Gradient descent for RankNet with a net of one or two layers, with one step per query or one step per pair.
 
 The steps are compiled loops, because each step is too small for the overhead of torch.
 """
@@ -12,15 +12,17 @@ from gradrank.data.order import order
 from gradrank.training.losses.lambdarank import swap_weighted_cost
 from gradrank.training.losses.ranknet import graded_cost, listed_cost
 
-# First-layer weights (d, h), biases (h,) and output weights (h,). A linear scorer has h = 0 and output weights (d,).
+# The first-layer weights (d, h), the biases (h,) and the output weights (h,). A linear scorer has h = 0, and output
+# weights of shape (d,).
 Layers = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class GroupedPairs(NamedTuple):
-    """Pairs sorted by group of documents, such as a query. Group g has the pairs starts[g]:starts[g+1].
+    """Pairs sorted by group. A group is a set of documents, such as a query.
 
-    starts: (g+1,) int64. better, worse: (p,) int64 numbers of documents within their group. target: (p,) float64
-    probabilities that `better` ranks above `worse`. weight: (p,) float64.
+    starts: (groups + 1,) int64; group g has the pairs starts[g]:starts[g+1]. better, worse: (p,) int64 numbers of the
+    two documents of each pair within their group. target: (p,) float64 probabilities that `better` ranks above `worse`.
+    weight: (p,) float64.
     """
 
     starts: np.ndarray
@@ -49,13 +51,13 @@ def update_by_group(
     by_ndcg: bool,
     pairs: GroupedPairs | None = None,
 ) -> float:
-    """Take one gradient step per group of documents and return the sum of the costs, each taken before its step.
+    """Take one gradient step per group of documents, and return the sum of the costs of the groups.
 
-    x: (n, d) float64 features. labels: (n,) grades. rows: row numbers; group g has the documents
-    rows[offsets[g]:offsets[g+1]]. steps: numbers of the groups, in the order of the steps. weights, biases, output: the
-    Layers, which change in place. rate: learning rate. sigma: scale of score differences. ties: whether pairs of equal
-    grades count, with target 1/2. by_ndcg: whether pairs are weighted by |dNDCG|, as in LambdaRank. pairs: the pairs
-    with their targets; None: the pairs implied by the grades.
+    The cost of a group is computed before its step. x: (n, d) float64 features. labels: (n,) grades. rows: row numbers;
+    group g has the documents rows[offsets[g]:offsets[g+1]]. steps: numbers of the groups, in the order of the steps.
+    weights, biases, output: the Layers, which change in place. rate: learning rate. sigma: scale of score differences.
+    ties: whether pairs of equal grades count, with target 1/2. by_ndcg: whether pairs are weighted by |dNDCG|, as in
+    LambdaRank. pairs: the pairs with their targets. If None, the pairs follow from the grades.
     """
     layers, settings = (weights, biases, output), (rate, sigma, ties, by_ndcg)
     return _update_by_group(
@@ -98,11 +100,11 @@ def _update_by_group(
 
 @compiled("f8[:,:], i4[:], i4[:], f8[:], f8[:], i8[:], f8[:,:] out, f8[:] out, f8[:] out, f8, f8")
 def update_by_pair(x, better, worse, targets, factors, steps, weights, biases, output, rate, sigma):
-    """Take one gradient step per pair and return the sum of the costs, each taken before its step.
+    """Take one gradient step per pair, and return the sum of the costs of the pairs.
 
-    better, worse: (p,) row numbers. targets: (p,) probabilities that `better` ranks above `worse`. factors: (p,)
-    factors of the costs. steps: numbers of the pairs, in the order of the steps. Other arguments as in
-    `update_by_group`.
+    The cost of a pair is computed before its step. better, worse: (p,) row numbers. targets: (p,) probabilities that
+    `better` ranks above `worse`. factors: (p,) factors of the costs. steps: numbers of the pairs, in the order of the
+    steps. The other arguments are those of `update_by_group`.
     """
     first, second = np.empty(len(biases)), np.empty(len(biases))
     cost = 0.0
@@ -122,7 +124,7 @@ def update_by_pair(x, better, worse, targets, factors, steps, weights, biases, o
 
 @compiled()
 def _logistic(margin, target):
-    """Return RankNet's cost of a pair, -target m + log(1 + e^m), and its derivative in m, without overflow."""
+    """Return RankNet's cost of a pair, -target m + ln(1 + e^m), and its derivative with respect to the margin m."""
     small = np.exp(-abs(margin))
     probability = (1.0 if margin >= 0.0 else small) / (1.0 + small)
     return max(margin, 0.0) + np.log1p(small) - target * margin, probability - target
@@ -130,7 +132,10 @@ def _logistic(margin, target):
 
 @compiled()
 def _gap(a, b, weights, biases, output, first, second):
-    """Return the score of `a` minus that of `b`; write their hidden units to `first` and `second`."""
+    """Return the score of `a` minus the score of `b`.
+
+    Writes the (h,) hidden units of `a` to `first`, and those of `b` to `second`.
+    """
     gap = 0.0
     if len(biases) == 0:
         for j in range(len(output)):
@@ -149,7 +154,7 @@ def _gap(a, b, weights, biases, output, first, second):
 
 @compiled()
 def _pair_backward(a, b, step, weights, biases, output, first, second):
-    """Update both layers. `first` and `second` contain the hidden units and are overwritten."""
+    """Update both layers for a pair. `first` and `second` are the hidden units of `a` and `b`, and are overwritten."""
     for k in range(len(biases)):
         unit_a, unit_b = first[k], second[k]
         first[k] = step * output[k] * (1.0 - unit_a**2)
@@ -176,7 +181,7 @@ def _tanh_layer(inputs, weights, biases):
 
 @compiled()
 def _backward(inputs, hidden, slope, weights, biases, output, rate):
-    """Update the first layer. `output` must still be the one that computed the scores."""
+    """Update the first layer. `output` must still contain the weights with which the scores were computed."""
     delta = np.empty(len(biases))
     for i in range(len(inputs)):
         for k in range(len(biases)):

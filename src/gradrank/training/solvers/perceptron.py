@@ -1,8 +1,9 @@
-"""Compiled online updates of PRank (Crammer & Singer 2002), for one linear or quadratic PRank or many linear PRanks.
+"""Compiled online updates of PRank (Crammer & Singer 2002).
 
-There are k grades and ascending thresholds b_1 <= ... <= b_{k-1}. The predicted rank is the least r with score < b_r,
-or k if no threshold is above the score. Here, grades start at 0: the predicted grade is the number of thresholds that
-do not exceed the score.
+They update one linear or quadratic PRank, or a committee of linear PRanks. There are k grades and k - 1 ascending
+thresholds b_1 <= ... <= b_{k-1}. In the paper, the predicted rank is the least r with score < b_r, or k if no threshold
+exceeds the score. Here, grades start at 0, so the predicted grade is the number of thresholds that do not exceed the
+score.
 """
 
 import numpy as np
@@ -14,11 +15,14 @@ DRAW_ROWS = 4096  # documents per call of the random number generator
 
 @compiled()
 def move_thresholds(score, grade, thresholds):
-    """Update the (k-1,) `thresholds` in place for one document; return the sum of tau_r and the error in ranks.
+    """Update the (k-1,) `thresholds` b in place for one document with features x.
 
-    If the predicted grade is wrong, tau_r = y_r where y_r (score - b_r) <= 0, else 0, with y_r = +1 for r < grade and
-    -1 otherwise, r from 0; then b_r -= tau_r. The caller adds (sum of tau_r) x to the weights. The thresholds remain
-    ascending integers. Source: Crammer & Singer 2002, Figure 2 and Lemma 1.
+    If the predicted grade is wrong, each threshold changes by b_r -= tau_r. Let y_r be +1 for r < grade and -1
+    otherwise, with r from 0. Then tau_r is y_r if y_r (score - b_r) <= 0, and 0 otherwise. The thresholds remain
+    ascending integers.
+
+    Returns the sum of tau_r and the absolute error of the predicted grade. The caller adds (sum of tau_r) x to the
+    weights. Source: Crammer & Singer 2002, Figure 2 and Lemma 1.
     """
     predicted = 0
     while predicted < len(thresholds) and score >= thresholds[predicted]:
@@ -44,9 +48,10 @@ def _expand(x, unit, z):
 
 @compiled()
 def _form(z, weights, inner):
-    """Return sum_{i <= j} z_i W_ij z_j over the rows of W. inner: (len(z),) scratch array.
+    """Return the sum of z_i W_ij z_j over the rows i of W and the columns j >= i.
 
-    The inner sums are independent, so the compiler can use vector instructions without changing their order.
+    inner: (len(z),) array that is overwritten. The inner sums are independent, so the compiler can use vector
+    instructions without changing their order.
     """
     inner[:] = 0.0
     for i in range(len(weights)):
@@ -60,7 +65,7 @@ def _form(z, weights, inner):
 
 @compiled("f4[:,:], f8[:], f8[:,:]")
 def form_scores(features, unit, weights):
-    """Return (n,) float64 scores z' W z, z = (1, x * unit); arguments as in `prank_epoch`."""
+    """Return the (n,) float64 scores z' W z, where z = (1, x * unit). The arguments are those of `prank_epoch`."""
     z, inner, out = np.empty(len(unit) + 1), np.empty(len(unit) + 1), np.empty(len(features))
     for i in range(len(features)):
         _expand(features[i], unit, z)
@@ -70,15 +75,15 @@ def form_scores(features, unit, weights):
 
 @compiled("f4[:,:], f8[:], i8[:], i8[:], f8[:,:], f8[:,:] out, f8[:] out")
 def prank_epoch(features, unit, grades, rows, squared_scale, weights, thresholds):
-    """Run PRank over the documents `rows`, update `weights` and `thresholds`, and return the sum of rank errors.
+    """Run PRank over the documents `rows`, and return the sum of the absolute errors of the predicted grades.
 
-    The score is w . phi(x) with phi_ij = s_ij z_i z_j for i <= j and z = (1, x * unit). The stored weights are
-    W_ij = s_ij w_ij, so that the score is sum W_ij z_i z_j and an update adds tau s_ij^2 z_i z_j. The time per document
-    is O(d^2).
+    `weights` and `thresholds` change in place. The score is w . phi(x) with phi_ij = s_ij z_i z_j for i <= j, where
+    z = (1, x * unit). The stored weights are W_ij = s_ij w_ij. So the score is the sum of W_ij z_i z_j, and an update
+    adds tau s_ij^2 z_i z_j to W_ij. The time per document is O(d) for a linear and O(d^2) for a quadratic PRank.
 
-    features: (n, d) float32. unit: (d,) factors of the features. grades: (n,) from 0. rows: row numbers in the order of
-    the updates. squared_scale: s_ij^2, of shape (1, d+1) for a linear PRank and (d+1, d+1) for a quadratic one.
-    weights: W, of the same shape. thresholds: (k-1,) float64.
+    features: (n, d) float32. unit: (d,) factors of the features. grades: (n,) grades from 0. rows: row numbers in the
+    order of the updates. squared_scale: the squares s_ij^2. Their shape is (1, d+1) for a linear PRank, and (d+1, d+1)
+    for a quadratic PRank. weights: W, with the same shape. thresholds: (k-1,) float64.
     """
     z, inner = np.empty(len(unit) + 1), np.empty(len(unit) + 1)
     errors = 0
@@ -104,11 +109,11 @@ def committee_epoch(
     weights: np.ndarray,
     thresholds: np.ndarray,
 ) -> tuple[int, int]:
-    """Run N linear PRanks over the documents `rows`; each PRank uses a document with probability `share`.
+    """Run N linear PRanks over the documents `rows`. Each PRank uses a document with probability `share`.
 
-    Updates `weights` (d, N) and `thresholds` (N, k-1) in place. Returns the rank errors and the number of used
-    documents, both summed over the N PRanks. rng: draws one number per document and PRank. Other arguments as in
-    `prank_epoch`.
+    The (d, N) `weights` and the (N, k-1) `thresholds` change in place. Returns the sum of the absolute errors of the
+    predicted grades, and the number of used documents, both summed over the N PRanks. rng: draws one number per
+    document and PRank. The other arguments are those of `prank_epoch`.
     """
     errors, seen = 0, 0
     for start in range(0, len(rows), DRAW_ROWS):
@@ -121,9 +126,9 @@ def committee_epoch(
 
 @compiled("f4[:,:], f8[:], i8[:], i8[:], b1[:,:], f8[:,:] out, f8[:,:] out")
 def _committee(features, unit, grades, rows, used, weights, thresholds):
-    """Run `committee_epoch` over some rows. used: (rows, N) mask of the documents that each PRank uses.
+    """Run `committee_epoch` for some of its rows. used: (rows, N) mask of the documents that each PRank uses.
 
-    All N scores are computed for each document, which is faster than computing only the scores that are used.
+    All N scores of each document are computed, because this is faster than computing only the scores that are used.
     """
     members = weights.shape[1]
     scores, moves = np.empty(members), np.empty(members)

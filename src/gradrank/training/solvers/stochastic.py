@@ -1,4 +1,4 @@
-"""Stochastic gradient descent as in the RankNet paper (Burges et al. 2005): one or two layers and a falling rate."""
+"""Stochastic gradient descent as in Burges et al. 2005 (RankNet): one or two layers and a decreasing learning rate."""
 
 from collections.abc import Callable, Iterator
 
@@ -29,12 +29,13 @@ def train_stochastic(
 ) -> Net:
     """Return the net after the first epoch with the highest `select_by` on `vali`.
 
-    A step follows the summed gradients of the pairs of one query or, with `by_pair`, the gradient of one pair. Each
-    epoch shuffles the steps. The learning rate is halved after an epoch whose mean cost, taken before each step,
-    exceeds that of the previous epoch. hidden: number of tanh units; 0 for a linear scorer. epochs: maximum number of
-    epochs. sigma: scale of score differences. ties: whether pairs of equal grades count, with target 1/2. by_ndcg:
-    whether pairs are weighted by |dNDCG|; only without `by_pair`. Raises GradrankError if costs or scores are not
-    finite.
+    A step follows the sum of the gradients of all pairs of one query or, if `by_pair`, the gradient of one pair. Each
+    epoch takes the steps in a new random order. The mean cost of an epoch consists of costs before each step. If it
+    exceeds that of the previous epoch, the learning rate is halved.
+
+    hidden: number of tanh units; 0 for a linear scorer. epochs: number of epochs. sigma: scale of score differences.
+    ties: whether pairs of equal grades count, with target 1/2. by_ndcg: whether pairs are weighted by |dNDCG|; it has
+    no effect if `by_pair`. Raises GradrankError if costs or scores are not finite.
     """
     mean, scale = standardisation(train.features)
     x = standardised(train.features, mean, scale).astype(np.float64)
@@ -64,13 +65,15 @@ def train_stochastic(
     return best_of(candidates(), vali, select_by, callback).kept
 
 
-Epoch = Callable[[np.ndarray, float], float]  # from the order of the steps and the learning rate to the mean cost
+Epoch = Callable[
+    [np.ndarray, float], float
+]  # takes the order of the steps and the learning rate, and returns the mean cost
 
 
 def _pair_by_pair(x: np.ndarray, train: Collection, layers: Layers, sigma: float, ties: bool) -> tuple[int, Epoch]:
-    """Return the number of steps per epoch and a function for one epoch, which changes `layers` in place.
+    """Return the number of steps per epoch, and a function that runs one epoch and changes `layers` in place.
 
-    The weight of a pair scales its step. The mean cost is weighted accordingly.
+    The weight of a pair scales its step. The mean cost is the weighted mean over pairs.
     """
     pairs = train.targets
     if not isinstance(pairs, Pairs):
@@ -87,9 +90,9 @@ def _pair_by_pair(x: np.ndarray, train: Collection, layers: Layers, sigma: float
 def _query_by_query(
     x: np.ndarray, train: Collection, layers: Layers, sigma: float, ties: bool, by_ndcg: bool
 ) -> tuple[int, Epoch]:
-    """Return the number of steps per epoch and a function for one epoch, which changes `layers` in place.
+    """Return the number of steps per epoch, and a function that runs one epoch and changes `layers` in place.
 
-    The mean cost is a mean over pairs or, with `by_ndcg`, over queries.
+    The mean cost is a mean over pairs or, if `by_ndcg`, over queries.
     """
     rows, pairs = np.arange(train.rows), None
     if by_ndcg:
@@ -108,23 +111,23 @@ def _query_by_query(
 
 
 def _group_by_query(pairs: Pairs, train: Collection) -> GroupedPairs:
-    """Return the pairs of the user's file with the numbers of documents within their queries."""
+    """Return the pairs of the user's file, grouped by query."""
     starts = np.searchsorted(pairs.query, np.arange(train.queries + 1))
     better, worse = (rows - train.offsets[pairs.query] for rows in (pairs.better, pairs.worse))
     return GroupedPairs(starts, better, worse, *_targets_and_weights(pairs))
 
 
 def _targets_and_weights(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (p,) targets and (p,) weights of the pairs, which are ones by default."""
+    """Return the (p,) targets and the (p,) weights of the pairs. Both are 1 if the pairs have none."""
     target = np.ones(len(pairs)) if pairs.target is None else pairs.target
     weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
     return target, weight
 
 
 def initial_layers(features: int, hidden: int, rng: np.random.Generator) -> Layers:
-    """Return the initial layers: a first layer of zeros and output weights from U[-.1, .1].
+    """Return the initial layers: a first layer of zeros, and output weights from U[-.1, .1].
 
-    If `hidden` is 0, the (d,) output weights are zeros as well. There is no output bias, because it would cancel in
+    If `hidden` is 0, the (d,) output weights are zeros. There is no bias of the output, because it would cancel out in
     score differences.
     """
     output = rng.uniform(-0.1, 0.1, hidden) if hidden else np.zeros(features)

@@ -2,11 +2,14 @@
 
 import numpy as np
 
-PERFECT = 1.0 - 1e-6  # upper limit of |r|, because a stump that orders every pair correctly has infinite weight
+PERFECT = 1.0 - 1e-6  # upper limit of |r|, because a stump that orders all pairs correctly would have infinite weight
 
 
 def stump_thresholds(column: np.ndarray, count: int) -> np.ndarray:
-    """Return at most `count` ascending values of `column` (n,), at equal steps of rank, without the largest value."""
+    """Return at most `count` values of the (n,) `column` in ascending order, without its largest value.
+
+    If the column has more distinct values, the returned values have equal distances in rank.
+    """
     ordered = np.sort(column)
     values = np.unique(ordered)
     if len(values) > count + 1:

@@ -1,7 +1,7 @@
 """Additive rankers f(x) = sum_t w_t h_t(x), such as RankBoost, AdaRank and coordinate ascent.
 
-Each h_t depends on one feature: it is its value or a stump 1[x_f > threshold]. The models differ in the choice of the
-terms and share their scoring, their files and the selection of the number of rounds.
+Each h_t depends on one feature f. It is the value x_f of the feature, or a stump 1[x_f > threshold]. The models differ
+only in how they learn the terms w_t h_t. Scoring, files, and the selection of the number of rounds are shared.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,14 +17,14 @@ from gradrank.training.model import Callback, Model, P
 
 
 class Term(NamedTuple):
-    """The function weight * x_f, or weight * 1[x_f > threshold] if there is a threshold. feature: f, from 0."""
+    """The function weight * x_f or, if `threshold` is not None, weight * 1[x_f > threshold]. feature: f, from 0."""
 
     feature: int
     weight: float
     threshold: float | None = None
 
     def __call__(self, columns: np.ndarray) -> np.ndarray:
-        """Return the (n,) float64 values of the term for (d, n) float32 columns of features."""
+        """Return the (n,) float64 values of the term. columns: (d, n) float32, one row per feature."""
         column = columns[self.feature]
         value = column if self.threshold is None else column > self.threshold
         return self.weight * value.astype(np.float64)
@@ -56,7 +56,8 @@ def best_rounds(
 ) -> list[Term]:
     """Return the terms up to the first round with the highest `select_by` on `vali`.
 
-    rounds: one (term, training loss) per round. `callback` receives the loss and the validation measures of each round.
+    rounds: pairs of a term and the training loss, one per round. callback: called once per round with the training loss
+    and the measures on validation.
     """
     columns = np.ascontiguousarray(vali.features.T)
     terms: list[Term] = []

@@ -1,1 +1,1 @@
-"""Linear RankSVM without a list of pairs: the objective, and its solvers in the primal and in the dual."""
+"""Linear RankSVM: the objective, and solvers in the primal and in the dual."""

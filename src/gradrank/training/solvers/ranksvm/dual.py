@@ -1,7 +1,8 @@
 """Solver of RankSVM in the dual by coordinate descent (Hsieh et al. 2008, Algorithm 1).
 
-It minimises |w|^2/2 + C sum_p tau_p loss(w.(x_better - x_worse)) over w, with loss(o) = max(0, 1 - o) (`l1`) or its
-square (`l2`). The feature differences of pairs are computed when needed, not stored.
+The solver minimises |w|^2/2 + C sum_p tau_p loss(w.(x_better - x_worse)) over w. The loss `l1` is
+loss(o) = max(0, 1 - o), and `l2` is its square. The feature differences of pairs are computed when needed and not
+stored.
 """
 
 from collections.abc import Sequence
@@ -24,17 +25,17 @@ def solve_dual(
     gap: float,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (d,) weights and (p,) dual variables of RankSVM.
+    """Return the (d,) weights and the (p,) dual variables of RankSVM. The time per sweep is O(p d).
 
-    features: (n, d) float64. better, worse: (p,) row numbers. cost: (p,) C tau_p. loss: "l1" or "l2". start: (p,)
-    initial dual variables >= 0, and <= cost for `l1`. gap: the iteration ends when primal - dual <= gap * primal, which
-    implies |w - w*|^2 <= 2 gap primal for the optimum w*. rng: determines the order of the pairs. A sweep takes
-    O(p d).
+    features: (n, d) float64. better, worse: (p,) row numbers. cost: (p,) factors C tau_p of the loss. loss: "l1" or
+    "l2". start: (p,) initial dual variables >= 0, and <= cost for `l1`. gap: the iteration ends when
+    primal - dual <= gap * primal. This implies |w - w*|^2 <= 2 gap primal, where w* is the optimum. rng: determines the
+    order of the pairs.
     """
     square = _squared_distances(features, better, worse)
     apart = np.flatnonzero(square > 0.0)  # pairs of equal documents have a constant loss
     better, worse, square, cost = better[apart], worse[apart], square[apart], cost[apart]
-    # The squared hinge loss has a quadratic term alpha^2 / (4 C tau) instead of an upper bound on alpha.
+    # With the squared hinge loss, the dual has a term alpha^2 / (4 C tau) instead of an upper bound on alpha.
     ridge = 0.5 / cost if loss == "l2" else np.zeros(len(apart))
     limit = np.full(len(apart), np.inf) if loss == "l2" else cost
     curve = square + ridge
@@ -46,8 +47,8 @@ def solve_dual(
 
     for _ in range(SWEEPS):
         sweep(rng.permutation(len(apart)))
-        # The few alphas inside their bounds converge slowly. Additional sweeps over them, which take as long as one
-        # full sweep, reduce the time to a tenth for large C (a simplified form of shrinking, Hsieh et al. 2008).
+        # The few alphas strictly between their bounds converge slowly. Additional sweeps over these alphas, which take
+        # as long as one full sweep, reduce the time to a tenth for large C (simplified shrinking, Hsieh et al. 2008).
         inside = np.flatnonzero((alpha > 0.0) & (alpha < limit))
         for _ in range(min(len(apart) // max(len(inside), 1), 20)):
             sweep(rng.permutation(inside))
@@ -70,10 +71,11 @@ def weights_after_visits(
     visits: Sequence[int],
     rng: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Return the (d,) weights of an incomplete first sweep after each number of visited pairs in `visits`.
+    """Return the (d,) weights during the first sweep, once for each number of visited pairs in `visits`.
 
-    The loss is the hinge loss with tau = 1. The sweep starts from w = 0 and visits each pair once in random order;
-    larger numbers stand for the complete sweep. visits: ascending numbers. Other arguments as in `solve_dual`.
+    The loss is the hinge loss with tau = 1. The sweep starts from w = 0 and visits each pair once, in random order.
+    visits: ascending numbers of pairs; a number larger than the number of pairs means the complete sweep. The other
+    arguments are those of `solve_dual`.
     """
     square = _squared_distances(features, better, worse)
     apart = rng.permutation(np.flatnonzero(square > 0.0))
@@ -96,7 +98,7 @@ def _squared_distances(features, better, worse):
 
 @compiled("f8[:,:], i4[:], i4[:], f8[:]")
 def _weights(features, better, worse, alpha):
-    """Return (d,) w = sum_p alpha_p (x_better - x_worse)."""
+    """Return the (d,) weights w = sum_p alpha_p (x_better - x_worse)."""
     w = np.zeros(features.shape[1])
     for p in range(len(better)):
         if alpha[p] > 0.0:
@@ -106,7 +108,7 @@ def _weights(features, better, worse, alpha):
 
 @compiled("f8[:,:], i4[:], i4[:], i8[:], f8[:], f8[:], f8[:], f8[:] out, f8[:] out")
 def _sweep(features, better, worse, visits, curve, ridge, limit, alpha, w):
-    """Minimise the dual objective in one variable after another, in the order of `visits`. Updates alpha and w."""
+    """Minimise the dual objective over one variable at a time, in the order of `visits`. Updates alpha and w."""
     for p in visits:
         high, low = features[better[p]], features[worse[p]]
         slope = ridge[p] * alpha[p] - 1.0

@@ -1,9 +1,10 @@
 """Sums over the crucial pairs that violate the margin, computed without listing the pairs.
 
-If the documents of each grade are sorted by score, the documents of another grade with which a document violates the
-margin form a prefix or suffix (Lee & Lin 2014, Large-scale linear RankSVM). So the sums for a Newton step take
-O(n log n + L n) for n documents of L grades, not O(pairs). Pairs that are given by the user are listed, and their sums
-take O(pairs).
+Crucial pairs are pairs of documents of one query with different grades. A pair violates the margin if the better
+document does not score at least 1 higher than the worse document. Let the documents of each grade be sorted by score.
+The documents of one grade with which a document of a different grade violates the margin are then a prefix or a suffix
+(Lee & Lin 2014, Large-scale linear RankSVM). So the sums for a Newton step take O(n log n + L n) for n documents of L
+grades, not O(pairs). Pairs from the user's file are stored as a list, and their sums take O(pairs).
 """
 
 from collections.abc import Callable
@@ -23,10 +24,11 @@ from gradrank.training.ndcg_beta import ideal_dcg_beta
 class GradeGroups:
     """The documents of each query grouped by grade, and the weights of the crucial pairs.
 
-    rows: (n,) int64 row numbers by (query, grade); group g is rows[starts[g]:starts[g+1]].
-    grade: (g,) float64 grades of the groups. first: (q+1,) int64; query i has the groups first[i]:first[i+1].
-    weight: (q,) float64 weight of a pair of each query, 0 without a crucial pair.
-    by_gap: whether the weight of a pair is multiplied by its grade difference.
+    rows: (n,) int64 row numbers, sorted by query and grade. starts: (groups + 1,) int64; group g has the documents
+    rows[starts[g]:starts[g+1]].
+    grade: (groups,) float64, the grade of each group. first: (q+1,) int64; query i has the groups first[i]:first[i+1].
+    weight: (q,) float64, the weight of each pair of a query. The weight is 0 if the query has no crucial pair.
+    by_gap: whether the weight of a pair is also multiplied by its grade difference.
     """
 
     rows: np.ndarray
@@ -37,7 +39,7 @@ class GradeGroups:
     by_gap: bool
 
     def violations(self, scores: np.ndarray) -> "Sums":
-        """Return the function `violation_sums` for the (n,) scores."""
+        """Return a function of values and target that calls `violation_sums` with the (n,) scores."""
         return partial(violation_sums, self, sort_groups(self, scores), scores)
 
 
@@ -50,7 +52,7 @@ class WeightedPairs:
     tau: np.ndarray
 
     def violations(self, scores: np.ndarray) -> "Sums":
-        """Return a function as `violation_sums` for the (n,) scores and these pairs."""
+        """Return a function of values and target. It computes the sums of `violation_sums` over the listed pairs."""
         violated = scores[self.better] - scores[self.worse] < 1.0
         return partial(_listed_sums, self.better[violated], self.worse[violated], self.tau[violated])
 
@@ -60,10 +62,11 @@ Sums = Callable[[np.ndarray, float], tuple[np.ndarray, np.ndarray]]
 
 
 def weight_pairs(pairs: Pairs, weighting: str, queries: int) -> WeightedPairs:
-    """Return pairs as preferences with weights tau.
+    """Convert pairs to preferences with the weights tau.
 
-    A pair with target P becomes two preferences with the factors P and 1 - P. weighting: `pair`, tau is the weight of
-    the preference; or `query`, tau is its share of the total weight of its query. queries: number of queries.
+    A pair with target P becomes two preferences, whose weights have the factors P and 1 - P. weighting: if `pair`, tau
+    is the weight of the preference. If `query`, tau is this weight divided by the total weight of the query. queries:
+    number of queries.
     """
     preferences = pairs.directed()
     tau = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
@@ -84,9 +87,12 @@ def weight_crucial_pairs(collection: Collection, weighting: str) -> WeightedPair
 def group_by_grade(collection: Collection, weighting: str) -> GradeGroups:
     """Return the documents grouped by grade, with the weights tau of the crucial pairs.
 
-    weighting: `pair`, tau = 1; `query`, tau = 1 / (number of crucial pairs of the query); or `ndcg`, tau = (grade
-    difference) / (K DCG_beta(ideal)), where K is the number of queries with a crucial pair. With `ndcg`, the sum of tau
-    over the inverted pairs is the mean of 1 - NDCG_beta (Jin et al. 2018).
+    The weights depend on `weighting`:
+
+        pair: tau = 1
+        query: tau = 1 / (number of crucial pairs of the query)
+        ndcg: tau = (grade difference) / (K DCG_beta(ideal)), where K is the number of queries with a crucial pair. The
+            sum of tau over the inverted pairs is then the mean of 1 - NDCG_beta (Jin et al. 2018).
     """
     query, labels, queries = collection.query_of_row, collection.labels, collection.queries
     rows = np.lexsort((labels, query))
@@ -112,7 +118,7 @@ def group_by_grade(collection: Collection, weighting: str) -> GradeGroups:
 
 
 def sort_groups(grades: GradeGroups, scores: np.ndarray) -> np.ndarray:
-    """Return (n,) int64 row numbers by (query, grade, ascending score)."""
+    """Return the (n,) int64 row numbers, sorted by query, grade and ascending score."""
     return _sort_groups(grades.rows, grades.starts, scores)
 
 
@@ -121,9 +127,10 @@ def violation_sums(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return sums of tau (values_better - values_worse - target) over the pairs with score_better - score_worse < 1.
 
-    order: sort_groups(grades, scores). scores: (n,) float64. values: (n, m) float64. Returns the (n, m) sums per
-    document, in which pairs count positively for the better and negatively for the worse document, and the (m,) sums
-    over all pairs.
+    order: sort_groups(grades, scores). scores: (n,) float64. values: (n, m) float64.
+
+    The first result contains the (n, m) sums per document. A pair is added for its better document and subtracted for
+    its worse document. The second result contains the (m,) sums over all pairs.
     """
     g = grades
     return _violation_sums(order, g.starts, g.grade, g.first, g.weight, g.by_gap, scores, values, target)
@@ -164,7 +171,8 @@ def _violation_sums(order, starts, grade, first, weight, by_gap, scores, values,
         for high in range(first[q] + 1, first[q + 1]):
             for low in range(first[q], high):
                 tau = weight[q] * (grade[high] - grade[low] if by_gap else 1.0)
-                # For better documents by descending score, the violating worse ones are a growing suffix.
+                # As the better document's score falls, the worse documents that violate the margin are a growing
+                # suffix.
                 running[:] = 0.0
                 j = starts[low + 1] - 1
                 for i in range(starts[high + 1] - 1, starts[high] - 1, -1):
@@ -177,7 +185,7 @@ def _violation_sums(order, starts, grade, first, weight, by_gap, scores, values,
                         term = tau * (count * (values[better, c] - target) - running[c])
                         out[better, c] += term
                         total[c] += term
-                # For worse documents by ascending score, the violating better ones are a growing prefix.
+                # As the worse document's score rises, the better documents that violate it are a growing prefix.
                 running[:] = 0.0
                 i = starts[high]
                 for j in range(starts[low], starts[low + 1]):

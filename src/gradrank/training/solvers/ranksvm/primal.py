@@ -1,8 +1,9 @@
 """Solver of RankSVM in the primal by Newton's method.
 
-It minimises R(w) + C sum_p tau_p max(0, 1 - w.(x_better - x_worse))^2 over w. R(w) is |w|^2/2 with the penalty `l2`
-(Keerthi & DeCoste 2005) or |w|_1 with the penalty `l1`, by proximal Newton steps (Yuan, Ho & Lin 2012). The loss is
-piecewise quadratic, so a step reaches the optimum once the set of violating pairs is that of the optimum.
+The solver minimises R(w) + C sum_p tau_p max(0, 1 - w.(x_better - x_worse))^2 over w. With the penalty `l2`, R(w) is
+|w|^2/2 (Keerthi & DeCoste 2005). With the penalty `l1`, R(w) is |w|_1, and the steps are proximal Newton steps (Yuan,
+Ho & Lin 2012). The loss is piecewise quadratic. So once the pairs that violate the margin are the same as at the
+optimum, the next step reaches the optimum.
 """
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from gradrank.base.compiled import compiled
 from gradrank.training.solvers.ranksvm.objective import GradeGroups, WeightedPairs
 
-STEPS = 100  # maximum; three to eight are usual
-CONVERGED = 1e-12  # relative to the optimality violation at w = 0
-ROUNDING = 1e-13  # relative rounding error of the objective, which can exceed the decrease near the optimum
+STEPS = 100  # maximum number of Newton steps; three to eight are usual
+CONVERGED = 1e-12  # the norm of the (sub)gradient at the solution, relative to its norm at w = 0
+ROUNDING = 1e-13  # relative rounding error of the objective; near the optimum, the decrease can be smaller
 
 
 def solve_primal(
@@ -21,7 +22,7 @@ def solve_primal(
     """Return the (d,) weights of RankSVM with the squared hinge loss.
 
     features: (n, d) float64. start: (d,) initial weights, such as the solution for a smaller C. penalty: "l2" or "l1".
-    Time per step: O(n log n + L n d + n d^2) for L grades, and O(p d + n d^2) for p listed pairs.
+    The time per step is O(n log n + L n d + n d^2) for L grades, or O(p d + n d^2) for a list of p pairs.
     """
     zero = np.zeros(features.shape[1])
     enough = CONVERGED * float(np.linalg.norm(_violation(zero, C * _loss(features, pairs, zero)[1], penalty)))
@@ -52,11 +53,14 @@ def solve_primal(
 
 
 def _loss(features, pairs, w):
-    """Return sum_p tau_p max(0, 1 - o_p)^2, its (d,) gradient in w, and the sums over the violating pairs."""
+    """Return the loss, its (d,) gradient with respect to w, and the function `pairs.violations(scores)`.
+
+    The loss is sum_p tau_p max(0, 1 - o_p)^2, where o_p is the score difference of pair p.
+    """
     scores = features @ w
     sums = pairs.violations(scores)
     slopes, total = sums(scores[:, None], 1.0)
-    # With m_p = tau_p (o_p - 1) for violating pairs, sum tau (1 - o)^2 = sum m o - sum m.
+    # With m_p = tau_p (o_p - 1), sum tau (1 - o)^2 = sum m o - sum m over the pairs that violate the margin.
     loss = float(scores @ slopes[:, 0] - total[0])
     return loss, 2.0 * (features.T @ slopes[:, 0]), sums
 
@@ -66,23 +70,27 @@ def _penalty(w: np.ndarray, penalty: str) -> float:
 
 
 def _violation(w: np.ndarray, gradient: np.ndarray, penalty: str) -> np.ndarray:
-    """Return the (d,) gradient of the objective; with the penalty `l1`, the shortest subgradient."""
+    """Return the (d,) gradient of the objective. With the penalty `l1`, return the shortest subgradient.
+
+    gradient: (d,) gradient of the loss, multiplied by C.
+    """
     if penalty == "l2":
         return w + gradient
     return np.where(w == 0.0, _shrink(gradient), gradient + np.sign(w))
 
 
 def _shrink(values: np.ndarray) -> np.ndarray:
-    """Return the values after soft thresholding at 1."""
+    """Return the values after soft thresholding: their absolute values decrease by 1, but not below 0."""
     return np.sign(values) * np.maximum(np.abs(values) - 1.0, 0.0)
 
 
 def _lasso(w: np.ndarray, linear: np.ndarray, hessian: np.ndarray, enough: float) -> np.ndarray:
-    """Return the (d,) minimiser x of linear.x + x.hessian.x / 2 + |x|_1, starting from w.
+    """Return the (d,) minimiser x of linear.x + x.hessian.x / 2 + |x|_1. The iteration starts from w.
 
-    Each iteration consists of a sweep of coordinate descent, which finds the non-zero weights, and a linear system,
-    which moves x to the optimum for its signs or to the first change of a sign. Coordinate descent alone needs 10^5
-    sweeps for correlated features.
+    Each iteration begins with a sweep of coordinate descent, which finds the non-zero weights. Then it solves a linear
+    system for the optimum with the current signs of x. It moves x to this optimum, or up to the point where the first
+    sign changes. Coordinate descent alone needs 10^5 sweeps for correlated features. enough: norm of the subgradient at
+    which the iteration ends.
     """
     x = w.copy()
     for _ in range(1000):
@@ -101,7 +109,7 @@ def _lasso(w: np.ndarray, linear: np.ndarray, hessian: np.ndarray, enough: float
 
 @compiled("f8[:] out, f8[:], f8[:,:]")
 def _sweep(x, linear, hessian):
-    """Minimise in one coordinate after another, in place. A coordinate without curvature becomes 0."""
+    """Minimise over one coordinate of x at a time, in place. A coordinate without curvature becomes 0."""
     slope = linear + hessian @ x
     for c in range(len(x)):
         curve = hessian[c, c]
