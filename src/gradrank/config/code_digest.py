@@ -1,11 +1,11 @@
 """Code digests: the source files that the result of a stage depends on, and their digest.
 
-Snakemake does not see the code behind a command line, so every rule has one code digest among its params. (Snakemake
-would hash source files, if they were inputs, for every waiting job in each round of scheduling.) A stage depends on the
-modules that it imports, at the top of a file or in functions. Imports are read from the syntax trees, and nothing is
-imported. The package's own `__init__`, which has the version number, does not count. Modules that are looked up by name
-at run time (models, losses, scorers, studies) are not imports: callers add the ones that their parameters name
-(`training_modules`).
+Snakemake does not know which code a command line runs, so every rule has one code digest among its params. Source files
+are not inputs of the rules, because Snakemake would hash them for every waiting job in each round of scheduling. A
+stage depends on the modules that it imports, whether at the top of a file or inside functions. Imports are read from
+the syntax trees; no module is imported for this. `gradrank/__init__.py` is left out, because it has the version number.
+Models, losses, scorers and studies are looked up by name at run time, so they are not found as imports. Callers pass
+the modules that their parameters name (see `training_modules`).
 """
 
 import hashlib
@@ -22,10 +22,11 @@ from gradrank.base.source_digest import Import, read_source
 PACKAGE = Path(__file__).parents[1]
 WORKFLOW = (PACKAGE / "config/project/workflow").resolve()  # workflow/ of a checkout
 
-# The modules that each stage runs, and patterns of other files that it reads. Rule, command and stage share one name.
-# Callers add the modules of models (train, tune, refit, score_trials, study, study_job, report) and of the study.
+# The modules that each stage runs, and patterns of other files that it reads. Rule, command and stage have the same
+# name. For some stages, callers add the modules of models (train, tune, refit, score_trials, study, study_job, report)
+# and of the study (study, study_job).
 PUBLISHED = "evaluation/literature/*.csv"
-NAMED = "src/gradrank"  # stands for PACKAGE in the names of files
+NAMED = "src/gradrank"  # replaces the path of PACKAGE in file names
 STAGES: dict[str, tuple[str, ...]] = {
     "fetch": ("gradrank.data.sources.fetch",),
     "generate": ("gradrank.data.sources.synthetic",),
@@ -58,14 +59,17 @@ STAGES: dict[str, tuple[str, ...]] = {
 
 @cache
 def code_digest(stage: str, *modules: str) -> str:
-    """Return 16 hex digits of the code that a stage and these modules depend on, equal in every checkout folder."""
+    """Return the digest of all code that a stage and `modules` depend on: 16 hexadecimal digits.
+
+    It does not depend on the folder of the checkout.
+    """
     return digest(stage_files(stage, *modules))
 
 
 def digest(paths: Iterable[str]) -> str:
-    """Return 16 hex digits of the names and meaning of files.
+    """Return a digest of the names and the meaning of files: 16 hexadecimal digits.
 
-    Docstrings count if one of the files reads docstrings at run time.
+    Comments and formatting are ignored. Docstrings are ignored unless one of the files reads docstrings at run time.
     """
     sources = {os.path.relpath(named(path), NAMED): read_source(Path(path).absolute()) for path in set(paths)}
     documented = any(source.reads_docstrings for source in sources.values())
@@ -75,7 +79,7 @@ def digest(paths: Iterable[str]) -> str:
 
 @cache
 def named(path: str) -> str:
-    """Return the path of a source file within a checkout. A user's own file has its path from the working folder."""
+    """Return the path of a source file relative to the checkout, or to the working folder for a user's own file."""
     for folder, name in ((WORKFLOW, "workflow"), (PACKAGE, NAMED)):
         inside = os.path.relpath(path, folder)
         if not inside.startswith(os.pardir):
@@ -84,9 +88,10 @@ def named(path: str) -> str:
 
 
 def stage_files(stage: str, *modules: str) -> list[str]:
-    """Return the sorted paths of all files that a stage and these modules depend on, from the working folder.
+    """Return the sorted paths of all files that a stage and `modules` depend on.
 
-    Raises GradrankError if a module does not exist or no file matches a pattern.
+    The paths are relative to the working folder. Raises GradrankError if a module does not exist or no file matches a
+    pattern.
     """
     patterns = [part for part in STAGES[stage] if "/" in part]
     read = {pattern: sorted(map(os.path.relpath, PACKAGE.glob(pattern))) for pattern in patterns}
@@ -100,8 +105,8 @@ def stage_files(stage: str, *modules: str) -> list[str]:
 def sources(*modules: str) -> list[str]:
     """Return the sorted paths of modules such as "gradrank.training.job" and of all modules that they import.
 
-    Paths are relative to the working folder. Raises GradrankError if a module does not exist: without that check, its
-    digest would never change, and nothing would rerun.
+    Paths are relative to the working folder. Raises GradrankError if a module does not exist. Without this check, a
+    misspelt module would be left out of the digest, and changes of its code would not rerun anything.
     """
     visited: set[Path] = set()
     if missing := [module for module in modules if module_file(module) is None]:
@@ -116,7 +121,7 @@ def sources(*modules: str) -> list[str]:
     return sorted(_relative(path, start) for path in visited)
 
 
-_relative = cache(os.path.relpath)  # called for a dozen files by each of thousands of jobs
+_relative = cache(os.path.relpath)  # each of thousands of jobs needs it for a dozen files
 
 
 @cache
@@ -127,7 +132,7 @@ def imported_files(path: Path) -> list[Path]:
 
 
 def _names(statement: Import, path: Path) -> Iterator[str]:
-    """Yield all possible module names: `order` in `from gradrank.data import order` is a module or a function."""
+    """Yield all possible module names: `order` in `from gradrank.data import order` may be a module or a function."""
     module = statement.module or ""
     if statement.level:
         package = _module(path).split(".")[: -statement.level]
@@ -147,9 +152,9 @@ def _module(path: Path) -> str:
 
 @cache
 def module_files(module: str) -> list[Path]:
-    """Return the files that run when a project module is imported: its own and those of its ancestor packages.
+    """Return the files that run when a project module is imported: its own file and the `__init__` of its packages.
 
-    The list is empty for a module of another project.
+    The list is empty for a module of a different project.
     """
     if module_file(module) is None:
         return []
@@ -160,7 +165,7 @@ def module_files(module: str) -> list[Path]:
 
 @cache
 def module_file(module: str) -> Path | None:
-    """Return the file of a project module; None for the package itself, a function or a module of another project."""
+    """Return the file of a project module; None for `gradrank` itself, a function or a module of another project."""
     root, *rest = module.split(".")
     if root != "gradrank" or not rest:
         return None

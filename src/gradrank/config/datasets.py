@@ -1,4 +1,4 @@
-"""The section `datasets` of params.yaml: the size of artificial data, and the location of a user's own data."""
+"""The section `datasets` of params.yaml: the size of artificial data sets, and the location of a user's own data."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,18 +15,18 @@ from gradrank.config.code_digest import STAGES
 from gradrank.config.variants import NAME
 from gradrank.data.sources.catalogue import catalogue
 
-# Names of rules, which no data set can have, because every data set is a target. A rule is called as its stage.
+# Names of Snakemake rules. No data set can have one of them, because the name of each data set is a target as well.
 RULES = sorted({*STAGES, "all", "data", "run", "provenance", "study_provenance", "snapshot"})
 
 
 class SettingsSection(BaseModel):
-    """Base of the sections. An unknown key is an error."""
+    """Base class of the sections of params.yaml. An unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def _existing(path: Path) -> Path:
-    """Return the path with `~` expanded. Raises an error if it does not exist."""
+    """Return the path with `~` expanded. Raises an error if the path does not exist or contains a brace."""
     try:
         path = path.expanduser()
     except RuntimeError as error:
@@ -39,7 +39,7 @@ def _existing(path: Path) -> Path:
 
 
 def _fault(reason: str) -> PydanticCustomError:
-    """Return an error whose text does not begin with `Value error, `, as that of a ValueError does."""
+    """Return a pydantic error. For a ValueError, pydantic would put `Value error, ` in front of the text."""
     return PydanticCustomError("path", "{reason}", {"reason": reason})
 
 
@@ -49,7 +49,7 @@ Models = Literal["all"] | tuple[str, ...]  # entries of `models`, or all models 
 class DataSetParams(SettingsSection):
     """The settings of any data set."""
 
-    models: Models | None = None  # trained on it; default: `run.models`
+    models: Models | None = None  # methods that are trained on the data set; default: `run.models`
     convention: str | None = None  # primary convention; default: `evaluation.convention`
     pairs: Annotated[Path, AfterValidator(_existing)] | None = (
         None  # file with a user's own pairs (data/given_pairs.py)
@@ -57,34 +57,41 @@ class DataSetParams(SettingsSection):
 
 
 class SyntheticParams(DataSetParams):
-    """Size of an artificial data set: queries in all five parts together, and documents per query."""
+    """The size of an artificial data set.
+
+    queries: number of queries in all five parts together. documents: number of documents per query.
+    """
 
     queries: int = Field(ge=5, le=1_000_000)
     documents: int = Field(ge=2, le=10_000)
 
 
 class OwnDataParams(DataSetParams):
-    """A user's data, as text or tables: Fold1..5/{train,vali,test}.txt, one such folder, or one file."""
+    """A user's own data, as text or tables.
+
+    path: a folder with Fold1 to Fold5, each with the files train, vali and test; one folder with these three files; or
+    one file.
+    """
 
     path: Annotated[Path, AfterValidator(_existing)]
     title: str | None = None
     features: int | None = Field(None, ge=1)  # number of features, if sparse rows leave it ambiguous
-    # The replacement of missing values (data/text/rows.py). By default, a missing value in text becomes the least value
-    # of its query, and a missing value in a table stays missing, which some models accept.
+    # The replacement of missing values (data/text/rows.py). By default, a missing value in text is replaced by the
+    # lowest value of that feature in the query. A missing value in a table stays missing, which some models accept.
     missing: Literal["least", "mean", "zero", "keep"] | None = None
-    query: str | None = None  # columns of a table, if data/tables/roles.py does not recognise their names
+    query: str | None = None  # names of the columns, for tables whose names data/tables/roles.py does not recognise
     label: str | None = None
     docid: str | None = None
     ignore: tuple[str, ...] = ()  # columns to leave out
     keep: tuple[str, ...] = ()  # columns to use as features although their names suggest a role
 
     def parse_options(self) -> dict[str, Any]:
-        """Return the options of `gradrank parse`, by name."""
+        """Return a dict from the name of each option of `gradrank parse` to its value."""
         return self.model_dump(include={"features", "missing", "query", "label", "docid", "ignore", "keep"})
 
 
 def check_datasets(section: Any, studies: Iterable[str], faults: list[str]) -> dict[str, SettingsSection]:
-    """Return the settings of each data set in the section. Faults are appended as `datasets.<name>: reason`."""
+    """Return a dict from name to checked settings. Faults are appended to `faults` as `datasets.<name>: reason`."""
     resolved: dict[str, SettingsSection] = {}
     if not isinstance(section, Mapping):
         faults.append("datasets: expected a mapping from data set name to its settings")
@@ -105,7 +112,7 @@ def check_datasets(section: Any, studies: Iterable[str], faults: list[str]) -> d
 
 
 def _refused(name: str, values: Any, studies: Iterable[str]) -> str | None:
-    """Return why a data set cannot have this name or these settings; None if it can."""
+    """Return the reason why a data set cannot have this name or these settings; None if there is no such reason."""
     entry = catalogue().get(name)
     if entry is not None:
         free = entry.generator or not set(values or {}) - set(DataSetParams.model_fields)

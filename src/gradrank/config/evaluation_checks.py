@@ -1,4 +1,4 @@
-"""Checks of the section `evaluation`: metrics and conventions exist, and the primary convention is among them."""
+"""Checks of the section `evaluation`: all names exist, and `conventions` contains every primary convention."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,10 @@ from gradrank.evaluation.metrics import find
 
 
 def check_evaluation(evaluation: Any, datasets: Mapping[str, Any]) -> list[str]:
-    """Return the faults of an `EvaluationParams` and of the data sets' own primary conventions, each with its path."""
+    """Return the faults of the section `evaluation` and of the data sets' `convention`, each with its path in the file.
+
+    evaluation: an `EvaluationParams`. datasets: the settings per data set.
+    """
     faults = []
     for name in evaluation.metrics:
         try:

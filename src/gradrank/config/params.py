@@ -1,4 +1,7 @@
-"""params.yaml as pydantic models: every value is checked before any job starts, and each fault names its path."""
+"""The sections of params.yaml as pydantic models.
+
+Every value is checked before any job starts. Each fault is reported with its path in the file.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
@@ -40,7 +43,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**31)]
 class RunParams(SettingsSection):
     """Section `run`: what plain `snakemake` builds.
 
-    seeds: the seeds that every model is trained with, also in studies; None for `seed` alone.
+    seeds: the seeds that every model is trained with, also in studies. If None, only the top-level `seed` is used.
     """
 
     datasets: tuple[str, ...] = Field(min_length=1)
@@ -49,16 +52,16 @@ class RunParams(SettingsSection):
 
 
 class PairsParams(SettingsSection):
-    """Section `pairs`: the pairs of a data set without its own `pairs`.
+    """Section `pairs`: how pairs are made for data sets without their own file of pairs.
 
-    ties: documents of equal grade make no pair (`omit`) or one with target 1/2 (`half`).
+    ties: `omit` makes no pair of two documents with equal grades. `half` makes a pair with target 1/2.
     """
 
     ties: Literal["omit", "half"] = "omit"
 
 
 class EvaluationParams(SettingsSection):
-    """Section `evaluation`: metrics and conventions. Summaries use the primary one, `convention`."""
+    """Section `evaluation`: metrics and conventions. Summaries use the primary convention, `convention`."""
 
     convention: str = "letor4"
     conventions: tuple[str, ...] = ("letor4",)
@@ -70,16 +73,18 @@ class RunSettings(SettingsSection):
 
     seed: Seed
     run: RunParams
-    studies: dict[str, StudySettings] = Field(default_factory=dict)  # by name; a reduced form is called <study>/reduced
+    # key: name of the study, or <study>/reduced for its reduced form
+    studies: dict[str, StudySettings] = Field(default_factory=dict)
     datasets: dict[str, SyntheticParams | OwnDataParams | DataSetParams]
     pairs: PairsParams = PairsParams()
     models: dict[str, Variant]  # key: name of the results folder; the variants of studies are included
     evaluation: EvaluationParams
 
     def model_names(self, dataset: str) -> list[str]:
-        """Return the methods of a data set, with sweeps expanded: `datasets.<name>.models`, or `run.models`.
+        """Return the methods of a data set, with sweeps expanded.
 
-        `all` stands for every model that this installation can run.
+        They are listed in `datasets.<name>.models` or, by default, in `run.models`. `all` stands for every model that
+        this installation can run.
         """
         settings = self.datasets.get(dataset)
         listed = (settings and settings.models) or self.run.models
@@ -101,21 +106,27 @@ class RunSettings(SettingsSection):
         settings = self.studies[form]
         values = settings.model_dump(mode="json", exclude={"variants", "reduced"}, exclude_none=True)
         values |= {"models": self.study_models(form)}
-        if "methods" in values:  # evaluated under the conventions of the data sets, not of a publication
+        if "methods" in values:  # a contest, which is evaluated under the conventions of the data sets
             names = [*values["datasets"], *values.get("frozen", ())]
             values |= {"conventions": {name: self.convention(name) for name in names}}
         return values
 
     def tracked_settings(self, form: str) -> dict[str, Any]:
-        """Return the settings of a study for `gradrank track`: `own` names the models that only this study trains."""
+        """Return the settings of a study for `gradrank track`.
+
+        The key `own` has the names of the models that only this study trains.
+        """
         return self.study_settings(form) | {"own": self.variants(self.studies[form].variants)}
 
     def study_jobs(self, form: str) -> dict[str, Any]:
-        """Return the settings of each of a study's own jobs, by the name of the job."""
+        """Return a dict from the name of each of the study's own jobs to the settings of the job."""
         return jobs(form.partition("/")[0], self.studies[form])
 
     def variants(self, entries: Iterable[str]) -> list[str]:
-        """Return the variants of entries in `models` or in a study's `variants`, in alphabetical order."""
+        """Return the sorted names of all variants of these entries.
+
+        A name of a variant is also accepted as an entry.
+        """
         wanted = set(entries)
         return sorted(name for name, variant in self.models.items() if {name, variant.entry} & wanted)
 
@@ -124,15 +135,18 @@ class RunSettings(SettingsSection):
         return self.models[name].model == IMPORTED
 
     def model(self, name: str) -> type[Model]:
-        """Return the registered model of a variant. Raises GradrankError with the nearest name if it is unknown."""
+        """Return the class of a variant's model.
+
+        Raises GradrankError with the nearest name if the variant is unknown.
+        """
         if name not in self.models:
             raise GradrankError(unknown("model", name, self.models))
         model = self.models[name].model
-        # Called thousands of times by the workflow, which has imported all models.
+        # The workflow calls this thousands of times. It has imported all models, so the dict is faster than get_model.
         return models().get(model) or get_model(model)
 
     def members(self, name: str) -> tuple[str, ...]:
-        """Return the methods whose scores `name` combines."""
+        """Return the methods whose scores the method `name` combines; empty if it combines none."""
         if self.imported(name):
             return ()
         cls = self.model(name)
@@ -140,11 +154,11 @@ class RunSettings(SettingsSection):
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds that models are trained with. The folds of the first seed are in fold<k>/ itself."""
+        """The seeds that models are trained with. The results of the first seed are in fold<k>/ itself."""
         return self.run.seeds or (self.seed,)
 
     def seeds_of(self, name: str) -> tuple[int, ...]:
-        """Return all seeds, or only the first if `name` and its members use no random numbers."""
+        """Return all seeds, or only the first one if neither the method nor its members use random numbers."""
         return self.seeds if len(self.seeds) > 1 and self._uses_seed(name) else self.seeds[:1]
 
     def _uses_seed(self, name: str) -> bool:
@@ -160,17 +174,17 @@ class RunSettings(SettingsSection):
         return (settings and settings.convention) or self.evaluation.convention
 
     def dataset_names(self) -> list[str]:
-        """Return the names of all data sets: those of the catalogue and the user's own."""
+        """Return the sorted names of all data sets in the catalogue and in params.yaml."""
         return sorted(set(catalogue()) | set(self.datasets))
 
 
 def load(path: Path | str = "params.yaml") -> RunSettings:
-    """Read and check a params.yaml. Raises GradrankError that lists every fault with its path in the file."""
+    """Read and check a params.yaml. Raises a GradrankError that lists every fault with its path in the file."""
     return check(read(path), str(path))
 
 
 def check(raw: Mapping[str, Any], where: str = "params.yaml") -> RunSettings:
-    """Return the checked settings of a parsed file. Raises GradrankError that lists every fault with its path."""
+    """Return the checked settings of a parsed file. Raises a GradrankError that lists every fault with its path."""
     faults: list[str] = []
     if "study" in raw:
         raise GradrankError(f"{where}: the key `study` is now called `run`. Fix: rename it")
@@ -198,16 +212,16 @@ def _keys(section: Any) -> list[str]:
 
 
 def _study_variants(studies: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the `variants` of each study, by the name of the study, unchecked."""
+    """Return a dict from the name of each study to its `variants`, which are not yet checked."""
     sections = studies.items() if isinstance(studies, Mapping) else ()
     listed = {name: values.get("variants") for name, values in sections if isinstance(values, Mapping)}
     return {name: variants for name, variants in listed.items() if isinstance(variants, Mapping)}
 
 
 def _unknown_names(settings: RunSettings, described: set[str]) -> Iterator[str]:
-    """Yield a fault for each unknown data set or model that the run, a data set or a study names.
+    """Yield a fault for each unknown data set or model in the lists of the run, the data sets and the studies.
 
-    described: all entries of params.yaml. An entry that is itself faulty is not reported a second time.
+    described: names of all entries in params.yaml. An entry with faults of its own is not reported as unknown.
     """
     datasets = settings.dataset_names()
     entries = {variant.entry for variant in settings.models.values()}
@@ -227,7 +241,7 @@ def _unknown_names(settings: RunSettings, described: set[str]) -> Iterator[str]:
 
 
 def _named_datasets(listed: Any) -> Iterator[tuple[str, str]]:
-    """Yield (key, name) of the data sets in `datasets`, and of those in a contest's `frozen`."""
+    """Yield (key, name) for each data set in the list `datasets` and, for a contest, in the list `frozen`."""
     for key in ("datasets", "frozen"):
         for name in getattr(listed, key, ()):
             yield key, name
@@ -236,7 +250,10 @@ def _named_datasets(listed: Any) -> Iterator[tuple[str, str]]:
 def _check_models(
     section: Any, study_variants: Mapping[str, Mapping[str, Any]], faults: list[str]
 ) -> dict[str, Variant]:
-    """Return the variants of all registered models, of the section `models` and of the studies."""
+    """Return the variants of all registered models, of the section `models`, and of the studies.
+
+    The key is the name.
+    """
     if not isinstance(section, Mapping):
         faults.append("models: expected a mapping from model name to its parameters")
         return {}
@@ -251,7 +268,7 @@ def _check_models(
 
 
 def _check_members(settings: RunSettings) -> list[str]:
-    """Return a fault for each member that cannot be trained, of the methods that combine other methods' scores."""
+    """Return a fault for each member that cannot be trained. Members are the methods whose scores a method combines."""
     faults = []
     methods = {*chain.from_iterable(map(settings.model_names, [*settings.run.datasets, *settings.datasets]))}
     methods |= {*chain.from_iterable(map(settings.study_models, settings.studies))}

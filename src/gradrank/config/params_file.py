@@ -1,6 +1,6 @@
-"""Reader of params.yaml that names each YAML fault by line and column.
+"""Reader of params.yaml that reports faults in the YAML with their line and column.
 
-A duplicate key is a fault. Other YAML readers, including Snakemake's, silently use the last one.
+A duplicate key is an error here. Other YAML readers, including Snakemake's, silently use the last value.
 """
 
 import math
@@ -17,7 +17,10 @@ MOST_VALUES = 100_000
 
 
 def read(path: Path | str) -> dict[str, Any]:
-    """Return the mapping in a YAML file. Raises GradrankError with the file and, if known, line and column."""
+    """Return the mapping in a YAML file.
+
+    Raises GradrankError if it cannot be read. The message has the file and, if known, the line and the column.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -26,7 +29,7 @@ def read(path: Path | str) -> dict[str, Any]:
         line = error.object[: error.start].count(b"\n") + 1
         raise GradrankError(f"{path}, line {line}: not UTF-8 text. Fix: save the file as UTF-8") from None
     if Path(path).suffix == ".json":
-        text = text.replace("\t", " ")  # YAML does not allow tabs, JSON does
+        text = text.replace("\t", " ")  # JSON allows tabs between values, but YAML does not
     try:
         root = yaml.compose(text, yaml.SafeLoader)
         if _size(root, {}) > MOST_VALUES:
@@ -54,9 +57,9 @@ def read(path: Path | str) -> dict[str, Any]:
 
 
 def _size(node: yaml.Node | None, sizes: dict[int, float]) -> float:
-    """Return the number of values in a node with aliases written out; infinite if the node contains itself."""
+    """Return the number of values in a node if every alias were written out; infinity if the node contains itself."""
     if id(node) not in sizes:
-        sizes[id(node)] = math.inf  # the value for a node inside itself
+        sizes[id(node)] = math.inf  # used if the recursion meets the same node again
         items = node.value if isinstance(node, yaml.CollectionNode) else ()
         pairs = (item if isinstance(item, tuple) else (item,) for item in items)
         sizes[id(node)] = 1 + sum(_size(child, sizes) for pair in pairs for child in pair)
@@ -64,7 +67,7 @@ def _size(node: yaml.Node | None, sizes: dict[int, float]) -> float:
 
 
 def _duplicate_keys(root: yaml.Node | None) -> list[str]:
-    """Return a text such as `models.lambdamart: given in line 3 and again in line 9` for each duplicate key."""
+    """Return one message per duplicate key, such as `models.lambdamart: given in line 3 and again in line 9`."""
     waiting, visited, faults = [("", root)], set(), []
     while waiting:
         prefix, node = waiting.pop()
@@ -80,7 +83,7 @@ def _duplicate_keys(root: yaml.Node | None) -> list[str]:
 
 
 def _ambiguous_numbers(root: yaml.Node | None) -> list[str]:
-    """Return a fault for each number that YAML 1.1 reads differently than it looks: 1:30 is 90, and 010 is 8."""
+    """Return a fault for each number that YAML 1.1 does not read as a decimal number: 1:30 is 90, and 010 is 8."""
     faults, waiting, visited = [], [root] if root else [], set()
     while waiting:
         node = waiting.pop()
@@ -100,7 +103,7 @@ def _ambiguous_numbers(root: yaml.Node | None) -> list[str]:
 
 
 def _duplicate_keys_of(mapping: yaml.MappingNode) -> Iterator[tuple[int, str]]:
-    """Yield the line of each duplicate key of one mapping, with the text of the fault."""
+    """Yield (line, message) for each duplicate key of one mapping."""
     first: dict[tuple[str, str], int] = {}
     for key, _ in mapping.value:
         line = key.start_mark.line + 1
@@ -115,7 +118,10 @@ def _duplicate_keys_of(mapping: yaml.MappingNode) -> Iterator[tuple[int, str]]:
 
 
 def _fault(error: yaml.MarkedYAMLError) -> str:
-    """Return a text such as `line 3, column 7: not YAML: expected ':'`, with the start of an incomplete part."""
+    """Return a message such as `line 3, column 7: not YAML: expected ':'`.
+
+    If the parser names the construct that it was reading, the message says in which line the construct begins.
+    """
     mark = error.problem_mark or error.context_mark
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
     context = f" ({error.context}" if error.context else ""

@@ -1,4 +1,4 @@
-"""The project folder that `gradrank init` writes: it runs the installed workflow, without a checkout."""
+"""The project folder that `gradrank init` writes. In it, the installed workflow runs without a checkout."""
 
 import json
 import os
@@ -14,10 +14,10 @@ from gradrank.config.code_digest import PACKAGE
 from gradrank.data.compressed import plain_name
 from gradrank.data.layout import find_layout
 
-# It contains links to files in the checkout, and the files that only project folders have.
+# The folder contains links to files in the checkout, and the files that only project folders have.
 PROJECT = PACKAGE / "config" / "project"
 OWN_DATA = "own_data.yaml"  # template of params.yaml for a user's own data
-FILES = {  # path in a project folder: path in PROJECT
+FILES = {  # key: path in the project folder; value: path in PROJECT
     "params.yaml": "params.yaml",
     "Snakefile": "Snakefile",
     "dvc.yaml": "dvc.yaml",
@@ -31,9 +31,10 @@ FILES = {  # path in a project folder: path in PROJECT
 def init(folder: Path, data: Path | None = None) -> list[Path]:
     """Write FILES into a folder and return their paths. The folder is created if it does not exist.
 
-    data: a user's own data, which params.yaml will describe; None for the shipped params.yaml. Raises GradrankError,
-    before anything is written, if a file exists with another content or if `data` is not a collection. If a call was
-    killed, the same call completes it.
+    data: a user's own data, which params.yaml will describe. If None, the shipped params.yaml is written. If a call is
+    killed, the same call can be repeated and writes the missing files.
+    Raises GradrankError if a file exists with different content or if `data` is not a collection; nothing is written
+    then.
     """
     texts = {name: (PROJECT / source).read_text(encoding="utf-8") for name, source in FILES.items()}
     if data is not None:
@@ -60,7 +61,10 @@ def next_command(folder: Path) -> str:
 
 
 def typed(command: str, folder: Path) -> str:
-    """Return a command of this environment as typed in `folder`: with its path if the shell does not find it."""
+    """Return a command of this Python environment as a user types it in `folder`.
+
+    If the shell would not find the command, its path is returned.
+    """
     program, project = Path(sys.prefix, "bin", command), folder.resolve()
     if shutil.which(command) or not program.is_file():
         return command
@@ -68,7 +72,7 @@ def typed(command: str, folder: Path) -> str:
 
 
 def _own_data(folder: Path, data: Path) -> str:
-    """Return the text of params.yaml for `data`. The path is relative if the data are in `folder`."""
+    """Return the text of params.yaml for `data`. Its path of the data is relative if the data are in `folder`."""
     find_layout(data)
     path, base = data.resolve(), folder.resolve()
     shown = path.relative_to(base) if path.is_relative_to(base) else path

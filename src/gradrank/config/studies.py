@@ -1,15 +1,16 @@
-"""The registry of studies: find them by folder, check their settings in params.yaml, and list their jobs.
+"""The registry of studies: find studies by folder, check their settings in params.yaml, and list their jobs.
 
-The entry points of the group `gradrank.studies` name the packages whose folders are studies. The `__init__` of a study
-has `TITLE` and `PUBLICATION` (a citation). If the study has settings or jobs of its own, it also has:
+The entry points of the group `gradrank.studies` name packages. Each subpackage of these is a study. Its `__init__`
+defines `TITLE` and `PUBLICATION` (a citation). If the study has settings or jobs of its own, it also defines:
 
 - `Settings`: a subclass of StudySettings with further keys of `studies.<name>` in params.yaml;
-- `jobs(settings)`: the settings of each job, as plain data by the name of the job. If they name a `dataset`, the job
-  waits for it. If they name a `model`, the job depends on the code of that registered model.
+- `jobs(settings)`: a function that returns a dict from the name of each job to its settings, which are plain data. If
+  the settings have the key `dataset`, the job starts after that data set is stored. If they have the key `model`, the
+  job depends on the code of that registered model.
 
-`page.py` has `build(inputs)`, which returns the sections of the page. `experiments.py` has `run_job(settings, data,
-seed)`, which returns the result of a job as plain data; `data` is the folder of all stored collections. Every start of
-the workflow imports the `__init__` of each study, so it imports nothing slow.
+`page.py` defines `build(inputs)`, which returns the sections of the page. `experiments.py` defines `run_job(settings,
+data, seed)`, which returns the result of a job as plain data; `data` is the folder of all stored collections. Every
+start of the workflow imports the `__init__` of each study, so this file must not import slow packages.
 """
 
 import importlib
@@ -26,15 +27,16 @@ from gradrank.base.errors import GradrankError, nearest, unknown
 from gradrank.base.validation import validate
 
 GROUP = "gradrank.studies"  # the entry points that name packages of studies
-COMMON = "common"  # the folder that studies share
+COMMON = "common"  # the subpackage with code that studies share; not a study
 
 
 class StudySettings(BaseModel):
     """The settings of a study in params.yaml.
 
-    models: entries of the top-level `models`. variants: further entries that only this study trains. reduced: settings
-    of a reduced form, which plain `snakemake` runs. They replace the settings of the study; data sets and models are
-    empty unless given. If None, plain `snakemake` does not run the study.
+    models: entries of the top-level section `models`. variants: further entries that only this study trains.
+    reduced: settings of a smaller form of the study, which plain `snakemake` runs; they replace the settings of the
+    study. `datasets`, `models` and `variants` are not inherited: they are empty if `reduced` lacks them. If `reduced`
+    is None, plain `snakemake` does not run the study.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,7 +54,10 @@ def study_names() -> list[str]:
 
 
 def get_study(name: str, part: str = "") -> ModuleType:
-    """Return a study's package, or its module `part`. Raises GradrankError with the nearest name if it is unknown."""
+    """Import a study's package, or its module `part`.
+
+    Raises GradrankError with the nearest name for an unknown study.
+    """
     if name not in study_names():
         raise GradrankError(unknown("study", name, study_names()))
     return importlib.import_module(".".join([_packages()[name], *filter(None, [part])]))
@@ -65,7 +70,7 @@ def study_module(name: str, part: str) -> str:
 
 @cache
 def _packages() -> dict[str, str]:
-    """Return the dotted name of each study's package, by the study's name."""
+    """Return a dict from the name of each study to the dotted name of its package."""
     packages = {}
     for entry in entry_points(group=GROUP):
         folders = importlib.import_module(entry.value).__path__
@@ -74,19 +79,19 @@ def _packages() -> dict[str, str]:
 
 
 def jobs(name: str, settings: StudySettings) -> dict[str, Any]:
-    """Return the settings of each of the study's own jobs, by the name of the job; empty for most studies."""
+    """Return a dict from the name of each of the study's own jobs to its settings. Most studies have no own jobs."""
     declared = getattr(get_study(name), "jobs", None)
     return declared(settings) if declared else {}
 
 
 def reduced_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the reduced form, from the settings of the study."""
+    """Return the settings of the reduced form. values: the settings of the study, with the key `reduced`."""
     replaced = {"datasets", "models", "variants", "reduced"}
     return {key: value for key, value in values.items() if key not in replaced} | dict(values["reduced"])
 
 
 def check_studies(section: Any, faults: list[str]) -> dict[str, StudySettings]:
-    """Return the checked settings of each study in params.yaml, by name. A reduced form is called `<study>/reduced`."""
+    """Return a dict of the checked settings of each study. The key is the study's name, or `<study>/reduced`."""
     settings: dict[str, StudySettings] = {}
     if not isinstance(section, Mapping):
         faults.append("studies: expected a mapping from study name to its settings")

@@ -26,18 +26,18 @@ NAME = r"[a-z][a-z0-9_]*"
 
 
 class Variant(BaseModel):
-    """A model with resolved parameters, as one training job needs it. `entry` is its key in params.yaml."""
+    """A model with all its parameters, as one training job needs it. `entry` is the key in params.yaml."""
 
     model_config = ConfigDict(frozen=True)
 
     model: str  # the name of a registered model, or `imported`
     entry: str
     params: dict[str, Any]  # all parameters of the model
-    swept: dict[str, Any] = {}  # the parameters that differ between the variants of one entry
+    swept: dict[str, Any] = {}  # key: parameter that differs between the variants of one entry; value: its value here
 
 
 def expand(section: Mapping[str, Any], path: str, faults: list[str]) -> dict[str, Variant]:
-    """Return every variant of a `models:` mapping by its name. Faults are appended as `path.to.key: reason`."""
+    """Return a dict from name to variant of a `models:` mapping. Faults are appended as `path.to.key: reason`."""
     expanded: dict[str, Variant] = {}
     for entry, values in section.items():
         values = dict(values or {}) if isinstance(values or {}, Mapping) else {"": values}
@@ -58,7 +58,7 @@ def expand(section: Mapping[str, Any], path: str, faults: list[str]) -> dict[str
 
 
 def with_swept_members(variants: Mapping[str, Variant]) -> dict[str, Variant]:
-    """Return the variants with sweeps among the members of a model replaced by all variants of the sweep."""
+    """Return the variants with changed members: a member that is a sweep is replaced by all variants of that sweep."""
     entries: dict[str, list[str]] = {}
     for name, variant in variants.items():
         entries.setdefault(variant.entry, []).append(name)
@@ -88,7 +88,10 @@ def _imported(entry: str, values: dict[str, Any], where: str, faults: list[str])
 def _variants(
     entry: str, cls: type[Model], values: dict[str, Any], where: str, faults: list[str]
 ) -> dict[str, Variant]:
-    """Return one variant per combination of the swept values, by name. Without a sweep there is one variant."""
+    """Return a dict from name to variant, with one variant per combination of swept values.
+
+    Without a sweep, there is one variant.
+    """
     sweeps = _sweeps(cls, values, where, faults)
     variants: dict[str, Variant] = {}
     for combination in product(*sweeps.values()):
@@ -107,11 +110,14 @@ def _variants(
 
 
 def _sweeps(cls: type[Model], values: dict[str, Any], where: str, faults: list[str]) -> dict[str, list[Any]]:
-    """Return the values to sweep by parameter, removed from `values`: those of `grid`, and lists for single values."""
+    """Return a dict from each swept parameter to its list of values, and remove these parameters from `values`.
+
+    A parameter is swept if it is a key of `grid`, or if its value is a list although it does not accept lists.
+    """
     sweeps = {}
     for key, choices in _grid(values.pop("grid", {}), where, faults):
         if key in values:
-            faults.append(f"{where}.grid.{key}: given outside the grid as well")
+            faults.append(f"{where}.grid.{key}: also set outside `grid`; remove one of the two")
         sweeps[key] = choices
     for key, field in cls.Params.model_fields.items():
         if isinstance(values.get(key), list) and not _takes_list(field.annotation):
@@ -140,7 +146,7 @@ def _takes_list(annotation: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """Return a value as part of a folder name: 0.05, true, none, 64x32."""
+    """Return a value as text for a folder name: 0.05, true, none, 64x32."""
     if isinstance(value, list):
         return "x".join(map(_text, value))
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -123,5 +123,5 @@ def create_scorer(
 
 
 def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row numbers of the documents of `queries`, query by query, and their (q+1,) offsets."""
+    """Return the row numbers of the documents of `queries`, query by query, and their (q+1,) offsets in these rows."""
     return row_ranges(offsets[:-1][queries], offsets[1:][queries])

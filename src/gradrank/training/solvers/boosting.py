@@ -38,10 +38,7 @@ LIGHTGBM: dict[str, Any] = {"learning_rate": 0.1, "num_leaves": 31, "min_data_in
 
 
 class BoostingParams(ModelParams):
-    """The parameters of the trees, of sampling, and of early stopping.
-
-    LightGBM's parameters have the same names here.
-    """
+    """The parameters of trees, sampling and early stopping. LightGBM's parameters have the same names here."""
 
     learning_rate: float = param(0.05, RECIPE, gt=0)
     num_leaves: int = param(15, RECIPE, ge=2, le=131_072)  # 131,072 is LightGBM's maximum

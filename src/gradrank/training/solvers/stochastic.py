@@ -65,9 +65,8 @@ def train_stochastic(
     return best_of(candidates(), vali, select_by, callback).kept
 
 
-Epoch = Callable[
-    [np.ndarray, float], float
-]  # takes the order of the steps and the learning rate, and returns the mean cost
+# A function from the order of the steps and the learning rate to the mean cost.
+Epoch = Callable[[np.ndarray, float], float]
 
 
 def _pair_by_pair(x: np.ndarray, train: Collection, layers: Layers, sigma: float, ties: bool) -> tuple[int, Epoch]:
