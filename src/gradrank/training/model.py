@@ -94,7 +94,7 @@ class Model(ABC, Generic[P]):
     @classmethod
     @abstractmethod
     def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
-        """Train on `train`, select on `vali`, and return the model. If the arguments are equal, `save` is equal too."""
+        """Train on `train`, select on `vali`, and return the model. Equal arguments give equal bytes in `save`."""
 
     @abstractmethod
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -171,7 +171,7 @@ def accumulate_by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradie
 def listed_cost(scores, better, worse, target, weight, sigma):
     """Return RankNet's cost and its (n,) gradient for a list of p pairs.
 
-    better, worse: (p,) int32 row numbers. target: (p,) float64 probabilities that `better` ranks above `worse`, or
+    better, worse: (p,) row numbers. target: (p,) float64 probabilities that `better` ranks above `worse`, or
     ALL_ONE. weight: (p,) float64, or ALL_ONE.
     """
     cost = 0.0

@@ -38,7 +38,7 @@ NET: dict[str, Dimension] = TRAINING | {
     "norm": Choice(("none", "batch", "layer"), "all norms"),
     "activation": Choice(("relu", "tanh"), "the common choice today, and that of Burges et al. 2005"),
 }
-# The defaults of torch's Adam and AdamW. They are `published` of the models whose own defaults were chosen on MQ2007.
+# The defaults of torch's Adam and AdamW. Models whose own defaults were chosen on MQ2007 list them as `published`.
 LIBRARY: dict[str, Any] = {"learning_rate": 1e-3, "weight_decay": 0.01}
 ATTENTION: dict[str, Dimension] = TRAINING | {
     "width": Choice((32, 64), "allRank: 144 on MSLR-WEB30K, which has three times as many features"),

@@ -174,7 +174,7 @@ def create_booster(train: Collection, vali: Collection, target: np.ndarray, sett
 
     data = lightgbm.Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
     booster = lightgbm.Booster(settings, data)
-    # LightGBM does not need the labels of the validation data, because `best_of` evaluates the scores.
+    # The labels of the validation data are zeros and not used, because `best_of` has the grades of `vali`.
     booster.add_valid(data.create_valid(vali.features, np.zeros(vali.rows), params=settings), "vali")
     return booster
 

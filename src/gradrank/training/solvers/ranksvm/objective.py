@@ -185,7 +185,8 @@ def _violation_sums(order, starts, grade, first, weight, by_gap, scores, values,
                         term = tau * (count * (values[better, c] - target) - running[c])
                         out[better, c] += term
                         total[c] += term
-                # As the worse document's score rises, the better documents that violate it are a growing prefix.
+                # As the worse document's score rises, the better documents that violate the margin are a growing
+                # prefix.
                 running[:] = 0.0
                 i = starts[high]
                 for j in range(starts[low], starts[low + 1]):
