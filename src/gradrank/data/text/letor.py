@@ -73,9 +73,14 @@ def scan_letor(
     Examples
     --------
     >>> import gradrank, polars as pl
-    >>> rows = gradrank.scan_letor(["Fold1/train.txt", "Fold1/vali.txt.gz"])
-    >>> rows.group_by("qid").agg(pl.len(), pl.col("label").max()).collect()
-    >>> rows.sink_parquet("fold1.parquet")
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> path = Path(mkdtemp(), "train.txt")
+    >>> _ = path.write_text("2 qid:1 1:0.5 2:0.1\\n0 qid:1 1:0.2 2:0.3\\n1 qid:2 1:0.7 2:0.9\\n")
+    >>> rows = gradrank.scan_letor(path)
+    >>> rows.group_by("qid").agg(pl.len(), pl.col("label").max()).sort("qid").collect().rows()
+    [(1, 2, 2), (2, 1, 1)]
+    >>> rows.sink_parquet(path.with_suffix(".parquet"))
     """
     paths = [Path(path) for path in ([source] if isinstance(source, str | Path) else source)]
     if not paths:
