@@ -1,4 +1,7 @@
-"""The claims of the ARSM paper in its text, tested query by query: the top ranks, the levels, the combination."""
+"""The claims in the text of the ARSM paper, tested query by query.
+
+They are about the top ranks, the number of levels, and the combination of the level probabilities.
+"""
 
 from collections.abc import Sequence
 
@@ -15,7 +18,7 @@ TOP = ("ndcg@1", "ndcg@3")
 JUDGED = ("ndcg@1", "ndcg@3", "ndcg@10", "map")
 GRADES = 3  # number of grades of MQ2007 and OHSUMED, used as a number of levels
 HOLDS, NOT_SEPARATED, CONTRADICTED = "holds", "not separated", "contradicted"
-MARGIN = 0.01  # first and last of the paper's five methods are .0105 apart at NDCG@10 on MQ2007
+MARGIN = 0.01  # the paper's best and worst methods are .0105 apart at NDCG@10 on MQ2007
 RULE = (
     f"A claim of a higher value holds where the difference is positive and Wilcoxon's p, corrected by Holm for its "
     f"table, below {LEVEL:g}; with the other sign it is contradicted; else the two are not separated. A claim that "
@@ -25,7 +28,7 @@ RULE = (
 
 
 def claims(inputs: Inputs, measured: Measured) -> PageSection:
-    """Return the section of the claims: the decision rule, what the claims yield in words, and the tables."""
+    """Return the section on the claims: the decision rule, the results in words, and the tables."""
     top, levels, combined = _top(measured), _levels(inputs), _combinations(inputs)
     return PageSection(
         "claims",
@@ -46,7 +49,10 @@ def claims(inputs: Inputs, measured: Measured) -> PageSection:
 
 
 def _top(measured: Measured) -> Table:
-    """Return the tests of ARSM-L2R against each other method at the top ranks, with the published differences."""
+    """Return the table of tests of ARSM-L2R against each other method at the top ranks.
+
+    It also has the published differences.
+    """
     questions, published_gaps = [], []
     for dataset, models in measured.items():
         for metric in TOP:
@@ -62,18 +68,21 @@ def _top(measured: Measured) -> Table:
 
 
 def _published(dataset: str, model: str, metric: str) -> list[float]:
-    """Return the values that the paper gives for a model."""
+    """Return the values that the paper gives for a model and a metric."""
     return [published.value for published in lookup(dataset, model, metric) if published.source.startswith(PAPER)]
 
 
 def _levels(inputs: Inputs) -> Table:
-    """Return the tests of other numbers of levels against as many levels as grades."""
+    """Return the table of tests of other numbers of levels against GRADES levels, one level per grade."""
     rows = _varied(inputs, "levels", GRADES)
     return _table("claims_levels", f"More levels, against {GRADES}", VARIED, rows)
 
 
 def _combinations(inputs: Inputs) -> Table:
-    """Return the tests of other combinations against the expected level, judged by MARGIN."""
+    """Return the table of tests of other combinations against the expected level.
+
+    The claim is that the combination changes little. It holds if the whole interval of the difference is within MARGIN.
+    """
     rows = _varied(inputs, "combination", "level")
     for row in rows:
         within_margin = row["low"] > -MARGIN and row["high"] < MARGIN
@@ -99,7 +108,10 @@ def _varied(inputs: Inputs, parameter: str, base: object) -> list[Row]:
 
 
 def _by_value(inputs: Inputs, dataset: str, parameter: str) -> dict[str, QueryValues]:
-    """Return the per-query values of ARSM by the value of one parameter, with all other parameters unchanged."""
+    """Return the per-query values of ARSM for each value of one parameter.
+
+    All other parameters are unchanged. The key is the value of the parameter as text.
+    """
     return {
         setting(value): inputs.measure(dataset, model, JUDGED, convention_of(dataset))
         for value, model in inputs.variants_of(dataset, "arsm", parameter)
@@ -107,7 +119,10 @@ def _by_value(inputs: Inputs, dataset: str, parameter: str) -> dict[str, QueryVa
 
 
 def judge_claims(questions: Sequence[Question]) -> list[Row]:
-    """Return paired tests; `claim` says whether the claim that the first method is better holds."""
+    """Return the paired tests of the questions.
+
+    The cell `claim` of each row says whether the claim that the first method is better holds.
+    """
     rows = paired_tests(questions)
     for row in rows:
         separated = row["wilcoxon_holm"] < LEVEL
@@ -128,5 +143,5 @@ def _counted(rows: Sequence[Row]) -> str:
 
 
 def _claimed(table: Table) -> int:
-    """Return the number of differences that the paper has in favour of ARSM-L2R."""
+    """Return the number of rows in which the published difference is in favour of ARSM-L2R."""
     return sum(row["claimed"] > 0 for row in table.rows)

@@ -1,8 +1,8 @@
 """The job of the ARSM study: RankSVM with many values of C, solved to the optimum and stopped early.
 
-It asks whether C or an early stop of the solver explains the RankSVM row of LETOR 3.0 on OHSUMED. That row was computed
-with SVM^light, which optimises the plain hinge on a few pairs at a time. Here, dual coordinate descent on the plain
-hinge is stopped after a number of pairs, each visited once in a random order, starting from w = 0.
+The job tests whether C or an early stop of the solver explains the RankSVM row of LETOR 3.0 on OHSUMED. That row was
+computed with SVM^light, which minimises the plain hinge loss on a few pairs at a time. Here, dual coordinate descent on
+the plain hinge loss starts from w = 0, visits each pair once in random order, and stops after a given number of pairs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,9 +26,10 @@ CONVENTION = "letor3"
 def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
     """Return test values as means over folds.
 
-    `solved` has one row per C, and `stopped` has one row per C, number of visited pairs and order of the pairs.
-    settings: `dataset`, the name of a collection in the folder `data`; `exponents` and `stopped`, exponents of 2 that
-    give C; `visits`, ascending numbers of pairs; `orders`, the number of random orders.
+    `solved` has one row per C. `stopped` has one row per C, number of visited pairs and order of the pairs.
+
+    settings: `dataset` is the name of a collection in the folder `data`. `exponents` and `stopped` are exponents of 2
+    that give C. `visits` are numbers of pairs in ascending order. `orders` is the number of random orders.
     """
     stored = StoredCollection.open(data / settings["dataset"])
     folds = [_fold(stored, parts, settings, seed, number) for number, parts in enumerate(stored.folds, 1)]
@@ -47,7 +48,10 @@ def _fold(
 
 
 def _solved(train: Collection, exponents: Sequence[int]) -> Iterator[tuple[dict[str, float], np.ndarray]]:
-    """Yield the optimum of the squared hinge for each C, ascending; the solver starts from the previous optimum."""
+    """Yield the exponent of C and the optimal weights for the squared hinge loss, in ascending order of C.
+
+    The solver starts from the optimum for the previous C.
+    """
     features, grades = train.features.astype(np.float64), group_by_grade(train, "pair")
     w = np.zeros(features.shape[1])
     for exponent in sorted(exponents):
@@ -58,7 +62,7 @@ def _solved(train: Collection, exponents: Sequence[int]) -> Iterator[tuple[dict[
 def _stopped(
     train: Collection, settings: Mapping[str, Any], rng: np.random.Generator
 ) -> Iterator[tuple[dict[str, float], np.ndarray]]:
-    """Yield the weights of the solver stopped after each number of visited pairs, for each C and random order."""
+    """Yield the weights of the solver after each number of visited pairs, for each C and random order."""
     features, pairs = train.features.astype(np.float64), train.pairs
     for exponent in settings["stopped"]:
         for order in range(settings["orders"]):
@@ -68,7 +72,7 @@ def _stopped(
 
 
 def _values(test: Collection, w: np.ndarray) -> dict[str, float]:
-    """Return the mean test values of the linear scorer w."""
+    """Return the mean test values of the linear scorer with the weights w."""
     scores = np.einsum("nd,d->n", test.features.astype(np.float64), w)
     values = compute(METRICS, scores, test.labels, test.offsets, CONVENTION)
     return {metric: float(np.mean(values[metric])) for metric in METRICS}

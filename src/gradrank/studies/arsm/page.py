@@ -59,14 +59,17 @@ def build(inputs: Inputs) -> list[PageSection]:
 
 
 def _of(measured: Measured, dataset: str) -> list[Mapping[str, QueryValues]]:
-    """Return the values of one data set by model in a list, which is empty if the study does not include it."""
+    """Return a list with one element: the per-query values of each model on a data set.
+
+    The list is empty if the study does not include the data set.
+    """
     return [measured[dataset]] if dataset in measured else []
 
 
 def _ablation(
     inputs: Inputs, parameter: str, called: str, metrics: Sequence[str], title: str, opening: str
 ) -> PageSection:
-    """Return the section of an ablation of one parameter of ARSM on every data set. called: label of the parameter."""
+    """Return the section on an ablation of one parameter of ARSM on every data set. called: label of the parameter."""
     paragraphs, content = [opening], []
     for dataset in inputs.datasets:
         ablation = Ablation(inputs, dataset, "arsm", parameter, called, metrics, convention_of(dataset))

@@ -1,4 +1,7 @@
-"""RankSVM on OHSUMED: the row of LETOR 3.0 against every C solved to the optimum, and against stopped solvers."""
+"""RankSVM on OHSUMED: the row of LETOR 3.0 compared with our solvers.
+
+Our solvers find the optimum for each C, or are stopped early.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +16,7 @@ from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.experiments import METRICS
 from gradrank.studies.common.study import PageSection
 
-SHOWN = "ndcg@3"  # the metric with the largest difference from ours
+SHOWN = "ndcg@3"  # the metric for which our value differs most from the published one
 PAGE = "research.microsoft.com/en-us/um/beijing/projects/letor/letor3baseline.aspx"
 
 
@@ -68,7 +71,10 @@ def _published(metric: str) -> float:
 
 
 def _orders(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], list[Mapping[str, Any]]]:
-    """Return the runs that differ only in the order of the pairs, by (exponent of C, visited pairs)."""
+    """Return the runs in groups that differ only in the order of the pairs.
+
+    The key of a group is (exponent of C, number of visited pairs).
+    """
     runs: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
     for row in rows:
         runs.setdefault((row["exponent"], row["visits"]), []).append(row)
@@ -86,7 +92,7 @@ def _furthest(row: Mapping[str, Any], published: Mapping[str, float]) -> float:
 
 
 def _concluded(job: Mapping[str, Sequence[Mapping[str, Any]]], published: Mapping[str, float]) -> str:
-    """Return in words whether the published values are within the range of the optima and of the stopped solvers."""
+    """Return in words whether the published values are in the range of the optima and of the stopped solvers."""
     parts = []
     for metric in (SHOWN, "ndcg@10"):
         value, ranges = published[metric], []

@@ -63,7 +63,10 @@ def recipes(inputs: Inputs) -> PageSection:
 
 
 def _tests(measured: Mapping[str, Mapping[str, QueryValues]]) -> list[Row]:
-    """Return paired tests of our recipe against both others, and of the paper's recipe against its update."""
+    """Return paired tests of the three ways of training against each other.
+
+    Our training is compared with both others, and the paper's update with the paper's full recipe.
+    """
     first, update, recipe = RECIPES
     return paired_tests(
         [
@@ -92,7 +95,10 @@ EPOCHS = (
 
 
 def _epochs(inputs: Inputs) -> list[Row]:
-    """Return one row per fold of the paper's recipe: the best epoch on validation, and the values at other epochs."""
+    """Return one row per fold about the training with the paper's recipe.
+
+    It has the best epoch on validation, and the validation values at this and at other epochs.
+    """
     rows = []
     for dataset in inputs.datasets:
         method = inputs.method(dataset, RECIPES["the paper's recipe"])
@@ -114,7 +120,7 @@ def _epochs(inputs: Inputs) -> list[Row]:
 
 
 def _late(epochs: list[Row]) -> str:
-    """Return a sentence on the folds whose best epoch is after the first LATE epochs."""
+    """Return a sentence about the folds whose best epoch is after the first LATE epochs."""
     late = [row for row in epochs if row["best"] > LATE]
     gain = np.mean([row["value"] - row["early"] for row in epochs])
     return (

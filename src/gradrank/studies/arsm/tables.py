@@ -12,7 +12,7 @@ from gradrank.studies.common.comparison import difference_columns, difference_ro
 from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.studies.common.study import PageSection
 
-Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set and model
+Measured = Mapping[str, Mapping[str, QueryValues]]  # keys: data set, then model
 
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map", "p@10")
 PAPER, OFFICIAL = "ARSM-L2R paper", "LETOR"  # first words of the source of a published number
@@ -25,7 +25,7 @@ def convention_of(dataset: str) -> str:
 
 
 def paper(measured: Measured) -> PageSection:
-    """Return the section of the paper's two tables and of the tests of ARSM-L2R against the other methods."""
+    """Return the section on the paper's two tables and on the tests of ARSM-L2R against the other methods."""
     tables = [
         _means_table(
             f"paper_{dataset}", f"{TABLES.get(dataset, 'Not in the paper')}: {dataset}", dataset, models, PAPER
@@ -62,7 +62,7 @@ def paper(measured: Measured) -> PageSection:
 
 
 def official(measured: Measured) -> PageSection:
-    """Return the section of the official LETOR results: the means, and the values of each fold where published."""
+    """Return the section on the official LETOR results: the means, and the values of each fold where published."""
     content, means = [], []
     for dataset, models in measured.items():
         content += [
@@ -93,7 +93,7 @@ def official(measured: Measured) -> PageSection:
 
 
 def _fold_rows(dataset: str, models: Mapping[str, QueryValues], metric: str) -> list[Row]:
-    """Return one row per published method and fold."""
+    """Return one row per published method and fold, with the published value and ours."""
     rows = []
     for model, values in models.items():
         for method in dict.fromkeys(published.method for published in lookup(dataset, model, metric)):
@@ -104,7 +104,7 @@ def _fold_rows(dataset: str, models: Mapping[str, QueryValues], metric: str) -> 
 
 
 def disagreements(measured: Measured) -> PageSection:
-    """Return the section of methods for which the paper and LETOR publish different numbers."""
+    """Return the section on methods for which the paper and LETOR publish different numbers."""
     rows = []
     for dataset, models in measured.items():
         for model, values in models.items():
@@ -152,7 +152,7 @@ def disagreements(measured: Measured) -> PageSection:
 
 
 def _means_table(id: str, title: str, dataset: str, models: Mapping[str, QueryValues], source: str) -> Table:
-    """Return one row per published method and metric of one source, with our values."""
+    """Return the table of one source, with one row per published method and metric, next to our values."""
     rows = [
         {"method": published.method, "metric": metric_label(metric)}
         | compare_with_published(published, model, models, metric)
@@ -164,11 +164,14 @@ def _means_table(id: str, title: str, dataset: str, models: Mapping[str, QueryVa
 
 
 def _published(dataset: str, model: str, metric: str, source: str) -> list[Published]:
-    """Return the published numbers of one source."""
+    """Return the published numbers of one source for a model and a metric."""
     return [published for published in lookup(dataset, model, metric) if published.source.startswith(source)]
 
 
 def compare_with_published(published: Published, model: str, models: Mapping[str, QueryValues], metric: str) -> Row:
-    """Return the comparison of a published number with one of our models; the other models are the rivals."""
+    """Return the comparison of a published number with one of our models.
+
+    The row also counts how many of our other models get the same verdict.
+    """
     judged = {name: judge_values(published.value, published.folds, values, metric) for name, values in models.items()}
     return verdict_row(published.value, judged.pop(model), judged.values())

@@ -1,4 +1,4 @@
-"""The variance of ARSM, AR, ARS and REINFORCE on one artificial query, without a data set."""
+"""The variance of ARSM, AR, ARS and REINFORCE on one artificial query. No data set is needed."""
 
 import numpy as np
 
@@ -21,10 +21,11 @@ METHODS = {
 
 
 def rows() -> list[Row]:
-    """Return one row per number of levels: the variance of each estimator, summed over the components of the gradient.
+    """Return one row per number of levels, with the variance of each estimator.
 
-    The value under the name of an estimator is for one draw. The value under `equal_<name>` is for the mean of as many
-    draws as take the losses of one draw of ARSM.
+    The variance is summed over the components of the gradient. The cell with the name of an estimator has the variance
+    of one draw. The cell `equal_<name>` has the variance of the mean over as many draws as compute, together, the
+    number of losses of one draw of ARSM.
     """
     table_rows = []
     for levels in LEVELS:
@@ -73,7 +74,7 @@ def variance() -> PageSection:
 
 
 def _figure_and_table(table_rows: list[Row], prefix: str, title: str, alt: str) -> tuple[Figure, Table]:
-    """Return a figure and its table. prefix: of the keys of `rows` to show."""
+    """Return a figure and its table. prefix: the beginning of the keys of `rows` that are shown."""
     table = Table(
         f"variance_{prefix or 'of_draw_'}".rstrip("_"),
         f"{title}, summed over the gradient's components",

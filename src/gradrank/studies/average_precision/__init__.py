@@ -1,4 +1,7 @@
-"""The claims of a blog on average precision: R-precision tracks MAP, AP varies over queries, a worked example."""
+"""Three claims of a blog on average precision (AP).
+
+R-precision closely follows MAP, AP varies widely over queries, and a worked example has the printed values of AP.
+"""
 
 TITLE = "Average precision"
 PUBLICATION = (

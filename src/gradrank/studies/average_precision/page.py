@@ -1,11 +1,11 @@
-"""The page: R-precision and MAP, the spread of AP over queries, and the worked example."""
+"""The page of the study: R-precision and MAP, the spread of AP over queries, and the worked example."""
 
 from gradrank.studies.average_precision.spread import spread
 from gradrank.studies.average_precision.tracking import METRICS, tracking
 from gradrank.studies.average_precision.worked import worked
 from gradrank.studies.common.study import Inputs, PageSection
 
-CONVENTION = "letor4_expected"  # ties in expectation, so that no measure gains from the order of the file
+CONVENTION = "letor4_expected"  # mean over the orders of tied documents, so that no measure gains from the file order
 
 
 def build(inputs: Inputs) -> list[PageSection]:

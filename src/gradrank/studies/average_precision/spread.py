@@ -43,12 +43,12 @@ def spread(measured: Measured) -> PageSection:
 
 
 def _aps(values: np.ndarray) -> np.ndarray:
-    """Return the AP of the queries that have a relevant document: AP is 0 for all others, and only for them."""
+    """Return the AP of the queries that have a relevant document. AP is 0 for all others, and only for them."""
     return values[values > 0]
 
 
 def _row(dataset: str, method: str, aps: np.ndarray) -> Row:
-    """Return the row of one method: quantiles, standard deviation, and the share of queries within WIDE."""
+    """Return the row of one method: quantiles, standard deviation, and the share of queries with an AP within WIDE."""
     quantiles = dict(zip(map(str, QUANTILES), map(float, np.percentile(aps, QUANTILES)), strict=True))
     share_inside = float(np.mean((aps >= WIDE[0]) & (aps <= WIDE[1])))
     cells = {"dataset": dataset, "method": method, "queries": len(aps)}
@@ -56,7 +56,7 @@ def _row(dataset: str, method: str, aps: np.ndarray) -> Row:
 
 
 def _table(rows: list[Row]) -> Table:
-    """Return the table of the quantiles."""
+    """Return the table of the quantiles of AP."""
     heads = [Column("dataset", "data set"), Column("method"), Column("queries", "queries", "d")]
     quantiles = [Column(str(percent), f"{percent}%", ".3f") for percent in QUANTILES]
     others = [Column("sd", "standard deviation", ".3f"), Column("inside", f"{WIDE[0]:g} to {WIDE[1]:g}", ".0%")]
@@ -72,9 +72,10 @@ SHARES = (
 
 
 def _shares(dataset: str, aps: np.ndarray) -> Row:
-    """Return the root mean variance of AP over the queries of one method, and over the methods of one query.
+    """Return the standard deviation of AP over the queries of one method, and over the methods of one query.
 
-    aps: (methods, queries). Queries for which AP is 0 for any method are left out.
+    Each one is the square root of a mean variance. aps: (methods, queries). Queries with an AP of 0 for any method are
+    left out.
     """
     aps = aps[:, (aps > 0).all(axis=0)]
     return {

@@ -10,7 +10,7 @@ from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.common.means import mean_columns
 from gradrank.studies.common.study import PageSection
 
-Measured = Mapping[str, Mapping[str, QueryValues]]  # by data set and method
+Measured = Mapping[str, Mapping[str, QueryValues]]  # keys: data set, then method
 
 R_PRECISION, AP = "r_precision", "map"
 RIVALS = ("p@10", "ndcg@10", "mrr")
@@ -58,7 +58,7 @@ COLUMNS = (
 def _row(dataset: str, metric: str, methods: Mapping[str, QueryValues]) -> Row:
     """Return the row of one measure: its correlations with AP over methods and over queries.
 
-    Only queries with a relevant document count over queries: both measures are 0 for all others.
+    The correlation over queries uses only queries with a relevant document, because both measures are 0 for all others.
     """
     from scipy.stats import kendalltau
 
@@ -77,13 +77,16 @@ def _row(dataset: str, metric: str, methods: Mapping[str, QueryValues]) -> Row:
 
 
 def _with_relevant(values: QueryValues, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a measure and AP for the queries that have a relevant document: AP is 0 for all others."""
+    """Return the values of a measure, and the AP, for the queries that have a relevant document.
+
+    AP is 0 for all other queries.
+    """
     relevant = values.values[AP] > 0
     return values.values[metric][relevant], values.values[AP][relevant]
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the correlation, or nan if one side is constant."""
+    """Return the correlation of two arrays, or nan if one of them is constant."""
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return np.nan
     return float(np.corrcoef(a, b)[0, 1])

@@ -11,8 +11,8 @@ from gradrank.studies.common.study import PageSection
 
 PRINTED = Fraction(8, 9)
 RELEVANT = 3
-RANKS = 30  # the search places three relevant documents at every combination of these ranks
-# Mistakes that give 8/9: the ranks of the relevant documents, and the three precisions that were averaged.
+RANKS = 30  # the three relevant documents are placed at every combination of the first 30 ranks
+# key: a mistake that gives 8/9; value: the ranks of the relevant documents, and the precisions that were averaged.
 SLIPS = {
     "precision at rank 3 for that at rank 4": ((1, 2, 4), (Fraction(1), Fraction(1), Fraction(2, 3))),
     "3/3 for 3/4": ((1, 3, 4), (Fraction(1), Fraction(2, 3), Fraction(1))),
@@ -21,12 +21,15 @@ SLIPS = {
 
 
 def average_precision(ranks: tuple[int, ...]) -> Fraction:
-    """Return AP: the mean of the precisions at the ranks of the relevant documents, ascending from 1."""
+    """Return AP, the mean of the precisions at the ranks of the relevant documents.
+
+    ranks: these ranks in ascending order. The rank of the first document is 1.
+    """
     return sum((Fraction(relevant, rank) for relevant, rank in enumerate(ranks, 1)), Fraction(0)) / len(ranks)
 
 
 def worked() -> PageSection:
-    """Return the section of the worked example."""
+    """Return the section on the worked example."""
     possible = sorted({average_precision(ranks) for ranks in combinations(range(1, RANKS + 1), RELEVANT)})
     below, above = max(ap for ap in possible if ap < PRINTED), min(ap for ap in possible if ap > PRINTED)
     third = average_precision((3, 4, 7))

@@ -24,7 +24,7 @@ VARIED = (Column("parameter"), Column("value"))
 class Ablation:
     """The models of a study that differ from `base` only in `parameter`, on one data set.
 
-    title: name of the parameter on the page. only: the parameter values to include; None includes all values.
+    title: name of the parameter on the page. only: the parameter values to include, or None for all values.
     """
 
     inputs: Inputs
@@ -38,7 +38,7 @@ class Ablation:
 
     @cached_property
     def measured(self) -> list[tuple[Any, str, QueryValues]]:
-        """The parameter value, model name and per-query values of each model, in ascending order of the value."""
+        """The parameter value, name and per-query values of each model, in ascending order of the parameter value."""
         return [
             (value, model, self.inputs.measure(self.dataset, model, self.metrics, self.convention))
             for value, model in self.inputs.variants_of(self.dataset, self.base, self.parameter)
@@ -46,7 +46,7 @@ class Ablation:
         ]
 
     def questions(self) -> list[Question]:
-        """Return one paired comparison with the base model per metric and model other than the base."""
+        """Return the comparisons of every other model with the base model, one per metric and model."""
         base_values = next(values for _, model, values in self.measured if model == self.base)
         return [
             Question({"parameter": self.title, "value": setting(value)}, metric, values, base_values)
@@ -56,7 +56,7 @@ class Ablation:
         ]
 
     def chart(self) -> Markup:
-        """Return an SVG line chart: the mean of each metric, with its interval, against the parameter value."""
+        """Return an SVG line chart of the mean of each metric, with its interval, against the parameter value."""
         values = [value for value, _, _ in self.measured]
         is_numeric = all(isinstance(value, int | float) for value in values)
         series = [
@@ -73,7 +73,7 @@ class Ablation:
         return line_chart(series, self.title, "mean over folds", self.summary(), log_x=is_numeric, labels=labels)
 
     def summary(self) -> str:
-        """Return the content of the chart in words: the lowest and the highest mean of each metric."""
+        """Return a description of the chart in words: the lowest and the highest mean of each metric."""
         parts = []
         for metric in self.metrics:
             means = {setting(value): values.mean(metric) for value, _, values in self.measured}
@@ -85,7 +85,10 @@ class Ablation:
 
 
 def means_table(id: str, title: str, ablations: Sequence[Ablation]) -> Table:
-    """Return a table of the mean of each metric and half its interval: one row per parameter and value."""
+    """Return a table of the mean of each metric and half the width of its 95% interval.
+
+    The table has one row per parameter and value.
+    """
     rows = [
         {"parameter": ablation.title, "value": setting(value), "values": values}
         for ablation in ablations
@@ -95,7 +98,10 @@ def means_table(id: str, title: str, ablations: Sequence[Ablation]) -> Table:
 
 
 def tests_table(id: str, title: str, ablations: Sequence[Ablation]) -> Table:
-    """Return a table of paired tests against the base model: one row per parameter, value and metric."""
+    """Return a table of paired tests against the base model.
+
+    The table has one row per parameter, value and metric.
+    """
     columns = [*VARIED, Column("metric"), *COLUMNS]
     questions = [question for ablation in ablations for question in ablation.questions()]
     return Table(id, title, columns, paired_tests(questions), NOTE)

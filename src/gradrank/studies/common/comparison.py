@@ -1,4 +1,4 @@
-"""Columns and rows of tables that compare published numbers with this project's own ("ours")."""
+"""Columns and rows of tables that compare published numbers with this project's own numbers ("ours")."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from gradrank.report.tables.table import Column, Row
 
 
 def difference_columns(form: str = ".4f") -> tuple[Column, ...]:
-    """Return the columns of `difference_row`. form: number format."""
+    """Return the columns of `difference_row`. form: format of the numbers."""
     return (
         Column("published", "published", form),
         Column("ours", "ours", form),
@@ -17,7 +17,7 @@ def difference_columns(form: str = ".4f") -> tuple[Column, ...]:
 
 
 def verdict_columns(form: str = ".4f") -> tuple[Column, ...]:
-    """Return the columns of `verdict_row` and `unpublished_row`. form: number format."""
+    """Return the columns of `verdict_row` and `unpublished_row`. form: format of the numbers."""
     return (
         *difference_columns(form),
         Column("half_width", "± 95%", form),
@@ -29,19 +29,19 @@ def verdict_columns(form: str = ".4f") -> tuple[Column, ...]:
 
 
 def difference_row(published: float | None, ours: float) -> Row:
-    """Return both numbers and their difference, ours minus published.
+    """Return a row of both numbers and their difference, ours minus published.
 
-    Without a published number, the difference has the value None.
+    The difference is None if there is no published number.
     """
     difference = None if published is None else ours - published
     return {"published": published, "ours": ours, "difference": difference}
 
 
 def verdict_row(published: float, ours: Judged, others: Iterable[Judged]) -> Row:
-    """Return the comparison of a published number with ours, with the verdict.
+    """Return a row that compares a published number with ours and gives the verdict.
 
-    ours: the judgement of our number. others: the judgements of our other methods against the same published number.
-    The row counts how many of them get the same verdict, which shows how selective the verdict is.
+    ours: the verdict on our number. others: the verdicts on our other methods, compared with the same published number.
+    The row counts how many of these methods get the same verdict as ours. The count shows how selective the verdict is.
     """
     verdicts = [other.verdict for other in others]
     judged = {"half_width": ours.half_width, "of": ours.of, "verdict": ours.verdict}
@@ -55,7 +55,8 @@ def verdict_row(published: float, ours: Judged, others: Iterable[Judged]) -> Row
 def unpublished_row(ours: float, half_width: float, of: str) -> Row:
     """Return a row without a published number and without a verdict.
 
-    half_width: half the 95% interval of our number. of: the sample of the interval, such as queries or draws.
+    half_width: half the width of the 95% interval of our number. of: the sample of the interval, such as queries or
+    draws.
     """
     unjudged = {"half_width": half_width, "of": of, "verdict": "", "alike": None, "others": None}
     return difference_row(None, ours) | unjudged

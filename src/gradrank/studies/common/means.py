@@ -1,4 +1,4 @@
-"""Columns for means of metrics and their intervals."""
+"""Columns for the means of metrics and their 95% intervals."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,9 @@ from gradrank.report.tables.table import Column
 
 
 def mean_columns(metrics: Sequence[str]) -> list[Column]:
-    """Return two columns per metric: the mean over folds and half its 95% interval.
+    """Return two columns per metric: the mean over folds, and half the width of its 95% interval.
 
-    The rows of the table hold the QueryValues of a method under the key `values`.
+    Each row of the table must have the QueryValues of a method under the key `values`.
     """
     return [column for metric in metrics for column in _columns(metric)]
 

@@ -1,4 +1,4 @@
-"""Paired tests of chosen pairs of methods over the same queries, as rows of a table."""
+"""Paired tests that compare two methods on the same queries, as rows of a table."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from gradrank.evaluation.statistics import LEVEL, holm, paired_test
 from gradrank.report.tables.numbers import P, number
 from gradrank.report.tables.table import Column, Row
 
-MAX_NAMED = 4  # differences that `describe_significant` names
+MAX_NAMED = 4  # largest number of differences that `describe_significant` names
 COLUMNS = (
     Column("difference", "difference", "+.4f"),
     Column("low", "95% from", "+.4f"),
@@ -29,8 +29,8 @@ NOTE = (
 class Question(NamedTuple):
     """Two methods to compare on one metric.
 
-    about: cells of the table row that identify the comparison, without the metric. first, second: the values of the two
-    methods for the same queries in the same order.
+    about: the cells that identify the comparison in the table, except the metric. first, second: the per-query values
+    of the two methods, for the same queries in the same order.
     """
 
     about: Row
@@ -40,7 +40,11 @@ class Question(NamedTuple):
 
 
 def paired_tests(questions: Sequence[Question]) -> list[Row]:
-    """Return one row per question: its `about`, the metric, and the keys of COLUMNS for first minus second."""
+    """Return one row per question.
+
+    A row has the cells of `about`, the metric, and the results of the paired tests of first minus second. The results
+    have the keys of COLUMNS.
+    """
     rows: list[Row] = [
         about
         | {"metric": metric_label(metric)}
@@ -53,9 +57,10 @@ def paired_tests(questions: Sequence[Question]) -> list[Row]:
 
 
 def describe_significant(rows: Sequence[Row], *keys: str) -> str:
-    """Return one sentence on the rows of `paired_tests` that are significant (Wilcoxon's test, corrected by Holm).
+    """Return one sentence about the rows of `paired_tests` that are significant.
 
-    keys: the cells that identify a row in the sentence, in addition to its metric.
+    A row is significant if the p value of Wilcoxon's test, corrected by Holm, is below LEVEL. keys: the cells that
+    identify a row in the sentence, in addition to its metric.
     """
     significant_rows = [row for row in rows if row["wilcoxon_holm"] < LEVEL]
     if not significant_rows:

@@ -1,9 +1,10 @@
 """The data model of a study: its inputs, and the sections, tables and figures of its page.
 
-A study recreates one publication, or answers one question, and compares every published number with our own. It is a
-folder of a package named by an entry point, by default of `gradrank/studies/`; gradrank.config.studies describes the
-contents of the folder. The command `gradrank study NAME`, the workflow target and the report find it by the name of the
-folder, so that a new study needs no other edit. Its settings are `studies.NAME` of params.yaml.
+A study recreates one publication or answers one question, and compares every published number with our own. Each study
+is a folder in a package that is named by an entry point; the default package is `gradrank/studies/`. The contents of
+the folder are described in gradrank.config.studies. The command `gradrank study NAME`, the workflow target and the
+report find a study by the name of its folder, so a new study needs no other edit. Its settings are under `studies.NAME`
+in params.yaml.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from gradrank.report.tables.table import Table
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing as inline SVG, its content in words (`alt`), and the table of the values drawn."""
+    """A drawing as inline SVG, its content in words (`alt`), and the table of the plotted values."""
 
     id: str
     title: str
@@ -35,7 +36,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class PageSection:
-    """A section of a page: paragraphs, with `code` in backquotes, then tables and figures in reading order."""
+    """A section of a page: paragraphs, then tables and figures in reading order. Backquotes mark code in paragraphs."""
 
     id: str
     title: str
@@ -47,9 +48,9 @@ class PageSection:
 class Inputs:
     """The inputs of a study: finished results of the workflow, and the settings in params.yaml.
 
-    results: folder of the results. data: folder of the stored collections (data/parquet). folder: the folder of the
-    study (results/studies/<name>), whose `jobs/` holds the results of the study's own jobs. settings: the resolved
-    settings `studies.<name>`: `datasets`, `models`, and keys that the study defines.
+    results: folder of the results. data: folder of the stored collections (data/parquet). folder: folder of the study
+    (results/studies/<name>); its subfolder `jobs/` contains the results of the study's own jobs. settings: the resolved
+    settings `studies.<name>`. Their keys are `datasets`, `models`, and the keys that the study defines.
     """
 
     results: Path
@@ -74,10 +75,10 @@ class Inputs:
     def measure(
         self, dataset: str, model: str, metrics: Sequence[str], convention: str | Convention, split: str = "test"
     ) -> QueryValues:
-        """Return per-query values of metrics, computed from stored scores of every fold and seed.
+        """Return per-query values of metrics, computed from the stored scores of every fold and seed.
 
-        Nothing is trained again. With several seeds, the value of a query is the mean over seeds. split: `train`,
-        `vali` or `test`. Raises GradrankError if a fold is missing or its scores do not fit the data.
+        No model is trained again. With several seeds, the value of a query is the mean over seeds. split: `train`,
+        `vali` or `test`. Raises GradrankError if a fold is missing or its scores do not match the data.
         """
         from gradrank.evaluation.judgements import read_judgements
         from gradrank.evaluation.metrics import compute
@@ -112,14 +113,17 @@ class Inputs:
         return Results(self.results).dataset(dataset).method(model)
 
     def params(self, dataset: str, model: str) -> dict[str, Any]:
-        """Return the parameters a model or variant was trained with, and its registered name as `model`."""
+        """Return the parameters that a model or variant was trained with.
+
+        The key `model` has the registered name of the model.
+        """
         spec = self.method(dataset, model).fold(1).spec()
         return spec["params"] | {"model": spec["model"]}
 
     def variants_of(self, dataset: str, base: str, name: str) -> list[tuple[Any, str]]:
-        """Return (value, model) of `base` and of each model of this study that differs from it only in one parameter.
+        """Return (value, model) for `base` and for each model of this study that differs from it in one parameter only.
 
-        name: the parameter. The pairs are in ascending order of its value.
+        name: the name of the parameter. value: the value of the parameter in that model. The list is sorted by value.
         """
         params = {model: self.params(dataset, model) for model in {base, *self.models}}
         same = {key: value for key, value in params[base].items() if key != name}

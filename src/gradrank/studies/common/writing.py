@@ -1,7 +1,7 @@
 """The files that `gradrank study NAME` writes: page.json, page.md, numbers.json and the tables.
 
-page.json is for the report. numbers.json and page.md are in git; they hold no times, so that equal results give equal
-bytes.
+The report reads page.json. numbers.json and page.md are committed to git. They contain no times, so equal results give
+equal bytes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,14 @@ from gradrank.report.tables.table import Table, markdown
 from gradrank.report.tables.table_files import write_table
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 
-DIGITS = 6  # decimals in numbers.json
+DIGITS = 6  # decimal places in numbers.json
 
 
 def write_study(name: str, inputs: Inputs) -> list[Path]:
-    """Build the study `name` and write its files into `inputs.folder`. Return the files of the tables without times.
+    """Build the study `name`, and write its files into `inputs.folder`.
 
-    Raises GradrankError if the study is unknown or results are missing.
+    Returns the paths of the tables that contain no times. Raises GradrankError if the study is unknown or results are
+    missing.
     """
     package, folder = get_study(name), StudyFolder(inputs.folder)
     sections = get_study(name, "page").build(inputs)
@@ -62,7 +63,10 @@ def _item(item: Table | Figure) -> dict[str, Any]:
 
 
 def _numbers(sections: Sequence[PageSection]) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of every table by the table's id. The data of plots are in CSV files instead."""
+    """Return the rows of the tables. The keys are the ids of the tables.
+
+    Tables of figures are left out, because CSV files contain them. Tables of times are left out as well.
+    """
     return {
         item.id: [
             {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in row.items()}

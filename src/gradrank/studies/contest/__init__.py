@@ -1,7 +1,7 @@
 """A contest of methods under one tuning budget.
 
-Each method is tuned on the validation part of each fold, and its choice is trained again with several seeds. The page
-states which differences between methods are statistically supported.
+Each method is tuned on the validation part of each fold. The selected configuration is trained again with several
+seeds. The page states which differences between methods are statistically supported.
 """
 
 from typing import Annotated
@@ -22,10 +22,11 @@ PUBLICATION = (
 class Settings(StudySettings):
     """Settings of the contest.
 
-    methods: names of registered models, which are tuned in their search spaces; parameters of `models` in params.yaml
-    have no effect. trials: configurations that each tuner tries per fold. tuners: independent tuners per method. seeds:
-    trainings of each tuner's choice per fold. frozen: collections without tuning, evaluated once with the
-    configurations that were chosen on the first of `datasets`.
+    methods: names of registered models. The models are tuned in their search spaces; the section `models` of
+    params.yaml has no effect on them. tuners: number of tuners per method. A tuner is one independent random search.
+    trials: number of configurations that each tuner evaluates per fold. seeds: number of trainings of each tuner's
+    choice per fold. frozen: collections without tuning, evaluated once with the configurations that were chosen on the
+    first of `datasets`.
     """
 
     trials: Annotated[int, Field(ge=1, le=10_000)] = 16

@@ -20,9 +20,9 @@ class Agreement(NamedTuple):
 def agreement(first: np.ndarray, first_folds: np.ndarray, second: np.ndarray, second_folds: np.ndarray) -> Agreement:
     """Return the agreement of two collections on the order of m methods.
 
-    first: (q1, m) values of the methods on the queries of the first collection; first_folds: (q1,) their folds. second
-    and second_folds: the same for the second collection, with the methods in the same order. The interval is the
-    percentile bootstrap (Efron 1979): each draw resamples the queries within every fold of both collections.
+    first: (q1, m) values of the methods on the queries of the first collection. first_folds: (q1,) folds of these
+    queries. second, second_folds: the same for the second collection, with the methods in the same order. The interval
+    is the percentile bootstrap (Efron 1979): each draw resamples the queries within every fold of both collections.
     """
     rng = np.random.default_rng(SEED)
     means = [_means(first, first_folds), _means(second, second_folds)]
@@ -50,7 +50,7 @@ def _means(values: np.ndarray, folds: np.ndarray) -> np.ndarray:
 
 
 def _drawn_means(values: np.ndarray, folds: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return (DRAWS, m) means over folds; each draw resamples the queries of every fold with replacement."""
+    """Return the (DRAWS, m) means over folds. Each draw resamples the queries of every fold with replacement."""
     fold_means = []
     for rows in fold_queries(folds):
         counts = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=DRAWS)

@@ -9,19 +9,19 @@ import numpy as np
 
 
 def best_of_weights(count: int, n: int) -> np.ndarray:
-    """Return (count,) probabilities that each value is the best of n drawn without replacement.
+    """Return the (count,) probabilities that each value is the largest of n values drawn without replacement.
 
-    The i-th probability belongs to the i-th smallest of `count` values.
+    The i-th probability belongs to the i-th smallest of the `count` values.
     """
     return np.array([comb(i, n - 1) / comb(count, n) for i in range(count)])
 
 
 def expected_best(validation: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """Return (P,) the expected test value of the configuration that validation selects, for n = 1, ..., P trials.
+    """Return the (P,) expected test values of the configuration that validation selects from n = 1, ..., P trials.
 
-    The n trials are drawn without replacement from P trials. validation, test: (P,) values in the order of the trials.
-    If validation values are equal, the earlier trial is selected, as in the contest. With the validation values as
-    `test`, the result is the expected best validation value.
+    The n trials are drawn without replacement from the P trials. validation, test: (P,) values in the order of the
+    trials. If validation values are equal, the earlier trial is selected, as in the contest. With the validation values
+    as `test`, the result is the expected best validation value.
     """
     count = len(validation)
     order = np.lexsort((-np.arange(count), validation))
@@ -30,7 +30,10 @@ def expected_best(validation: np.ndarray, test: np.ndarray) -> np.ndarray:
 
 
 class Crossing(NamedTuple):
-    """Two methods whose order depends on the budget: `behind` is better from `budget` trials on, `ahead` before."""
+    """Two methods whose order depends on the budget.
+
+    `ahead` is the better one with fewer than `budget` trials, and `behind` is the better one with `budget` or more.
+    """
 
     ahead: str
     behind: str
@@ -38,9 +41,9 @@ class Crossing(NamedTuple):
 
 
 def crossings(curves: Mapping[str, np.ndarray]) -> list[Crossing]:
-    """Return the pairs of methods whose order at one trial is reversed at N trials, in ascending order of the budget.
+    """Return the pairs of methods whose order with one trial is reversed with N trials, smallest budget first.
 
-    curves: (N,) expected values by method, for budgets of 1, ..., N trials.
+    curves: the (N,) expected values of each method, for budgets of 1, ..., N trials.
     """
     crossed = []
     for first, second in combinations(curves, 2):

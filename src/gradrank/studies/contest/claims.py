@@ -1,12 +1,13 @@
-"""The decision rule of the contest: which differences between two methods count as claims.
+"""The decision rule of the contest: which differences between two methods are claimed.
 
-A claim that A is better than B needs a p value below .05 after Holm's correction, and P(A > B) above .75. P(A > B) is
-the probability that a single run of A has a higher value than a single run of B, over samples of queries, tuners and
-seeds (Bouthillier et al. 2021, section 4). All other pairs are "not separated".
+To claim that A is better than B, the p value must be below .05 after Holm's correction, and P(A > B) must be above .75.
+P(A > B) is the probability that a single run of A has a higher value than a single run of B, over samples of queries,
+tuners and seeds (Bouthillier et al. 2021, section 4). All other pairs are "not separated".
 
-The variance over two or three tuners is poorly estimated: in one case of twenty, two tuners have nearly equal values by
-chance, and a chance difference would be claimed. The variance that tuners and seeds give to a method is therefore taken
-as at least the mean over the methods of the contest. For a method whose runs are all equal it is 0.
+A tuner is one random search for a configuration. The variance over two or three tuners is poorly estimated: in one case
+of twenty, two tuners have nearly equal values by chance, and a difference that is due to chance would be claimed. The
+variance of a method that is due to tuners and seeds is therefore taken as at least the mean of this variance over the
+methods of the contest. It is 0 for a method whose runs are all equal.
 """
 
 import math
@@ -17,15 +18,16 @@ from typing import NamedTuple
 from gradrank.evaluation.statistics import LEVEL, holm
 from gradrank.evaluation.variance import Runs, Term, freedom, half_width, query_term, standard_error
 
-MIN_PROBABILITY = 0.75  # a claim needs a larger P(A > B)
+MIN_PROBABILITY = 0.75  # P(A > B) must be larger to claim that A is better
 NOT_SEPARATED = "not separated"
 
 
 class Pair(NamedTuple):
-    """The comparison of two methods over the same queries. `first` is the method with the higher mean.
+    """The comparison of two methods on the same queries. `first` is the method with the higher mean.
 
-    difference: mean of first minus mean of second. low, high: its 95% interval. probability: P(first > second) for
-    single runs. corrected: p after Holm's correction for all pairs of the contest.
+    difference: mean of first minus mean of second. low, high: ends of its 95% interval. p: two-sided p value of the
+    difference. probability: P(first > second) for single runs. corrected: p after Holm's correction for all pairs of
+    the contest.
     """
 
     first: str
@@ -51,8 +53,8 @@ class Pair(NamedTuple):
 def compare(first: str, a: Runs, second: str, b: Runs, floor: Term) -> Pair:
     """Return the comparison of two methods, without the correction for the number of pairs.
 
-    a, b: the runs of the methods, over the same queries in the same order. floor: the result of `mean_run_variance` for
-    all methods of the contest.
+    a, b: the runs of the two methods, for the same queries in the same order. floor: the result of `mean_run_variance`
+    for all methods of the contest.
     """
     if b.mean > a.mean:
         first, a, second, b = second, b, first, a
@@ -68,15 +70,15 @@ def compare(first: str, a: Runs, second: str, b: Runs, floor: Term) -> Pair:
 def _chance_terms(terms: Sequence[Term], floor: Term) -> list[Term]:
     """Return the variance terms that tuners and seeds add to a difference.
 
-    terms: one term per method. A term below `floor` is replaced by it. The replacements are one estimate with one
-    number of degrees of freedom, so they are returned as one term.
+    terms: one term per method. Each term with no more variance than `floor` is replaced by `floor`. These replacements
+    are the same estimate, with the same degrees of freedom, so they are returned as one term.
     """
     larger = [term for term in terms if term.variance > floor.variance]
     return [*larger, floor._replace(variance=(len(terms) - len(larger)) * floor.variance)]
 
 
 def mean_run_variance(methods: Iterable[Runs]) -> Term:
-    """Return the mean over methods of the variance that tuners and seeds give to a method's mean.
+    """Return the variance of a method's mean that is due to tuners and seeds, averaged over methods.
 
     Methods whose runs are all equal are left out. The variance is 0 if no method is left.
     """
@@ -87,7 +89,10 @@ def mean_run_variance(methods: Iterable[Runs]) -> Term:
 
 
 def two_sided_p(gap: float, error: float, degrees: float) -> float:
-    """Return p of Student's two-sided t test. Without an error, p is 1 for a difference of 0 and 0 otherwise."""
+    """Return the two-sided p value of Student's t test.
+
+    If the standard error is 0, p is 1 for a difference of 0, and 0 for any other difference.
+    """
     from scipy.stats import t
 
     if error == 0:
@@ -96,7 +101,7 @@ def two_sided_p(gap: float, error: float, degrees: float) -> float:
 
 
 def probability_better(gap: float, variance: float) -> float:
-    """Return P(A > B) for two single runs whose difference is normal with mean `gap` and this variance.
+    """Return P(A > B) for two single runs whose difference is normal with mean `gap` and variance `variance`.
 
     A tie counts as one half.
     """
@@ -106,7 +111,7 @@ def probability_better(gap: float, variance: float) -> float:
 
 
 def compare_all(methods: Mapping[str, Runs]) -> list[Pair]:
-    """Return the comparisons of all pairs of methods, largest difference first, with p values corrected by Holm."""
+    """Return the comparisons of all pairs of methods, largest difference first. p values are corrected by Holm."""
     floor = mean_run_variance(methods.values())
     pairs = [
         compare(first, methods[first], second, methods[second], floor) for first, second in combinations(methods, 2)
@@ -119,8 +124,8 @@ def compare_all(methods: Mapping[str, Runs]) -> list[Pair]:
 def claims_in_words(pairs: Sequence[Pair], called: str, naive: Sequence[tuple[str, str]] = ()) -> list[str]:
     """Return sentences that say which claims about one metric are supported and which are not.
 
-    called: the label of the metric. naive: the pairs that are significant in a test over the queries of one run per
-    method.
+    called: the label of the metric. naive: the pairs that would be significant in a test over the queries of a single
+    run per method.
     """
     better: dict[str, list[str]] = {}
     for pair in pairs:

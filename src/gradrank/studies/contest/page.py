@@ -30,7 +30,7 @@ MEASURE = metric_label(HEADLINE)
 
 
 def build(inputs: Inputs) -> list[PageSection]:
-    """Return the sections of the page: those of each data set, then the agreement of all pairs of data sets."""
+    """Return the sections of the page: first those of each data set, then the agreement of all pairs of data sets."""
     frozen = list(inputs.settings.get("frozen", ()))
     entries_by_dataset = {dataset: read_entries(inputs, dataset) for dataset in [*inputs.datasets, *frozen]}
     sections = []
@@ -47,7 +47,7 @@ def build(inputs: Inputs) -> list[PageSection]:
 
 
 def _results(inputs: Inputs, dataset: str, entries: Sequence[ContestEntry], frozen: bool) -> PageSection:
-    """Return the section of the means over folds and of the costs."""
+    """Return the section on the means over folds and the costs."""
     settings = inputs.settings
     tuned = (
         f"Nothing was tried on {dataset}: each tuner's one configuration for all folds of "
@@ -69,7 +69,7 @@ def _results(inputs: Inputs, dataset: str, entries: Sequence[ContestEntry], froz
 
 
 def _claims(dataset: str, entries: Sequence[ContestEntry]) -> list[PageSection]:
-    """Return the section of the claims, and the timeline if there is one."""
+    """Return the section on the claims, and the section on the timeline if there is one."""
     runs = {entry.method: entry.runs() for entry in entries}
     comparisons = compare_all(runs)
     content = [tables.pairs(dataset, comparisons), tables.probabilities(dataset, list(runs), comparisons)]
@@ -79,9 +79,9 @@ def _claims(dataset: str, entries: Sequence[ContestEntry]) -> list[PageSection]:
 
 
 def _naive(entries: Sequence[ContestEntry]) -> list[tuple[str, str]]:
-    """Return the pairs that differ by Wilcoxon's test over the queries of one run per method.
+    """Return the pairs of methods that differ significantly in Wilcoxon's test over the queries of one run per method.
 
-    The run is the first one of the first tuner. p values are corrected by Holm.
+    The run is the first run of the first tuner. The p values are corrected by Holm.
     """
     values = {entry.method: entry.values[HEADLINE][0, 0] for entry in entries}
     pairs = list(combinations(values, 2))
@@ -90,7 +90,7 @@ def _naive(entries: Sequence[ContestEntry]) -> list[tuple[str, str]]:
 
 
 def _shares(dataset: str, entries: Sequence[ContestEntry]) -> PageSection:
-    """Return the section of the variance of a single run."""
+    """Return the section on the variance of a single run."""
     table = tables.shares(dataset, entries)
     varying = [row for row in table.rows if row["queries"] is not None]
     sources = ("queries", "seeds", "tuning") if varying else ()
@@ -105,7 +105,11 @@ def _shares(dataset: str, entries: Sequence[ContestEntry]) -> PageSection:
 
 
 def _choosing(dataset: str, entries: Sequence[ContestEntry], trials: Mapping[str, EntryTrials]) -> PageSection:
-    """Return the section of the choices: the gain of tuning, and the leak of one choice for all folds."""
+    """Return the section on the chosen configurations.
+
+    It gives the gain of tuning, and the additional gain of one choice for all folds. The latter is a leak, because this
+    choice has seen the test queries of every fold as validation queries.
+    """
     table = tables.choosing(dataset, trials)
     leaks = {row["method"]: row["leak"] for row in table.rows if row["leak"] is not None}
     gains = {row["method"]: row["gain"] for row in table.rows if row["gain"] is not None}
@@ -123,7 +127,7 @@ def _choosing(dataset: str, entries: Sequence[ContestEntry], trials: Mapping[str
 
 
 def _over_methods(what: str, gaps: Mapping[str, float]) -> str:
-    """Return a sentence with the mean of a difference over the methods, its minimum and its maximum."""
+    """Return a sentence with the mean, the minimum and the maximum of a difference over the methods."""
     if not gaps:
         return ""
     least, most = min(gaps, key=gaps.__getitem__), max(gaps, key=gaps.__getitem__)
@@ -134,7 +138,7 @@ def _over_methods(what: str, gaps: Mapping[str, float]) -> str:
 
 
 def _budget(dataset: str, trials: Mapping[str, EntryTrials]) -> PageSection:
-    """Return the section of the expected test values by number of trials."""
+    """Return the section on the expected test values for each number of trials."""
     curves_by_method = curves(trials)
     crossed = crossings(curves_by_method)
     table = tables.budget(dataset, curves_by_method)
@@ -157,7 +161,7 @@ def _budget(dataset: str, trials: Mapping[str, EntryTrials]) -> PageSection:
 
 
 def curves(trials: Mapping[str, EntryTrials]) -> dict[str, np.ndarray]:
-    """Return (n,) means over folds of `expected_best` by method, for 1, ..., n trials.
+    """Return the (n,) means over folds of `expected_best` for each method, for 1, ..., n trials.
 
     n is the smallest number of random trials that all methods with a search space have on every fold. A method without
     a search space has the same value for every number of trials.
@@ -199,7 +203,7 @@ def _ends(curves_by_method: Mapping[str, np.ndarray]) -> str:
 
 
 def _crossed(crossed: Sequence[Crossing]) -> str:
-    """Return a sentence on how many curves cross."""
+    """Return a sentence that says how many pairs of curves cross."""
     if not crossed:
         return "No two curves change their order between one trial and all."
     return (
@@ -209,7 +213,7 @@ def _crossed(crossed: Sequence[Crossing]) -> str:
 
 
 def _agreement(entries_by_dataset: Mapping[str, Sequence[ContestEntry]], frozen: Sequence[str]) -> PageSection:
-    """Return the section of Kendall's tau between the orders of the methods on every pair of data sets."""
+    """Return the section on Kendall's tau between the orders of the methods, for every pair of data sets."""
     rows = []
     for first, second in combinations(entries_by_dataset, 2):
         methods = sorted(entry.method for entry in entries_by_dataset[first])
@@ -236,6 +240,9 @@ def _agreement(entries_by_dataset: Mapping[str, Sequence[ContestEntry]], frozen:
 
 
 def _matrix(entries: Sequence[ContestEntry], methods: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return (q, m) means over runs, with the methods in this order, and the (q,) folds of the queries."""
+    """Return two arrays: the (q, m) means over runs, and the (q,) folds of the queries.
+
+    The columns of the first array are in the order of `methods`.
+    """
     by_method = {entry.method: entry.runs() for entry in entries}
     return np.stack([by_method[name].per_query for name in methods], axis=1), by_method[methods[0]].folds

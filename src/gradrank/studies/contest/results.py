@@ -30,11 +30,10 @@ HEADLINE = METRICS[0]
 class ContestEntry:
     """A method of the contest on one data set.
 
-    values: (T, S, q) per metric, for T tuners, S seeds and q test queries. folds: (q,) the fold of each query. tuned:
-    the tuning files by fold.
+    values: the (T, S, q) test values of each metric, for T tuners, S seeds and q test queries. folds: the (q,) folds of
+    the queries. tuned: the tuning files of each fold; the key is the number of the fold.
 
-    T is 1 for a method without a search space: there is nothing to tune, so its runs differ only by
-    seeds.
+    T is 1 for a method without a search space. There is nothing to tune, so its runs differ only in their seeds.
     """
 
     method: str
@@ -49,7 +48,7 @@ class ContestEntry:
 
     @cached_property
     def choices(self) -> dict[int, SelectedConfiguration]:
-        """The selected configurations by fold."""
+        """The selected configurations of each fold. The key is the number of the fold."""
         return {number: read_choice(fold) for number, fold in self.tuned.items()}
 
     def seconds(self) -> float | None:
@@ -60,7 +59,7 @@ class ContestEntry:
         return float(sum(pl.read_parquet(path)["seconds"].sum() for path in paths)) if paths else None
 
     def refit_seconds(self, contest: Contest, seeds: int) -> float:
-        """Return the seconds of training the choices again, on one thread.
+        """Return the total fitting time, in seconds, of the runs that train the choices again on one thread.
 
         Runs without a timing.json are left out.
         """
@@ -76,8 +75,8 @@ class ContestEntry:
 class EntryTrials:
     """The trials of a method on one data set.
 
-    trials: the rows of trials.parquet of all folds. tested: values of each trial's model on the test queries. choices:
-    the selected configurations by fold.
+    trials: the rows of trials.parquet for all folds. tested: the values of each trial's model on the test queries.
+    choices: the selected configurations of each fold; the key is the number of the fold.
     """
 
     trials: "pl.DataFrame"
@@ -86,7 +85,7 @@ class EntryTrials:
 
     @cached_property
     def for_all(self) -> list[Chosen]:
-        """One configuration per tuner, selected by its mean validation value over all folds."""
+        """One configuration per tuner. It has the best mean validation value over all folds."""
         return for_all_folds(self.trials.partition_by("fold"))
 
     def failed(self) -> "pl.DataFrame":
@@ -96,7 +95,8 @@ class EntryTrials:
     def values(self, trial_of: Mapping[tuple[int, int], int]) -> Runs | None:
         """Return the test values of one trial per tuner and fold, computed with the models of the trials.
 
-        trial_of: the number of the trial by (tuner, fold). None is returned if one of the trials failed.
+        trial_of: the number of the trial for each key (tuner, fold). Returns None if `trial_of` is empty or one of the
+        trials failed.
         """
         import polars as pl
 
@@ -114,17 +114,17 @@ class EntryTrials:
         return Runs(values[:, None, :], ordered[0]["fold"].to_numpy())
 
     def per_fold(self) -> Runs | None:
-        """Return the test values of the choices of the contest, one per tuner and fold."""
+        """Return the test values of the configurations that were chosen per tuner and fold. See `values` for None."""
         return self.values(
             {(chosen.tuner, fold): chosen.trial for fold, choice in self.choices.items() for chosen in choice.chosen}
         )
 
     def one_for_all(self) -> Runs | None:
-        """Return the test values of each tuner's one configuration for all folds."""
+        """Return the test values of the one configuration per tuner for all folds. See `values` for None."""
         return self.values({(chosen.tuner, fold): chosen.trial for fold in self.choices for chosen in self.for_all})
 
     def default(self) -> Runs | None:
-        """Return the test values of the default configuration, which is trial 0."""
+        """Return the test values of the default configuration, which is trial 0. See `values` for None."""
         return self.values(
             {(chosen.tuner, fold): 0 for fold, choice in self.choices.items() for chosen in choice.chosen}
         )
@@ -153,7 +153,10 @@ def _read_entry(tuned: Tuned, dataset: str, method: str, folds: int) -> ContestE
 
 
 def _without_dropped_queries(entry: ContestEntry) -> ContestEntry:
-    """Return the results without the queries that the convention leaves out, which are the same for all methods."""
+    """Return the entry without the queries that the convention leaves out.
+
+    These queries are the same for all methods.
+    """
     known = ~np.isnan(entry.values[HEADLINE][0, 0])
     values = {name: runs[:, :, known] for name, runs in entry.values.items()}
     return ContestEntry(entry.method, entry.dataset, values, entry.folds[known], entry.tuned)
@@ -169,9 +172,10 @@ def read_entry_trials(inputs: Inputs, entry: ContestEntry) -> EntryTrials:
 
 
 def constant_score_runs(inputs: Inputs, dataset: str) -> dict[str, dict[str, Runs]]:
-    """Return the runs of a ranking that gives every document the same score, by row title and metric.
+    """Return the runs of a ranking that gives every document the same score.
 
-    One row breaks ties by the order of the file, the other takes the expectation over all orders.
+    The outer keys are the titles of the table rows, and the inner keys are the metrics. One row breaks ties by the
+    order of the file. The other row has the expectation over all orders, if the convention has such a form.
     """
     dataset_convention = inputs.settings["conventions"][dataset]
     named = {dataset_convention: "constant score, file order"}
@@ -185,7 +189,7 @@ def constant_score_runs(inputs: Inputs, dataset: str) -> dict[str, dict[str, Run
 
 
 def _single_run(values: np.ndarray, folds: np.ndarray) -> Runs:
-    """Return (q,) values as the runs of one tuner and one seed, without the queries that have no value."""
+    """Return (q,) values as the Runs of one tuner and one seed. Queries without a value are left out."""
     known = ~np.isnan(values)
     return Runs(values[known][None, None], folds[known])
 

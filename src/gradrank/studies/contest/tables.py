@@ -1,4 +1,4 @@
-"""Tables of the contest. Each table is of one data set."""
+"""Tables of the contest. Each function returns a table for one data set."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ from gradrank.tuning.folders import Contest
 from gradrank.tuning.values import METRICS
 
 METHOD = Column("method")
-HASH = 12  # leading digits of the hash of a choice in a table
+HASH = 12  # number of digits of the SHA-256 of a choice that the table shows
 INTERVAL = "± is half the 95% interval of the mean over folds, tuners and seeds: queries, seeds and tuning are in it."
 
 
@@ -43,7 +43,10 @@ def _means(method: str, runs: Mapping[str, Runs]) -> Row:
 
 
 def shares(dataset: str, entries: Sequence[ContestEntry]) -> Table:
-    """Return the shares of queries, seeds and tuning in the variance of a single run, one row per method."""
+    """Return the table of the shares of queries, seeds and tuning in the variance of a single run.
+
+    The table has one row per method.
+    """
     sources = {"queries": "queries", "seeds": "seeds", "tuning": "tuning"}
     rows = [
         {"method": entry.method, "deviation": runs.variances.total**0.5} | runs.variances.shares()
@@ -57,7 +60,7 @@ def shares(dataset: str, entries: Sequence[ContestEntry]) -> Table:
 
 
 def pairs(dataset: str, comparisons: Sequence[Pair]) -> Table:
-    """Return the comparisons of all pairs of methods, one row per pair."""
+    """Return the table of the comparisons of all pairs of methods, one row per pair."""
     rows = [pair._asdict() | {"verdict": pair.verdict} for pair in comparisons]
     columns = [
         Column("first"),
@@ -74,7 +77,7 @@ def pairs(dataset: str, comparisons: Sequence[Pair]) -> Table:
 
 
 def probabilities(dataset: str, methods: Sequence[str], comparisons: Sequence[Pair]) -> Table:
-    """Return the matrix of P(row > column): one row and one column per method."""
+    """Return the matrix of P(row > column) as a table with one row and one column per method."""
     by_pair = {(pair.first, pair.second): pair.probability for pair in comparisons}
     by_pair |= {(pair.second, pair.first): 1 - pair.probability for pair in comparisons}
     rows = [{"method": first} | {second: by_pair.get((first, second)) for second in methods} for first in methods]
@@ -84,7 +87,7 @@ def probabilities(dataset: str, methods: Sequence[str], comparisons: Sequence[Pa
 
 
 def chosen(dataset: str, entries: Sequence[ContestEntry]) -> Table:
-    """Return the selected configurations, one row per method, fold and tuner."""
+    """Return the table of the selected configurations, one row per method, fold and tuner."""
     rows = [
         {
             "method": entry.method,
@@ -106,9 +109,10 @@ def chosen(dataset: str, entries: Sequence[ContestEntry]) -> Table:
 
 
 def choosing(dataset: str, trials: Mapping[str, EntryTrials]) -> Table:
-    """Return the table of test values of three configurations.
+    """Return the table of the test values of three configurations.
 
-    They are the default, the one chosen per fold, and the one chosen for all folds together.
+    They are the default configuration, the configuration chosen per fold, and the one configuration chosen for all
+    folds.
     """
     rows = []
     for method, method_trials in trials.items():
@@ -135,17 +139,17 @@ def choosing(dataset: str, trials: Mapping[str, EntryTrials]) -> Table:
 
 
 def difference(after: Runs | None, before: Runs | None) -> Runs | None:
-    """Return the runs of a difference, or None if one side is missing."""
+    """Return the Runs of `after` minus `before`, or None if one of them is missing."""
     return Runs(after.values - before.values, after.folds) if after and before else None
 
 
 def mean(runs: Runs | None) -> float | None:
-    """Return the mean of the runs, or None without runs."""
+    """Return the mean of the runs, or None if there are no runs."""
     return runs.mean if runs else None
 
 
 def failed(dataset: str, trials: Mapping[str, EntryTrials]) -> Table:
-    """Return the trials that ended with an error."""
+    """Return the table of the trials that ended with an error."""
     rows = [row for method_trials in trials.values() for row in method_trials.failed().rows(named=True)]
     columns = [Column("model", "method"), Column("fold", "fold", "d"), Column("tuner", "tuner", "d")]
     columns += [Column("trial", "trial", "d"), Column("configuration"), Column("error", "why")]
@@ -153,7 +157,7 @@ def failed(dataset: str, trials: Mapping[str, EntryTrials]) -> Table:
 
 
 def budget(dataset: str, curves: Mapping[str, np.ndarray]) -> Table:
-    """Return the expected test values, one row per method and number of trials."""
+    """Return the table of the expected test values, one row per method and number of trials."""
     rows = [
         {"method": method, "budget": n, "expected": float(value)}
         for method, curve in curves.items()
@@ -164,7 +168,7 @@ def budget(dataset: str, curves: Mapping[str, np.ndarray]) -> Table:
 
 
 def crossings(dataset: str, crossed: Sequence[Crossing]) -> Table:
-    """Return the pairs of methods whose curves cross."""
+    """Return the table of the pairs of methods whose curves cross."""
     columns = [
         Column("behind", "the better one"),
         Column("budget", "from so many trials", "d"),
@@ -174,7 +178,10 @@ def crossings(dataset: str, crossed: Sequence[Crossing]) -> Table:
 
 
 def costs(dataset: str, entries: Sequence[ContestEntry], contest: Contest, seeds: int) -> Table:
-    """Return the seconds of tuning and of the runs. These times differ between two executions of the same contest."""
+    """Return the table of the times of tuning and of the runs, in seconds.
+
+    These times differ between two executions of the same contest.
+    """
     rows = [
         {"method": entry.method, "tuning": entry.seconds(), "refits": entry.refit_seconds(contest, seeds)}
         for entry in entries

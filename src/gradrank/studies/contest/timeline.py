@@ -20,7 +20,11 @@ MEASURE = metric_label(HEADLINE)
 
 @dataclass(frozen=True)
 class DatedMethod:
-    """A method with its year of publication, its mean, half its 95% interval, and the best mean up to that year."""
+    """A method with its year of publication.
+
+    mean: its mean. half_width: half the width of the 95% interval. best: the best mean of the methods up to this one,
+    which are sorted by year and then by mean.
+    """
 
     method: str
     year: int
@@ -30,9 +34,9 @@ class DatedMethod:
 
 
 def dated_methods(entries: Sequence[ContestEntry]) -> list[DatedMethod]:
-    """Return the methods that have a publication year, in ascending order of the year and then of the mean.
+    """Return the methods that have a year of publication, sorted by year and then by mean, both ascending.
 
-    Fusions are left out, because they are as recent as their most recent member.
+    Fusions are left out, because a fusion is as recent as its most recent member.
     """
     rows = []
     for entry in entries:
@@ -49,7 +53,7 @@ def dated_methods(entries: Sequence[ContestEntry]) -> list[DatedMethod]:
 
 
 def timeline(dataset: str, entries: Sequence[ContestEntry], pairs: Sequence[Pair]) -> PageSection | None:
-    """Return the section of the page, or None if the methods were published in fewer than two years."""
+    """Return the section on the timeline, or None if the methods have fewer than two different years."""
     methods = dated_methods(entries)
     if len({method.year for method in methods}) < 2:
         return None
@@ -83,7 +87,7 @@ def _draw(methods: Sequence[DatedMethod]) -> str:
 
 
 def _in_words(methods: Sequence[DatedMethod], pairs: Sequence[Pair]) -> str:
-    """Return a sentence that compares the best method of the first year with the best of all years."""
+    """Return a sentence that compares the best method of the first year with the best method of all years."""
     first = max((method for method in methods if method.year == methods[0].year), key=lambda method: method.mean)
     last = max(methods, key=lambda method: method.mean)
     sentence = (

@@ -18,12 +18,12 @@ Size = Annotated[int, Field(ge=10, le=100_000)]
 
 
 class Settings(StudySettings):
-    """Settings of the study. draws: random tasks of each kind. sizes: numbers of training pairs."""
+    """Settings of the study. draws: number of random tasks of each kind. sizes: numbers of training pairs."""
 
     draws: int = Field(ge=3, le=1000)
     sizes: tuple[Size, ...] = Field(min_length=1)
 
 
 def jobs(settings: Settings) -> dict[str, Any]:
-    """Return the settings of the only job: one draw takes less time than starting a process."""
+    """Return the settings of the only job. More jobs would not pay: starting a process takes longer than a draw."""
     return {"targets": {"draws": settings.draws, "sizes": list(settings.sizes)}}

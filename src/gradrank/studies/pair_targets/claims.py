@@ -6,7 +6,7 @@ import numpy as np
 
 from gradrank.studies.ranknet2005.posteriors import combine
 
-CLOSE = 1e-3  # tolerance of a probability: training stops when the relative change of the cost is below 1e-9
+CLOSE = 1e-3  # tolerance of a probability, because training stops when the cost changes by less than 1e-9 of its value
 THEIRS, COMBINED, OURS = "section 2", "section 3.1", "ours"
 
 
@@ -30,7 +30,7 @@ def error_claim(claim: str, source: str, worst: float) -> Claim:
 
 
 def claims_on_tables(combined: list[dict[str, Any]], circles: list[dict[str, Any]]) -> list[Claim]:
-    """Return the claims on two combined targets and on three targets in a circle."""
+    """Return the claims on two combined targets and on three targets in a circle (P_ij, P_jk and P_ki)."""
     worst = max(abs(row["formula"] - row["learned"]) for row in combined)
     sure = [row for row in combined if min(row["p_ij"], row["p_jk"]) > 0.5]
     surer = sum(row["learned"] > max(row["p_ij"], row["p_jk"]) for row in sure)
@@ -60,7 +60,7 @@ def claims_on_tables(combined: list[dict[str, Any]], circles: list[dict[str, Any
 def fixed_points(steps: int = 1000) -> Claim:
     """Return the claim that P combined with itself equals P only at 0, 1/2 and 1.
 
-    Between these points, the combined probability is below P for P < 1/2 and above P for P > 1/2.
+    The claim also says that the combined probability is below P for 0 < P < 1/2, and above P for 1/2 < P < 1.
     """
     p = np.arange(steps + 1) / steps
     change = combine(p, p) - p

@@ -1,7 +1,7 @@
 """RankNet on pairs with target probabilities, with and without features.
 
-Without features, every item has its own output: the model is a linear net on unit vectors. Its result depends on the
-targets alone, and is compared with Newton's method on the same cost.
+Without features, every item has its own output: the model is a linear net on unit vectors. Its result depends only on
+the targets. It is compared with the result of Newton's method on the same cost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,10 @@ KINDS = ("probability", f"{JUDGES} judges", "one judge")
 
 
 def pairs_of(first: np.ndarray, second: np.ndarray, target: np.ndarray) -> Pairs:
-    """Return the pairs of one query, with the more likely item of each pair first."""
+    """Return pairs of the items `first` and `second`, all in one query.
+
+    The item that is more likely to be ranked above the other one comes first in its pair.
+    """
     turned = target < 0.5
     ends = np.where(turned, second, first), np.where(turned, first, second)
     turned_target = np.where(turned, 1.0 - target, target)
@@ -43,7 +46,7 @@ def pairs_of(first: np.ndarray, second: np.ndarray, target: np.ndarray) -> Pairs
 
 
 def learn_probabilities(targets: np.ndarray, trained_pairs: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Train RankNet without features, and return (n, n) probabilities P_ij = sig(o_i - o_j).
+    """Train RankNet without features, and return the (n, n) probabilities P_ij = sig(o_i - o_j).
 
     targets: (n, n) target probabilities. trained_pairs: the pairs (i, j) to train on.
     """
@@ -55,7 +58,7 @@ def learn_probabilities(targets: np.ndarray, trained_pairs: Sequence[tuple[int, 
 
 
 def optimal_probabilities(targets: np.ndarray) -> np.ndarray:
-    """Return (n, n) P_ij at the minimum of the cross-entropy over all pairs, by Newton's method."""
+    """Return the (n, n) matrix of P_ij with the lowest cross-entropy over all pairs, by Newton's method."""
     outputs = np.zeros(len(targets))
     for _ in range(50):
         p = expit(outputs[:, None] - outputs)
@@ -67,7 +70,11 @@ def optimal_probabilities(targets: np.ndarray) -> np.ndarray:
 
 
 def run_tables() -> dict[str, Any]:
-    """Return the results for two targets that are combined by training, and for three targets in a circle."""
+    """Return the results for small sets of targets.
+
+    `combined` has the results for two targets that training combines into a third probability. `circles` has the
+    results for three targets in a circle (P_ij, P_jk and P_ki).
+    """
     combined = []
     for p in GRID:
         for q in GRID:
@@ -92,14 +99,15 @@ def run_tables() -> dict[str, Any]:
 
 
 def all_pairs(items: int) -> list[tuple[int, int]]:
-    """Return all pairs of items."""
+    """Return all pairs (i, j) of items with i < j."""
     return list(combinations(range(items), 2))
 
 
 def consistent(rng: np.random.Generator) -> dict[str, Any]:
-    """Return the largest error of learned probabilities if the targets are consistent.
+    """Return the largest error of the learned probabilities for random consistent targets.
 
-    `all_pairs`: trained on all pairs. `neighbours`: trained on pairs of neighbours, which determine all others.
+    `all_pairs` is the error after training on all pairs. `neighbours` is the error after training on pairs of
+    neighbours only, which determine all others.
     """
     targets = posteriors(rng.uniform(1.0 - SURE, SURE, ITEMS - 1))
     neighbours = [(i, i + 1) for i in range(ITEMS - 1)]
@@ -113,9 +121,9 @@ def consistent(rng: np.random.Generator) -> dict[str, Any]:
 def inconsistent(rng: np.random.Generator) -> dict[str, Any]:
     """Return the results of training on random targets that no outputs can reproduce.
 
-    error: largest difference from the optimum. wins: largest error of the sum of P_ij over j of an item. circles:
-    triples with P_ij, P_jk and P_ki all above 1/2. excess: mean cost per pair above the entropy of the targets, in
-    nats.
+    error: largest difference from the optimum. wins: largest error over the items i of the expected number of wins,
+    which is the sum of P_ij over j. circles: number of triples of items whose targets P_ij, P_jk and P_ki are all above
+    1/2. excess: mean cost per pair minus the entropy of its target, in nats.
     """
     targets = np.full((ITEMS, ITEMS), 0.5)
     above = np.triu_indices(ITEMS, 1)
@@ -134,17 +142,18 @@ def inconsistent(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def divergence(targets: np.ndarray, probabilities: np.ndarray) -> float:
-    """Return the mean Kullback-Leibler divergence over pairs, sum P ln(P / Q), in nats."""
+    """Return the mean over pairs of the Kullback-Leibler divergence of the probabilities from the targets, in nats."""
     cost = -(xlogy(targets, probabilities) + xlogy(1.0 - targets, 1.0 - probabilities))
     entropy = -(xlogy(targets, targets) + xlogy(1.0 - targets, 1.0 - targets))
     return float((cost - entropy).mean())
 
 
 def noise(sizes: Sequence[int], rng: np.random.Generator) -> list[dict[str, Any]]:
-    """Train RankNet with features on pairs of each of KINDS, and return one row per kind and number of pairs.
+    """Train RankNet with features on pairs with each kind of target in KINDS.
 
-    `right` is the percentage of new pairs in the true order, and `error` the mean absolute error of their
-    probabilities. The l2 is selected by the cross-entropy of as many validation pairs of the same kind.
+    Returns one row per kind and number of pairs. `right` is the percentage of new pairs in the true order. `error` is
+    the mean absolute error of their probabilities. The l2 is selected by the cross-entropy of validation pairs. They
+    have the same kind of target, and there are as many of them as training pairs.
     """
     truth = rng.normal(size=FEATURES)
     truth *= SPREAD / np.sqrt(2.0 / 3.0 * (truth @ truth))  # two uniform features differ with a variance of 2/3
@@ -166,13 +175,13 @@ def noise(sizes: Sequence[int], rng: np.random.Generator) -> list[dict[str, Any]
 
 
 def differences(count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return (count, FEATURES) differences x_i - x_j of documents that are uniform in [-1, 1]."""
+    """Return (count, FEATURES) differences x_i - x_j of documents whose features are uniform in [-1, 1]."""
     first, second = rng.uniform(-1.0, 1.0, (2, count, FEATURES))
     return first - second
 
 
 def draw_targets(p: np.ndarray, kind: str, rng: np.random.Generator) -> np.ndarray:
-    """Return the targets of one kind for pairs with these true probabilities."""
+    """Return targets of one kind for pairs with the true probabilities p."""
     if kind == "probability":
         return p
     judges = 1 if kind == "one judge" else JUDGES
@@ -180,9 +189,10 @@ def draw_targets(p: np.ndarray, kind: str, rng: np.random.Generator) -> np.ndarr
 
 
 def fit_weights(x: np.ndarray, target: np.ndarray, vali: np.ndarray, vali_target: np.ndarray) -> np.ndarray:
-    """Return (d,) weights for the l2 with the least cross-entropy on the validation pairs.
+    """Return the (d,) weights for the l2 with the lowest cross-entropy on the validation pairs.
 
-    Each pair is a query of two documents, of which the second has the features 0.
+    x, vali: (pairs, d) feature differences. Each pair is made of two documents: one has the differences as features,
+    and the other one has zeros. All documents are in one query.
     """
     features = np.stack([x, np.zeros_like(x)], axis=1).reshape(-1, x.shape[1])
     rows = np.arange(0, len(features), 2)
@@ -192,7 +202,7 @@ def fit_weights(x: np.ndarray, target: np.ndarray, vali: np.ndarray, vali_target
 
 
 def cross_entropy(o: np.ndarray, target: np.ndarray) -> float:
-    """Return the mean cross-entropy of output differences o against the targets."""
+    """Return the mean cross-entropy of the targets and the probabilities sig(o), for output differences o."""
     return float((np.logaddexp(0.0, o) - target * o).mean())
 
 
@@ -203,7 +213,7 @@ def run_draw(draw: int, sizes: Sequence[int], seed: int) -> dict[str, Any]:
 
 
 def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
-    """Run the study's job. Return `combined`, `circles` and `draws`."""
+    """Run the study's only job. Returns a dict with the keys `combined`, `circles` and `draws`."""
     return run_tables() | {
         "draws": [run_draw(draw, settings["sizes"], seed) for draw in range(1, settings["draws"] + 1)]
     }

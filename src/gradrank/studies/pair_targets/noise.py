@@ -1,4 +1,4 @@
-"""Comparison of target probabilities with hard labels at equal numbers of pairs."""
+"""Comparison of target probabilities with hard labels, for equal numbers of pairs."""
 
 from itertools import product
 from typing import Any
@@ -13,7 +13,7 @@ from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.pair_targets.claims import OURS, Claim
 from gradrank.studies.pair_targets.experiments import FEATURES, JUDGES, KINDS
 
-Values = dict[tuple[str, int], np.ndarray]  # one value per draw, by kind and number of pairs
+Values = dict[tuple[str, int], np.ndarray]  # key: (kind, number of pairs); value: (draws,)
 COLUMNS = (
     Column("pairs", "pairs", ",d"),
     Column("kind", "a pair's target is"),
@@ -29,7 +29,7 @@ NOTE = (
 
 
 def noise(draws: list[dict[str, Any]]) -> tuple[PageSection, list[Claim]]:
-    """Return the section on targets of three kinds, and its claims."""
+    """Return the section on the three kinds of targets, and the claims about them."""
     right, error = (_values(draws, name) for name in ("right", "error"))
     sizes = sorted({size for _, size in error})
     rows = _rows(right, error, sizes)
@@ -52,13 +52,19 @@ def noise(draws: list[dict[str, Any]]) -> tuple[PageSection, list[Claim]]:
 
 
 def _values(draws: list[dict[str, Any]], name: str) -> Values:
-    """Return one value per draw by kind and number of pairs. name: `right` or `error`."""
+    """Return one value per draw for each kind of target and number of pairs.
+
+    The keys are (kind, number of pairs). name: `right` or `error`.
+    """
     runs = [{(run["kind"], run["pairs"]): run[name] for run in draw["noise"]} for draw in draws]
     return {key: np.array([run[key] for run in runs]) for key in runs[0]}
 
 
 def _rows(right: Values, error: Values, sizes: list[int]) -> list[dict[str, Any]]:
-    """Return one row per number of pairs and kind, with p against hard labels."""
+    """Return one row per number of pairs and kind of target.
+
+    `p` is the p value of the comparison with hard labels. It is None for the hard labels themselves.
+    """
     rows = []
     for size, kind in product(sizes, KINDS):
         interval = mean_interval(error[kind, size])
@@ -79,7 +85,7 @@ def _half(interval: Interval) -> float:
 
 
 def _better(rows: list[dict[str, Any]], error: Values, kind: str, claim: str) -> Claim:
-    """Return the claim that a kind of target has a smaller error than hard labels at every number of pairs."""
+    """Return the claim that a kind of target has a smaller error than hard labels for every number of pairs."""
     kind_rows = [row for row in rows if row["kind"] == kind]
     ratios = [error[KINDS[-1], row["pairs"]].mean() / row["error"] for row in kind_rows]
     measured = ", ".join(
@@ -91,7 +97,11 @@ def _better(rows: list[dict[str, Any]], error: Values, kind: str, claim: str) ->
 
 
 def _equal_judgements(error: Values, sizes: list[int]) -> list[str]:
-    """Return a comparison at equal numbers of judgements: several per pair, or one for each of more pairs."""
+    """Return a sentence that compares equal numbers of judgements.
+
+    Either each pair has JUDGES judgements, or there are JUDGES times as many pairs with one judgement each. The list is
+    empty if no two of the sizes allow the comparison.
+    """
     _, judges, one = KINDS
     comparisons = []
     for size in sizes:

@@ -1,4 +1,4 @@
-"""The page: the claims on target probabilities, and the tables behind them."""
+"""The page of the study: the claims on target probabilities, and the tables behind them."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def build(inputs: Inputs) -> list[PageSection]:
 
 
 def _claims(claims: list[Claim], draws: int) -> PageSection:
-    """Return the section of the claims."""
+    """Return the section on the claims."""
     table = Table("claims", "Claims", CLAIMS, claims)
     lost = [claim.claim for claim in claims if not claim.holds]
     verdict = f"{len(claims) - len(lost)} of {len(claims)} claims hold" + (

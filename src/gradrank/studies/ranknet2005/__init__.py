@@ -12,15 +12,17 @@ PUBLICATION = (
     "C. Burges, T. Shaked, E. Renshaw, A. Lazier, M. Deeds, N. Hamilton, G. Hullender: Learning to rank using "
     "gradient descent. ICML 2005."
 )
-Size = Annotated[int, Field(ge=50, le=40_000, multiple_of=50)]  # training vectors, a whole number of files of 50
+# A number of training vectors. They fill whole files of 50 vectors.
+Size = Annotated[int, Field(ge=50, le=40_000, multiple_of=50)]
 Queries = Annotated[int, Field(ge=1)]
 
 
 class Artificial(BaseModel):
     """Settings of the experiments of section 5.
 
-    draws: random target functions of each kind. sizes: numbers of training vectors of Table 1. tie_sizes: numbers of
-    training vectors of Table 2, each trained with and without pairs of equal grades.
+    draws: number of random target functions of each kind (net and polynomial). sizes: numbers of training vectors in
+    Table 1. tie_sizes: numbers of training vectors in Table 2; for each of them, a net is trained with and without
+    pairs of equal grades.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,8 +35,8 @@ class Artificial(BaseModel):
 class Fewer(BaseModel):
     """Settings of the trainings on fewer queries.
 
-    methods: the variants to train. queries: numbers of training queries. seeds: trainings per variant and number of
-    queries, each on its own random sample of the training queries.
+    methods: the variants to train. queries: numbers of training queries. seeds: number of trainings per variant and
+    number of queries. Each training has its own random sample of the training queries.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -45,7 +47,11 @@ class Fewer(BaseModel):
 
 
 class Settings(StudySettings):
-    """Settings of the study. seeds: trainings of each variant; the first one is the training of the workflow itself."""
+    """Settings of the study.
+
+    seeds: number of trainings of each variant, each with a different seed. The first one is the training of the
+    workflow.
+    """
 
     artificial: Artificial
     seeds: int = Field(1, ge=1, le=100)
@@ -60,9 +66,10 @@ class Settings(StudySettings):
 
 
 def jobs(settings: Settings) -> dict[str, Any]:
-    """Return the settings of each job by its name.
+    """Return the settings of each job. The keys are the names of the jobs.
 
-    One job per random target (`net-1`, `poly-1`, ...) and one per further training (`mq2007-table4_prank-seed2`, ...).
+    There is one job per random target (`net-1`, `poly-1`, ...), and one job per further training
+    (`mq2007-table4_prank-seed2`, ...).
     """
     artificial = settings.artificial
     sizes = {"sizes": list(artificial.sizes), "tie_sizes": list(artificial.tie_sizes)}
@@ -79,9 +86,9 @@ def jobs(settings: Settings) -> dict[str, Any]:
 
 
 def _trainings(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the end of the name and the settings of each further training.
+    """Yield the end of the job name, and the settings, of each further training.
 
-    The settings hold the model and its parameters. `queries` has the value None for a training on all queries.
+    The settings include the model and its parameters. `queries` is None for a training on all queries.
     """
     from gradrank.config.variants import expand
 

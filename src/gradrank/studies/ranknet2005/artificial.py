@@ -1,9 +1,9 @@
 """The experiments of the first RankNet paper on its artificial data (Burges et al. 2005, section 5).
 
-One job is one random target function. Its data are 1000 files of 50 vectors: 800 files for training, 100 for validation
-and 100 for testing. A net is trained on the first vectors of the training files. One gradient step is taken per file,
-along the sum of the gradients of its pairs. To first order, this equals the paper's steps per pair at the same rate; it
-takes a tenth of the time.
+Each job draws one random target function. Its data are 1000 files of 50 vectors: 800 files for training, 100 for
+validation and 100 for testing. A net is trained on the first vectors of the training files. It takes one gradient step
+per file, along the sum of the gradients of all pairs in the file. To first order, this step equals the paper's steps
+per pair at the same rate. Steps per file need only a tenth of the time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,32 +24,32 @@ from gradrank.training.solvers.stochastic import initial_layers
 FILES, FILE = 1000, 50
 PARTS = {"train": slice(0, 40_000), "vali": slice(40_000, 45_000), "test": slice(45_000, 50_000)}
 RATE, EPOCHS = 1e-3, 100  # section 5.1
-NETS = {"linear": 0, "two_layer_5": 5, "two_layer_10": 10}  # tanh units; the target net has ten
+NETS = {"linear": 0, "two_layer_5": 5, "two_layer_10": 10}  # numbers of tanh units; the target net has ten
 ZERO_SIZE, ZERO_EPOCHS = 1000, 1000  # section 5.1: a net of the target's shape learns 1000 vectors without error
-LINEAR_SHARES = (0.05, 0.1, 0.2)  # shares of the linear term in the polynomial's variance; a third in the text
+LINEAR_SHARES = (0.05, 0.1, 0.2)  # shares of the linear term in the polynomial's variance; the text has 1/3
 
 Layers = tuple[np.ndarray, np.ndarray, np.ndarray]  # weights, biases, output weights
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """Consecutive files of 50 vectors. x: (n, 50) float64 features. grades: (n,) int32 relevance grades."""
+    """Consecutive files of 50 vectors each. x: (n, 50) float64 features. grades: (n,) int32 relevance grades."""
 
     x: np.ndarray
     grades: np.ndarray
 
     @property
     def offsets(self) -> np.ndarray:
-        """The first row of each file, and the number of rows at the end."""
+        """The first row of each file, followed by the number of rows."""
         return np.arange(0, len(self.grades) + 1, FILE)
 
     def __getitem__(self, rows: slice) -> "Vectors":
         return Vectors(self.x[rows], self.grades[rows])
 
     def correct(self, layers: Layers) -> float:
-        """Return the percentage of correctly ordered pairs among the pairs of unequal grades within a file.
+        """Return the percentage of correctly ordered pairs, among the pairs of unequal grades within a file.
 
-        Pairs of equal scores count as half correct.
+        A pair of equal scores counts as half correct.
         """
         scores = outputs(layers, self.x)
         ranked = order(scores, self.offsets)
@@ -66,8 +66,8 @@ def outputs(layers: Layers, x: np.ndarray) -> np.ndarray:
 def train_epochs(train: Vectors, hidden: int, ties: bool, seed: int, halve: bool) -> Iterator[Layers]:
     """Train a net as in section 5.1 of the paper, and yield its layers after each epoch.
 
-    The first layer starts at zero. halve: halve the rate after an epoch whose mean cost rose. The layers are updated in
-    place: a later epoch changes the arrays yielded before.
+    The first layer starts at zero. halve: if True, halve the rate after each epoch in which the mean cost rose. The
+    arrays are updated in place, so a later epoch changes the layers that were yielded before.
     """
     rng = np.random.default_rng(seed)
     weights, biases, output = initial_layers(train.x.shape[1], hidden, rng)
@@ -88,14 +88,16 @@ def train_epochs(train: Vectors, hidden: int, ties: bool, seed: int, halve: bool
 def train_net(
     data: Vectors, size: int, hidden: int, ties: bool, seed: int, most: int = EPOCHS, halve: bool = True
 ) -> dict[str, Any]:
-    """Train a net, and return its results at the epoch of the least validation error.
+    """Train a net, and return its results at the epoch with the lowest validation error.
 
     Training stops after `most` epochs, or earlier if no training pair is in error.
 
-    size: number of training vectors. hidden: number of tanh units, 0 for a linear net. ties: train on pairs of equal
-    grades as well. The result holds the percentages of correctly ordered pairs on validation (`vali`) and test (`test`)
-    files at the best `epoch`, the percentage on training files after the last of `epochs` (`train`), and the number of
-    training pairs (`pairs`).
+    size: number of training vectors. hidden: number of tanh units, 0 for a linear net. ties: if True, train on pairs of
+    equal grades as well.
+
+    Returns a dict. `epoch` is the best epoch. `vali` and `test` are the percentages of correctly ordered pairs on the
+    validation and test files at this epoch. `epochs` is the number of trained epochs. `train` is the percentage on the
+    training files after the last of them. `pairs` is the number of training pairs.
     """
     train, vali, test = data[:size], data[PARTS["vali"]], data[PARTS["test"]]
     best: dict[str, Any] = {"vali": -1.0}
@@ -116,11 +118,14 @@ def run_experiments(
 ) -> dict[str, Any]:
     """Draw one target function and run all experiments on it.
 
-    For the net: Table 1 at `sizes`, and the check that 1000 vectors are learned without error. The check keeps the rate
-    constant, because steps per file sometimes raise the mean cost and halving would then stop the training. For the
-    polynomial: Table 1 at `sizes`, Table 2 at `tie_sizes`, both tables with the other scaling of the polynomial's
-    terms, and a linear net at each share of LINEAR_SHARES. Raises GradrankError if a size is not a number of whole
-    training files.
+    For the net, these are Table 1 at `sizes`, and the check that 1000 vectors are learned without error. The check
+    keeps the rate constant, because steps per file sometimes raise the mean cost, and halving would then stop the
+    training.
+
+    For the polynomial, these are Table 1 at `sizes` and Table 2 at `tie_sizes`, each with both scalings of the
+    polynomial's terms, and a linear net for each share of LINEAR_SHARES.
+
+    Raises GradrankError if a size is not a number of whole training files.
     """
     for size in (*sizes, *tie_sizes):
         if size % FILE or not 0 < size <= PARTS["train"].stop:
@@ -158,9 +163,9 @@ def run_experiments(
 
 
 def draw_with_linear_share(seed: int, share: float) -> Vectors:
-    """Return the vectors of the polynomial target with a given share of the linear term in its variance.
+    """Return the vectors of a polynomial target whose linear term has the given share of the variance.
 
-    The other two terms have half of the rest each.
+    The other two terms have half of the remaining variance each.
     """
     features = draw_features(FILES * FILE, seed)
     terms = polynomial_terms(draw_weights("poly", seed), features)

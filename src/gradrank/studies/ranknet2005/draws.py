@@ -33,12 +33,13 @@ def over_draws(
     others: Iterable[Sequence[float]] = (),
     rounding: float = PERCENT_ROUNDING,
 ) -> Row:
-    """Return the comparison of a published draw with the mean of our draws.
+    """Return the comparison of one published draw with the mean of our draws.
 
-    The interval is the 95% prediction interval of one further draw, because the published number is one draw.
+    The interval is the 95% prediction interval of one further draw, because the published number comes from a single
+    draw.
 
     published: the published number, or None. values: our values, one per draw. others: the values of our other
-    experiments that are judged against the same number. rounding: half the last printed digit.
+    experiments that are compared with the same number. rounding: half the last printed digit.
     """
     if published is None:
         interval = prediction_interval(np.array(values))

@@ -9,7 +9,7 @@ from gradrank.studies.ranknet2005.trainings import train_again
 
 
 def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
-    """Run one of the study's jobs and return its result. settings: the job's settings, see `jobs` of the package."""
+    """Run one of the study's jobs and return its result. settings: those of the job, see `jobs` of the package."""
     if "target" in settings:
         return run_experiments(settings["target"], settings["draw"], settings["sizes"], settings["tie_sizes"], seed)
     return train_again(settings, data, seed)

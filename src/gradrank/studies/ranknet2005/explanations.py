@@ -1,4 +1,7 @@
-"""Experiments on why the order of the methods differs from the paper's: other training, hidden units, fewer queries."""
+"""Experiments on why the order of the methods differs from the order in the paper.
+
+The nets are trained in other ways, their hidden units in use are counted, and methods are trained on fewer queries.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,12 +20,13 @@ from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.registry import get_model
 
 NETS = ("table4_one_layer", "table4_two_layer")
-PAIRS = (("table4_two_layer", "table4_one_layer"), ("table4_linear_prank", "table4_quad_prank"))  # better, worse
+# (better, worse) as published
+PAIRS = (("table4_two_layer", "table4_one_layer"), ("table4_linear_prank", "table4_quad_prank"))
 ALL = "all"
 
 
 def explanations(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Training]]) -> PageSection:
-    """Return the section of the experiments on one data set. trainings: the trainings of each variant."""
+    """Return the section on the experiments on one data set. trainings: the trainings of each variant."""
     nets, fewer = _nets(inputs, dataset, trainings), _fewer(inputs, dataset, trainings)
     return PageSection(
         f"explanations_{dataset}",
@@ -41,7 +45,10 @@ def explanations(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[
 
 
 def _in_short(nets: Table) -> str:
-    """Return the difference between the two nets of Table 4, and the changes that make it positive on validation."""
+    """Return a sentence with the difference between the two nets of Table 4.
+
+    It also names the changes of the training that make the difference positive on validation.
+    """
     unchanged = next((row for row in nets.rows if row["model"] == NETS[1]), None)
     if unchanged is None:
         return ""
@@ -54,7 +61,7 @@ def _in_short(nets: Table) -> str:
 
 
 def _smallest(fewer: Table) -> str:
-    """Return in words the difference between linear and quadratic PRank by number of training queries."""
+    """Return the difference between linear and quadratic PRank in words, for each number of training queries."""
     rows = [row for row in fewer.rows if row["worse"] == METHODS["table4_quad_prank"][0]]
     if not rows:
         return ""
@@ -63,7 +70,10 @@ def _smallest(fewer: Table) -> str:
 
 
 def _change(inputs: Inputs, dataset: str, method: str) -> tuple[str, dict[str, Any]]:
-    """Return the method of Table 4 that a variant changes, and the changed parameters with their values."""
+    """Return the method of Table 4 that a variant changes, and the changed parameters.
+
+    The changed parameters are a dict of their names and new values.
+    """
     params = inputs.params(dataset, method)
     for base in METHODS:
         if base in inputs.models:
@@ -74,7 +84,10 @@ def _change(inputs: Inputs, dataset: str, method: str) -> tuple[str, dict[str, A
 
 
 def _nets(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Training]]) -> Table:
-    """Return the table of every two-layer net against the one-layer net that is trained in the same way."""
+    """Return the table that compares every two-layer net with the one-layer net that is trained in the same way.
+
+    If there is no such net, the one-layer net of Table 4 is used.
+    """
     rows = []
     changes = {method: _change(inputs, dataset, method) for method in trainings}
     for method, (base, changed) in changes.items():
@@ -120,7 +133,10 @@ def _in_words(changed: Mapping[str, Any]) -> str:
 
 
 def _units(inputs: Inputs, dataset: str) -> Table:
-    """Return the table of hidden units in use, on the validation documents of the first trainings."""
+    """Return the table of the hidden units in use.
+
+    They are measured on the validation documents, with the models of the workflow.
+    """
     rows = []
     for method in inputs.models:
         base, changed = _change(inputs, dataset, method)
@@ -157,10 +173,11 @@ def _of_folds(inputs: Inputs, dataset: str, method: str) -> Iterator[tuple[float
 
 
 def units_in_use(net: Net, features: np.ndarray) -> tuple[float, float]:
-    """Return the number of tanh units that the scores depend on, and the linear share of the variance of the scores.
+    """Return the effective number of tanh units, and the linear share of the variance of the scores.
 
-    features: (n, d). The number is (sum of c)^2 / sum of c^2, where c is the absolute output weight of a unit times the
-    standard deviation of the unit. The linear share is the share that a linear form of the features explains.
+    features: (n, d). The effective number is (sum of c)^2 / sum of c^2 over the units. The c of a unit is its absolute
+    output weight times the standard deviation of its output. The linear share is the share of the variance that a
+    linear function of the features explains.
     """
     x = standardised(features, net.mean, net.scale)
     hidden = np.tanh(affine(x, net.weights[0], net.biases[0])).astype(np.float64)
@@ -172,7 +189,7 @@ def units_in_use(net: Net, features: np.ndarray) -> tuple[float, float]:
 
 
 def _fewer(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Training]]) -> Table:
-    """Return the table of pairs of methods by number of training queries."""
+    """Return the table that compares the methods of each pair in PAIRS for each number of training queries."""
     jobs: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for job in jobs_on(inputs, dataset):
         if job["queries"] is not None:
@@ -206,14 +223,17 @@ def _fewer(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Traini
 
 
 def _weights(inputs: Inputs, dataset: str, features: int, pair: Sequence[str]) -> int:
-    """Return the number of weights of the larger of two methods: quadratic PRank, or the two-layer net."""
+    """Return the number of weights of the larger method of a pair.
+
+    The larger method is quadratic PRank or the two-layer net.
+    """
     if "table4_quad_prank" in pair:
         return features * (features + 3) // 2
     return inputs.params(dataset, NETS[1])["hidden"] * (features + 2)
 
 
 def _documents(stored: StoredCollection, parts: Sequence[int]) -> int:
-    """Return the number of documents in these parts."""
+    """Return the number of documents in the given parts."""
     return sum(stored.part(part)["rows"] for part in parts)
 
 
@@ -226,7 +246,7 @@ def _fewer_row(
     first: Sequence[Training],
     second: Sequence[Training],
 ) -> Row:
-    """Return one row: the means of both methods, their difference, and the weights per document."""
+    """Return one row: the means of both methods, their difference, and the number of weights per document."""
     return (
         {"better": METHODS[better][0], "worse": METHODS[worse][0], "queries": queries, "documents": documents}
         | {"weights": weights / documents}

@@ -7,7 +7,7 @@ from gradrank.studies.ranknet2005.posteriors import figure1_combination, figure1
 
 
 def figure1() -> PageSection:
-    """Return the section of Figure 1."""
+    """Return the section on Figure 1."""
     o, costs = figure1_cost()
     left = Table(
         "figure1_cost",

@@ -24,10 +24,11 @@ GAP = (
 
 
 def gap(first: Sequence[Training], second: Sequence[Training], split: str = "test") -> Row:
-    """Return the difference first minus second, and the number of seeds in which it is positive.
+    """Return the difference first minus second, and the number of seeds for which it is positive.
 
-    The difference is a mean over seeds with a 95% interval. The variance of the interval is the sum of two variances:
-    over queries, of the difference averaged over seeds, and over seeds, of the mean difference.
+    The difference is a mean over the seeds that both methods have, with its 95% interval. The squared standard error is
+    the sum of two parts. One is the variance over queries, for the difference averaged over seeds. The other is the
+    variance over seeds, for the mean difference. `wilcoxon` is the p value of Wilcoxon's test over queries.
     """
     gaps = np.array([a.mean(split) - b.mean(split) for a, b in zip(first, second, strict=False)])
     a, b = over_seeds(first[: len(gaps)], split), over_seeds(second[: len(gaps)], split)
@@ -92,7 +93,7 @@ def order(dataset: str, trainings: Mapping[str, Sequence[Training]]) -> PageSect
 
 
 def order_rows(trainings: Mapping[str, Sequence[Training]]) -> list[Row]:
-    """Return one row per pair of methods. Pairs of methods that are neighbours in the paper come first."""
+    """Return one row per pair of methods. Pairs of methods that are neighbours in Table 4 come first."""
     pairs = sorted(combinations(list(trainings), 2), key=lambda pair: _rank(pair[1]) - _rank(pair[0]))
     rows = []
     for worse, better in pairs:
@@ -117,14 +118,14 @@ def _rank(method: str) -> int:
 
 
 def _published(method: str) -> float:
-    """Return the published test value of a method, which Table 4 gives for every method."""
+    """Return the published test value of a method. Table 4 has one for every method."""
     number = value("Table 4", PRIVATE, METHODS[method][0], 0, "ndcg@15_test")
     assert number is not None
     return number
 
 
 def _nets(dataset: str, trainings: Mapping[str, Sequence[Training]]) -> Table:
-    """Return Wilcoxon's test between the two nets, the only significance test of the paper."""
+    """Return the table of Wilcoxon's test between the two nets, which is the only significance test of the paper."""
     two, one = trainings["table4_two_layer"], trainings["table4_one_layer"]
     by_seed = [
         wilcoxon(a.values["test"].values[METRIC], b.values["test"].values[METRIC])

@@ -1,4 +1,4 @@
-"""The page of the study: the artificial experiments from the files of the jobs, the rest from stored scores."""
+"""The page of the study: the artificial data, Figure 1, and the comparison of the methods on each data set."""
 
 from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.explanations import explanations
@@ -11,7 +11,7 @@ from gradrank.studies.ranknet2005.web_search import web_search
 
 
 def build(inputs: Inputs) -> list[PageSection]:
-    """Return the sections of the page. Draws and data sets that the settings do not name are left out."""
+    """Return the sections of the page. Results of jobs on draws beyond the number in the settings are left out."""
     target_jobs = (job for job in inputs.jobs() if "target" in job)
     runs = [{"target": job["target"], "draw": job["draw"]} | run for job in target_jobs for run in job["runs"]]
     runs = [run for run in runs if run["draw"] <= inputs.settings["artificial"]["draws"]]

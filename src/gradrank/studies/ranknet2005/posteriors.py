@@ -1,7 +1,7 @@
 """The combination of pairwise probabilities (Burges et al. 2005, section 3.1), and the two panels of Figure 1.
 
-RankNet models P_ij as sig(o_i - o_j), so that log odds add along a chain of items. The probabilities of neighbours
-determine all others, and any probabilities of neighbours are consistent.
+RankNet models P_ij as sig(o_i - o_j), so log odds add up along a chain of items. The probabilities of neighbours
+determine all others, and any choice of probabilities for the neighbours is consistent.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from gradrank.training.losses.ranknet import pair_cost
 def combine(p_ij: np.ndarray | float, p_jk: np.ndarray | float) -> np.ndarray:
     """Return P_ik = P_ij P_jk / (1 + 2 P_ij P_jk - P_ij - P_jk) (Eq. 5), element by element.
 
-    The result is nan if one probability is 0 and the other is 1: these determine nothing about i and k. Raises
+    The result is nan if one probability is 0 and the other one is 1, because then P_ik is not determined. Raises
     GradrankError if a value is nan or outside [0, 1].
     """
     p, q = _probabilities(p_ij), _probabilities(p_jk)
@@ -26,8 +26,8 @@ def combine(p_ij: np.ndarray | float, p_jk: np.ndarray | float) -> np.ndarray:
 def chain(p: np.ndarray | float, n: int) -> np.ndarray:
     """Return P_{i,i+n} = D^n / (1 + D^n) with D = P / (1 - P), if all neighbours have the probability P (section 3.1).
 
-    n: number of steps, at least 0; 0 steps give 1/2. With n, the result tends to 1 for P > 1/2 and to 0 for P < 1/2.
-    Raises GradrankError if n is negative, or if a value is nan or outside [0, 1].
+    n: number of steps, at least 0. The result is 1/2 for n = 0. As n grows, it tends to 1 for P > 1/2 and to 0 for P <
+    1/2. Raises GradrankError if n is negative, or if a value is nan or outside [0, 1].
     """
     p = _probabilities(p)
     if n < 0:
@@ -36,10 +36,10 @@ def chain(p: np.ndarray | float, n: int) -> np.ndarray:
 
 
 def posteriors(adjacent: np.ndarray) -> np.ndarray:
-    """Return the (n, n) matrix of P_ij from the (n-1,) probabilities P_{i,i+1} of neighbours (Theorem 1).
+    """Return the (n, n) matrix of P_ij, computed from the (n-1,) probabilities P_{i,i+1} of neighbours (Theorem 1).
 
-    The diagonal is 1/2. An element is nan if a probability 0 and a probability 1 are between the two items. Raises
-    GradrankError if a value is nan or outside [0, 1].
+    The diagonal is 1/2. P_ij is nan if the neighbours from i to j include both a probability of 0 and a probability of
+    1. Raises GradrankError if a value is nan or outside [0, 1].
     """
     adjacent = _probabilities(adjacent)
     n = len(adjacent) + 1
@@ -53,22 +53,27 @@ def posteriors(adjacent: np.ndarray) -> np.ndarray:
 
 
 def figure1_cost(points: int = 201) -> tuple[np.ndarray, dict[float, np.ndarray]]:
-    """Return the left panel of Figure 1.
+    """Return the curves in the left panel of Figure 1.
 
-    (points,) values of o in [-5, 5], and RankNet's cost there for the targets 0, 1/2 and 1.
+    The first value is the (points,) array of o in [-5, 5]. The second value is a dict. Its keys are the targets 0, 1/2
+    and 1, and its values are the (points,) costs of RankNet at these o.
     """
     o = np.linspace(-5.0, 5.0, points)
     return o, {target: pair_cost(o, target) for target in (0.0, 0.5, 1.0)}
 
 
 def figure1_combination(points: int = 201) -> tuple[np.ndarray, np.ndarray]:
-    """Return the right panel of Figure 1: (points,) P = P_ij = P_jk in [0, 1], and the combined P_ik."""
+    """Return the curve in the right panel of Figure 1.
+
+    The first array has the (points,) values of P = P_ij = P_jk in [0, 1]. The second array has the (points,) combined
+    P_ik.
+    """
     p = np.linspace(0.0, 1.0, points)
     return p, combine(p, p)
 
 
 def _probabilities(values: np.ndarray | float) -> np.ndarray:
-    """Return the values as float64. Raises GradrankError if one is nan or outside [0, 1]."""
+    """Return the values as float64. Raises GradrankError if a value is nan or outside [0, 1]."""
     values = np.asarray(values, dtype=np.float64)
     if not ((values >= 0.0) & (values <= 1.0)).all():
         raise GradrankError("a probability is NaN or outside [0, 1]")

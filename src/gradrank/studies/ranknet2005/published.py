@@ -4,12 +4,15 @@ import csv
 from functools import cache
 from importlib.resources import files
 
-PRIVATE = "commercial search engine (private)"  # the value of the column `target` for Tables 3 to 6
+PRIVATE = "commercial search engine (private)"  # value of the column `target` in the rows of Tables 3 to 6
 
 
 @cache
 def published() -> dict[tuple[str, str, str, int, str], tuple[str, str]]:
-    """Return (value, note) by (table, target, model, number of training vectors or 0, metric)."""
+    """Return a dict of the published numbers as text.
+
+    Each key is (table, target, model, number of training vectors or 0, metric), and each value is (value, note).
+    """
     text = files("gradrank.studies.ranknet2005").joinpath("paper.csv").read_text(encoding="utf-8")
     return {
         (row["table"], row["target"], row["model"], int(row["train_size"] or 0), row["metric"]): (

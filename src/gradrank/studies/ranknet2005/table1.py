@@ -1,6 +1,6 @@
 """Table 1 of the paper: accuracy of nets on the artificial data for different numbers of training vectors.
 
-The section also shows the share of the linear term in the polynomial's variance.
+The section also covers the share of the linear term in the variance of the polynomial target.
 """
 
 from collections.abc import Iterable
@@ -69,7 +69,11 @@ def training_sizes(runs: list[Run]) -> PageSection:
 
 
 def _share_tables(runs: list[Run], shares: list[Row]) -> list[Table]:
-    """Return the tables of the linear net by share of the linear term."""
+    """Return two tables about the share of the linear term.
+
+    The first one has the accuracy of a linear net for each share. The second one has the share at which a linear net
+    reaches the paper's number.
+    """
     return [
         Table(
             "table1_linear_share",
@@ -96,9 +100,10 @@ def _share_tables(runs: list[Run], shares: list[Row]) -> list[Table]:
 
 
 def _by_share(runs: list[Run], size: int) -> dict[float, list[float]]:
-    """Return the percentages of correctly ordered pairs of a linear net, one per draw, by share of the linear term.
+    """Return the percentages of correctly ordered test pairs of a linear net.
 
-    The share of the text is that of Table 1's experiment.
+    The key is the share of the linear term, and the value has one percentage per draw. The values for TEXT_SHARE come
+    from the experiment of Table 1.
     """
     names = {f"linear_share_{share}": share for share in LINEAR_SHARES} | {"table1": TEXT_SHARE}
     tests: dict[float, list[float]] = {}
@@ -110,7 +115,7 @@ def _by_share(runs: list[Run], size: int) -> dict[float, list[float]]:
 
 
 def _swept(runs: list[Run]) -> list[Row]:
-    """Return the comparison with the paper's number for each size and share of the linear term."""
+    """Return one row per size and share of the linear term, which compares our draws with the paper's number."""
     rows = []
     for size in _sizes(runs):
         by_share = _by_share(runs, size)
@@ -122,7 +127,10 @@ def _swept(runs: list[Run]) -> list[Row]:
 
 
 def matching_shares(runs: list[Run]) -> list[Row]:
-    """Return the share of the linear term at which a linear net reaches the paper's number, one row per size."""
+    """Return the share of the linear term at which a linear net reaches the paper's number, one row per size.
+
+    The sizes are numbers of training vectors.
+    """
     rows = []
     for size in _sizes(runs):
         published = value("Table 1", "poly", "linear", size, "pairwise_accuracy_percent")
@@ -156,7 +164,7 @@ def _sizes(runs: list[Run]) -> list[int]:
 
 
 def _farthest(row: Row | None) -> str:
-    """Return a sentence on the row with the largest difference from the paper."""
+    """Return a sentence about the row with the largest difference from the paper. It is empty if `row` is None."""
     if row is None:
         return ""
     return (
@@ -169,7 +177,7 @@ def _farthest(row: Row | None) -> str:
 def _cells(runs: list[Run], experiment: str, nets: Iterable[str]) -> list[Row]:
     """Return one row per target, net and number of training vectors.
 
-    Every two-layer net is compared with the paper's two-layer net, independent of its number of hidden units.
+    Every two-layer net is compared with the paper's two-layer net, whatever its number of hidden units.
     """
     tests: dict[tuple[str, str, int], list[float]] = {}
     for run in runs:
@@ -188,7 +196,7 @@ def _cells(runs: list[Run], experiment: str, nets: Iterable[str]) -> list[Row]:
 
 
 def _figure(target: str, rows: list[Row]) -> Figure:
-    """Return a chart of our values and the paper's against the number of training vectors."""
+    """Return a chart of our values and of the paper's values against the number of training vectors."""
     series = []
     for net in dict.fromkeys(row["net"] for row in rows):
         net_rows = [row for row in rows if row["net"] == net]

@@ -1,4 +1,4 @@
-"""Table 2, training on ties, and the check that a net learns its training set without error."""
+"""Table 2 of the paper (training on ties), and the check that a net learns its training set without error."""
 
 import numpy as np
 
@@ -61,7 +61,11 @@ def ties(runs: list[Run]) -> PageSection:
 
 
 def _with_and_without(runs: list[Run], experiment: str) -> tuple[list[Row], list[Row]]:
-    """Return the rows of the table, and the rows of the paired differences over draws."""
+    """Return two lists of rows.
+
+    The first list has the rows of the table. The second list has one row per number of training vectors, with the
+    paired difference over draws.
+    """
     experiment_runs = [run for run in runs if run["experiment"] == experiment]
     rows, gaps = [], []
     for size in sorted({run["size"] for run in experiment_runs}):
@@ -88,12 +92,12 @@ def _with_and_without(runs: list[Run], experiment: str) -> tuple[list[Row], list
 
 
 def _error(part: str) -> float | None:
-    """Return the published percentage of pairs in error on a part, `validation` or `test`."""
+    """Return the published percentage of misordered pairs. part: `validation` or `test`."""
     return value("text 5.1", "net", "two layer (10 hidden)", ZERO_SIZE, f"pairwise_error_{part}_percent")
 
 
 def zero_error(runs: list[Run]) -> PageSection:
-    """Return the section on the check of section 5.1 that a net learns 1000 vectors without error."""
+    """Return the section on the check in section 5.1 that a net learns 1000 vectors without error."""
     check_runs = [run for run in runs if run["experiment"] == "zero_error"]
     reached = [run["epochs"] for run in check_runs if run["train"] == 100.0]
     epochs = f", after {min(reached)} to {max(reached)} epochs" if reached else ""

@@ -1,7 +1,8 @@
-"""Trainings of the paper's methods on a stored collection with several seeds: NDCG@15 per query.
+"""NDCG@15 per query of the paper's methods, trained on a stored collection with several seeds.
 
-The first seed is the training of the workflow, with scores in results/. The jobs of the study train the other seeds,
-and the trainings on fewer queries. A job reads the test part only after the fit, as every training job does.
+The first seed is the training of the workflow, whose scores are in results/. The jobs of the study run the trainings
+with the other seeds, and the trainings on fewer queries. Each job reads the test part only after the fit, as every
+training job does.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,9 +22,9 @@ from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed
 from gradrank.training.test_part_guard import guard_test_part
 
-METRIC, CONVENTION = "ndcg@15", "standard"  # section 6: 2^r - 1 over log(1 + j), cut at 15
+METRIC, CONVENTION = "ndcg@15", "standard"  # section 6: gain 2^r - 1, discount 1 / log(1 + j), cutoff 15
 SPLITS = ("train", "vali", "test")
-DIGITS = 6  # decimals of the values in a job's file
+DIGITS = 6  # decimal places of the values in the file of a job
 
 Step = Mapping[str, float]  # the values that a model reports for one epoch
 
@@ -32,8 +33,8 @@ Step = Mapping[str, float]  # the values that a model reports for one epoch
 class Training:
     """One training of a method on every fold.
 
-    values: NDCG@15 of the queries, by split. kept: the selected step of each fold, with the number of its `epoch` and
-    the number of trained `epochs`.
+    values: NDCG@15 of the queries; the key is the split. kept: the selected step of each fold. It has the values that
+    the model reported, the number of its epoch (`epoch`) and the number of trained epochs (`epochs`).
     """
 
     values: Mapping[str, QueryValues]
@@ -45,10 +46,10 @@ class Training:
 
 
 def train_again(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
-    """Run one job: train a method on every fold, and return the selected step and the per-query values of each split.
+    """Run one job: train a method on every fold.
 
-    settings: data set, method, model, parameters, seed of the job, and number of training queries or None. seed: the
-    seed of the workflow.
+    Returns the selected step and the per-query values of each split, for every fold. settings: data set, method, model,
+    parameters, seed of the job, and number of training queries or None. seed: the seed of the workflow.
     """
     cls, stored = get_model(settings["model"]), StoredCollection.open(data / settings["dataset"])
     params = cls.Params(**settings["params"])
@@ -100,10 +101,11 @@ def some_queries(part: Collection, count: int, seed: int) -> Collection:
 
 
 def kept_step(history: Sequence[Step], select_by: str) -> dict[str, float]:
-    """Return the first step with the best value of `select_by` on validation.
+    """Return the first step with the best validation value of `select_by`.
 
-    The result also holds the number of its `epoch` and the number of trained `epochs`. A model with several steps per
-    epoch reports `epoch` itself.
+    The result also has the number of its epoch (`epoch`) and the number of trained epochs (`epochs`). A model with
+    several steps per epoch reports `epoch` in each step. For other models, the number of the step is the number of the
+    epoch.
     """
     values = [step[f"vali_{select_by}"] for step in history]
     epochs = [step.get("epoch", number) for number, step in enumerate(history, start=1)]
@@ -112,7 +114,7 @@ def kept_step(history: Sequence[Step], select_by: str) -> dict[str, float]:
 
 
 def trainings(inputs: Inputs, dataset: str) -> dict[str, list[Training]]:
-    """Return the trainings of each variant on all queries, in ascending order of the seed."""
+    """Return the trainings on all queries for each variant, in ascending order of the seed."""
     trainings_of = {method: [_training_of_workflow(inputs, dataset, method)] for method in inputs.models}
     for job in jobs_on(inputs, dataset):
         if job["queries"] is None and job["method"] in trainings_of and job["seed"] <= inputs.settings["seeds"]:
@@ -121,12 +123,12 @@ def trainings(inputs: Inputs, dataset: str) -> dict[str, list[Training]]:
 
 
 def jobs_on(inputs: Inputs, dataset: str) -> list[dict[str, Any]]:
-    """Return the results of the jobs on a data set, in ascending order of the seed."""
+    """Return the results of the training jobs on a data set, in ascending order of the seed."""
     return sorted((job for job in inputs.jobs() if job.get("dataset") == dataset), key=lambda job: job["seed"])
 
 
 def training_of_job(job: Mapping[str, Any]) -> Training:
-    """Return the training that a job has run."""
+    """Build a Training from the result of a job."""
     numbered = list(enumerate(job["folds"], start=1))
     values = {
         split: QueryValues(
@@ -140,7 +142,7 @@ def training_of_job(job: Mapping[str, Any]) -> Training:
 
 
 def _training_of_workflow(inputs: Inputs, dataset: str, method: str) -> Training:
-    """Return the training of the workflow, from its stored scores and histories."""
+    """Build a Training from the scores and training histories that the workflow has stored."""
     values = {split: inputs.measure(dataset, method, [METRIC], CONVENTION, split) for split in SPLITS}
     select_by = inputs.params(dataset, method)["select_by"]
     histories = (fold.history() for fold in inputs.method(dataset, method).folds())
@@ -148,7 +150,7 @@ def _training_of_workflow(inputs: Inputs, dataset: str, method: str) -> Training
 
 
 def over_seeds(trained: Iterable[Training], split: str) -> QueryValues:
-    """Return per-query values as means over the trainings."""
+    """Return the per-query values of a split, averaged over the trainings."""
     per_seed = [training.values[split] for training in trained]
     mean = np.mean([values.values[METRIC] for values in per_seed], axis=0)
     return QueryValues(per_seed[0].folds, per_seed[0].qids, {METRIC: mean})

@@ -1,4 +1,7 @@
-"""Tables 3 to 6: the paper's six methods on a public collection, in place of its private one, with several seeds."""
+"""Tables 3 to 6 of the paper: its six methods on a public collection.
+
+The collection replaces the paper's private one. Every method is trained with several seeds.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +18,7 @@ from gradrank.studies.ranknet2005.published import PRIVATE, published, value
 from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC, Training, over_seeds
 
 PARTS = {"train": "training", "vali": "validation", "test": "test"}
-# Our variants with their names in Tables 4 and 6 of the paper, in the order of Table 4.
+# key: name of our variant; value: names of the method in Tables 4 and 6 of the paper. The order is that of Table 4.
 METHODS = {
     "table4_quad_prank": ("Quad PRank", "Quad PRank"),
     "table4_linear_prank": ("Linear PRank", "Linear PRank"),
@@ -28,7 +31,7 @@ NAMED = (Column("model", "variant"), Column("method", "published as"))
 
 
 def web_search(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Training]]) -> PageSection:
-    """Return the section of the tables on one data set. trainings: the trainings of each variant."""
+    """Return the section on Tables 3 to 6 for one data set. trainings: the trainings of each variant."""
     by_method = table4_trainings(trainings)
     return PageSection(
         f"tables3456_{dataset}",
@@ -60,12 +63,12 @@ def table4_trainings(trainings: Mapping[str, Sequence[Training]]) -> dict[str, S
 
 
 def _seeds(by_method: Mapping[str, Sequence[Training]]) -> int:
-    """Return the smallest number of seeds of a method."""
+    """Return the number of seeds of the method with the fewest seeds; 0 if there are no methods."""
     return min(map(len, by_method.values()), default=0)
 
 
 def _sizes(inputs: Inputs, dataset: str) -> Table:
-    """Return Table 3: numbers of queries and documents of each part, as means over folds."""
+    """Return Table 3: the numbers of queries and documents in each part, averaged over folds."""
     stored = StoredCollection.open(inputs.data / dataset)
     rows = []
     for split, part in PARTS.items():
@@ -136,7 +139,7 @@ def half_width(values: QueryValues) -> float:
 
 
 def _epochs(dataset: str, by_method: Mapping[str, Sequence[Training]]) -> Table:
-    """Return the table of the selected epochs, and of the numbers of perceptrons of OAP-BPM."""
+    """Return the table of the selected epochs, and of the numbers of perceptrons that OAP-BPM selected."""
     rows = []
     for method, trainings in by_method.items():
         kept = [step for training in trainings for step in training.kept]
@@ -167,7 +170,7 @@ def _epochs(dataset: str, by_method: Mapping[str, Sequence[Training]]) -> Table:
 
 
 def _times(inputs: Inputs, dataset: str, by_method: Mapping[str, Sequence[Training]]) -> Table:
-    """Return Table 6: the time of 100 epochs, extrapolated from the trained epochs."""
+    """Return Table 6: the training time of 100 epochs, extrapolated from the trained epochs."""
     ours = {}
     for method, (first, *_) in by_method.items():
         cost = Cost.of(timings(inputs.method(dataset, method)))

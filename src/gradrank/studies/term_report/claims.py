@@ -1,6 +1,6 @@
 """The two values of NDCG in the report, compared with our rankings.
 
-The text is ambiguous, so that every attribution, part, metric and convention is compared.
+The text of the report is ambiguous, so every combination of attribution, part, metric and convention is compared.
 """
 
 import math
@@ -22,20 +22,26 @@ from gradrank.studies.common.comparison import verdict_columns, verdict_row
 from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests
 from gradrank.studies.common.study import Inputs, PageSection
 
-DATASET = "mq2007"  # the report uses no other
-METRICS = ("ndcg@15", "ndcg")  # cut at rank 15, as stated, or of the whole list
+DATASET = "mq2007"  # the only data set of the report
+METRICS = ("ndcg@15", "ndcg")  # the stated cutoff at rank 15, or the whole list
 FILES = ("five folds", "one file")  # the mean of five folds, or fold 1 only
 HIGH, LOW = 0.5619, 0.5214
-PLAIN, WITH_L2 = ("report_whole-l2=0.0", "report_whole-l2=0.01")  # the report's RankNets, all pairs for ten epochs
+# The report's RankNets, trained on all pairs for ten epochs.
+PLAIN, WITH_L2 = ("report_whole-l2=0.0", "report_whole-l2=0.01")
 FORMS = ("ranksvm_ndcg", "ranksvm_ndcg_l2_dual", "ranksvm_ndcg_l1_dual", "ranksvm_ndcg_sparse")
-# `letor3` has letor4's NDCG, `ranklib` the standard one. ptranking and DirectRanker drop empty queries.
+# The NDCG of `letor3` equals that of `letor4`, and the NDCG of `ranklib` equals that of `standard`. ptranking and
+# DirectRanker drop queries without relevant documents.
 MEASURED = {name: CONVENTIONS[name] for name in ("letor4", "standard", "lightgbm")} | {
     "dropped": replace(CONVENTIONS["standard"], name="dropped", empty=math.nan)
 }
 
 
 class Reading(NamedTuple):
-    """One reading of the text: `claimed` is the value of `model` on `part` (`test` or `train`)."""
+    """One reading of the text: which model reached the claimed value, and on which part.
+
+    claimed: the value in the report. attribution: the two methods that the report compares. model: the name of our
+    model. part: `test` or `train`.
+    """
 
     claimed: float
     attribution: str
@@ -44,7 +50,7 @@ class Reading(NamedTuple):
 
 
 class RankedMethod(NamedTuple):
-    """The key of one of our numbers: model, part, convention and files."""
+    """The key of one of our rankings: model, part, convention and files."""
 
     model: str
     part: str
@@ -96,7 +102,7 @@ def claims(inputs: Inputs) -> PageSection:
 
 
 def _measured(inputs: Inputs) -> dict[RankedMethod, QueryValues]:
-    """Return the per-query values for every reading and convention, of five folds and of fold 1."""
+    """Return the per-query values for every reading and convention, for five folds and for fold 1."""
     values_by_key = {}
     for model, part in dict.fromkeys((reading.model, reading.part) for reading in READINGS):
         for name, convention in MEASURED.items():
@@ -107,7 +113,10 @@ def _measured(inputs: Inputs) -> dict[RankedMethod, QueryValues]:
 
 
 def _row(reading: Reading, convention: str, files: str, metric: str, measured: Measured) -> Row:
-    """Return one reading compared with our value; our other models on that part are the rivals."""
+    """Return the row of one reading: the claimed value compared with ours.
+
+    The row also counts how many of our other models on the same part get the same verdict.
+    """
     judged = {
         ranking.model: _judge(reading.claimed, values, metric)
         for ranking, values in measured.items()
@@ -119,9 +128,9 @@ def _row(reading: Reading, convention: str, files: str, metric: str, measured: M
 
 
 def _judge(claimed: float, values: QueryValues, metric: str) -> Judged:
-    """Return the judgement of a claimed value by our interval over queries.
+    """Return the verdict on a claimed value, based on the interval of our mean over queries.
 
-    Each query is in three of the five training parts, so that the interval over their values is widened accordingly.
+    Each query is in three of the five training parts. The interval over these parts is therefore widened by sqrt(3).
     """
     repeats = len(values.qids) / len(np.unique(values.qids))
     return judge(claimed, values.mean(metric), Band(values.half_width(metric) * math.sqrt(repeats), QUERIES))
@@ -137,7 +146,7 @@ def _stated(rows: list[Row]) -> Table:
 
 
 def _other(rows: list[Row]) -> Table:
-    """Return the table of the other metric and of fold 1: one column per convention."""
+    """Return the table of the other metric and of fold 1, with one column per convention."""
     lines: dict[tuple, Row] = {}
     for row in rows:
         key = tuple(row[name] for name in ("attribution", "method", "part", "metric", "files", "published"))
@@ -160,12 +169,15 @@ WIDER = (Column("metric"), Column("files"), Column("published", "claimed", ".4f"
 
 
 def _fits(row: Row) -> bool:
-    """Return whether our value is consistent with the claimed one."""
+    """Return whether our value is consistent with the claimed value."""
     return row["verdict"] != NOT_REPRODUCED
 
 
 def _judged(rows: list[Row]) -> str:
-    """Return in words where each value is consistent with ours, and where both values of an attribution are."""
+    """Return sentences that say where each claimed value is consistent with ours.
+
+    They also say where both values of one attribution are consistent with ours.
+    """
     sentences = []
     for claimed in (HIGH, LOW):
         value_rows = [row for row in rows if row["published"] == claimed]
@@ -178,7 +190,10 @@ def _judged(rows: list[Row]) -> str:
 
 
 def _places(rows: Iterable[Row]) -> list[str]:
-    """Return each metric, part and files with the conventions: `NDCG@15, test part, five folds (`standard`)`."""
+    """Return one text per metric, part and files, such as `NDCG@15, test part, five folds (`standard`)`.
+
+    The conventions are in brackets.
+    """
     conventions_of: dict[str, list[str]] = {}
     for row in rows:
         conventions = conventions_of.setdefault(f"{row['metric']}, {row['part']} part, {row['files']}", [])
@@ -187,7 +202,10 @@ def _places(rows: Iterable[Row]) -> list[str]:
 
 
 def _together(rows: list[Row]) -> str:
-    """Return in words under which metric, files and convention both values of one attribution are consistent."""
+    """Return a sentence that says where both values of one attribution are consistent with ours.
+
+    It names the metric, the files and the convention.
+    """
     key_names = ("attribution", "metric", "files", "convention")
     both = [
         key
@@ -200,12 +218,15 @@ def _together(rows: list[Row]) -> str:
 
 
 def _listed(names: Iterable[str], none: str = "none of our values") -> str:
-    """Return the names in words, or the text `none` for an empty sequence."""
+    """Return the names separated by semicolons, or the text in `none` if there are no names."""
     return "; ".join(names) or none
 
 
 def _gaps(measured: Measured) -> Table:
-    """Return the paired tests of the two methods of each attribution on the test parts, with the claimed difference."""
+    """Return the table of paired tests between the two methods of each attribution, on the test parts.
+
+    The table also has the claimed difference.
+    """
     pairs = [("without / with L2", PLAIN, WITH_L2), *(("RankSVM_ndcg / RankNet", form, PLAIN) for form in FORMS)]
     rows = paired_tests(
         [

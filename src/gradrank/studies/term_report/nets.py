@@ -1,4 +1,4 @@
-"""The report's RankNet: the scores of its documents, and the effects of its size and training."""
+"""The report's RankNet: how its documents are scored, and the effects of its size and training."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ PANELS = '<div class="plots" style="max-width: 56rem">{}</div>'  # two charts pe
 
 
 class Net(NamedTuple):
-    """The parameters of a net in which the nets of the first table differ."""
+    """The parameters that differ between the nets of the first table."""
 
     reading: str
     scoring: str
@@ -47,7 +47,7 @@ def scoring(inputs: Inputs) -> PageSection:
 
 
 def _nets(inputs: Inputs, dataset: str) -> dict[Net, QueryValues]:
-    """Return the per-query values of the nets that differ from the report's only in the fields of Net."""
+    """Return the per-query values of the nets that differ from the report's net only in the fields of Net."""
 
     def others(params: dict) -> dict:
         return {key: value for key, value in params.items() if key not in (*Net._fields, "model")}
@@ -73,7 +73,10 @@ def _means(dataset: str, nets: dict[Net, QueryValues]) -> Table:
 
 
 def _tests(dataset: str, nets: dict[Net, QueryValues]) -> Table:
-    """Return paired tests of each net against the net with one of its choices changed."""
+    """Return the table of paired tests for each change in CHANGES.
+
+    Each net is compared with the net that differs from it only in the changed parameter.
+    """
     rows = paired_tests(
         [
             Question({"question": question, "net": _label(net)}, metric, values, nets[other])
@@ -116,7 +119,7 @@ def variation(inputs: Inputs) -> PageSection:
 def _ablations(inputs: Inputs, dataset: str) -> list[Ablation]:
     """Return the ablations of the report's net.
 
-    The numbers of hidden units are varied at the report's number of layers. The number of layers is varied separately.
+    The ablation of the hidden units keeps the report's number of layers. The number of layers has its own ablation.
     """
     metrics = ("ndcg@15", "map")
     hidden = [value for value, _ in inputs.variants_of(dataset, BASE, "hidden")]

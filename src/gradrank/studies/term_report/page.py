@@ -1,4 +1,4 @@
-"""The page: pair weights, the two values of NDCG, targets, and nets."""
+"""The page of the study: pair weights, the two values of NDCG, targets, and nets."""
 
 from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.term_report.claims import DATASET, claims

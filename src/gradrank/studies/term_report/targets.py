@@ -1,15 +1,18 @@
-"""The targets of a pair in two texts on one loss: 0 and 1 in the report; -1, 0 and 1 in the blog."""
+"""Two definitions of the target S of a pair, for the same loss.
+
+S is 0 or 1 in the report, and -1, 0 or 1 in the blog.
+"""
 
 import math
 
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.study import PageSection
 
-MARGIN = 0.5  # the difference o = s_i - s_j of the table; both costs are equal for every o
+MARGIN = 0.5  # the difference o = s_i - s_j in the table; the two costs are equal for every o
 
 
 def report_cost(S: float, o: float) -> float:
-    """Return the report's cost: the cross-entropy of P = sig(o) with the target S in [0, 1]."""
+    """Return the report's cost: the cross-entropy of P = sig(o) and the target S in [0, 1]."""
     p = 1 / (1 + math.exp(-o))
     return -S * math.log(p) - (1 - S) * math.log(1 - p)
 

@@ -21,7 +21,7 @@ METRICS = ("ndcg@10", "ndcg@15", "map", "ndcg_beta")
 
 
 def positions() -> PageSection:
-    """Return the section on the metrics of a ranking by the rank of its only relevant document."""
+    """Return the section on NDCG and NDCG_beta as functions of the rank of the only relevant document."""
     labels = np.eye(DOCUMENTS, dtype=np.int64).ravel()  # query p has the relevant document at rank p
     scores = np.tile(-np.arange(DOCUMENTS, dtype=np.float64), DOCUMENTS)
     offsets = np.arange(DOCUMENTS + 1) * DOCUMENTS
