@@ -1,7 +1,7 @@
 """Reading of Parquet files from unknown sources, with pyarrow.
 
-With a damaged file, Polars' own reader may panic, which does not raise an Exception, or end the process. Stored
-collections are read by Polars, because their checksums are verified first.
+If a file is damaged, Polars' own reader may end the process, or panic, which does not raise an Exception. Stored
+collections are read with Polars nevertheless, because their checksums are verified first.
 """
 
 from collections.abc import Collection, Iterator
@@ -21,7 +21,7 @@ OF_POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
 def parquet_schema(path: Path) -> pl.Schema:
-    """Return the columns of a Parquet file. Raises GradrankError if it is damaged or not a Parquet file."""
+    """Return the schema of a Parquet file. Raises GradrankError if the file is damaged or not a Parquet file."""
     import pyarrow.parquet as pq
 
     with _refused(path):
@@ -31,10 +31,10 @@ def parquet_schema(path: Path) -> pl.Schema:
 def read_parquet(path: Path, columns: Collection[str] | None = None, content: BytesIO | None = None) -> pl.DataFrame:
     """Read a Parquet file.
 
-    columns: the columns to read, if they are present; None for all. content: the decompressed file, if it was
-    compressed.
+    columns: the names of the columns to read; None for all columns. Names that the file does not have are ignored.
+    content: the decompressed content, if the file is compressed.
 
-    Raises GradrankError if it is damaged or not a Parquet file.
+    Raises GradrankError if the file is damaged or not a Parquet file.
     """
     import pyarrow.parquet as pq
 
@@ -43,7 +43,7 @@ def read_parquet(path: Path, columns: Collection[str] | None = None, content: By
 
 
 def index_columns(path: Path, content: BytesIO | None = None) -> list[str]:
-    """Return the columns that were the index of a pandas data frame, according to the metadata of the file."""
+    """Return the names of the columns that were the index of a pandas data frame, according to the metadata."""
     import pyarrow.parquet as pq
 
     with _refused(path):
@@ -52,21 +52,21 @@ def index_columns(path: Path, content: BytesIO | None = None) -> list[str]:
 
 
 def _present(path: Path, columns: Collection[str] | None) -> list[str] | None:
-    """Return those of the columns that a file has; None stands for all columns."""
+    """Return the names in `columns` that the file has. None stands for all columns."""
     return None if columns is None else [name for name in parquet_schema(path) if name in columns]
 
 
 def _checked(table: "pa.Table") -> pl.DataFrame:
-    """Return a validated table as a data frame. Raises pyarrow's or Polars' errors if it is damaged."""
+    """Validate a table and return it as a data frame. Raises errors of pyarrow or Polars if the table is damaged."""
     table.validate(full=True)
     names = table.column_names  # fails if a name is not text
     frame = pl.DataFrame(table.rename_columns(names))
-    return frame.rename(dict(zip(frame.columns, names, strict=True)))  # Polars makes up a name for a column without one
+    return frame.rename(dict(zip(frame.columns, names, strict=True)))  # Polars replaces empty names
 
 
 @contextmanager
 def _refused(path: Path) -> Iterator[None]:
-    """Turn the errors of pyarrow and Polars into a GradrankError that names the file."""
+    """Convert errors of pyarrow and Polars into a GradrankError that names the file."""
     from pyarrow import ArrowException
 
     try:

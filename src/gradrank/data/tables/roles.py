@@ -1,9 +1,10 @@
 """The roles of a table's columns: query, label, document id or feature.
 
-All input forms have the same roles. LETOR and SVMlight text fixes the place of each role. In a table, roles are found
-by the names below, which are compared without letter case, blanks and the characters `_`, `-` and `.`.
+All input forms have the same roles. In LETOR and SVMlight text, each role has a fixed place in the row. In a table, the
+roles follow from the column names (see `ROLE_NAMES`). Letter case, blanks and the characters `_`, `-` and `.` are
+ignored in the comparison of names.
 
-A column whose name suggests another role is never used as a feature unless the user declares so (`keep`).
+A column whose name suggests that it is not a feature is used as a feature only if the user declares so (`keep`).
 """
 
 import re
@@ -14,15 +15,15 @@ from typing import Any, NamedTuple
 
 from gradrank.base.errors import GradrankError
 
-# The names that find a role which is not declared, in the form of `normalised`.
+# key: a role. value: the column names, in the form of `normalised`, that have this role unless the user declares one.
 ROLE_NAMES = {
     "query": ("qid", "queryid", "query", "topic", "topicid"),
     "label": ("label", "relevance", "grade", "rel"),
     "docid": ("docid", "documentid", "docno"),
 }
-ESTIMATES = ("inc", "prob")  # of LETOR's comments: stored, but not used as features
+ESTIMATES = ("inc", "prob")  # numbers in the comments of LETOR, which are stored but not used as features
 
-# Names that suggest a role, in the form of `normalised`. They are refused as features unless they are declared.
+# Names that suggest that a column is not a feature, in the form of `normalised`. They are errors unless declared.
 WEIGHTS = re.compile(r"(sample|instance|example|observation|case|row|item|pair|query|group|doc|document)?weights?")
 PARTS = ("fold", "folds", "split", "splits", "part", "partition", "subset", "foldid", "splitid", "cvfold")
 PARTS += ("istrain", "istest", "isvali", "isvalid")
@@ -39,11 +40,11 @@ ID_WORDS = ("id", "ids", "uid", "uuid", "guid")  # last words that suggest an id
 INDEX = re.compile(
     r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+((_level_|\.)\d+)?|row_nr|row_index|rownames", re.IGNORECASE
 )
-STORED = ("qid", "query", "docid", "inc", "prob", "label")  # the first columns of a part file whose query ids are text
+STORED = ("qid", "query", "docid", "inc", "prob", "label")  # first columns of a part file with text query ids
 
 
 class AsideColumn(NamedTuple):
-    """A column that has no role and is not a feature, and the reason."""
+    """A column that has no role and is not a feature, with the reason why it is set aside."""
 
     name: str
     reason: str
@@ -56,11 +57,11 @@ class Columns:
     Parameters
     ----------
     query, label, docid
-        The columns of these roles, if their names are not in `ROLE_NAMES`.
+        The names of the columns with these roles. None if the names are in `ROLE_NAMES`, or if there is no such column.
     ignore
-        Columns to set aside.
+        The columns to set aside.
     keep
-        Columns that are features although their names suggest a role.
+        The columns that are features although their names suggest otherwise.
     """
 
     query: str | None = None
@@ -70,12 +71,12 @@ class Columns:
     keep: tuple[str, ...] = ()
 
     def declared(self) -> dict[str, Any]:
-        """Return the entries that are set, with lists in place of tuples, for a JSON file."""
+        """Return the entries that are set as a dict for a JSON file. Tuples become lists."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items() if value}
 
     @staticmethod
     def of(declared: Mapping[str, Any]) -> "Columns":
-        """Build from the result of `declared`. Raises TypeError for other content."""
+        """Build from the result of `declared`. Raises TypeError if the content is malformed."""
         values: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in declared.items()
         }
@@ -91,10 +92,10 @@ class Columns:
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of one table by role.
+    """The names of the columns of one table by role.
 
-    A role without a column has the value None. A table without a query column is one query. `estimates` are the columns
-    named in `ESTIMATES`, and `aside` the columns without a role that are not features.
+    A role without a column has the value None. A table without a query column is a single query. `estimates` are the
+    columns whose names are in `ESTIMATES`. `aside` are the columns that have no role and are not features.
     """
 
     query: str | None
@@ -108,8 +109,8 @@ class Roles:
 class Required(NamedTuple):
     """The roles and features that a table must have.
 
-    `features` are the names that must be present, and any other column is an error; () if features are not read; None
-    if all remaining columns are features.
+    `features` are the feature names that must be present, and other features are errors. If `features` is empty,
+    features are not read. If it is None, all columns without a role are features.
     """
 
     roles: Collection[str] = ("query", "label")
@@ -124,7 +125,7 @@ def find_roles(
     Parameters
     ----------
     where
-        The file or frame that errors name.
+        The name of the file or data frame in error messages.
     names
         The names of the table's columns.
     columns
@@ -132,10 +133,10 @@ def find_roles(
     required
         The roles and features that the table must have.
     index
-        Columns that were the index of a data frame.
+        The names of the columns that were the index of a data frame.
 
     Raises GradrankError for a duplicate name, a role that several columns may have, a missing role or feature, and a
-    column whose name suggests a role that was not declared.
+    column whose name suggests that it is not a feature, unless it is declared.
     """
     if duplicates := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise GradrankError(
@@ -176,11 +177,11 @@ def _column_of(
     declared_features: Collection[str],
     required: Required,
 ) -> str | None:
-    """Return the column of a role: the declared one, or else the one with a name in `ROLE_NAMES`."""
+    """Return the column with a role: the declared column, or otherwise the column whose name is in `ROLE_NAMES`."""
     declared = getattr(columns, role)
     if declared in names:
         return declared
-    # With `required.features`, the declaration may be that of a model's training data, which new data need not follow.
+    # With `required.features`, the column may be declared for the training data only, and new data may lack it.
     if declared and required.features is None:
         raise GradrankError(
             f"{where}: no column {declared!r}, which is declared as the {role} column{_near(declared, names)}; found "
@@ -211,7 +212,7 @@ def _reason_aside(
     by_role: Mapping[str, str | None],
     index: Collection[str],
 ) -> str | None:
-    """Return why a column is set aside, or None if it is a feature."""
+    """Return the reason why a column is set aside, or None if the column is a feature."""
     if name in columns.ignore:
         return "declared under `ignore`"
     if name in declared_features:
@@ -240,7 +241,10 @@ def _check_declared_once(where: object, columns: Columns) -> None:
 
 
 def check_exist(files: Mapping[object, Sequence[str]], columns: Columns) -> None:
-    """Raise GradrankError for a declared column that is in none of the files. files: the column names of each."""
+    """Raise GradrankError for a declared column that is in none of the files.
+
+    files: a dict from file to its column names.
+    """
     names = list(dict.fromkeys(name for file_names in files.values() for name in file_names))
     for name in columns.named():
         if name not in names:
@@ -251,7 +255,10 @@ def check_exist(files: Mapping[object, Sequence[str]], columns: Columns) -> None
 
 
 def _check_features(where: object, features: Sequence[str], columns: Columns, names: Sequence[str]) -> None:
-    """Raise GradrankError if a feature's name suggests a role, or if there are no features."""
+    """Raise GradrankError if there are no features, or if the name of one suggests that it is not a feature.
+
+    names: all column names of the table, for the error message.
+    """
     for name in features:
         if name not in columns.keep and (role := suspected_role(name)):
             raise GradrankError(
@@ -268,7 +275,10 @@ def _check_features(where: object, features: Sequence[str], columns: Columns, na
 def _check_trained_features(
     where: object, features: Sequence[str], expected: Sequence[str], names: Sequence[str]
 ) -> None:
-    """Raise GradrankError if a feature of the model is missing, or if `features` has one that it was not trained on."""
+    """Raise GradrankError if the features of a table are not those of the model.
+
+    features: the features of the table. expected: the features of the model. names: all column names of the table.
+    """
     if not expected:
         return
     if missing := [name for name in expected if name not in names]:
@@ -286,7 +296,7 @@ def _check_trained_features(
 
 
 def suspected_role(name: str) -> str | None:
-    """Return the role that a column of this name may have, in words, or None if it is likely to be a feature."""
+    """Return in words what a column of this name may contain instead of a feature, or None if it is probably one."""
     plain = normalised(name)
     if WEIGHTS.fullmatch(plain):
         return "the weights of rows, which training does not use yet"
@@ -302,7 +312,7 @@ def suspected_role(name: str) -> str | None:
 
 
 def normalised(name: str) -> str:
-    """Return a name in lower case, without blanks and the characters `_`, `-` and `.`."""
+    """Return a name in lower case, without blanks and without the characters `_`, `-` and `.`."""
     return re.sub(r"[\s_.\-]", "", name).lower()
 
 

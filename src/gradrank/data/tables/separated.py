@@ -1,4 +1,4 @@
-"""Reading of CSV and TSV as columns of text. Every field is read as it is written, and every row is checked."""
+"""Reading of CSV and TSV files as columns of text. Fields are not converted, and every row is checked."""
 
 import csv
 import re
@@ -16,12 +16,14 @@ LONGEST_ROW = 64 << 20  # bytes
 
 
 def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
-    """Return the names of the header, and the rows as text in columns `c0`, `c1` and so on. A missing field is "".
+    """Return the column names in the header, and a frame of the rows.
 
-    Fields may be quoted by `"`, as in RFC 4180. Quoted fields may contain separators and line ends.
+    The columns of the frame are text and are named `c0`, `c1` and so on. An empty field is "".
 
-    Raises GradrankError, with the line, for a row with more or fewer fields than the header, for a quote inside a
-    field, for text that is not UTF-8, and for an empty file.
+    Fields may be quoted with `"`, as in RFC 4180. Quoted fields may contain separators and line ends.
+
+    Raises GradrankError for a row with more or fewer fields than the header and for a quote inside a field, both with
+    the line number. Also raises it for text that is not UTF-8 and for an empty file.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
@@ -59,16 +61,16 @@ def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
 
 
 def separator(path: Path) -> str:
-    """Return the character that separates the fields of a file, by its suffix."""
+    """Return the character that separates the fields of a file. It depends on the suffix of the file."""
     return SEPARATORS[plain_name(path).suffix.lower()]
 
 
 def line_of(path: Path, row: int) -> int:
-    """Return the line, from 1, in which a row ends. Rows are counted from 0, after the header."""
+    """Return the number of the line in which a row ends. Lines are counted from 1, and rows from 0 after the header."""
     reader = _reader(path, b"".join(blocks(path)))
     try:
         next((number for number, _ in enumerate(filter(None, reader)) if number == row + 1), None)
-    except csv.Error:  # a field longer than the csv module's limit
+    except csv.Error:  # a field is longer than the limit of the csv module
         return row + 2
     return reader.line_num
 
@@ -79,7 +81,7 @@ def _reader(path: Path, content: bytes):
 
 
 def _header(path: Path, content: bytes) -> list[str]:
-    """Return the names of the header. Raises GradrankError if the file is empty or not UTF-8 text."""
+    """Return the column names in the header. Raises GradrankError if the file is empty or not UTF-8 text."""
     if b"\0" in content:
         raise GradrankError(f"{path}: not text: it holds a zero byte. Fix: store the file as UTF-8 text")
     try:
@@ -92,7 +94,10 @@ def _header(path: Path, content: bytes) -> list[str]:
 
 
 def _check_quotes(path: Path, content: bytes) -> None:
-    """Raise GradrankError for a quote that does not enclose a field and is not doubled within a quoted field."""
+    """Raise GradrankError for a quote inside a field.
+
+    Quotes must enclose a whole field, or be doubled within a quoted field.
+    """
     if b'"' not in content:
         return
     between = re.escape(separator(path).encode())
@@ -108,7 +113,7 @@ def _check_quotes(path: Path, content: bytes) -> None:
 
 
 def _outside(fields: re.Pattern[bytes], content: bytes) -> Iterator[int]:
-    """Yield the position of the first quote before, between and after the matches, or -1 if it has no quote."""
+    """Yield the position of the first quote in each stretch of text outside the matches, or -1 if there is no quote."""
     end = 0
     for match in fields.finditer(content):
         yield content.find(b'"', end, match.start())

@@ -1,8 +1,8 @@
-"""Ranking data as a table: Parquet, CSV, TSV or a data frame, with columns in roles (see data/tables/roles.py).
+"""Ranking data as a table: Parquet, CSV, TSV or a data frame. Each column has a role (see data/tables/roles.py).
 
-Query ids and document ids are text and are not reformatted: `1`, `01`, `1.0` and `1e0` are four queries. In columns of
-integers, and of floats that are all whole, an id is the decimal form of the number. An empty value and the words of
-MISSING are missing values: an error in a grade or a query id, and allowed in a feature.
+Query ids and document ids are text and are not reformatted: `1`, `01`, `1.0` and `1e0` are four queries. In a column of
+numbers, which must be whole, an id is the decimal form of the number. An empty value or a word in MISSING counts as
+missing. Missing values are allowed in features and document ids, but are errors in grades and query ids.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,12 +23,12 @@ from gradrank.data.text.letor import schema
 from gradrank.data.text.scan import HIGHEST_GRADE
 
 LARGEST = float(np.finfo(np.float32).max)
-NO_LABEL = 0  # the grade of all rows if a table without grades is ranked
+NO_LABEL = 0  # the grade of all rows of a table without grades, which may still be ranked
 
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table before its columns have roles.
+    """A table whose columns do not have roles yet.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class RawTable:
     names
         The column names, which may contain duplicates.
     frame
-        The columns, named c0, c1 and so on.
+        The columns, which are named c0, c1 and so on.
     index
-        The columns that were the index of a data frame.
+        The names of the columns that were the index of a data frame.
     """
 
     where: Path | str
@@ -48,7 +48,7 @@ class RawTable:
     index: list[str] = field(default_factory=list)
 
     def column(self, name: str) -> pl.Series:
-        """Return the first column of this name."""
+        """Return the first column with this name."""
         return self.frame[f"c{self.names.index(name)}"]
 
     @property
@@ -57,13 +57,16 @@ class RawTable:
         return isinstance(self.where, Path) and plain_name(self.where).suffix.lower() in SEPARATORS
 
     def location(self, row: int) -> str:
-        """Return where a row, counted from 0, is: its line in a text file, or else its number from 1."""
+        """Return the line number of a row of a CSV or TSV file, otherwise its row number, as text for messages.
+
+        `row` is counted from 0. The returned numbers are counted from 1.
+        """
         if isinstance(self.where, Path) and self.is_text:
             return f"line {line_of(self.where, row)}"
         return f"row {row + 1}"
 
     def bad_row(self, column: str, row: int, message: str) -> GradrankError:
-        """Return the error for a row, counted from 0."""
+        """Return the error for a row. Rows are counted from 0."""
         return GradrankError(f"{self.where}: {self.location(row)}, column {column!r}: {message}")
 
     def refuse(self, column: str, bad: pl.Series, expected: str) -> None:
@@ -86,9 +89,9 @@ class DataTable:
     roles
         The columns of the file by role.
     qids, rows, starts
-        (q,) number, row count and first row of each query, in file order.
+        (q,) query numbers, numbers of rows per query, and first rows of the queries, in file order.
     names
-        The q query ids if they are text, which `qids` numbers; else None.
+        The q query ids if they are text. None if the ids are whole numbers, which `qids` then contains.
     kinds
         The data type of each column of the file.
     """
@@ -104,11 +107,11 @@ class DataTable:
 
     @property
     def ids(self) -> np.ndarray:
-        """(q,) query ids of the file: int64, or objects that are text."""
+        """The (q,) query ids in the file, as int64 or as text (dtype object)."""
         return self.qids if self.names is None else np.array(self.names, object)
 
     def cost(self, width: int) -> np.ndarray:
-        """Return the (q,) bytes of each query's features."""
+        """Return the (q,) sizes of the features of each query in bytes. width: the number of features."""
         return self.rows * max(width, 1) * 4
 
     def error_at(self, query: int, message: str) -> GradrankError:
@@ -116,7 +119,10 @@ class DataTable:
         return GradrankError(f"{self.path}: row {self.starts[query] + 1}: {message}")
 
     def differing_row(self, others: Sequence["DataTable"]) -> int | None:
-        """Return the first row, from 1, that differs from the concatenation of `others`; None if none differs."""
+        """Return the number of the first row that differs from the concatenated `others`, or None if no row differs.
+
+        Rows are counted from 1.
+        """
         expected = pl.concat([other.frame for other in others])
         if self.frame.equals(expected):
             return None
@@ -126,7 +132,7 @@ class DataTable:
         return int(is_equal.not_().arg_true()[0]) + 1 if not is_equal.all() else shared + 1
 
     def rows_of(self, queries: np.ndarray) -> pl.DataFrame:
-        """Return the rows of the queries at these positions."""
+        """Return the rows of the queries at the positions `queries`."""
         rows, _ = row_ranges(self.starts[queries], self.starts[queries] + self.rows[queries])
         return self.frame[rows]
 
@@ -134,9 +140,10 @@ class DataTable:
 def read_tables(raws: Sequence[RawTable], columns: Columns, required: Required) -> list[DataTable]:
     """Read the tables of one collection.
 
-    All tables have the features of the first table, in its order. Query ids are numbers in all tables or in none.
+    All tables must have the features of the first table, and receive them in its order. Query ids are text in all
+    tables if they are text in one of them.
 
-    Raises GradrankError, with file, column and row, if a table is malformed.
+    Raises GradrankError if a table is malformed. The error names the file and, for a malformed value, column and row.
     """
     if required.features is None:
         check_exist({raw.where: raw.names for raw in raws}, columns)
@@ -161,7 +168,10 @@ def read_tables(raws: Sequence[RawTable], columns: Columns, required: Required) 
 
 
 def raw_table(data: Path | pl.DataFrame, where: Path | str) -> RawTable:
-    """Read a table file or a data frame, which errors call `where`. Raises GradrankError if it is not a table."""
+    """Read a table file or a data frame. Raises GradrankError if a file is malformed.
+
+    where: the name of the table in error messages.
+    """
     index: list[str] = []
     if isinstance(data, pl.DataFrame):
         names, frame = data.columns, data
@@ -178,9 +188,9 @@ def raw_table(data: Path | pl.DataFrame, where: Path | str) -> RawTable:
 
 
 def _query_ids(raw: RawTable, roles: Roles) -> tuple[list[str], np.ndarray]:
-    """Return the query id and the (q,) first row of each run of rows with equal ids.
+    """Return the q query ids, and the (q,) numbers of their first rows.
 
-    Raises GradrankError for an invalid id, and if a query has several runs.
+    Raises GradrankError for an invalid id, and if the rows of a query are not contiguous.
     """
     if roles.query is None:
         return ["1"], np.array([0])
@@ -219,7 +229,7 @@ def _table(raw: RawTable, roles: Roles, starts: np.ndarray, qids: np.ndarray, na
 
 
 def _grades(raw: RawTable, name: str) -> pl.Series:
-    """Return the column of grades as int16. Raises GradrankError if a value is not a grade."""
+    """Return a column of grades as int16. Raises GradrankError if a value is not a grade."""
     values = raw.column(name)
     if values.dtype in (pl.Categorical, pl.Enum):
         values = values.cast(pl.String)
@@ -235,12 +245,12 @@ def _grades(raw: RawTable, name: str) -> pl.Series:
 
 
 def _feature(raw: RawTable, name: str) -> pl.Series:
-    """Return float32: NaN where missing, the largest float32 beyond its range."""
+    """Return a feature as float32. Missing values are NaN, and values beyond the range of float32 are clipped to it."""
     return numbers(raw, name).fill_null(np.nan).clip(-LARGEST, LARGEST).cast(pl.Float32)
 
 
 def numbers(raw: RawTable, name: str) -> pl.Series:
-    """Return a column as float64; missing values are null. Text of a CSV or TSV file is parsed.
+    """Return a column as float64. Missing values are null. The text of CSV and TSV files is parsed.
 
     Raises GradrankError if a value is not a finite number.
     """
@@ -263,8 +273,8 @@ def numbers(raw: RawTable, name: str) -> pl.Series:
 def floats(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Parse a column of text.
 
-    Returns the values as float64, null if missing, and a Boolean column that is True for values that are not numbers.
-    If all values are `true`, `false` or missing, they become 1 and 0.
+    Returns two columns: the values as float64, null if missing, and a Boolean column that is True for each value that
+    is not a number. If all values are `true`, `false` or missing, `true` becomes 1 and `false` becomes 0.
     """
     parsed = values.cast(pl.Float64, strict=False)
     is_doubtful = parsed.is_null() | ~parsed.is_finite()
@@ -283,7 +293,7 @@ def floats(values: pl.Series) -> tuple[pl.Series, pl.Series]:
 
 
 def is_number(values: pl.Series) -> bool:
-    """Return True if a column holds numbers, Booleans or only nulls."""
+    """Return True if a column contains numbers, Booleans or only nulls."""
     return values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)
 
 

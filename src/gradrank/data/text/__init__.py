@@ -1,1 +1,1 @@
-"""LETOR and SVMlight text: finding queries, checking lines and reading rows into arrays."""
+"""LETOR and SVMlight text: positions of queries, checks of lines, and parsing of rows into arrays."""

@@ -1,24 +1,26 @@
-"""LETOR and SVMlight text as a lazy Polars frame. Every line is checked, and memory is bounded.
+"""LETOR and SVMlight text as a lazy Polars frame. Every line is checked, and text is read in bounded memory.
 
 A row has the form `<grade> qid:<query> <number>:<value> ... #docid = <id> inc = <x> prob = <p>`, with an optional
 comment.
 
 - The grade is a whole number from 0 to 31.
 - The query id is a whole number of up to 18 digits or, as in TREC topics, any text. For text ids, the column `qid`
-  numbers the queries from 1 in the order of first appearance, and the column `query` holds the ids.
+  numbers the queries from 1 in the order of first appearance, and the column `query` contains the ids.
 - A value is a decimal number, stored as float32(float(text)). Values beyond the range of float32, such as Istella's
   1.8e308, are stored as the largest float32.
-- `NULL` is LETOR's missing value. By default, it becomes the lowest value of its feature in the query, as in LETOR's
-  own MIN files.
-- Comments may have another form: `docid`, `inc` and `prob` are null if absent; `inc` and `prob` also if they are -1.
+- `NULL` marks a missing value in LETOR. By default, it is replaced by the lowest value of the feature in the query, as
+  in LETOR's own MIN files.
+- Comments may have a different form. `docid`, `inc` and `prob` are null if they are absent. `inc` and `prob` are also
+  null if they are -1.
 
-The first row decides between dense and sparse. If its features are numbered 1, 2 and so on without a gap, every row
-must have exactly these features. If there is a gap, any row may leave features out, which are then 0, and the number of
-features is the highest feature number in the file. Declaring `features` makes rows sparse with this number of features.
+The first row decides whether rows are dense or sparse. If its features are numbered 1, 2 and so on without a gap, every
+row must have exactly these features. If there is a gap, or if the first row has no features, any row may leave features
+out. These are then 0, and the number of features is the highest feature number in the file. If `features` is declared,
+rows are sparse, and this is the number of features.
 
 CRLF, tabs, trailing blanks, a UTF-8 byte order mark, and a complete last row without a newline are accepted. Blank
-lines and lines with only a comment are skipped. Anything else is a GradrankError that names the file, the line, what
-was expected and what was found.
+lines and lines with only a comment are skipped. For any other deviation, a GradrankError is raised. It names the file,
+the line, what was expected and what was found.
 """
 
 from collections import deque
@@ -38,7 +40,7 @@ from gradrank.data.compressed import PlainFile
 from gradrank.data.text.rows import Missing, Rows, first_row, read_rows
 from gradrank.data.text.text_file import TextFile, find_queries
 
-CHUNK_BYTES = 8 << 20  # text and parsed rows of a chunk; about four chunks are in memory at a time
+CHUNK_BYTES = 8 << 20  # size of the text and the parsed rows of a chunk; about four chunks are in memory at a time
 THREADS = 2
 UNKNOWN = -1.0  # an unknown inc or prob in LETOR
 
@@ -53,41 +55,42 @@ def scan_letor(
     """Read LETOR or SVMlight text lazily, plain or compressed (.gz, .xz, .zst).
 
     The columns are `qid` (Int64), `query` (String, only if query ids are text), `docid` (String), `inc` and `prob`
-    (Float64), `label` (Int16) and `f1` to `fd` (Float32). Rows are in file order. Every row that is read is checked,
-    whichever columns are selected. With a row limit, as with `head`, reading stops soon after the limit.
+    (Float64), `label` (Int16), and `f1` to `fd` (Float32) for d features. Rows are in file order. Every row that is
+    read is checked completely, whichever columns are selected. With a row limit, for example by `head`, reading stops
+    soon after the limit.
 
     Parameters
     ----------
     source
         A file, or several files to concatenate. Equal query ids in two files denote the same query.
     features
-        The number of features of sparse rows. If None, sparse files are read once more to find it.
+        The number of features of sparse rows. If None, sparse files are read one more time, to find the highest feature
+        number.
     text_ids
         True if query ids are text. If None, the first row decides.
     missing
-        The replacement of `NULL`: the `least` value or the `mean` of its feature in its query, `zero`, or NaN (`keep`).
+        The replacement of `NULL`: the lowest value of the feature in the query (`least`), the mean of the
+        feature in the query (`mean`), 0 (`zero`), or NaN (`keep`).
 
-    Raises GradrankError, with the file, the line, what was expected and what was found. Errors of the first row and
-    missing files are raised by this call; other errors are raised when the frame is collected.
+    Raises GradrankError if a file is missing or malformed. The error names the file, the line, what was expected and
+    what was found. Errors for missing files and for the first row are raised by this call, and other errors when the
+    frame is collected.
 
     Examples
     --------
-    >>> import gradrank, polars as pl
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
-    >>> path = Path(mkdtemp(), "train.txt")
+    >>> import gradrank, pathlib, polars as pl, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "train.txt")
     >>> _ = path.write_text("2 qid:1 1:0.5 2:0.1\\n0 qid:1 1:0.2 2:0.3\\n1 qid:2 1:0.7 2:0.9\\n")
     >>> rows = gradrank.scan_letor(path)
     >>> rows.group_by("qid").agg(pl.len(), pl.col("label").max()).sort("qid").collect().rows()
     [(1, 2, 2), (2, 1, 1)]
-    >>> rows.sink_parquet(path.with_suffix(".parquet"))
     """
     paths = [Path(path) for path in ([source] if isinstance(source, str | Path) else source)]
     if not paths:
         raise GradrankError("scan_letor: `source` is empty. Fix: give at least one file")
     if missing_files := [str(path) for path in paths if not path.is_file()]:
         raise GradrankError(f"{', '.join(missing_files)}: no such file. Fix: correct the path in `source`")
-    plain = cache(PlainFile)  # a compressed file is decompressed once, and its copy exists as long as the frame
+    plain = cache(PlainFile)  # so that a file is decompressed only once; the copy exists as long as the frame
     first = first_row(paths[0])
     width, sparse = (features, True) if features else (first.features, first.sparse)
     named = first.text_ids if text_ids is None else text_ids
@@ -116,9 +119,10 @@ def schema(width: int, named: bool) -> pl.Schema:
 
 
 def lazy_frame(columns: pl.Schema, frames: Callable[[int | None], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
-    """Return a Polars IO source.
+    """Return a lazy frame of the rows that `frames` yields.
 
-    frames: yields the frames, and is given the number of rows that are needed at most (None: all).
+    frames: a function that yields data frames. Its argument is the maximum number of rows that are needed, or None if
+    all rows are needed.
     """
 
     def batches(
@@ -143,21 +147,21 @@ Result = TypeVar("Result")
 
 
 class HasCost(Protocol):
-    """A source of queries that knows the memory which each of them takes."""
+    """A source of queries that knows how much memory each query takes."""
 
     def cost(self, width: int) -> np.ndarray:
-        """Return the (q,) bytes of each query with `width` features."""
+        """Return the (q,) sizes of the queries in bytes if rows have `width` features."""
         ...
 
 
 def chunks(source: HasCost, queries: np.ndarray, width: int) -> Iterator[np.ndarray]:
-    """Split ascending query positions into chunks whose text and rows take about CHUNK_BYTES."""
+    """Split ascending query positions into chunks. The text and the rows of a chunk take about CHUNK_BYTES."""
     chunk = (np.cumsum(source.cost(width)[queries]) - 1) // CHUNK_BYTES
     yield from np.split(queries, np.flatnonzero(np.diff(chunk)) + 1)
 
 
 def map_ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Yield function(item) in order, computed in threads, at most THREADS results ahead."""
+    """Yield function(item) for each item, in order. Threads compute up to THREADS results ahead."""
     pending: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(THREADS)
     try:
@@ -167,12 +171,12 @@ def map_ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iter
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
-    finally:  # no waiting: if the consumer stops early, this may run in a thread of the pool itself
+    finally:  # if the consumer stops early, this may run in a thread of the pool, which cannot wait for itself
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def text_frame(source: TextFile, queries: np.ndarray, width: int, sparse: bool, missing: Missing) -> pl.DataFrame:
-    """Return the rows of the queries at these ascending positions, in the columns of `schema`."""
+    """Return the rows of some queries, in the columns of `schema`. queries: their ascending positions in `source`."""
     rows = read_rows(source, queries, width, sparse, missing)
     inc, prob = (pa.array(values, mask=np.isnan(values) | (values == UNKNOWN)) for values in (rows.inc, rows.prob))
     names = []
@@ -185,7 +189,7 @@ def text_frame(source: TextFile, queries: np.ndarray, width: int, sparse: bool, 
 
 
 def _docids(source: TextFile, rows: Rows) -> pa.Array:
-    """Return the document ids as an Arrow column, null if absent. Raises GradrankError for bytes that are not UTF-8."""
+    """Return the document ids as an Arrow column. An absent id is null. Raises GradrankError if an id is not UTF-8."""
     present = np.packbits(np.diff(rows.ends) > 0, bitorder="little")
     buffers = [pa.py_buffer(present), pa.py_buffer(rows.ends), pa.py_buffer(rows.docids)]
     docids = pa.Array.from_buffers(pa.string(), len(rows.labels), buffers)

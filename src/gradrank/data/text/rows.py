@@ -14,13 +14,14 @@ from gradrank.data.text import scan, tokens
 from gradrank.data.text.fixed_width import fixed_width_form
 from gradrank.data.text.text_file import BYTE_ORDER_MARK, TextFile, mark_length, thread_buffer
 
-# The replacement of missing values: the lowest value or the mean of the feature in the query, 0, or NaN (`keep`).
+# The replacement of missing values: the lowest value of the feature in the query (`least`), the mean of the feature
+# in the query (`mean`), 0 (`zero`), or NaN (`keep`).
 Missing = Literal["least", "mean", "zero", "keep"]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Parsed rows.
+    """Parsed rows: n documents with d features.
 
     Parameters
     ----------
@@ -31,8 +32,8 @@ class Rows:
     qids
         (n,) int64.
     docids, ends
-        uint8, the concatenated bytes of the document ids, and (n+1,) int32: the id of row i is
-        docids[ends[i]:ends[i+1]], which is empty if the row has none.
+        The concatenated bytes of the document ids (uint8), and their (n+1,) int32 offsets. The id of row i is
+        docids[ends[i]:ends[i+1]]. It is empty if the row has no id.
     inc, prob
         (n,) float64, NaN if unknown.
     """
@@ -47,7 +48,11 @@ class Rows:
 
 
 class FirstRow(NamedTuple):
-    """The properties of a file that its first row decides: the number of features, and True or False for the others."""
+    """The properties of a file that follow from its first row.
+
+    `features` is the number of features, `sparse` is True if rows may leave features out, and `text_ids` is True if
+    query ids are text.
+    """
 
     features: int
     sparse: bool
@@ -55,10 +60,10 @@ class FirstRow(NamedTuple):
 
 
 def first_row(path: Path) -> FirstRow:
-    """Read the first row of a file. Rows are sparse if it leaves feature numbers out.
+    """Read the first row of a file, and return the properties of the file that follow from it.
 
-    A malformed row counts as dense, because reading it raises an error. Raises GradrankError if features are numbered
-    from 0.
+    Rows are sparse if the first row leaves feature numbers out or has no features. A malformed row counts as dense. The
+    error for it is raised later, when the rows are read. Raises GradrankError if features are numbered from 0.
     """
     rows = (line.removeprefix(BYTE_ORDER_MARK).split(b"#")[0].split() for line in lines(path))
     number, tokens = next((row for row in enumerate(rows, start=1) if len(row[1]) > 1), (0, []))
@@ -80,7 +85,9 @@ def first_row(path: Path) -> FirstRow:
 
 
 def read_rows(source: TextFile, queries: np.ndarray, width: int, sparse: bool, missing: Missing = "least") -> Rows:
-    """Read the rows of the queries at these ascending positions, with `NULL` replaced according to `missing`.
+    """Read the rows of some queries. `NULL` is replaced as `missing` says.
+
+    queries: the ascending positions of the queries in `source`.
 
     Raises GradrankError for the first malformed line.
     """
@@ -116,7 +123,7 @@ def read_rows(source: TextFile, queries: np.ndarray, width: int, sparse: bool, m
 
 
 def fill(features: np.ndarray, counts: np.ndarray, missing: Missing) -> None:
-    """Replace NaN in (d, n) features, in place. counts: (q,) the number of documents of each query."""
+    """Replace NaN in (d, n) features, in place. counts: the (q,) numbers of documents per query."""
     if missing == "zero":
         np.nan_to_num(features, copy=False, nan=0.0)
     elif missing != "keep":
@@ -124,7 +131,10 @@ def fill(features: np.ndarray, counts: np.ndarray, missing: Missing) -> None:
 
 
 def _expected(code: int, number: int, width: int, sparse: bool) -> str:
-    """Return what was expected at the position where `scan.rows` stopped, after the feature `number`."""
+    """Return what was expected at the position at which `scan.rows` stopped, as text for an error message.
+
+    code: the error code of `scan.rows`. number: the last feature number before that position.
+    """
     if code == scan.BAD_GRADE:
         return f"a grade, a whole number from 0 to {scan.HIGHEST_GRADE}"
     if code == scan.BAD_VALUE:

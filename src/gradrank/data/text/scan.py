@@ -1,6 +1,6 @@
-"""Compiled parsing of LETOR and SVMlight text into arrays, in one pass over the bytes, with every token checked.
+"""Compiled parsing of LETOR and SVMlight text into arrays. One pass over the bytes parses and checks every token.
 
-Buffers are as described in data/text/tokens.py.
+The functions read from buffers, which are described in data/text/tokens.py.
 """
 
 import numpy as np
@@ -38,30 +38,31 @@ from gradrank.data.text.tokens import (
 
 QID, DOCID, INC, PROB = (np.uint64(int.from_bytes(key, "little")) for key in (b"qid:", b"docid", b"inc", b"prob"))
 OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW, LATE_IS_FULL, RARE_VALUE = range(8)
-HIGHEST_GRADE = 31  # gains are 2^grade - 1; LightGBM's table of gains has the same limit
+HIGHEST_GRADE = 31  # the gain of a grade is 2^grade - 1; LightGBM's table of gains has the same limit
 
 
 @compiled("u1[:], i8, b1, b1, i8[:,:] out", nogil=True)
 def heads(buffer, i, text_ids, numbers, runs):
-    """Read `<grade> qid:<query>` of each line from byte i on, and find the runs of rows of one query.
+    """Read `<grade> qid:<query>` in each line from byte i on, and find the runs of rows with the same query id.
 
     Parameters
     ----------
     buffer
-        Whole lines.
+        The bytes of whole lines.
     text_ids
-        True if query ids may be any text. They are then compared by their bytes, and their column in `runs` is 0.
+        True if query ids may be any text. The ids are then compared byte by byte, and the column of ids in `runs` is 0.
     numbers
         True to find the highest feature number.
     runs
-        (capacity, 5) int64 output: for each run, the query id, the start of its first line, the number of rows, and the
-        start and end of the id's bytes. A capacity of len(buffer) // 8 + 1 suffices.
+        (capacity, 5) int64 output, one row per run. The columns are the query id, the start of the first line, the
+        number of rows, and the start and the end of the bytes of the query id. A capacity of len(buffer) // 8 + 1
+        suffices.
 
     Returns
     -------
     tuple
-        The error code or OK, the position of the byte in error, the number of runs, and the highest feature number (0
-        unless `numbers`).
+        OK or an error code, the position of the error, the number of runs, and the highest feature number (0 unless
+        `numbers` is True).
     """
     count = highest = 0
     while i < len(buffer):
@@ -100,17 +101,31 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
 
     Dense rows have the features 1 to d; sparse rows may leave features out, which are 0. `NULL` becomes NaN.
 
-    Parameters: `least`, `spread` and `places` are the arrays of `fixed_width_form` for dense rows, or of a form without
-    features for sparse rows. All others are outputs. `columns` is (d, n) float32, and all zero on entry if rows are
-    sparse; `labels` is (n,) int16; `estimates` is (2, n) float64, inc and prob, NaN if absent. `docids` is uint8, as
-    long as the buffer, and receives the concatenated bytes of the document ids; `ends`, (n+1,) int32, receives the end
-    of each id, and begins with 0. `late` is (capacity, 4) int64 and receives the few numbers whose rounding needs more
-    than 64 bits, as column (d for inc, d + 1 for prob), row, start and end.
+    Parameters
+    ----------
+    least, spread, places
+        The arrays of `fixed_width_form`: for dense rows with their number of features, for sparse rows with 0 features.
+    columns
+        (d, n) float32 output: the features. It must be all 0 on entry if rows are sparse.
+    labels
+        (n,) int16 output: the grades.
+    docids
+        uint8 output, as long as the buffer: the concatenated bytes of the document ids.
+    ends
+        (n+1,) int32 output: the ends of the document ids in `docids`. The first element must be 0 on entry.
+    estimates
+        (2, n) float64 output: inc and prob, NaN if absent.
+    late
+        (capacity, 4) int64 output: the few numbers whose rounding needs more than 64 bits. Each row holds the column (d
+        for inc, d + 1 for prob), the row, and the start and the end of the bytes of the number.
 
-    Returns the error code or OK, the position of the byte in error, the number of the last valid feature before it, the
-    number of NULL values, and the number of rows in `late`.
+    Returns
+    -------
+    tuple
+        OK or an error code, the position of the error, the number of the last valid feature before it, the number of
+        NULL values, and the number of rows in `late`.
     """
-    # With the literal 0, Numba would compile the called functions twice: for literals and for other integers.
+    # With a literal 0, Numba would compile the called functions twice, for literals and for other integers.
     row = nulls = late_count = np.int64(0)
     while i < len(buffer):
         i = skip_blanks(buffer, i)
@@ -152,18 +167,18 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
 
 @compiled()
 def noted(late, count, column, row, start, end):
-    """Append a row to `late` and return the new number of rows."""
+    """Append a row to `late`, and return the new number of rows."""
     late[count, 0], late[count, 1], late[count, 2], late[count, 3] = column, row, start, end
     return count + 1
 
 
 @compiled()
 def features(buffer, i, last, sparse, columns, row, nulls):
-    """Read the features of a row that follow feature number `last`, from byte i on.
+    """Read the features of a row after feature number `last`, from byte i on.
 
     Returns the code, the position, the feature number and the number of NULL values, as in `rows`. If the code is OK,
-    the position is that of the comment or the end of the row. If it is RARE_VALUE, the position is that of a value in a
-    rare form, which the caller parses.
+    the position is that of the comment or of the end of the row. If the code is RARE_VALUE, the position is that of a
+    value in a rare form, which the caller must parse.
     """
     at, row = np.uint64(i), np.uint64(row)  # unsigned, because a signed index costs one test per byte
     while True:
@@ -185,7 +200,7 @@ def features(buffer, i, last, sparse, columns, row, nulls):
         last = number
         millionths = six_places(buffer, at)
         if millionths >= 0:
-            columns[np.uint64(number - 1), row] = millionths / 1e6  # rounds once
+            columns[np.uint64(number - 1), row] = millionths / 1e6  # the result is rounded once
             at += np.uint64(8)
             continue
         value, end = short_decimal(buffer, at)
@@ -203,9 +218,10 @@ def features(buffer, i, last, sparse, columns, row, nulls):
 
 @compiled()
 def comment(buffer, i):
-    """Read the comment `#docid = <id> inc = <x> prob = <p>` of a row, if there is one at byte i.
+    """Read the comment `#docid = <id> inc = <x> prob = <p>` of a row, if there is such a comment at byte i.
 
-    Returns docid, (inc, prob), and the position after them. Each is the (start, end) of a word, or (-1, -1) if absent.
+    Returns docid, (inc, prob), and the position after them. docid, inc and prob are each the (start, end) of a word, or
+    (-1, -1) if absent.
     """
     docid, i = field(buffer, i + 1, DOCID, np.int64(5)) if buffer[i] == HASH else ((-1, -1), i)
     inc, i = field(buffer, i, INC, np.int64(3))
@@ -215,7 +231,7 @@ def comment(buffer, i):
 
 @compiled()
 def copied(buffer, span, target, at):
-    """Copy the bytes of a span (start, end) to target[at:], and return their end in `target`."""
+    """Copy the bytes of a span (start, end) to target[at:], and return the end of the copy in `target`."""
     to = np.uint64(at)
     for k in range(np.uint64(span[0]), np.uint64(span[1])):
         target[to] = buffer[k]
@@ -225,7 +241,10 @@ def copied(buffer, span, target, at):
 
 @compiled()
 def estimate(buffer, span):
-    """Return the number at a span of a comment, NaN if it is not a number, and its rounding as in `decimal`."""
+    """Return the number in a span (start, end) of a comment, and its rounding as in `decimal`.
+
+    The number is NaN if the span is absent or does not contain a number.
+    """
     if span[0] < 0:
         return np.nan, EXACT
     value, end = short_decimal(buffer, np.uint64(span[0]))
@@ -237,12 +256,15 @@ def estimate(buffer, span):
 
 @compiled("f4[:,:] out, i8[:], b1", nogil=True)
 def fill_missing(columns, offsets, by_mean):
-    """Replace NaN by the lowest value or the mean of the feature among the query's documents, or by 0 if all are NaN.
+    """Replace NaN by the lowest value of the feature in the query or, if `by_mean`, by the mean of the feature.
 
-    columns: (d, n) features, changed in place. offsets: (q+1,). by_mean: True for the mean.
+    If all values of the feature in the query are NaN, they are replaced by 0.
 
-    LETOR makes its MIN files from its NULL files with the lowest value: the missing values are language-model scores of
-    documents without any query term, which are minus infinity in principle (Qin et al. 2010, section 4).
+    columns: (d, n) features, changed in place. offsets: (q+1,) offsets of the queries.
+
+    LETOR's MIN files are its NULL files with missing values replaced by the lowest value. The missing values are
+    language-model scores of documents without any query term, which are minus infinity in principle (Qin et al. 2010,
+    section 4).
     """
     for column in range(columns.shape[0]):
         values = columns[column]

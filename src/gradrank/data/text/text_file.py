@@ -1,4 +1,4 @@
-"""A text file of ranking data: the positions of its queries, and errors that name the line."""
+"""A text file of ranking data: the positions of its queries, and errors with line numbers."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -12,8 +12,8 @@ from gradrank.data.compressed import PlainFile
 from gradrank.data.ids import query_id_error
 from gradrank.data.text import scan, tokens
 
-BLOCK_BYTES = 4 << 20  # the length of the longest line
-STEP_BYTES = 1 << 20  # read at once: fits into a processor's cache
+BLOCK_BYTES = 4 << 20  # maximum length of a line
+STEP_BYTES = 1 << 20  # number of bytes read at once, which fit into the cache of a CPU
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WHOLE_ID = "a whole number without leading zeros as query id (`text_ids=True`: ids are text)"
 
@@ -21,24 +21,24 @@ _buffers = threading.local()
 
 
 class TextIds(GradrankError):
-    """A query id is text, although whole numbers were expected."""
+    """Error for a query id that is text although whole numbers were expected."""
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file and its queries in file order.
+    """A text file and its queries. Queries are in file order.
 
     Parameters
     ----------
     text
         The file.
     qids, rows, starts, stops
-        (q,) int64: number and row count of each query, and its bytes starts[i]:stops[i]. Together these bytes are the
-        whole file, including comment lines.
+        (q,) int64 query numbers, numbers of rows per query, and byte positions. The text of query i is the bytes
+        starts[i]:stops[i]. If all queries were found, these bytes together are the whole file, with comment lines.
     highest_number
         The highest feature number, or 0 if `find_queries` was not asked for it.
     names
-        The q query ids if they are text, which `qids` numbers; else None.
+        The q query ids if they are text. None if the ids are whole numbers, which `qids` then contains.
     """
 
     text: PlainFile
@@ -51,30 +51,33 @@ class TextFile:
 
     @property
     def ids(self) -> np.ndarray:
-        """(q,) query ids of the file: int64, or objects that are text."""
+        """The (q,) query ids in the file, as int64 or as text (dtype object)."""
         return self.qids if self.names is None else np.array(self.names, object)
 
     @property
     def path(self) -> Path:
-        """The user's file, for messages."""
+        """The path of the user's file, which messages name."""
         return self.text.path
 
     def cost(self, width: int) -> np.ndarray:
-        """Return the (q,) bytes of text and parsed rows of each query."""
+        """Return the (q,) sizes of the text and the parsed rows of each query in bytes.
+
+        width: the number of features.
+        """
         return self.stops - self.starts + self.rows * width * 4
 
     def read(self, queries: np.ndarray) -> np.ndarray:
-        """Read the queries at these ascending positions into a uint8 buffer for `tokens`, which ends with a newline.
+        """Read the text of some queries into a uint8 buffer that ends with a newline (see data/text/tokens.py).
 
-        The buffer belongs to the thread and is reused by its next call, because allocating a new one would take longer
-        than reading.
+        queries: the ascending positions of the queries. Each thread has one buffer, and the next call in the same
+        thread overwrites it, because allocating a new buffer would take longer than reading.
         """
         size = int((self.stops[queries] - self.starts[queries]).sum())
         buffer = thread_buffer("text", size + 1 + tokens.SPARE)
         breaks = np.flatnonzero(np.diff(queries) != 1) + 1
         firsts, lasts = queries[np.r_[0, breaks]], queries[np.r_[breaks - 1, len(queries) - 1]]
         filled, view = 0, buffer.data
-        with self.text.file.open("rb", buffering=0) as stream:  # buffering costs a third if queries are scattered
+        with self.text.file.open("rb", buffering=0) as stream:  # with buffering, scattered queries take a third longer
             for start, stop in zip(self.starts[firsts].tolist(), self.stops[lasts].tolist(), strict=True):
                 stream.seek(start)
                 end = filled + stop - start
@@ -90,14 +93,14 @@ class TextFile:
         return line_error(self.text, self.starts[query], message)
 
     def error(self, queries: np.ndarray, position: int, expected: str) -> GradrankError:
-        """Return the error for a byte position in the result of `read(queries)`."""
+        """Return the error for the token at a byte position in the result of `read(queries)`."""
         ends = np.cumsum(self.stops[queries] - self.starts[queries])
         k = np.searchsorted(ends[:-1], position, side="right")
         return bad_line(self.text, self.stops[queries[k]] - ends[k] + position, expected)
 
 
 def thread_buffer(name: str, size: int) -> np.ndarray:
-    """Return this thread's uint8 array of that name, with at least `size` bytes."""
+    """Return a uint8 array with at least `size` bytes. Each thread has one array per name, which is reused."""
     buffer = getattr(_buffers, name, None)
     if buffer is None or len(buffer) < size:
         buffer = np.empty(size, np.uint8)
@@ -115,10 +118,10 @@ def find_queries(
     numbers
         True to find the highest feature number as well.
     known
-        The numbers of the text ids in earlier files, to which the new ids of this file are added. None if query ids are
-        whole numbers.
+        A dict from the text ids in earlier files to their numbers. New ids in this file are added to it. None if query
+        ids are whole numbers.
     most_rows
-        The number of rows after which whole queries suffice; None for all queries.
+        If not None, reading stops soon after whole queries with this number of rows have been found.
 
     Raises GradrankError for a row without a qid, a query whose rows are not contiguous, and a file without rows.
     Without `known`, raises TextIds for a query id that is not a whole number.
@@ -153,7 +156,11 @@ def find_queries(
 
 
 def find_queries_of_files(texts: Sequence[PlainFile], numbers: bool) -> list[TextFile]:
-    """Find the queries of each file. If an id in any file is text, all ids are text and are numbered over all files."""
+    """Find the queries of each file.
+
+    If an id in any file is text, the ids of all files are read as text, and equal ids have the same number in all
+    files.
+    """
     try:
         return [find_queries(text, numbers) for text in texts]
     except TextIds:
@@ -193,7 +200,7 @@ def _heads(
 
 
 def _decoded(text: PlainFile, offset: int, buffer: np.ndarray, start: int, stop: int) -> str:
-    """Return a query id as text. Raises GradrankError if it is not UTF-8."""
+    """Return the bytes of a query id as text. Raises GradrankError if they are not UTF-8."""
     try:
         return bytes(buffer[start:stop]).decode()
     except UnicodeDecodeError:
@@ -201,13 +208,13 @@ def _decoded(text: PlainFile, offset: int, buffer: np.ndarray, start: int, stop:
 
 
 def _named(qids: np.ndarray, known: dict[str, int]) -> list[str]:
-    """Return the text ids of query numbers."""
+    """Return the text ids that belong to query numbers. known: a dict from id to number."""
     names = list(known)
     return [names[qid - 1] for qid in qids.tolist()]
 
 
 def _blocks(text: PlainFile) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield blocks of whole lines: the offset in the file, and the bytes, which end with a newline."""
+    """Yield blocks of whole lines, as tuples of the offset in the file and the bytes, which end with a newline."""
     block, offset, left = bytearray(BLOCK_BYTES + 1 + tokens.SPARE), 0, 0
     buffer = np.frombuffer(block, np.uint8)
     with text.file.open("rb") as stream:
@@ -227,7 +234,7 @@ def _blocks(text: PlainFile) -> Iterator[tuple[int, np.ndarray]]:
 def _check_end(text: PlainFile, size: int) -> None:
     """Raise GradrankError if the last row was cut off.
 
-    A last row without a newline counts as cut off if its `#docid = ..` comment is shorter than that of the row before.
+    A last row without a newline counts as cut off if the row before has a comment `#docid = ..` with more words.
     """
     with text.file.open("rb") as stream:
         stream.seek(size - 1)
@@ -246,12 +253,15 @@ def _check_end(text: PlainFile, size: int) -> None:
 
 
 def mark_length(start: np.ndarray) -> int:
-    """Return the length of the UTF-8 byte order mark at the start of a file, or 0 without one."""
+    """Return the length of the UTF-8 byte order mark in the first bytes of a file, or 0 if there is no such mark."""
     return len(BYTE_ORDER_MARK) if bytes(start[:3]) == BYTE_ORDER_MARK else 0
 
 
 def _merged(runs: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Concatenate the runs of all blocks (qids, starts, rows), and merge neighbours with the same qid."""
+    """Concatenate the runs of all blocks, and merge neighbouring runs with the same query number.
+
+    Runs are given and returned as the arrays qids, starts and rows.
+    """
     qids, starts, rows = (np.concatenate(columns) for columns in zip(*runs, strict=True))
     if len(qids) == 0:
         return qids, starts, rows
@@ -260,7 +270,7 @@ def _merged(runs: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> tuple[np.n
 
 
 def bad_line(text: PlainFile, offset: int, expected: str) -> GradrankError:
-    """Return the error for the token at a byte offset of a file: its line, what was expected and what was found."""
+    """Return the error for the token at a byte offset in a file: the line, what was expected and what was found."""
     with text.file.open("rb") as stream:
         stream.seek(offset)
         token = stream.read(200).split(b"\n")[0].removeprefix(BYTE_ORDER_MARK).split(maxsplit=1)[:1]
@@ -269,7 +279,7 @@ def bad_line(text: PlainFile, offset: int, expected: str) -> GradrankError:
 
 
 def line_error(text: PlainFile, offset: int, message: str) -> GradrankError:
-    """Return the error for the line at a byte offset of a file."""
+    """Return the error for the line at a byte offset in a file."""
     line, left = 1, int(offset)
     with text.file.open("rb") as stream:
         while left:

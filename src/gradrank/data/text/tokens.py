@@ -1,7 +1,7 @@
 """Compiled parsing of the tokens of LETOR and SVMlight text: numbers, words and blanks.
 
-A buffer is a uint8 array that ends with a newline, which ends every loop over a token. It is a view of a longer array,
-so that up to SPARE bytes after its end may be read; their values do not matter.
+A buffer is a uint8 array that ends with a newline, at which every loop over a token stops. The buffer is a view of a
+longer array, so that up to SPARE bytes after its end may be read. The values of these bytes do not matter.
 """
 
 import numpy as np
@@ -21,7 +21,10 @@ POWERS = np.array([float(f"1e{power}") for power in range(LEAST_POWER, GREATEST_
 
 @compiled()
 def word_at(buffer, at):
-    """Return the eight bytes from `at` on as a uint64. A signed index would cost one test per byte."""
+    """Return the eight bytes from position `at` on as a uint64.
+
+    at: uint64, because a signed index would cost one test per byte.
+    """
     word = np.uint64(0)
     for k in range(8):
         word |= np.uint64(buffer[at + np.uint64(k)]) << np.uint64(8 * k)
@@ -30,10 +33,10 @@ def word_at(buffer, at):
 
 @compiled()
 def eight_digits(word):
-    """Return the number of eight decimal digits, one per byte, with the last digit in the highest byte.
+    """Return the number that eight decimal digits form. word: one digit per byte, the last digit in the highest byte.
 
-    Only the lower half of each byte counts. Three products add the digits (Lemire 2021, "Number parsing at a gigabyte
-    per second").
+    Only the lower four bits of each byte count. Three multiplications combine the digits (Lemire 2021, "Number parsing
+    at a gigabyte per second").
     """
     pairs = ((word & np.uint64(0x0F0F0F0F0F0F0F0F)) * np.uint64(10 * 2**8 + 1)) >> np.uint64(8)
     fours = ((pairs & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(100 * 2**16 + 1)) >> np.uint64(16)
@@ -42,7 +45,10 @@ def eight_digits(word):
 
 @compiled()
 def six_places(buffer, at):
-    """Return the value `d.dddddd` at `at`, LETOR's usual form, in millionths; -1 if there is anything else."""
+    """Read a number of the form `d.dddddd`, which is usual in LETOR, at position `at`.
+
+    Returns the number in millionths, or -1 if there is no such number.
+    """
     word, point = word_at(buffer, at), np.uint64(0xFF00)
     digits = (word & ~np.uint64(0xFFFF)) | ((word << np.uint64(8)) & point) | np.uint64(ZERO)
     threes, mask = np.uint64(0x3030303030303030), np.uint64(0xF0F0F0F0F0F0F0F0)
@@ -55,9 +61,9 @@ def six_places(buffer, at):
 
 @compiled()
 def short_decimal(buffer, at):
-    """Read a number of at most 15 digits without an exponent.
+    """Read a number of at most 15 digits, without an exponent, at position `at`.
 
-    Returns the float64 and the position after it, which is `at` if there is no such number.
+    Returns the number as float64 and the position after it. The position is `at` if there is no such number.
     """
     negative, start = buffer[at] == MINUS, at
     if negative:
@@ -76,17 +82,17 @@ def short_decimal(buffer, at):
         places = at - first
     if not ONE <= digits + places <= np.uint64(15) or (buffer[at] != SPACE and buffer[at] != NEWLINE):
         return 0.0, start
-    value = mantissa / POWERS[places + np.uint64(-LEAST_POWER)]  # both are exact, so the quotient rounds once
+    value = mantissa / POWERS[places + np.uint64(-LEAST_POWER)]  # both are exact, so the quotient is rounded once
     return -value if negative else value, at
 
 
 @compiled()
 def decimal(buffer, i):
-    """Read a decimal number at byte i. Returns the float64, the position after it, and the rounding.
+    """Read a decimal number at byte i. Returns the value as float64, the position after it, and the rounding.
 
-    The rounding is EXACT if the value equals float(text): an integer up to 2^53, multiplied or divided by a power of
-    ten up to 10^22, rounds once (Clinger 1990). It is NEAR if the value is within 4 units in the last place of
-    float(text), and NOT_A_NUMBER for anything else.
+    The rounding is EXACT if the value equals float(text). This is so if an integer up to 2^53 is multiplied or divided
+    by a power of ten up to 10^22, because the result is rounded once (Clinger 1990). The rounding is NEAR if the value
+    is within 4 units in the last place of float(text). It is NOT_A_NUMBER if there is no decimal number.
     """
     negative = buffer[i] == MINUS
     if negative or buffer[i] == PLUS:
@@ -99,7 +105,7 @@ def decimal(buffer, i):
         else:
             digits += 1
             power -= point
-            if mantissa < np.uint64(10**18):  # 19 digits fit into 64 bits; the others hardly change a float64
+            if mantissa < np.uint64(10**18):  # 19 digits fit into 64 bits; further digits hardly change a float64
                 mantissa = mantissa * np.uint64(10) + np.uint64(buffer[i] - ZERO)
             else:
                 dropped += 1
@@ -133,7 +139,10 @@ def decimal(buffer, i):
 
 @compiled()
 def may_round_otherwise(value):
-    """Return True if a float64 a few units away could round to another float32, or is outside the normal range."""
+    """Return True if a float64 within a few units in the last place of `value` could round to a different float32.
+
+    Also return True if `value` is outside the range of normal float32 numbers.
+    """
     if not SMALLEST_NORMAL < abs(value) < LARGEST:
         return True
     return np.float32(value * (1 - 2.0**-49)) != np.float32(value * (1 + 2.0**-49))
@@ -151,7 +160,10 @@ def to_float32(value):
 
 @compiled()
 def unsigned(buffer, i):
-    """Read at most 18 digits of an unsigned integer. Returns its value and the position after it (i without digits)."""
+    """Read an unsigned integer of at most 18 digits at byte i.
+
+    Returns the value and the position after it. The position is i if there are no digits.
+    """
     value, most = 0, i + 18
     while ZERO <= buffer[i] <= NINE and i < most:
         value = value * 10 + (buffer[i] - ZERO)
@@ -163,8 +175,9 @@ def unsigned(buffer, i):
 def field(buffer, i, key, length):
     """Read `key = token` at byte i of a comment.
 
-    Returns the (start, end) of the token, (-1, -1) if absent, and the position at which to continue. key: the `length`
-    bytes of the key in a word of eight.
+    key: the bytes of the key as a uint64. length: the number of these bytes.
+
+    Returns the (start, end) of the token, or (-1, -1) if it is absent, and the position at which to continue.
     """
     at = past(buffer, skip_blanks(buffer, i), key, length)
     if at < 0:
@@ -181,7 +194,10 @@ def field(buffer, i, key, length):
 
 @compiled()
 def last_number(buffer, i):
-    """Return the number of a row's last feature, or 0 without features. `rows` checks all numbers later."""
+    """Return the number of the last feature of a row, or 0 if the row has no features.
+
+    Nothing is checked, because `rows` later checks all feature numbers.
+    """
     colon = -1
     while buffer[i] != NEWLINE and buffer[i] != HASH:
         if buffer[i] == COLON:
@@ -197,7 +213,10 @@ def last_number(buffer, i):
 
 @compiled()
 def past(buffer, i, key, length):
-    """Return the position after the `length` bytes of the word `key` if they are at byte i, else -1."""
+    """Return the position after the key if the key is at byte i, otherwise -1.
+
+    key: the bytes of the key as a uint64. length: the number of these bytes.
+    """
     other = (word_at(buffer, np.uint64(i)) ^ key) << np.uint64(64 - 8 * length)
     return i + length if other == 0 else -1
 
@@ -239,7 +258,7 @@ def ends_token(byte):
 
 @compiled()
 def skip_blanks(buffer, i):
-    """Return the position of the first byte from i on that is not a blank."""
+    """Return the position of the first byte, from byte i on, that is not a blank."""
     while is_blank(buffer[i]):
         i += 1
     return i
@@ -259,7 +278,7 @@ def line_end(buffer, i):
     at, step, length = np.uint64(i), np.uint64(64), np.uint64(len(buffer))
     while at + step <= length:
         found = np.uint8(0)
-        for k in range(step):  # vectorised, because an early exit would cost one test per byte
+        for k in range(step):  # without an early exit, because this loop is then vectorised
             found = np.uint8(found | np.uint8(buffer[at + k] == NEWLINE))
         if found:
             break
