@@ -56,25 +56,21 @@ def scan_letor(
 
     The columns are `qid` (Int64), `query` (String, only if query ids are text), `docid` (String), `inc` and `prob`
     (Float64), `label` (Int16), and `f1` to `fd` (Float32) for d features. Rows are in file order. Every row that is
-    read is checked completely, whichever columns are selected. With a row limit, for example by `head`, reading stops
-    soon after the limit.
+    read is checked completely, whichever columns are selected. With a row limit (`head`), reading stops soon after it.
 
     Parameters
     ----------
     source
         A file, or several files to concatenate. Equal query ids in two files denote the same query.
     features
-        The number of features of sparse rows. If None, sparse files are read one more time, to find the highest feature
-        number.
+        The number of features of sparse rows. If None, sparse files are read one more time to find it.
     text_ids
         True if query ids are text. If None, the first row decides.
     missing
-        The replacement of `NULL`: the lowest value of the feature in the query (`least`), the mean of the
-        feature in the query (`mean`), 0 (`zero`), or NaN (`keep`).
+        The replacement of `NULL`: the `least` value or the `mean` of the feature in the query, `zero`, or NaN (`keep`).
 
-    Raises GradrankError if a file is missing or malformed. The error names the file, the line, what was expected and
-    what was found. Errors for missing files and for the first row are raised by this call, and other errors when the
-    frame is collected.
+    Raises GradrankError, with file and line, if a file is missing or malformed. Errors for missing files and for the
+    first row are raised by this call, and other errors when the frame is collected.
 
     Examples
     --------

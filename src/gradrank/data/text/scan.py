@@ -101,29 +101,16 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
 
     Dense rows have the features 1 to d; sparse rows may leave features out, which are 0. `NULL` becomes NaN.
 
-    Parameters
-    ----------
-    least, spread, places
-        The arrays of `fixed_width_form`: for dense rows with their number of features, for sparse rows with 0 features.
-    columns
-        (d, n) float32 output: the features. It must be all 0 on entry if rows are sparse.
-    labels
-        (n,) int16 output: the grades.
-    docids
-        uint8 output, as long as the buffer: the concatenated bytes of the document ids.
-    ends
-        (n+1,) int32 output: the ends of the document ids in `docids`. The first element must be 0 on entry.
-    estimates
-        (2, n) float64 output: inc and prob, NaN if absent.
-    late
-        (capacity, 4) int64 output: the few numbers whose rounding needs more than 64 bits. Each row holds the column (d
-        for inc, d + 1 for prob), the row, and the start and the end of the bytes of the number.
+    least, spread, places: the arrays of `fixed_width_form`, for 0 features if rows are sparse.
 
-    Returns
-    -------
-    tuple
-        OK or an error code, the position of the error, the number of the last valid feature before it, the number of
-        NULL values, and the number of rows in `late`.
+    Outputs: columns, the (d, n) float32 features, all 0 on entry if rows are sparse. labels, the (n,) int16 grades.
+    docids, the concatenated bytes of the document ids, as long as the buffer. ends, the (n+1,) int32 ends of the ids in
+    `docids`, with 0 as first element on entry. estimates, the (2, n) float64 values of inc and prob, NaN if absent.
+    late, (capacity, 4) int64, the few numbers whose rounding needs more than 64 bits: the column (d for inc, d + 1 for
+    prob), the row, and the start and the end of the number's bytes.
+
+    Returns OK or an error code, the position of the error, the number of the last valid feature before it, the number of
+    NULL values, and the number of rows in `late`.
     """
     # With a literal 0, Numba would compile the called functions twice, for literals and for other integers.
     row = nulls = late_count = np.int64(0)
