@@ -9,7 +9,11 @@ Difference = tuple[str, Any, Any]  # name, value in A, value in B
 
 
 class Change(NamedTuple):
-    """A changed field. a, b: its values in A and B; None if absent. datasets: the data sets with this change."""
+    """A changed field.
+
+    a: value of the field in A. b: value in B. A value is None if the state has no such field. datasets: names of the
+    data sets with this change.
+    """
 
     name: str
     a: Any
@@ -37,7 +41,10 @@ def changes(a: State, b: State) -> Changes:
 
 
 def _collect(a: Fields, b: Fields, differences: Callable[[Any, Any], Iterator[Difference]]) -> list[Change] | None:
-    """Return the changes of all data sets, with one Change for equal differences; None if no data set has both."""
+    """Return the changes of all data sets; None if no data set has recorded fields in both states.
+
+    A difference that several data sets share is one Change.
+    """
     both = [dataset for dataset in a if a[dataset] and b.get(dataset)]
     if not both:
         return None

@@ -1,4 +1,4 @@
-"""Files of a git commit or a DVC experiment, read from git, or from DVC through dvc.lock, without a checkout."""
+"""Files of a git commit or a DVC experiment. They are read without a checkout, from git or from DVC."""
 
 import io
 import tarfile
@@ -18,7 +18,7 @@ class Committed(NamedTuple):
     """The files of a commit. Paths are relative to the project's folder, which is the working folder.
 
     rev: the commit's hash or the experiment's name, as DVC accepts it. kind: `git revision` or `DVC experiment`. files:
-    content of the files in git, by path.
+    the files in git; the keys are paths, the values are contents.
     """
 
     rev: str
@@ -28,7 +28,7 @@ class Committed(NamedTuple):
     def read(self, path: str) -> bytes:
         """Return a file's content from git, else from DVC's cache or remote.
 
-        Raises GradrankError if the file is in neither; the message is a phrase that explains missing values per query.
+        Raises GradrankError if none of them has the file. The message explains why values per query are missing.
         """
         if path in self.files:
             return self.files[path]
@@ -36,8 +36,8 @@ class Committed(NamedTuple):
         outs = {out["path"] for stage in lock["stages"].values() for out in stage.get("outs", [])}
         if not outs & {str(parent) for parent in (PurePosixPath(path), *PurePosixPath(path).parents)}:
             raise GradrankError(
-                "The commit has no dvc.lock with the values per query. Fix: run the workflow in a checkout "
-                f"(`git worktree add FOLDER {self.rev[:12]}`) and compare with FOLDER"
+                "The dvc.lock of the commit does not list the per-query values, or there is no dvc.lock. Fix: run the "
+                f"workflow in a checkout (`git worktree add FOLDER {self.rev[:12]}`) and compare with FOLDER"
             )
         try:
             import dvc.api
@@ -47,7 +47,7 @@ class Committed(NamedTuple):
             ) from None
         try:
             return dvc.api.read(path, rev=self.rev, mode="rb")
-        except Exception as error:  # DVC's documentation does not list what it raises
+        except Exception as error:  # DVC's documentation does not list the errors of this function
             raise GradrankError(
                 f"DVC has the values per query neither in its cache nor in a remote ({error}). Fix: run `dvc push` "
                 f"where they were made, or `dvc repro` in a checkout of {self.rev[:12]}"

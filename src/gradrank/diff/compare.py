@@ -1,8 +1,8 @@
 """Comparison of two states over the same queries: differences with intervals, paired tests, verdicts and costs.
 
-A difference is the mean over folds in B minus that in A, with the bootstrap interval over queries. Holm's correction
-covers, per metric, all methods of all data sets with at least one changed query; a method with equal values on every
-query is not tested. The verdict is better or worse if the corrected Wilcoxon test gives p < LEVEL and the interval
+A difference is the mean over folds in B minus the mean over folds in A. Its interval is a bootstrap interval over
+queries. Methods with equal values on every query are not tested. For each metric, Holm's correction covers the other
+methods of all data sets. The verdict is better or worse if the corrected Wilcoxon test gives p < LEVEL and the interval
 excludes 0.
 
 If a state has several seeds, a query's value is the mean over seeds and the interval also covers the seeds. The verdict
@@ -33,10 +33,11 @@ MOST_MOVED = 10
 class MeanDifference:
     """The difference of one metric of one method.
 
-    a, b: means of A and B; None: undefined. difference: b - a; low, high: its 95% interval. queries: number of common
-    queries. wins, ties, losses: number of queries where B is better, equal, worse. t, wilcoxon: p values; t_holm,
-    wilcoxon_holm: corrected by Holm's method. seed_noise: as returned by `gradrank.diff.seeds.seed_noise`. If only the
-    means are available, the fields after the verdict are nan or 0.
+    a, b: means in A and B; None if undefined. difference: b - a. low, high: bounds of the difference's 95% interval.
+    queries: number of queries that A and B share. wins, ties, losses: number of queries where B is better than, equal
+    to or worse than A. t, wilcoxon: p values. t_holm, wilcoxon_holm: the same p values, corrected by Holm's method.
+    seed_noise: as returned by `gradrank.diff.seeds.seed_noise`. If only the means are available, the fields after
+    `verdict` are nan or 0.
     """
 
     dataset: str
@@ -60,7 +61,7 @@ class MeanDifference:
 
     @property
     def has_moved(self) -> bool:
-        """Whether any value differs, as far as the values are available."""
+        """Whether any value differs between A and B, among the values that are available."""
         return self.verdict != "unchanged" and not (self.verdict == "untested" and self.difference == 0)
 
 
@@ -82,8 +83,8 @@ class Query(NamedTuple):
 class MovedQueries:
     """The changed queries of a method under one metric.
 
-    gaps: (q,) differences B - A of all queries in descending order. gained, lost: the queries with the largest gains
-    and losses, at most MOST_MOVED each.
+    gaps: (q,) differences B - A of all queries, in descending order. gained: the queries with the largest gains. lost:
+    the queries with the largest losses. Each list has at most MOST_MOVED queries.
     """
 
     dataset: str
@@ -107,9 +108,10 @@ class CostPair(NamedTuple):
 class Comparison:
     """The comparison of states A and B.
 
-    rows: one per data set, method and metric. moved: the changed queries per method, under the first measured metric of
-    PAIRED_METRICS. costs: of methods whose cost both states record. only_a, only_b: (data set, method) pairs that the
-    other state lacks. refused: why a data set was not compared. notices: limitations to show to the user.
+    rows: one row per data set, method and metric. moved: the changed queries of each method, under the first measured
+    metric of PAIRED_METRICS. costs: the costs of methods for which both states record them. only_a, only_b: (data set,
+    method) pairs that the other state lacks. refused: data sets that were not compared, with the reasons as values.
+    notices: limitations to show to the user.
     """
 
     a: State
@@ -131,8 +133,8 @@ class Comparison:
 def compare(a: State, b: State) -> Comparison:
     """Return the comparison of two states.
 
-    Queries are paired by fold and id, whatever their order. Raises GradrankError if the states have no method with the
-    same queries in common.
+    Queries are paired by fold and id; their order does not matter. Raises GradrankError if the states
+    have no method with the same queries in common.
     """
     b = _reordered_like(a, b)
     methods_a, methods_b = _names(a), _names(b)
@@ -193,7 +195,7 @@ def _listed(names: list[tuple[str, str]]) -> str:
 
 
 def _refusal(dataset: str, a: State, b: State) -> str | None:
-    """Return why a data set's queries cannot be paired; None if they can."""
+    """Return the reason why a data set's queries cannot be paired, or None if they can be paired."""
     if a.conventions[dataset] != b.conventions[dataset]:
         return (
             f"measured under the convention {a.conventions[dataset]!r} in A, {b.conventions[dataset]!r} in B. Fix: set "
@@ -235,7 +237,7 @@ def _rows(dataset: str, model: str, in_a: MethodResults, in_b: MethodResults) ->
         if in_a.values and in_b.values and metric in in_a.values.values and metric in in_b.values.values:
             row = MeanDifference(dataset, model, metric, a, b, np.nan, "no evidence")
             yield _tested(row, in_a.values, in_b.values)
-        else:  # rounded to the four decimals of summary.json, because one of the means may have more
+        else:  # summary.json has four decimals, and the mean of the other state may have more
             gap = np.nan if a is None or b is None else round(round(b, 4) - round(a, 4), 4)
             yield MeanDifference(dataset, model, metric, a, b, gap, "untested")
 
@@ -272,7 +274,7 @@ def _verdict(row: MeanDifference, p: float) -> Verdict:
 
 
 def _moved_queries(dataset: str, model: str, in_a: MethodResults, in_b: MethodResults) -> MovedQueries | None:
-    """Return a method's changed queries; None if no query changed or the values are not available."""
+    """Return a method's changed queries, or None if no query changed or the values are not available."""
     if in_a.values is None or in_b.values is None:
         return None
     metric = headline([metric for metric in in_a.values.values if metric in in_b.values.values])[0]

@@ -50,7 +50,7 @@ def read_folder(path: Path) -> State:
 
 
 def _located(path: Path) -> tuple[Results, str | None]:
-    """Return the results root and the name of the data set in `path`; None if `path` is of all data sets."""
+    """Return the results root, and the name of the data set if `path` is the folder of one data set, else None."""
     if (path / "results").is_dir():
         return Results(path / "results"), None
     dataset = DatasetFolder(path.resolve())
@@ -60,9 +60,10 @@ def _located(path: Path) -> tuple[Results, str | None]:
 
 
 def _values(root: Results, methods: list[MethodFolder]) -> "pl.DataFrame | None":
-    """Return the values per query of all methods; None if no file has them.
+    """Return the values per query of all methods, or None if no file contains them.
 
-    They are read from the files of the methods if there are trained folds, else from the common file of `dvc pull`.
+    If there are trained folds, the values are read from the files of the methods. Otherwise, they are read from the
+    common file that `dvc pull` restores.
     """
     import polars as pl
 
@@ -73,7 +74,10 @@ def _values(root: Results, methods: list[MethodFolder]) -> "pl.DataFrame | None"
 
 
 def _recorded_fields(root: Results, names: list[str]) -> dict[str, Any]:
-    """Return the State's fields on how the results were made, from provenance.json and the methods' spec.json."""
+    """Return the fields of a State that describe how the results were made.
+
+    They are read from provenance.json and from the methods' spec.json.
+    """
     params_path = root.project / "params.yaml"
     study = read(params_path) if params_path.is_file() else {}
     fields: dict[str, Any] = {"params": {}, "data": {}, "code": {}, "versions": {}}

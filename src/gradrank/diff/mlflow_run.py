@@ -56,7 +56,10 @@ def _method(run: "Run") -> tuple[str, str]:
 
 
 def _current(client: "MlflowClient", experiment: str, run_id: str) -> list["Run"]:
-    """Return the method run with this id, or one run per method below this parent: the current one, else the newest."""
+    """Return the method run with this id, or one run per method if the id is that of a parent run.
+
+    If a method has several runs, the current run is returned, or the newest if none is current.
+    """
     runs: dict[tuple[str, str], Run] = {}
     for condition in (f"attributes.run_id = '{run_id}'", f"tags.`{PARENT}` = '{run_id}'"):
         query = f"{condition} AND tags.kind = 'method' AND attributes.status = '{FINISHED}'"
@@ -75,7 +78,7 @@ def _values(client: "MlflowClient", run: "Run") -> "pl.DataFrame":
 
 
 def _add_params(params: dict[str, dict[str, Any]], run: "Run") -> None:
-    """Add a run's parameters by section of params.yaml."""
+    """Add the parameters of a run to `params`, whose keys are sections of params.yaml."""
     dataset, model = _method(run)
     values = {key: _value(text) for key, text in run.data.params.items() if key != CONVENTION}
     seeds = {key: values.pop(key) for key in (SEED, SEEDS)}
@@ -98,5 +101,5 @@ def _cost(run: "Run") -> Cost | None:
 
 
 def _with_prefix(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """Return the values whose key starts with the prefix, by the rest of the key."""
+    """Return the values whose key starts with the prefix. The keys of the result lack the prefix."""
     return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}

@@ -19,8 +19,9 @@ PIPE_WIDTH = 120  # characters per line if the output goes to a file or another 
 def run(a: str, b: str, markdown: bool, as_json: bool, html: Path | None, fail_on_regression: str | None) -> None:
     """Run `gradrank diff`.
 
-    a, b: names of the states, as in `read_state`. html: file to write as well. fail_on_regression: METRIC:DELTA. Raises
-    GradrankError if the states cannot be read or compared, and typer.Exit with EXIT_CODE after a regression.
+    a, b: names of the states, as in `read_state`. html: file to write in addition. fail_on_regression:
+    METRIC:DELTA. Raises GradrankError if the states cannot be read or compared, and typer.Exit with EXIT_CODE after a
+    regression.
     """
     if markdown and as_json:
         raise GradrankError("--markdown and --json exclude each other. Fix: give one of them")

@@ -1,4 +1,4 @@
-"""Content that all kinds of states share: summary.json, values per query and provenance.json."""
+"""Functions for the content that all kinds of states share: summary.json, values per query and provenance.json."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,14 +19,15 @@ from gradrank.training.registry import models
 if TYPE_CHECKING:
     import polars as pl
 
-Summaries = Mapping[str, Mapping[str, Mapping[str, float | None]]]  # means by data set, method and metric
-Values = Mapping[str, Mapping[str, QueryValues]]  # by data set and method
+Summaries = Mapping[str, Mapping[str, Mapping[str, float | None]]]  # keys: data set, method, metric; values: means
+Values = Mapping[str, Mapping[str, QueryValues]]  # keys: data set, method
 
 
 def measured(frame: "pl.DataFrame", conventions: Mapping[str, str]) -> dict[str, dict[str, QueryValues]]:
-    """Return the values per query by data set and method, under each data set's primary convention.
+    """Return the values per query under the primary convention of each data set.
 
-    frame: rows as returned by `join_test_queries`. conventions: by data set.
+    The outer keys are data sets, the inner keys are methods. frame: rows as returned by `join_test_queries`.
+    conventions: the primary convention of each data set.
     """
     values: dict[str, dict[str, QueryValues]] = {}
     methods = frame.group_by("dataset", "model", "convention", maintain_order=True)
@@ -46,8 +47,8 @@ def all_measured(
 ) -> dict[str, dict[str, QueryValues]]:
     """Return the values of `measured` from several tables.
 
-    in_git: the tables in queries.parquet, with two metrics. whole: the table of all metrics, if available; it replaces
-    the values of `in_git` for its data sets.
+    in_git: the tables in queries.parquet, with two metrics. whole: the table of all metrics, or None if it is not
+    available. It replaces the values of `in_git` for the data sets that it contains.
     """
     values: dict[str, dict[str, QueryValues]] = {}
     for frame in in_git if whole is None else (*in_git, whole):
@@ -58,10 +59,10 @@ def all_measured(
 def methods_of(
     summaries: Summaries, values: Values, costs: Mapping[tuple[str, str], Cost | None]
 ) -> dict[str, dict[str, MethodResults]]:
-    """Return the results by data set and method.
+    """Return the results of all methods. The outer keys are data sets, the inner keys are methods.
 
-    The methods of a data set are those in its summary.json; without a summary.json, those with values per query. costs:
-    by (data set, method).
+    The methods of a data set are the methods in its summary.json. Without a summary.json, they are the methods with
+    values per query. costs: the keys are (data set, method).
     """
     return {
         dataset: {
@@ -82,7 +83,7 @@ def _method(summary: Mapping[str, float | None], values: QueryValues | None, cos
 
 
 def notices_of(summaries: Summaries, values: Values, fix: str) -> list[str]:
-    """Return notices on data sets without values per query, and on those whose summary.json is not their mean.
+    """Return notices on data sets without values per query, and on data sets whose summary.json is not their mean.
 
     fix: how to get the values per query.
     """
@@ -114,7 +115,7 @@ def notices_of(summaries: Summaries, values: Values, fix: str) -> list[str]:
 def of_provenance(dataset: str, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a data set's `conventions`, `params`, `data`, `code` and `versions` for a State, from its provenance.json.
 
-    The result is empty if the record has another schema version.
+    The result is empty if the record has a different schema version.
     """
     if record.get("schema") != SCHEMA:
         return {}
@@ -129,7 +130,9 @@ def of_provenance(dataset: str, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def params_of(dataset: str, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return a State's parameters of one data set, by section of params.yaml and dotted key.
+    """Return the parameters of one data set for a State. The outer keys are sections of params.yaml.
+
+    The inner keys are dotted keys within a section.
 
     values: `seed`, `seeds` if there are several, `dataset` (its settings), `pairs`, `evaluation`, and `models`, as
     described by `gradrank.provenance.settings.variant_settings`.
@@ -143,9 +146,9 @@ def params_of(dataset: str, values: Mapping[str, Any]) -> dict[str, dict[str, An
 
 
 def _all_params(variant: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a variant's parameters over the present defaults.
+    """Return a variant's parameters, with the present defaults for parameters that are not recorded.
 
-    If its digest shows that other defaults were used, the digest is added as `all values`.
+    If the variant's digest shows that different defaults were used, the digest is added under the key `all values`.
     """
     model = models().get(variant["model"])
     values = (model.Params().model_dump(mode="json") if model else {}) | variant.get("params", {})

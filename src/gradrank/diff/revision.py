@@ -28,7 +28,10 @@ _RESULTS = Results()
 
 
 def read_revision(name: str, committed: Committed) -> State:
-    """Return the state of a commit; name: as given by the user. Raises GradrankError if the commit has no results."""
+    """Return the state of a commit.
+
+    name: name of the commit as given by the user. Raises GradrankError if the commit has no results.
+    """
     import polars as pl
 
     summaries = {
@@ -65,9 +68,9 @@ def read_revision(name: str, committed: Committed) -> State:
 
 
 def _recorded_fields(committed: Committed, datasets: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return the State's fields on how the results were made, and notices.
+    """Return the fields of a State that describe how the results were made, and a list of notices.
 
-    The fields come from provenance.json, else from the other files of the commit.
+    The fields are read from provenance.json, or from the other files of the commit if provenance.json is missing.
     """
     study = yaml.safe_load(committed.files.get("params.yaml", b"")) or {}
     params, notices = _params(study, datasets)
@@ -91,9 +94,9 @@ def _provenance(committed: Committed, dataset: str) -> dict[str, Any]:
 
 
 def _params(study: Mapping[str, Any], datasets: Iterable[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return params.yaml by data set, resolved as in provenance.json, and notices.
+    """Return the parameters of each data set, resolved as in provenance.json, and a list of notices.
 
-    If the present code rejects params.yaml, its values are used unchecked, and a notice reports that.
+    If the present code rejects params.yaml, its values are used without validation, and a notice reports this.
     """
     from gradrank.config.params import check
 
@@ -110,7 +113,10 @@ def _params(study: Mapping[str, Any], datasets: Iterable[str]) -> tuple[dict[str
 
 
 def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the seed and models as written, over the defaults of the models that are still registered."""
+    """Return the seed and the models as written in params.yaml.
+
+    Parameters that are not set get the defaults of the models that are still registered.
+    """
     sections: dict[str, dict[str, Any]] = {"": {"seed": study.get("seed")}}
     for name, values in (study.get("models") or {}).items():
         defaults = models()[name].Params().model_dump(mode="json") if name in models() else {}
@@ -119,8 +125,8 @@ def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _data(committed: Committed, dataset: str) -> dict[str, str]:
-    """Return the checksum of the text that the collection was parsed from; empty if its description is not in DVC."""
-    older = f"data/parquet/{dataset}.json"  # the description's path in older commits
+    """Return the checksum of the collection's source data; empty if collection.json is neither in git nor in DVC."""
+    older = f"data/parquet/{dataset}.json"  # path of collection.json in older commits
     for path in (f"data/parquet/{dataset}/{COLLECTION}", older):
         with suppress(GradrankError):
             return {"source": json.loads(committed.read(path))["source_sha256"]}

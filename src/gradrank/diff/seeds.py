@@ -8,14 +8,14 @@ from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import PairedTest
 from gradrank.evaluation.variance import Term, half_width
 
-DECIMALS = 6  # of the values in queries.parquet, which git stores as float32
+DECIMALS = 6  # decimals of the values in queries.parquet, which are stored as float32
 
 
 def seed_noise(a: QueryValues, b: QueryValues, metric: str) -> float:
-    """Return half the 95% interval of the difference of two means that is due to seeds alone.
+    """Return half the width of the 95% interval of the difference of two means, as far as it is due to seeds alone.
 
-    nan if both states have a single seed. If one state has a single seed, its variance over seeds is assumed to equal
-    that of the other state.
+    The result is nan if both states have a single seed. If one state has a single seed, its variance over seeds is
+    assumed to equal the variance of the other state.
     """
     if not (a.has_several_seeds(metric) or b.has_several_seeds(metric)):
         return math.nan
@@ -23,7 +23,10 @@ def seed_noise(a: QueryValues, b: QueryValues, metric: str) -> float:
 
 
 def _seed_term(values: QueryValues, other: QueryValues, metric: str) -> Term:
-    """Return the variance over seeds of the mean of `values`; with a single seed, that of one run of `other`."""
+    """Return the variance, over seeds, of the mean of `values`.
+
+    If `values` has a single seed, the result is the variance of one run of `other`.
+    """
     if values.has_several_seeds(metric):
         return values.runs(metric).variances.chance_of_mean
     return other.runs(metric).variances.seed
@@ -38,10 +41,10 @@ def widened(test: PairedTest, noise: float) -> PairedTest:
 
 
 def in_one_precision(one: QueryValues, two: QueryValues, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (q,) values of both in a common precision.
+    """Return the (q,) values of `one` and the (q,) values of `two` in a common precision.
 
-    If one of them was read from git's queries.parquet (float32), both are rounded to its decimals. Equal differences
-    then stay equal, as the signed ranks require.
+    If either was read from queries.parquet (float32), both are rounded to the decimals of this file. Equal differences
+    then stay equal, as the signed-rank test requires.
     """
     if np.float32 not in (one.values[metric].dtype, two.values[metric].dtype):
         return one.values[metric], two.values[metric]
@@ -49,6 +52,6 @@ def in_one_precision(one: QueryValues, two: QueryValues, metric: str) -> tuple[n
 
 
 def _rounded(values: QueryValues, metric: str) -> np.ndarray:
-    # git stores rounded values per seed, so the values are rounded before the mean over seeds.
+    # queries.parquet has rounded values per seed, so the values are rounded before the mean over seeds is taken.
     seeds = values.by_seed.get(metric, values.values[metric][None]).astype(np.float64)
     return np.round(seeds, DECIMALS).mean(axis=0)

@@ -7,15 +7,15 @@ from typing import Any
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 
-Fields = Mapping[str, Mapping[str, Any]]  # by data set (or section), then by name
+Fields = Mapping[str, Mapping[str, Any]]  # outer key: data set or section; inner key: name of the field
 
 
 @dataclass(frozen=True)
 class MethodResults:
     """The results of one method on one data set.
 
-    means: mean over folds by metric; rounded to four decimals if read from summary.json. values: per query; None if
-    only the means are available. cost: None if not recorded.
+    means: mean over folds of each metric, rounded to four decimals if read from summary.json. values: values per query;
+    None if only the means are available. cost: training cost; None if not recorded.
     """
 
     means: Mapping[str, float | None]
@@ -30,9 +30,10 @@ class State:
     name: as given by the user. kind: `results folder`, `git revision`, `DVC experiment` or `MLflow run`. revision: the
     commit, if there is one. notices: limitations to show to the user.
 
-    The other fields are mappings by data set. An entry that is missing was not recorded. conventions: the primary
-    convention. methods: results by method. params: by section of params.yaml (such as `models.ranksvm`; empty for the
-    top level), then by dotted key. data: checksums by name. code: digests by stage. versions: by package.
+    The keys of the other fields are data sets. A data set without an entry has no record. conventions: the primary
+    convention. methods: the results of each method. params: the keys are sections of params.yaml, such as
+    `models.ranksvm` or an empty text for the top level; the keys of a section are dotted keys. data: checksums of the
+    data; the keys are names. code: digests of the code; the keys are stages. versions: versions of packages.
     """
 
     name: str

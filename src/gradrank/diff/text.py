@@ -11,7 +11,7 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.report.tables.numbers import MINUS
 
 STYLES = {"better": "bold green", "worse": "bold red", "within seeds": "yellow", "untested": "yellow"}
-MOST_CHANGES = 20  # shown per kind
+MOST_CHANGES = 20  # maximum number of changes shown per kind
 
 
 def show(comparison: Comparison, console: Console) -> None:

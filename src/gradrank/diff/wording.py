@@ -23,7 +23,7 @@ SEEDS = (
     "the difference is no larger than the differences that other seeds alone make in 95% of cases."
 )
 
-# The sentence on methods that did not change, by the verdicts over their metrics.
+# key: the verdicts on all metrics of a method that did not change; value: the sentence on such methods
 UNMOVED: dict[frozenset[Verdict], str] = {
     frozenset({"unchanged"}): "Unchanged on every query",
     frozenset({"unchanged", "untested"}): "Unchanged on every query for the metrics with values per query; means equal "
@@ -36,7 +36,7 @@ MOST_NAMED = 8  # unchanged methods listed by name; if there are more, their num
 class ChangeTable(NamedTuple):
     """The changes of one kind.
 
-    rows: (name, value in A, value in B) as text; None if not recorded. note: text to show if there are no rows.
+    rows: lists the name, the value in A and the value in B as text; None if not recorded. note: shown without rows.
     """
 
     title: str
@@ -51,7 +51,7 @@ def method(comparison: Comparison) -> str:
 
 
 def moved_rows(comparison: Comparison, dataset: str) -> dict[str, list[MeanDifference]]:
-    """Return the rows of changed methods by headline metric; metrics without changed methods are left out."""
+    """Return the rows of changed methods. The keys are headline metrics; metrics without changes are left out."""
     rows = [row for row in comparison.rows if row.dataset == dataset]
     metrics = headline(list(dict.fromkeys(row.metric for row in rows)))
     moved = {metric: [row for row in rows if row.metric == metric and row.has_moved] for metric in metrics}
@@ -59,7 +59,7 @@ def moved_rows(comparison: Comparison, dataset: str) -> dict[str, list[MeanDiffe
 
 
 def differences_table(rows: Sequence[MeanDifference], *more: Column) -> Table:
-    """Return the table of methods and their differences; more: columns to add after the first one."""
+    """Return the table of methods and their differences. more: columns to add after the first column."""
     columns = (
         Column("model", "method"),
         *more,
@@ -126,7 +126,7 @@ def source(state: State) -> str:
 
 
 def only_in_one(comparison: Comparison) -> Iterator[str]:
-    """Yield lines on the methods that only one state has, such as `Only in A: mq2007/ranksvm`."""
+    """Yield lines that list the methods of only one state, such as `Only in A: mq2007/ranksvm`."""
     for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:
             yield f"Only in {letter}: {', '.join('/'.join(name) for name in names)}"

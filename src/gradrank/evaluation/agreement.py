@@ -20,11 +20,11 @@ def agreement(
     split: str = "test",
     columns: Columns = Columns(),  # noqa: B008 - frozen
 ) -> pl.DataFrame:
-    """Return one row per query of `data`: `qid`, and `kendall_tau` and `spearman_rho` of the scores of both files.
+    """Return one row per query of `data` with `qid` and the rank correlations `kendall_tau` and `spearman_rho`.
 
-    scores, against: two score files, as in `evaluate_file`; documents without a score in one of them are left out.
-    data, split, columns: as in `evaluate_file`. A value is null if a query has fewer than two scored documents, or if a
-    file gives all of them the same score. Raises GradrankError for malformed scores, and if `data` are qrels and the
+    scores, against: two score files, as in `evaluate_file`. Documents without a score in both files are left out. data,
+    split, columns: as in `evaluate_file`. A value is null if a query has fewer than two documents with scores, or if a
+    file gives the same score to all of them. Raises GradrankError for malformed scores, and if `data` are qrels and the
     files rank different documents that are not judged.
     """
     judged = read_judgements(data, columns=columns)
@@ -52,7 +52,8 @@ def kendall_tau(a, b, offsets):
     """Return (q,) float64 values of Kendall's tau-b (Kendall 1945).
 
     tau-b = (pairs in the same order - pairs in opposite order) / sqrt(pairs untied in a * pairs untied in b).
-    a, b: (n,) float64 scores. nan if all scores of a query are equal in a or in b. A query of m documents takes O(m^2).
+    a, b: (n,) float64 scores. offsets: (q+1,). The value is nan if all scores of a query are equal in a or in b. The
+    time for a query of m documents is O(m^2).
     """
     out = np.full(len(offsets) - 1, np.nan)
     for q in range(len(out)):
@@ -70,9 +71,10 @@ def kendall_tau(a, b, offsets):
 
 @compiled("f8[:], f8[:], i8[:]")
 def spearman_rho(a, b, offsets):
-    """Return (q,) float64 rank correlations (Spearman 1904).
+    """Return (q,) float64 values of Spearman's rho (Spearman 1904).
 
-    a, b: (n,) float64 scores; equal scores share their mean rank. nan if all scores of a query are equal in a or in b.
+    a, b: (n,) float64 scores. offsets: (q+1,). Equal scores share their mean rank. The value is nan if all scores of a
+    query are equal in a or in b.
     """
     out = np.full(len(offsets) - 1, np.nan)
     for q in range(len(out)):
@@ -86,7 +88,7 @@ def spearman_rho(a, b, offsets):
 
 @compiled()
 def _centred_ranks(values):
-    """Return the ranks minus their mean; multiples of 1/2, so that their sums are exact."""
+    """Return the ranks minus their mean. The results are multiples of 1/2, so that their sums are exact."""
     ranked = descending(-values)
     ranks = np.empty(len(values))
     start = 0

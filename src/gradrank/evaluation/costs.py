@@ -8,11 +8,11 @@ from dataclasses import dataclass
 class Cost:
     """The cost of a method's training jobs.
 
-    jobs: number of jobs. fit_seconds: training time with the search for hyperparameters, summed over jobs.
-    slowest_fit_seconds: the largest of these times. seconds: time with reading, scoring and writing, summed over jobs.
-    peak_memory_mb: peak memory of the largest job, in MB. model_bytes: mean size of a fold's stored model.
-    score_microseconds: scoring time per document on the test parts. The last two may be None (not measured), and leave
-    out the member models of a model that combines the scores of others.
+    jobs: number of jobs. fit_seconds: training time including the search for hyperparameters, summed over jobs.
+    slowest_fit_seconds: longest training time of a job. seconds: total time including reading, scoring and writing,
+    summed over jobs. peak_memory_mb: largest peak memory of a job, in MB. model_bytes: mean size of a fold's stored
+    model. score_microseconds: scoring time per document on the test parts. `model_bytes` and `score_microseconds` are
+    None if they were not measured. If the model combines the scores of other models, they do not include those models.
     """
 
     jobs: float
@@ -25,7 +25,7 @@ class Cost:
 
     @classmethod
     def of(cls, timings: Iterable[Mapping[str, float]]) -> "Cost | None":
-        """Return the cost of jobs with these contents of timing.json; None if there are no jobs."""
+        """Return the cost of training jobs, from the contents of their timing.json; None if there are no jobs."""
         timings = list(timings)
         if not timings:
             return None
@@ -44,5 +44,5 @@ class Cost:
 
     @property
     def mean_fit_seconds(self) -> float:
-        """Mean training time per job."""
+        """Mean training time per job, in seconds."""
         return self.fit_seconds / self.jobs

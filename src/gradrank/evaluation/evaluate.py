@@ -87,8 +87,8 @@ def evaluate_folds(
     The columns are `convention`, `fold`, `seed` (if there are several seeds), `split` (train, vali or test), `qid`,
     `query` (if the ids are text) and one column per metric. Undefined values are null. data: the stored collection.
     spec: the configured `model`, `dataset`, `params` and `seed`. further_seeds: seeds whose folds are in
-    `folder`/fold<k>/seed<s>/. code: digest of the evaluation code, recorded in evaluation.json. Raises GradrankError if
-    a fold is missing or was trained with other settings or on other data, and for malformed scores.
+    `folder`/fold<k>/seed<s>/. code: digest of the evaluation code, recorded in evaluation.json. Raises
+    GradrankError if a fold is missing or was trained with other settings or on other data, and for malformed scores.
     """
     method, data = MethodFolder(Path(folder)), Path(data)
     stored = StoredCollection.open(data)

@@ -16,10 +16,10 @@ from gradrank.evaluation.score_files import read_scores
 
 
 def export_model(folder: Path | str, data: Path | str, out: Path | str) -> list[Path]:
-    """Write the test rankings of a trained model to `out`/fold<k>.{run,qrels,scores}.txt; return the paths.
+    """Write the test rankings of a trained model to `out`/fold<k>.{run,qrels,scores}.txt, and return the paths.
 
-    folder: the method's folder, with fold1, fold2, ... data: the stored collection. Raises GradrankError for missing or
-    malformed scores and for ids that TREC files cannot hold.
+    folder: the method's folder, which contains fold1, fold2 and so on. data: the stored collection. Raises
+    GradrankError for missing or malformed scores, and for ids that TREC files do not allow.
     """
     method, stored, out = MethodFolder(Path(folder)), StoredCollection.open(data), Path(out)
     written = []
@@ -34,7 +34,7 @@ def export_model(folder: Path | str, data: Path | str, out: Path | str) -> list[
 
 
 def export_scores(scores: np.ndarray, path: Path | str) -> None:
-    """Write (n,) scores in row order, one per line with all digits, as LETOR's evaluation program reads them."""
+    """Write (n,) scores in row order, one per line with all digits, in the form that LETOR's program reads."""
     with atomic(path) as partial:
         pl.DataFrame({"score": scores}).write_csv(partial, include_header=False)
 
@@ -45,7 +45,7 @@ def export_trec(
     """Write a TREC run (see `trec_run`) and qrels with the same document ids.
 
     scores: (n,). Lines of the qrels are `qid 0 docid grade`. tag: name of the run. Raises GradrankError for ids that
-    TREC files cannot hold.
+    TREC files do not allow.
     """
     ids = document_ids(judgements.docids, len(judgements.labels))
     ranked = trec_run(scores, judgements.offsets, judgements.ids, ids, tag)

@@ -1,7 +1,8 @@
-"""Dependence of values on the file order, which decides between equal scores.
+"""Dependence of metric values on the file order, which decides between equal scores.
 
 LETOR's programs leave equal scores in file order, and the file order may be correlated with relevance: on OHSUMED a
-constant score has MAP .427, and .307 in expectation over all orders. A method with many ties benefits from that.
+constant score has MAP .427 in file order, and .307 in expectation over all orders. A method with many ties can benefit
+from such a correlation.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,13 +19,13 @@ from gradrank.evaluation.per_query import QueryValues
 
 CONSTANT = "constant"  # name of the row in which every document has the same score, for comparison
 NOTABLE_SHARE = 0.1  # difference, in half widths of the 95% interval, above which a warning is shown
-MOST_NAMED = 3  # methods named in the warning, at most
+MOST_NAMED = 3  # maximum number of methods that the warning names
 
-Values = Mapping[str, QueryValues]  # by convention
+Values = Mapping[str, QueryValues]  # key: convention
 
 
 def constant_score(data: Path, metrics: Sequence[str], conventions: Iterable[str]) -> dict[str, QueryValues]:
-    """Return the values of a constant score on the test parts of a stored collection, by convention."""
+    """Return a dict of the values of a constant score on the test parts of a collection. The keys are conventions."""
     stored = StoredCollection.open(data)
     tests = [read_judgements(stored, parts["test"]) for parts in stored.folds]
     folds = np.repeat(np.arange(1, len(tests) + 1), [len(test.qids) for test in tests])
@@ -41,11 +42,12 @@ def constant_score(data: Path, metrics: Sequence[str], conventions: Iterable[str
 
 
 def file_order(measured: Mapping[str, Values], convention: str) -> Iterator[dict[str, Any]]:
-    """Yield one row per method and metric that was also measured in expectation over ties.
+    """Yield one row per method and metric with a value in expectation over the orders of equal scores.
 
-    measured: values per query by method, then by convention. The keys of a row are `convention`, `model`, `metric`,
-    `mean` (in file order), `expected` (mean in expectation), `difference` (mean - expected), `half_width` (of the 95%
-    interval of the mean) and `share` (absolute difference / half width).
+    measured: values per query; the outer keys are methods, the inner keys are conventions. The keys of a row are
+    `convention`, `model`, `metric`, `mean` (the mean in file order), `expected` (the mean in expectation), `difference`
+    (mean - expected), `half_width` (half the width of the mean's 95% interval) and `share` (absolute difference / half
+    width).
     """
     expectation = in_expectation(convention)
     for model, values in measured.items():

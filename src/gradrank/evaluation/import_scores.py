@@ -29,9 +29,9 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code
     """Write the folder `out` as a training job would: scores.parquet, an empty history, timing.json and spec.json.
 
     scores: the pattern of the score files (`gradrank.evaluation.score_file_pattern`). data: the stored collection.
-    seed, code: recorded in spec.json. scores.parquet holds the parts that the pattern names; its column `ranked` is
-    False for documents that the files do not rank. model/origin.json records the files and their SHA-256. Raises
-    GradrankError if the fold does not exist or a file is malformed.
+    seed, code: recorded in spec.json. scores.parquet contains the parts for which the pattern has score files. Its
+    column `ranked` is False for documents that the files do not rank. model/origin.json records the score files and
+    their SHA-256. Raises GradrankError if the fold does not exist or a file is malformed.
     """
     started = time.perf_counter()
     stored, folder = StoredCollection.open(data), FoldFolder(out)
@@ -67,9 +67,9 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code
 
 
 def _part(path: Path, data: StoredCollection, parts: Sequence[int], whole: Sequence[int], split: str) -> pl.DataFrame:
-    """Return columns `split`, `score` and `ranked` for the rows of `parts`.
+    """Return a table with the columns `split`, `score` and `ranked` for the rows of `parts`.
 
-    whole: all parts of the collection if the file ranks the whole collection, else empty.
+    whole: all parts of the collection if the file ranks the whole collection; otherwise empty.
     """
     if not whole:
         _, scores, ranked = read_ranking(path, read_judgements(data, parts), split)
@@ -82,7 +82,10 @@ def _part(path: Path, data: StoredCollection, parts: Sequence[int], whole: Seque
 def _scores_by_part(
     path: Path, data: StoredCollection, whole: Sequence[int], split: str
 ) -> Mapping[int, tuple[np.ndarray, np.ndarray]]:
-    """Return scores and `ranked` by part, of a file that ranks all rows in the order of the user's data files."""
+    """Read a file that ranks all rows of the collection, in the order of the user's data files.
+
+    Returns a dict. The keys are part numbers, the values are the (n,) scores and the (n,) booleans `ranked`.
+    """
     stored = read_judgements(data, whole)
     queries = _file_order(data.division, len(stored.qids))
     sizes = np.diff(stored.offsets)
@@ -104,10 +107,10 @@ def _scores_by_part(
 
 
 def _file_order(division: str | None, queries: int) -> np.ndarray:
-    """Return (q,) positions of the queries in the stored collection, in the order of the user's files.
+    """Return the (q,) positions, in the stored collection, of the queries in the order of the user's files.
 
-    division: one character per query in that order, its part, if the files were divided into parts; None if each part
-    is a whole file.
+    division: the part of each query, one character per query in the order of the user's files. None if each part is a
+    whole file.
     """
     if division is None:
         return np.arange(queries)

@@ -28,9 +28,10 @@ JUDGED = ("qid", "query", "docid", "label")
 class Judgements:
     """Relevance grades grouped by query.
 
-    labels: (n,) integer grades. offsets: (q+1,) row at which each query begins, then n. qids: (q,) integers.
-    docids: (n,) document ids or None. names: (q,) query ids if they are text, which `qids` then numbers; else None.
-    complete: whether these are all documents of the queries; False for qrels, which hold only the judged documents.
+    labels: (n,) integer grades. offsets: (q+1,) first row of each query, and n as the last element. qids: (q,)
+    integers. docids: (n,) document ids, or None. names: (q,) query ids if the data have textual ids, which
+    `qids` then numbers, else None. complete: whether all documents of the queries are included. It is False for qrels,
+    which contain only judged documents.
     """
 
     labels: np.ndarray
@@ -59,8 +60,9 @@ def read_judgements(
 ) -> Judgements:
     """Return the judgements of a stored collection, of a data file in any form that training reads, or of TREC qrels.
 
-    parts: of a stored collection, in this order; None: all parts. columns: names of a table's columns. Raises
-    GradrankError for any other file, for a missing or damaged part, and if the rows of a query are not contiguous.
+    parts: parts of the stored collection to read, in this order; if None, all parts. columns: names of the columns if
+    the file is a table. Raises GradrankError for any other file, for a missing or damaged part, and if the rows of a
+    query are not contiguous.
     """
     if isinstance(path, StoredCollection) or Path(path).is_dir():
         stored = path if isinstance(path, StoredCollection) else StoredCollection.open(path)
@@ -106,7 +108,7 @@ def _read_qrels(path: Path) -> Judgements:
 def incomplete_judgements(table: pl.DataFrame, path: Path) -> Judgements:
     """Return judgements with `complete=False` from columns `query` (text), `docid` and `label`.
 
-    The rows of each query must be contiguous. path: named in errors.
+    The rows of each query must be contiguous. path: file that error messages name.
     """
     runs = table["query"].rle().struct.unnest()
     ((qids, names),) = numbered([runs["value"].to_list()])
@@ -120,7 +122,7 @@ def group_queries(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _grouped(parts: Sequence[pl.DataFrame], path: Path) -> Judgements:
-    """Return judgements from columns `qid`, `label`, `docid` and optionally `query` of each part.
+    """Return judgements from the tables of the parts, with columns `qid`, `label`, `docid` and optionally `query`.
 
     Different parts may use the same `qid` for different queries. Raises GradrankError if the parts are empty or the
     rows of a query are not contiguous within its part.
@@ -148,7 +150,7 @@ def _grouped(parts: Sequence[pl.DataFrame], path: Path) -> Judgements:
 
 
 def first_document(table: pl.DataFrame) -> str:
-    """Return the name of the first row's document for an error message."""
+    """Return text for an error message that names the document in the first row and its query."""
     return f"document {table['docid'][0]!r} of query {table['query'][0]}"
 
 
@@ -163,7 +165,7 @@ def lines(path: Path) -> pl.LazyFrame:
 
 
 def collect(table: pl.LazyFrame, path: Path) -> pl.DataFrame:
-    """Return the table, read with Polars' streaming engine, so that only the selected columns are in memory as a whole.
+    """Read a table with Polars' streaming engine. Only the selected columns are held in memory as a whole.
 
     Raises GradrankError if the file at `path` is malformed.
     """
@@ -176,7 +178,7 @@ def collect(table: pl.LazyFrame, path: Path) -> pl.DataFrame:
 
 
 def existing_file(path: Path | str) -> Path:
-    """Return the path. Raises GradrankError if there is no file."""
+    """Return the path as a Path. Raises GradrankError if there is no such file."""
     path = Path(path)
     if not path.is_file():
         raise GradrankError(f"{path}: no such file")

@@ -1,11 +1,12 @@
 """Metric values per query from per_query.parquet, with their means and intervals.
 
-A method's mean is LETOR's: the mean over folds of the mean over the fold's test queries. Its 95% interval is 1.96
-standard errors over the test queries of all folds together. The interval shows how far the mean may move with other
-queries. It does not compare methods: they share their queries, so only paired tests separate them.
+The mean of a method is defined as in LETOR: the mean over folds of the mean over the fold's test queries. Its 95%
+interval is the mean +- 1.96 standard errors over the test queries of all folds together. The interval shows how much
+the mean could change with other queries. It is not meant for comparing methods: methods share their queries, so only
+paired tests separate them.
 
-If a method was trained with several seeds, a query's value is the mean over seeds. The interval then covers both the
-sample of queries, within folds, and the sample of seeds (`gradrank.evaluation.variance`).
+If a method was trained with several seeds, the value of a query is the mean over seeds. The interval then covers the
+sample of queries within folds and the sample of seeds (`gradrank.evaluation.variance`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,8 +35,8 @@ class QueryValues:
     """Metric values of the test queries under one convention; nan where the convention drops a query.
 
     folds: (q,) fold numbers. qids: (q,) query ids of the data, integers or text. values: (q,) floats per metric.
-    Queries are sorted by fold, then by position in the file. by_seed: (S, q) per metric if there are several seeds;
-    `values` are then their means.
+    Queries are sorted by fold, then by position in the file. by_seed: (S, q) floats per metric if there are several
+    seeds, else empty. With several seeds, `values` contains the means over seeds.
     """
 
     folds: np.ndarray
@@ -59,15 +60,18 @@ class QueryValues:
         return metric in self.by_seed and self.queries(metric) > 0
 
     def seed_means(self, metric: str) -> list[float]:
-        """Return the mean of each seed; empty if there is a single seed."""
+        """Return a list with the mean value of each seed; empty if there is a single seed."""
         return self.runs(metric).fold_means.mean(axis=2)[0].tolist() if self.has_several_seeds(metric) else []
 
     def spread(self, metric: str) -> float:
-        """Return the standard deviation of the mean over seeds; nan if there is a single seed."""
+        """Return the standard deviation, over seeds, of the mean value; nan if there is a single seed."""
         return self.runs(metric).spread if self.has_several_seeds(metric) else np.nan
 
     def fold_means(self, metric: str) -> dict[int, tuple[float, int]]:
-        """Return per fold the mean over its test queries and their number; folds without values are left out."""
+        """Return the mean over test queries and the number of these queries for each fold.
+
+        The keys are fold numbers. Folds without values are left out.
+        """
         values, means = self.values[metric], {}
         for fold in np.unique(self.folds):
             fold_values = values[(self.folds == fold) & ~np.isnan(values)]
@@ -84,15 +88,15 @@ class QueryValues:
         return int(np.count_nonzero(~np.isnan(self.values[metric])))
 
     def mean(self, metric: str) -> float:
-        """Return the mean over folds of the folds' means; nan if no value is defined."""
+        """Return the mean over folds of the means over queries; nan if no value is defined."""
         means = [mean for mean, _ in self.fold_means(metric).values()]
         return float(np.mean(means)) if means else np.nan
 
     def half_width(self, metric: str) -> float:
         """Return half the width of the 95% interval of the mean.
 
-        For a single seed it is 1.96 standard errors over all test queries, and nan for fewer than two queries. For
-        several seeds it also covers the seeds, and is nan if a fold has a single query.
+        With a single seed, the result is 1.96 standard errors over all test queries, or nan for fewer than two queries.
+        With several seeds, the interval also covers the seeds, and the result is nan if a fold has a single query.
         """
         if self.has_several_seeds(metric):
             return self.runs(metric).half_width
@@ -100,7 +104,7 @@ class QueryValues:
         return float(1.96 * np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
     def same_queries(self, other: "QueryValues") -> bool:
-        """Return whether both have the same folds and queries in the same order."""
+        """Return whether both objects have the same folds and queries in the same order."""
         return np.array_equal(self.folds, other.folds) and np.array_equal(self.qids, other.qids)
 
     def reordered_like(self, other: "QueryValues") -> "QueryValues":
@@ -118,10 +122,10 @@ class QueryValues:
 
 
 def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[str, QueryValues]:
-    """Return the values of the test queries in a per_query.parquet, by convention.
+    """Return a dict of the values of the test queries in a per_query.parquet. The keys are conventions.
 
-    metrics: the metrics to read; those that the file lacks are left out. None: all metrics of the file. Raises
-    GradrankError if the file is missing, or has no test queries or none of the metrics.
+    metrics: the metrics to read; metrics that the file lacks are left out. If None, all metrics of the file are read.
+    Raises GradrankError if the file is missing, or has no test queries or none of the metrics.
     """
     import polars as pl
 
@@ -143,7 +147,7 @@ def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[
 
 
 def query_values(rows: "pl.DataFrame", metrics: Sequence[str]) -> QueryValues:
-    """Return the rows of one method under one convention as arrays.
+    """Convert the rows of one method under one convention to arrays.
 
     rows: columns `fold`, `qid`, one per metric, and optionally `seed` and `query`.
     """
@@ -158,9 +162,9 @@ def query_values(rows: "pl.DataFrame", metrics: Sequence[str]) -> QueryValues:
 
 
 def mean_over_seeds(folds: np.ndarray, qids: np.ndarray, seeds: Sequence[Mapping[str, np.ndarray]]) -> QueryValues:
-    """Return the values of one seed, or the means over several seeds with the values of each.
+    """Return the values of one seed, or the means over several seeds together with the values of each seed.
 
-    seeds: (q,) values per metric of each seed, all over the same queries in the same order.
+    seeds: one dict per seed with (q,) values per metric. All seeds have the same queries in the same order.
     """
     if len(seeds) == 1:
         return QueryValues(folds, qids, dict(seeds[0]))
@@ -172,15 +176,15 @@ def mean_over_seeds(folds: np.ndarray, qids: np.ndarray, seeds: Sequence[Mapping
 
 
 def write_compact(dataset: DatasetFolder, models: Iterable[str], convention: str) -> None:
-    """Write queries.parquet: the values that paired tests between two commits need, small enough for git.
+    """Write queries.parquet, which holds the values for paired tests between two commits and is small enough for git.
 
-    The file holds the metrics COMPACT of the models under one convention, rounded to six decimals and stored as
-    float32. Read as float64 and rounded to six decimals again, the values are exact. A metric that was not measured is
-    left out.
+    The file holds the metrics COMPACT of the models under one convention. The values are rounded to six decimals and
+    stored as float32. The rounded values are recovered exactly if they are read as float64 and rounded to six decimals
+    again. A metric that was not measured is left out.
     """
     import polars as pl
 
-    # The tables have equal columns. A diagonal concatenation of so many tables crashes on an emulated processor.
+    # All tables have the same columns. A diagonal concatenation of so many tables crashes on an emulated processor.
     rows = pl.concat(_labelled(map(dataset.method, models))).filter(convention=convention)
     keys = [name for name in KEYS if name in rows.columns]
     values = [pl.Series(name, np.round(rows[name].to_numpy(), 6), pl.Float32) for name in COMPACT if name in rows]
@@ -189,7 +193,10 @@ def write_compact(dataset: DatasetFolder, models: Iterable[str], convention: str
 
 
 def join_test_queries(methods: Iterable[MethodFolder]) -> "pl.DataFrame":
-    """Return the test queries of one or more evaluated methods: `dataset`, `model`, then the columns of their files."""
+    """Return one table of the test queries of one or more evaluated methods.
+
+    The columns are `dataset`, `model`, and the columns of the files per_query.parquet.
+    """
     import polars as pl
 
     return pl.concat(_labelled(methods), how="diagonal")
@@ -206,7 +213,7 @@ def _labelled(methods: Iterable[MethodFolder]) -> "list[pl.DataFrame]":
 
 
 def _with_seed(table: "pl.DataFrame") -> "pl.DataFrame":
-    """Return the table with a column `seed` in the order of KEYS; a new column is null."""
+    """Return the table with a column `seed`, and its key columns in the order of KEYS. An added column is null."""
     import polars as pl
 
     if SEED not in table.columns:
@@ -216,7 +223,7 @@ def _with_seed(table: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def label_test_queries(table: "pl.DataFrame", dataset: str, model: str) -> "pl.DataFrame":
-    """Return the test queries of one method's table, with columns `dataset` and `model` added in front."""
+    """Return the rows of the test queries in one method's table, with `dataset` and `model` as the first columns."""
     import polars as pl
 
     names = [pl.lit(dataset).alias("dataset"), pl.lit(model).alias("model")]

@@ -1,4 +1,4 @@
-"""Ranking of new data with a trained fold, in bounded memory, and the loader of the fold as an MLflow pyfunc."""
+"""Ranking of new data with a trained fold, in bounded memory. MLflow loads a fold as a pyfunc with this module."""
 
 import os
 import sys
@@ -28,10 +28,10 @@ RETRAIN = "Fix: train the fold again or restore the folder; it is damaged or was
 
 
 class Ranker:
-    """A trained fold.
+    """A trained fold that scores documents.
 
-    model: the model. trained: the form of its training data. members: the rankers of the member models if the model
-    combines the scores of others.
+    model: the model. trained: the number, names and form of the features in its training data. members: the rankers of
+    the member models if the model combines the scores of other models, else empty.
     """
 
     def __init__(self, model: Model, trained: TrainingSchema, members: Sequence["Ranker"] = ()) -> None:
@@ -63,8 +63,8 @@ class Ranker:
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return (n,) float64 scores of (n, d) features; query q has the rows offsets[q]:offsets[q+1].
 
-        Raises GradrankError for a feature that is not finite (a missing one, nan, is allowed if the model takes missing
-        values), and if the model returns invalid scores.
+        Raises GradrankError for a feature that is not finite, and if the model returns invalid scores. A missing value
+        (nan) is allowed if the model accepts missing values.
         """
         features = np.ascontiguousarray(features, dtype=np.float32)
         if self.members:
@@ -81,7 +81,8 @@ class Ranker:
     def predict(self, table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> np.ndarray:
         """Return (n,) scores of a table whose columns have the names of the training features; called by MLflow.
 
-        A table without a column of query ids is one query. Raises GradrankError for missing or malformed columns.
+        A table without a column of query ids counts as one query. Raises GradrankError for missing or malformed
+        columns.
         """
         reading = read_new(_polars(table), self.trained, roles=())
         return np.concatenate([self.score(batch.features, batch.offsets) for batch in batches(reading)])
@@ -109,7 +110,7 @@ def _load_model(name: str, fold: FoldFolder) -> Model:
     cls = get_model(name)
     try:
         return cls.load(fold.model_path)
-    except Exception as error:  # each library raises errors of its own
+    except Exception as error:  # each library raises its own types of error
         raise GradrankError(f"{fold.model_path}: cannot be read as {name} ({error!r}). {RETRAIN}") from error
 
 
@@ -127,12 +128,13 @@ def predict(
 ) -> int:
     """Score `data` with the model in `fold`, write the scores and return the number of documents.
 
-    data: a file in any form that training reads. out: file to write, replaced only when complete; None: standard
-    output. form: `letor` writes one score per line in row order, `trec` a run as `gradrank.evaluation.export.trec_run`
-    returns it. columns: names of a table's columns, if they differ from those of the training data.
+    data: a file in any form that training reads. out: file to write, which is replaced only when complete; if None,
+    scores are printed. form: `letor` writes one score per line in row order, `trec` writes a run as returned by
+    `gradrank.evaluation.export.trec_run`. columns: names of the columns of a table, if they differ from
+    those of the training data.
 
-    Raises GradrankError if the folder has no model, if features are missing or unknown to the model, and for malformed
-    input.
+    Raises GradrankError if the folder has no model, if features are missing or the model was trained without them, and
+    for malformed input.
     """
     if form not in ("letor", "trec"):
         raise GradrankError(f"form {form!r}: expected 'letor' or 'trec'")
@@ -168,7 +170,7 @@ def _trec_run(batch: Batch, scores: np.ndarray, before: int, tag: str) -> str:
 
 @contextmanager
 def _opened(out: Path | None) -> Iterator[TextIO]:
-    """Open `out` for writing; None stands for standard output."""
+    """Open `out` for writing. If it is None, yield standard output."""
     if out is not None:
         with atomic(out) as partial, partial.open("w", encoding="utf-8") as stream:
             yield stream

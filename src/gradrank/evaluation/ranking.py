@@ -111,7 +111,7 @@ class Ranking:
 
     @cached_property
     def dcg(self) -> np.ndarray:
-        """The (n,) DCG at each rank: the sum of gain * discount up to this rank (Järvelin and Kekäläinen 2002)."""
+        """(n,) DCG at each rank: the sum of gain * discount over ranks 1 to it (Järvelin and Kekäläinen 2002)."""
         return self._discounted(self.mean_over_ties(self._gain[self.grades]))
 
     @cached_property
@@ -168,7 +168,7 @@ class Ranking:
         return running_sum(values, self.offsets)
 
     def at(self, values: np.ndarray, k: int | np.ndarray) -> np.ndarray:
-        """Return the (q,) values at rank k. A query with fewer documents gives the value at its last rank."""
+        """Return the (q,) values at rank k of each query, or at the last rank of a query with fewer documents."""
         return values[self.starts + np.minimum(k, self.sizes) - 1]
 
     def total(self, values: np.ndarray) -> np.ndarray:

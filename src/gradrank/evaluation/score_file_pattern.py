@@ -1,7 +1,7 @@
 """Path patterns of imported score files in params.yaml: `their_system: { scores: path/fold{fold}.txt }`.
 
 A pattern may contain the fields `{dataset}`, `{fold}` and `{split}` (train, vali or test). Without `{split}`, the files
-rank the test part. Without `{fold}`, one file ranks the whole collection, and each fold uses its part of it.
+rank the test part. Without `{fold}`, one file ranks the whole collection, and each fold uses its part of this file.
 """
 
 from pathlib import Path
@@ -14,13 +14,16 @@ FIELDS = ("dataset", "fold", "split")
 
 
 def score_files(scores: str, dataset: str, fold: int) -> dict[str, Path]:
-    """Return the score file of each part that the pattern `scores` names, by part."""
+    """Return a dict of the score files that the pattern `scores` stands for in one fold.
+
+    The keys are `train`, `vali` and `test`, or only `test` if the pattern has no `{split}`.
+    """
     splits = SPLITS if "{split}" in scores else ("test",)
     return {split: Path(scores.format(dataset=dataset, fold=fold, split=split)).expanduser() for split in splits}
 
 
 def fault(scores: object) -> str | None:
-    """Return why `scores` is not a valid pattern of score files; None if it is valid."""
+    """Return the reason why `scores` is not a valid pattern of score files, or None if it is valid."""
     if not isinstance(scores, str) or not scores:
         return "expected the path of score files, such as runs/fold{fold}.txt"
     valid = f"only {{{'}, {'.join(FIELDS)}}} may stand in braces"

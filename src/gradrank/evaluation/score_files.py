@@ -25,10 +25,10 @@ from gradrank.evaluation.judgements import (
 def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -> np.ndarray:
     """Return (n,) float64 scores of the rows of `judgements`; a higher score is a better rank.
 
-    The file has one of these forms. Text: one score per line, in row order. TREC run: lines
-    `qid Q0 docid rank score tag`, in any order. Parquet: a column `score`, in row order, or in any order with columns
-    `qid` and `docid`. If a Parquet file has a column `split`, only its rows of `split` are read. False in a column
-    `ranked` means that the document has no rank.
+    The file has one of these forms. A text file has one score per line, in row order. A TREC run has lines
+    `qid Q0 docid rank score tag`, in any order. A Parquet file has a column `score`. Its rows are in row order, or in
+    any order if it also has columns `qid` and `docid`. If it has a column `split`, only the rows with the value of
+    `split` are read. If it has a column `ranked`, documents with the value False have no rank.
 
     Raises GradrankError if a document has no score or two scores, if an id or the number of rows does not match the
     data, and if a score is not a finite number.
@@ -43,11 +43,12 @@ def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -
 def read_ranking(
     path: Path | str, judgements: Judgements, split: str = "test"
 ) -> tuple[Judgements, np.ndarray, np.ndarray]:
-    """Return a ranking that may leave documents out, by trec_eval's rules; a note on stderr counts them.
+    """Read a ranking that may leave documents out. It follows the rules of trec_eval.
 
-    The result is (judgements, scores, ranked). scores: (n,). ranked: (n,) whether the document is in the ranking. If
-    the judgements are qrels, the returned judgements also hold the ranked documents that are not judged, with grade 0.
-    The forms of the file and the errors are those of `read_scores`, except that documents may be without a score.
+    Returns the judgements, the (n,) float64 scores, and (n,) booleans that are True for documents in the ranking. If
+    the judgements are qrels, the returned judgements also contain the ranked documents that are not judged, with grade
+    0. A note on stderr gives the number of ranked and of unjudged documents. The forms of the file and the errors are
+    those of `read_scores`, except that documents may be without a score.
     """
     judgements, scores, ranked = _read_ranking(Path(path), judgements, split)
     if not ranked.all():
@@ -127,7 +128,10 @@ def _read_text(path: Path) -> pl.DataFrame:
 
 
 def _with_ids(judgements: Judgements, table: pl.DataFrame, path: Path) -> Judgements:
-    """Return judgements with document ids; if the data have none, with the ids that `predict` and `export` write."""
+    """Return judgements with document ids.
+
+    If the data have no ids, the ids are the row numbers that `predict` and `export` write.
+    """
     if judgements.docids is not None:
         return judgements
     if not table["docid"].str.contains(rf"^\d{{{DIGITS}}}$").all():
@@ -176,7 +180,7 @@ def _query_of_row(judgements: Judgements) -> np.ndarray:
 
 
 def _with_unjudged(rows: pl.DataFrame, unknown: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """Add the unjudged documents of judged queries as irrelevant; leave out queries without judgements."""
+    """Return the rows with the unjudged documents of judged queries, with grade 0. Other queries are left out."""
     unjudged = unknown.filter(pl.col("query").is_in(rows["query"].implode()))
     other_queries = unknown["query"].n_unique() - unjudged["query"].n_unique()
     _note(

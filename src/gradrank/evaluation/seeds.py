@@ -11,7 +11,7 @@ SEED = "seed"  # column of per_query.parquet if the method was measured with sev
 
 
 def seeds_of(method: MethodFolder) -> list[int]:
-    """Return the seeds in per_query.parquet, with the seed of fold<k>/ first; empty if there is a single seed.
+    """Return the seeds in per_query.parquet. The seed of the folders fold<k>/ is first. Empty for a single seed.
 
     Raises GradrankError if the file is not Parquet.
     """
@@ -29,7 +29,7 @@ def seeds_of(method: MethodFolder) -> list[int]:
 
 
 def measured_folds(method: MethodFolder) -> list[FoldFolder]:
-    """Return the finished folds of the seeds that were measured, by fold number and seed."""
+    """Return the finished folds of the seeds in per_query.parquet, sorted by fold number and seed."""
     further = seeds_of(method)[1:]
     return [fold for fold in method.folds() if fold.seed is None or fold.seed in further]
 

@@ -16,16 +16,16 @@ from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute, metric_label
 
-NOTABLE_SHARE = 0.01  # share of the test queries from which a warning is shown; MQ2007 has one such query of 1,692
+NOTABLE_SHARE = 0.01  # smallest share of test queries that causes a warning; in MQ2007, 1 of 1,692 is affected
 REMEDY = "standard"  # the convention that the warning recommends
 
 
 def short_lists(data: Path, metrics: Sequence[str], conventions: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield one row per convention and metric that gives 0 to queries because they are short.
+    """Yield one row per convention and metric for which queries have the value 0 only because they are short.
 
-    The keys of a row are `convention`, `metric`, `queries` (number of such queries), `of` (number of all test queries)
-    and `share`. data: a stored collection. A query counts if its ideal ranking has the value 0, and a positive value
-    with `short="truncate"` and `short_precision="pad"`.
+    The keys of a row are `convention`, `metric`, `queries` (number of these queries), `of` (number of all test queries)
+    and `share` (queries / of). data: a stored collection. A query counts if its ideal ranking has the value 0 under the
+    convention, but a positive value under this convention with `short="truncate"` and `short_precision="pad"`.
     """
     stored = StoredCollection.open(data)
     tests = [read_judgements(stored, parts["test"]) for parts in stored.folds]
@@ -47,7 +47,7 @@ def short_lists(data: Path, metrics: Sequence[str], conventions: Iterable[str]) 
 
 
 def warning(rows: Iterable[dict[str, Any]], dataset: str, primary: str) -> str | None:
-    """Return the warning about a data set's short queries under its primary convention; None if there are few.
+    """Return the warning about a data set's short queries under its primary convention, or None if there are few.
 
     rows: as yielded by `short_lists`.
     """

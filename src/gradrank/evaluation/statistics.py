@@ -3,9 +3,10 @@
 Methods share their queries, and values vary far more between queries than between methods. Only paired tests separate
 methods that differ by a few thousandths. Queries without a value (nan) are left out.
 
-A mean is always the mean over folds of the mean over the fold's queries, and a mean difference is the difference of two
-such means. All folds have equal weight, so a query's weight depends on the size of its fold. The tests (Student's t,
-Wilcoxon, wins and losses) give equal weight to all queries.
+In `mean_difference`, `paired_test` and `compare_all`, a mean is the mean over folds of the mean over the fold's
+queries, and a mean difference is the difference of two such means. All folds have equal weight, so the weight of a
+query depends on the size of its fold. The tests (Student's t, Wilcoxon, wins and losses) give equal weight to all
+queries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,11 +19,11 @@ from gradrank.base.errors import GradrankError
 
 RESAMPLES = 2000
 BOOTSTRAP_SEED = 0
-LEVEL = 0.05  # of significance, after correction
+LEVEL = 0.05  # significance level of corrected p values
 
 
 class Interval(NamedTuple):
-    """A mean with the bounds of its interval."""
+    """A mean with the lower and upper bounds of its interval."""
 
     mean: float
     low: float
@@ -32,8 +33,9 @@ class Interval(NamedTuple):
 class PairedTest(NamedTuple):
     """The comparison of two methods, a and b, over the same queries.
 
-    queries: number of queries with a value of both. difference: mean of a - b; low, high: its 95% bootstrap interval.
-    wins, ties, losses: number of queries where a is better, equal, worse. t, wilcoxon: two-sided p values.
+    queries: number of queries for which both methods have a value. difference: mean of a - b. low, high: bounds of the
+    95% bootstrap interval of the difference. wins, ties, losses: number of queries where a is better than, equal to or
+    worse than b. t, wilcoxon: two-sided p values.
     """
 
     queries: int
@@ -48,7 +50,7 @@ class PairedTest(NamedTuple):
 
 
 def mean_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
-    """Return the mean of (q,) values and its interval by Student's t; nan bounds for a single value."""
+    """Return the mean of (q,) values and its interval by Student's t. The bounds are nan for fewer than two values."""
     values = values[~np.isnan(values)]
     return _t_interval(values, np.sqrt(1 / max(len(values), 1)), confidence)
 
@@ -56,14 +58,14 @@ def mean_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
 def prediction_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
     """Return the mean of (n,) values and the interval for one further value: mean +- t s sqrt(1 + 1/n).
 
-    s is the standard deviation. The bounds are nan for a single value.
+    s is the standard deviation of the values. The bounds are nan for fewer than two values.
     """
     values = values[~np.isnan(values)]
     return _t_interval(values, np.sqrt(1 + 1 / max(len(values), 1)), confidence)
 
 
 def _t_interval(values: np.ndarray, share: float, confidence: float) -> Interval:
-    """Return Student's interval whose scale is `share` standard deviations of the values."""
+    """Return the mean of the values and Student's interval. Its scale is `share` times their standard deviation."""
     from scipy.stats import t
 
     if len(values) < 2:
@@ -76,26 +78,27 @@ def _t_interval(values: np.ndarray, share: float, confidence: float) -> Interval
 
 
 def paired_t(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the two-sided p of Student's paired t test of (q,) values.
+    """Return the two-sided p value of Student's paired t test. a, b: (q,) values.
 
-    p is 1 if a and b are equal, and nan for fewer than two queries.
+    p is 1 if a and b are equal on every query, and nan for fewer than two queries.
     """
     from scipy.stats import ttest_1samp
 
     gaps = _differences(a, b)
     if len(gaps) < 2:
         return np.nan
-    if np.all(gaps == gaps[0]):  # t is 0/0 or infinite
+    if np.all(gaps == gaps[0]):  # if so, t is 0/0 or infinite
         return 1.0 if gaps[0] == 0 else 0.0
     result = ttest_1samp(gaps, 0.0)
     return float(result.pvalue)  # pyright: ignore[reportAttributeAccessIssue] - SciPy adds it at run time
 
 
 def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the two-sided p of the signed-rank test (Wilcoxon 1945) of (q,) values.
+    """Return the two-sided p value of the signed-rank test (Wilcoxon 1945). a, b: (q,) values.
 
-    Queries with equal values are left out; p is 1 if all are equal. p is exact for up to 50 queries whose absolute
-    differences are distinct, else it is the normal approximation with a correction for ties.
+    Queries with equal values are left out. p is 1 if the values of all queries are equal. p is exact if at most 50
+    queries are left and their absolute differences are distinct. Otherwise, it is computed by the normal approximation
+    with a correction for ties.
     """
     from scipy.stats import wilcoxon as signed_rank
 
@@ -109,7 +112,7 @@ def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def win_tie_loss(a: np.ndarray, b: np.ndarray) -> tuple[int, int, int]:
-    """Return the number of queries where a is better, equal and worse; a and b are (q,) values."""
+    """Return three numbers of queries: where a is better than, equal to and worse than b. a, b: (q,) values."""
     gaps = _differences(a, b)
     return int(np.sum(gaps > 0)), int(np.sum(gaps == 0)), int(np.sum(gaps < 0))
 
@@ -117,8 +120,8 @@ def win_tie_loss(a: np.ndarray, b: np.ndarray) -> tuple[int, int, int]:
 def mean_difference(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOOTSTRAP_SEED) -> Interval:
     """Return the mean over folds of a - b, and its 95% percentile bootstrap interval over queries (Efron 1979).
 
-    a, b: (q,) values. folds: (q,). If both methods have values of the same queries, the mean is the mean of a minus the
-    mean of b. A resampled query keeps the weight of its fold. seed: of the resampling.
+    a, b: (q,) values. folds: (q,) fold of each query. If a and b have values for the same queries, the result is the
+    mean of a minus the mean of b. A resampled query keeps the weight of its fold. seed: seed of the resampling.
     """
     defined = ~np.isnan(a - b)
     gaps, weights = _differences(a, b), _fold_weights(folds[defined])
@@ -129,14 +132,18 @@ def mean_difference(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int =
 
 
 def paired_test(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOOTSTRAP_SEED) -> PairedTest:
-    """Return the comparison of a and b, (q,) values of the same queries in the same order; folds: (q,)."""
+    """Return the comparison of two methods.
+
+    a, b: (q,) values of the same queries in the same order. folds: (q,) fold of each query. seed: seed of the
+    resampling.
+    """
     wins, ties, losses = win_tie_loss(a, b)
     gap = mean_difference(a, b, folds, seed)
     return PairedTest(wins + ties + losses, *gap, wins, ties, losses, t=paired_t(a, b), wilcoxon=wilcoxon(a, b))
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
-    """Return (m,) p values corrected for multiple testing (Holm 1979).
+    """Return the (m,) p values, corrected for multiple testing (Holm 1979).
 
     The i-th smallest p becomes max_{j<=i} (m - j + 1) p_j, at most 1. A nan stays nan and does not count in m.
     """
@@ -154,10 +161,10 @@ def compare_all(
 ) -> list[dict[str, Any]]:
     """Return one row per pair of methods.
 
-    per_query: (q,) values by method, of the same queries in the same order. folds: (q,). The keys of a row are
-    `model_a`, `model_b`, the fields of PairedTest, and `t_holm` and `wilcoxon_holm`, corrected for the number of rows.
-    Only queries with a value of every method count. All pairs use the same resamples. Raises GradrankError if the
-    methods have different numbers of queries.
+    per_query: (q,) values per method, for the same queries in the same order. folds: (q,) fold of each query. The keys
+    of a row are `model_a`, `model_b`, the fields of PairedTest, `t_holm` and `wilcoxon_holm`. The last two are p values
+    corrected for the number of rows. Queries without a value for every method are left out. All pairs use the same
+    resamples. Raises GradrankError if the methods have different numbers of queries.
     """
     names, values, is_complete = _matrix(per_query)
     if len(values) == 0:
@@ -180,8 +187,9 @@ def compare_all(
 class Ranks(NamedTuple):
     """Friedman's test with Nemenyi's critical difference (Demšar 2006), for a critical-difference plot.
 
-    ranks: mean rank over queries by method, best first; rank 1 has the highest value. p: of Friedman's test that all
-    methods are equal. critical_difference: methods whose mean ranks differ by more are significantly different.
+    ranks: mean rank over queries per method, best method first; the highest value of a query has rank 1. p: p value of
+    Friedman's test, whose null hypothesis is that all methods are equal. critical_difference: methods are significantly
+    different if their mean ranks differ by more than this.
     """
 
     ranks: dict[str, float]
@@ -190,9 +198,10 @@ class Ranks(NamedTuple):
 
 
 def friedman_nemenyi(per_query: Mapping[str, np.ndarray], level: float = 0.05) -> Ranks:
-    """Return the ranks of methods, given (q,) values by method; equal values share their mean rank.
+    """Return the mean ranks of methods, with Friedman's test. Equal values share their mean rank.
 
-    Only queries with a value of every method count. Raises GradrankError for fewer than three methods or two queries.
+    per_query: (q,) values per method. Queries without a value for every method are left out. Raises
+    GradrankError for fewer than three methods or two queries.
     """
     from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
@@ -205,20 +214,27 @@ def friedman_nemenyi(per_query: Mapping[str, np.ndarray], level: float = 0.05) -
     mean_ranks = rankdata(-values, axis=1).mean(axis=0)
     quantile = studentized_range.ppf(1 - level, count, np.inf) / np.sqrt(2)
     critical = float(quantile * np.sqrt(count * (count + 1) / (6 * len(values))))
-    all_equal = bool(np.all(values == values[:, :1]))  # the statistic would be 0/0
+    all_equal = bool(np.all(values == values[:, :1]))  # if so, Friedman's statistic is 0/0
     p = 1.0 if all_equal else float(friedmanchisquare(*values.T).pvalue)
     ranks = {names[i]: float(mean_ranks[i]) for i in np.argsort(mean_ranks, kind="stable")}
     return Ranks(ranks, p, critical)
 
 
 def _differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a - b where both are defined, rounded to 12 decimals, so that rounding errors do not break ties."""
+    """Return a - b for the queries where both are defined.
+
+    The differences are rounded to 12 decimals, so that rounding errors do not break ties.
+    """
     gaps = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     return np.round(gaps[~np.isnan(gaps)], 12)
 
 
 def _matrix(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the method names, (k, m) values of the queries with a value of every method, and (q,) which these are."""
+    """Return the m method names, and two arrays.
+
+    The first array has the (k, m) values of the k queries for which every method has a value. The second has (q,)
+    booleans, True for these queries.
+    """
     sizes = {name: len(values) for name, values in per_query.items()}
     if len(set(sizes.values())) > 1:
         raise GradrankError(f"methods measured on different numbers of queries: {sizes}")
@@ -228,7 +244,10 @@ def _matrix(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray,
 
 
 def _fold_weights(folds: np.ndarray) -> np.ndarray:
-    """Return (q,) weights with which the mean over queries is the mean over folds; all 1 for folds of equal size."""
+    """Return (q,) weights for which the weighted mean over queries equals the mean of the fold means.
+
+    If the folds have equal sizes, all weights are 1.
+    """
     _, fold, sizes = np.unique(folds, return_inverse=True, return_counts=True)
     return len(folds) / (len(sizes) * sizes[fold])
 
@@ -238,9 +257,9 @@ def _weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
 
 
 def _resampled_means(values: np.ndarray, weights: np.ndarray, seed: int) -> np.ndarray:
-    """Return (RESAMPLES, m) weighted means of (q, m) values over q rows drawn with replacement.
+    """Return the (RESAMPLES, m) weighted means of the (q, m) values over bootstrap samples.
 
-    All columns use the same rows.
+    A sample has q rows, drawn with replacement. All columns use the same rows. weights: (q,).
     """
     draw = np.random.default_rng(seed)
     queries, weighted = len(values), values * weights[:, None]

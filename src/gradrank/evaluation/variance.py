@@ -1,8 +1,8 @@
 """Variance of a method's mean by source: the sample of queries, the seed and the tuner.
 
-A run is one tuner's configuration, trained with one seed on every fold. Its value is the mean over folds of the mean
-over the fold's test queries. All variances in this module are variances of such a value (Bouthillier et al. 2021,
-sections 2 and 3).
+A tuner is one independent search for hyperparameters. A run is the configuration that one tuner chose, trained with one
+seed on every fold. Its value is the mean over folds of the mean over the fold's test queries. All variances in this
+module are variances of such values or of their means (Bouthillier et al. 2021, sections 2 and 3).
 """
 
 import math
@@ -20,7 +20,7 @@ CONFIDENCE = 0.95
 class Runs:
     """The runs of one method under one metric.
 
-    values: (T, S, q) by tuner, seed and test query. folds: (q,) fold of each query.
+    values: (T, S, q) values for T tuners, S seeds and q test queries. folds: (q,) fold of each query.
     """
 
     values: np.ndarray
@@ -38,7 +38,7 @@ class Runs:
 
     @cached_property
     def fold_means(self) -> np.ndarray:
-        """(T, S, F) means over each fold's queries."""
+        """(T, S, F) means over the queries of each of the F folds."""
         return np.stack([self.values[:, :, queries].mean(axis=2) for queries in fold_queries(self.folds)], axis=2)
 
     @cached_property
@@ -69,23 +69,23 @@ class Runs:
 
     @property
     def half_width(self) -> float:
-        """Half the width of the 95% interval of the mean; it covers queries, seeds and tuning."""
+        """Half the width of the 95% interval of the mean. The interval covers queries, seeds and tuning."""
         return half_width(self.variances.of_mean)
 
 
 class Term(NamedTuple):
-    """One component of the variance of an estimate, and the degrees of freedom of its own estimate."""
+    """One component of the variance of an estimate, with the degrees of freedom of this component."""
 
     variance: float
     freedom: float
 
 
 class Variances(NamedTuple):
-    """Variance components of one run's value.
+    """Variance components of the value of one run.
 
-    query: the sample of test queries. seed: the seed of training. between: the tuners' means over their seeds, which
-    includes 1/S of the variance of `seed`. With a single seed, `seed` is 0; with a single tuner, `between` is 0.
-    tuners, seeds: their numbers T and S.
+    query: variance that is due to the sample of test queries. seed: variance that is due to the seed of training; 0
+    with a single seed. between: variance of the tuners' means over seeds, which includes 1/S of the variance of `seed`;
+    0 with a single tuner. tuners: number of tuners T. seeds: number of seeds S.
     """
 
     query: Term
@@ -96,7 +96,7 @@ class Variances(NamedTuple):
 
     @property
     def tuning(self) -> float:
-        """Variance that is due to the tuner: the variance between tuners minus the part due to seeds, at least 0."""
+        """Variance that is due to the tuner: the variance between tuners minus the part due to seeds; at least 0."""
         return max(0.0, self.between.variance - self.seed.variance / self.seeds)
 
     @property
@@ -106,14 +106,14 @@ class Variances(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Variance of a run's value by all sources."""
+        """Variance of a run's value that is due to all sources together."""
         return self.query.variance + self.chance
 
     @property
     def chance_of_mean(self) -> Term:
-        """Variance of the mean over all runs that is due to tuners and seeds: V_tuning / T + V_seed / (T S).
+        """The part of the variance of the overall mean that is due to tuners and seeds: V_tuning / T + V_seed / (T S).
 
-        It is computed as the larger of `between` and V_seed / S, divided by T.
+        This is computed as the larger of `between` and V_seed / S, divided by T.
         """
         of_seeds = Term(self.seed.variance / self.seeds, self.seed.freedom)
         term = max(self.between, of_seeds) if self.tuners > 1 else of_seeds
@@ -125,7 +125,7 @@ class Variances(NamedTuple):
         return [self.query, self.chance_of_mean]
 
     def shares(self) -> dict[str, float]:
-        """Return the share of each source in the total variance; nan if the total is 0."""
+        """Return the share of `queries`, `seeds` and `tuning` in the total variance; nan if the total is 0."""
         parts = {"queries": self.query.variance, "seeds": self.seed.variance, "tuning": self.tuning}
         return {name: part / self.total if self.total else math.nan for name, part in parts.items()}
 
@@ -133,7 +133,8 @@ class Variances(NamedTuple):
 def variances(runs: Runs) -> Variances:
     """Return the variance components of a method's runs."""
     tuners, seeds, folds = runs.fold_means.shape
-    # Seeds are independent across folds, so the variance of the mean over folds is one fold's divided by their number.
+    # Seeds are independent across folds. The variance of the mean over folds is therefore the mean variance of a fold,
+    # divided by the number of folds.
     seed = float(runs.fold_means.var(axis=1, ddof=1).mean()) / folds if seeds > 1 else 0.0
     between = float(runs.fold_means.mean(axis=(1, 2)).var(ddof=1)) if tuners > 1 else 0.0
     return Variances(
@@ -146,9 +147,10 @@ def variances(runs: Runs) -> Variances:
 
 
 def query_term(values: np.ndarray, folds: np.ndarray) -> Term:
-    """Return the variance over samples of queries of the mean over folds of (q,) values.
+    """Return the variance of a method's mean that is due to the sample of queries. The mean is taken over folds.
 
-    It is the limit of a bootstrap over queries within each fold. folds: (q,). nan if a fold has a single query.
+    The variance is the limit of a bootstrap over queries within each fold. It is nan if a fold has a single query.
+    values: (q,). folds: (q,) fold of each query.
     """
     queries_by_fold = fold_queries(folds)
     if min(map(len, queries_by_fold)) < 2:
@@ -158,7 +160,7 @@ def query_term(values: np.ndarray, folds: np.ndarray) -> Term:
 
 
 def fold_queries(folds: np.ndarray) -> list[np.ndarray]:
-    """Return the positions of each fold's queries, in ascending order of folds."""
+    """Return one array per fold with the positions of its queries. Folds are in ascending order."""
     return [np.flatnonzero(folds == fold) for fold in np.unique(folds)]
 
 
@@ -168,7 +170,7 @@ def standard_error(terms: Iterable[Term]) -> float:
 
 
 def freedom(terms: Iterable[Term]) -> float:
-    """Return the degrees of freedom of a sum of independent terms (Satterthwaite 1946); infinite if none varies."""
+    """Return the degrees of freedom of a sum of independent terms (Satterthwaite 1946); infinite if all are 0."""
     varying = [term for term in terms if term.variance > 0 and term.freedom > 0]
     spread = sum(term.variance**2 / term.freedom for term in varying)
     return sum(term.variance for term in varying) ** 2 / spread if spread else math.inf

@@ -109,8 +109,8 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
     late, (capacity, 4) int64, the few numbers whose rounding needs more than 64 bits: the column (d for inc, d + 1 for
     prob), the row, and the start and the end of the number's bytes.
 
-    Returns OK or an error code, the position of the error, the number of the last valid feature before it, the number of
-    NULL values, and the number of rows in `late`.
+    Returns OK or an error code, the position of the error, the number of the last valid feature before it, the number
+    of NULL values, and the number of rows in `late`.
     """
     # With a literal 0, Numba would compile the called functions twice, for literals and for other integers.
     row = nulls = late_count = np.int64(0)

@@ -10,7 +10,7 @@ OTHERS = "others"  # name of the group of models without a family
 
 
 def year(model: type[Model]) -> str:
-    """Return the year of the earliest publication in the model's summary; empty without a publication."""
+    """Return the year of the earliest publication that the model's summary cites; empty if it cites none."""
     return min((match[2] for match in CITED.finditer(model.summary)), default="")
 
 
@@ -27,9 +27,10 @@ def family(model: type[Model]) -> str:
 
 
 def by_family(models: Iterable[type[Model]]) -> dict[str, list[tuple[type[Model], str]]]:
-    """Return models with their years by family, sorted by year; models without a family are last, as OTHERS.
+    """Return a dict of the models of each family. The keys are names of families.
 
-    A family has at least two models.
+    The values are lists of (model, year), sorted by year and name. A family has at least two models. The other models
+    are listed last, under the key OTHERS.
     """
     groups: dict[str, list[tuple[type[Model], str]]] = {}
     for model in models:

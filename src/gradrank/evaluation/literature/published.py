@@ -1,6 +1,6 @@
 """Published numbers from the literature, each with its convention and source (letor_results.csv).
 
-`methods.csv` maps our models to the published methods that they re-create. A new model needs one line there, no code.
+`methods.csv` maps our models to the published methods that they re-create. A new model needs one line there.
 A model may correspond to several published methods: the official RankSVM-Struct on MQ2007 (NDCG@10 .4439) and the
 RankSVM row of the ARSM-L2R paper (.4383) disagree, and both are shown.
 """
@@ -12,14 +12,15 @@ from typing import NamedTuple
 
 from gradrank.evaluation.metrics import metric_label
 
-MEAN_ROUNDING = 1.01e-4  # largest error of a rounded mean of rounded values, also found in LETOR's own tables
+MEAN_ROUNDING = 1.01e-4  # largest effect of rounding values and their mean to four decimals; occurs in LETOR's tables
 
 
 class Published(NamedTuple):
     """A published mean over folds on the test parts.
 
-    convention, source: of the publication. method: name in methods.csv. note: how the published method differs from our
-    model; may be empty. folds: the published values per fold; empty if not published.
+    convention: convention of the published value. source: publication that it is taken from. method: name in
+    methods.csv. note: how the published method differs from our model; may be empty. folds: the published value of each
+    fold, with fold numbers as keys; empty if these values were not published.
     """
 
     value: float
@@ -44,14 +45,15 @@ def lookup(dataset: str, model: str, metric: str) -> list[Published]:
 
 
 def by_fold(dataset: str, method: str, metric: str) -> dict[int, float]:
-    """Return the published test values of a method of methods.csv by fold; empty if not published."""
+    """Return the published test value of each fold for a method in methods.csv; empty if not published."""
     return _letor_folds().get((dataset.upper(), method, metric_label(metric)), {})
 
 
 def _folds_of(value: float, dataset: str, method: str, metric: str) -> dict[int, float]:
-    """Return the values by fold if their mean is the published value, else nothing.
+    """Return the published values per fold if their mean is the published mean, otherwise an empty dict.
 
-    The two may come from different sources, because papers copy the means of the official tables.
+    The values per fold and the mean may come from different sources, because papers copy means from the official
+    tables.
     """
     folds = by_fold(dataset, method, metric)
     return folds if folds and abs(sum(folds.values()) / len(folds) - value) <= MEAN_ROUNDING else {}
@@ -65,7 +67,7 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 @cache
 def _methods() -> dict[str, list[tuple[str, str]]]:
-    """Return the published methods by model, each with its note."""
+    """Return a dict. The keys are our models, the values are lists of (published method, note)."""
     methods: dict[str, list[tuple[str, str]]] = {}
     for row in _rows("methods.csv"):
         methods.setdefault(row["model"], []).append((row["method"], row["note"]))
@@ -74,7 +76,11 @@ def _methods() -> dict[str, list[tuple[str, str]]]:
 
 @cache
 def _letor() -> dict[tuple[str, str], dict[str, list[tuple[float, str, str]]]]:
-    """Return means over folds on the test parts as (value, convention, source), by (dataset, metric) and method."""
+    """Return the published means over folds on the test parts.
+
+    The outer keys are (dataset, metric), the inner keys are methods. The values are lists of (value, convention,
+    source).
+    """
     means: dict[tuple[str, str], dict[str, list[tuple[float, str, str]]]] = {}
     for row in _rows("letor_results.csv"):
         if row["split"] == "test" and row["fold"] == "mean":
@@ -85,7 +91,7 @@ def _letor() -> dict[tuple[str, str], dict[str, list[tuple[float, str, str]]]]:
 
 @cache
 def _letor_folds() -> dict[tuple[str, str, str], dict[int, float]]:
-    """Return values on the test parts by fold, by (dataset, method, metric)."""
+    """Return the published test values per fold. The outer keys are (dataset, method, metric), the inner keys folds."""
     values: dict[tuple[str, str, str], dict[int, float]] = {}
     for row in _rows("letor_results.csv"):
         if row["split"] == "test" and row["fold"] != "mean":

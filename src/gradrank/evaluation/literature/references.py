@@ -2,7 +2,7 @@
 
 A text cites a publication in one of three forms: authors and year, such as `Burges et al. 2005` or `(Xu & Li 2007)`; a
 clause that begins with the first author and contains the year or the arXiv number, as in the catalogue of data sets; or
-the entry's keyword, such as `LightGBM`. A model therefore cites through its summary, without any other list.
+the entry's keyword, such as `LightGBM`. A model therefore cites publications in its summary; no other list is needed.
 """
 
 import re
@@ -15,7 +15,7 @@ CITED = re.compile(rf"({NAME})(?:, {NAME})*(?:,? (?:&|and) {NAME}| et al\.,?)? (
 
 
 class Reference(NamedTuple):
-    """A BibTeX entry. fields: by name. bibtex: the entry's text in the file."""
+    """A BibTeX entry. key: its BibTeX key. fields: its fields; keys are field names. bibtex: its text in the file."""
 
     key: str
     fields: dict[str, str]
@@ -53,7 +53,7 @@ class Reference(NamedTuple):
 
 @cache
 def references() -> dict[str, Reference]:
-    """Return all entries by key, in file order."""
+    """Return a dict of all entries in file order. The keys are BibTeX keys."""
     text = files("gradrank.evaluation").joinpath("literature/references.bib").read_text(encoding="utf-8")
     entries = re.finditer(r"^@\w+\{(\w+),\n.*?^\}", text, re.MULTILINE | re.DOTALL)
     return {
@@ -68,6 +68,6 @@ def named(text: str) -> list[Reference]:
 
 
 def missing(text: str) -> list[str]:
-    """Return the citations by authors and year in a text that have no entry in references.bib."""
+    """Return the citations in a text that name authors and a year and have no entry in references.bib."""
     available = {(reference.authors[0], reference.fields.get("year")) for reference in references().values()}
     return [match[0] for match in CITED.finditer(text) if match.groups() not in available]

@@ -3,11 +3,12 @@
 - *reproduced*: the difference is within the variation of seeds plus rounding, |difference| <= 2 sd sqrt(1 + 1/S) +
   rounding, where sd is the standard deviation over our S seeds. With one seed, only the rounding counts.
 - *consistent*: the difference is within its 95% interval. If values per fold are published, the interval is Student's
-  interval of the mean of the paired differences per fold, because two programs differ far less on the same queries than
-  queries differ. Otherwise its half width is 1.96 standard errors of our mean over queries, which is wide.
-- *not reproduced*: neither of the two.
+  interval of the mean of the paired differences per fold. This interval is narrow, because the values of two programs
+  on the same queries differ far less than the values of different queries. Otherwise, the interval's half width is 1.96
+  standard errors of our mean over queries, which is wide.
+- *not reproduced*: neither condition holds.
 
-A verdict is strong if few of our other methods would get it for the same published number; `alike` counts them.
+A verdict is strong if few of our other methods would get it for the same published number. `alike` counts them.
 """
 
 import math
@@ -20,7 +21,7 @@ from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import mean_interval
 
 REPRODUCED, CONSISTENT, NOT_REPRODUCED = "reproduced", "consistent", "not reproduced"
-FOLDS, QUERIES, DRAWS = "folds", "queries", "draws"  # the sample that an interval is based on
+FOLDS, QUERIES, DRAWS = "folds", "queries", "draws"  # the sample on which an interval is based
 ROUNDING = 0.5e-4  # largest rounding error of four printed decimals
 EXACT = 1e-12  # tolerance for the rounding of sums of doubles
 
@@ -28,8 +29,8 @@ EXACT = 1e-12  # tolerance for the rounding of sums of doubles
 class Band(NamedTuple):
     """The tolerances of a verdict.
 
-    half_width: half the 95% interval of the difference. of: the sample that it is based on (FOLDS, QUERIES or DRAWS).
-    seeds: largest difference that seeds and rounding explain.
+    half_width: half the width of the difference's 95% interval. of: the sample on which this interval is based (FOLDS,
+    QUERIES or DRAWS). seeds: largest difference that seeds and rounding explain.
     """
 
     half_width: float
@@ -40,8 +41,8 @@ class Band(NamedTuple):
 class Judged(NamedTuple):
     """The comparison of our value with a published one.
 
-    difference: ours minus the published value. half_width, of: as in Band. verdict: REPRODUCED, CONSISTENT or
-    NOT_REPRODUCED.
+    ours: our value. difference: our value minus the published value. half_width, of: as in Band. verdict:
+    REPRODUCED, CONSISTENT or NOT_REPRODUCED.
     """
 
     ours: float
@@ -64,7 +65,8 @@ def judge(published: float, ours: float, band: Band) -> Judged:
 def judge_values(published: float, folds: Mapping[int, float], values: QueryValues, metric: str) -> Judged:
     """Return the comparison of our mean over folds with a published one.
 
-    folds: the published values by fold; empty if not published. values: our values per query.
+    published: the published mean. folds: the published value of each fold; empty if not published. values: our values
+    per query.
     """
     means = {fold: mean for fold, (mean, _) in values.fold_means(metric).items()}
     ours = float(np.mean(list(means.values()))) if means else math.nan
@@ -74,9 +76,10 @@ def judge_values(published: float, folds: Mapping[int, float], values: QueryValu
 
 
 def seed_reach(seeds: Sequence[float], rounding: float = ROUNDING) -> float:
-    """Return 2 sd sqrt(1 + 1/S) + rounding: in 95% of cases, a further seed is within this of the mean of S seeds.
+    """Return 2 sd sqrt(1 + 1/S) + rounding, where sd is the standard deviation of the values of S seeds.
 
-    seeds: the S means, one per seed. With fewer than two seeds, the result is the rounding alone.
+    In about 95% of cases, the value of a further seed differs from the mean of the S seeds by no more than this. seeds:
+    the S values, one per seed. With fewer than two seeds, the result is the rounding alone.
     """
     if len(seeds) < 2:
         return rounding
@@ -84,13 +87,19 @@ def seed_reach(seeds: Sequence[float], rounding: float = ROUNDING) -> float:
 
 
 def paired_half_width(ours: Mapping[int, float], theirs: Mapping[int, float]) -> float:
-    """Return half of Student's 95% interval of the mean difference over common folds; nan for fewer than two folds."""
+    """Return half the width of Student's 95% interval of the mean difference over the folds that both have.
+
+    The result is nan for fewer than two such folds.
+    """
     gaps = np.array([ours[fold] - theirs[fold] for fold in sorted(ours.keys() & theirs.keys())])
     interval = mean_interval(gaps)
     return interval.high - interval.mean
 
 
 def alike(verdict: str, others: Iterable[str]) -> int:
-    """Return how many of the other verdicts on the same number equal this one; REPRODUCED also counts as CONSISTENT."""
+    """Return how many of the other verdicts on the same published number equal `verdict`.
+
+    REPRODUCED also counts as CONSISTENT.
+    """
     equal = {verdict, REPRODUCED} if verdict == CONSISTENT else {verdict}
     return sum(other in equal for other in others)
