@@ -1,1 +1,1 @@
-"""The models. Each model is one file or one folder; gradrank.training.model describes what a model file defines."""
+"""The models, each in one file or one folder. gradrank.training.model describes what such a file defines."""

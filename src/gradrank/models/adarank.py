@@ -1,7 +1,7 @@
-"""AdaRank (Xu & Li 2007): boosting of single features, with query weights that depend on the measure itself.
+"""AdaRank (Xu & Li 2007): boosting of single features, with query weights that depend on the ranking measure.
 
-One deviation: a feature that does not raise the mean of the measure is rejected, because otherwise the algorithm of the
-paper selects one strong feature again and again (see `boost`).
+The model deviates from the paper in one way: a feature is rejected if it does not raise the mean of the measure.
+Without this rule, the same strong feature would be selected again and again (see `boost`).
 """
 
 from collections.abc import Iterator
@@ -38,8 +38,8 @@ class AdaRankNDCGParams(AdaRankParams):
 class Round(NamedTuple):
     """A round in which a feature was added to the ensemble.
 
-    weights: P_t, by which the feature was selected. weak: E(h_t), the measure of the feature alone. ensemble: E(f_t),
-    the measure of the ensemble with the feature. Each is (q,).
+    weights: (q,) P_t, the query weights with which the feature was selected. weak: (q,) E(h_t), the measure of the
+    feature alone. ensemble: (q,) E(f_t), the measure of the ensemble including the feature.
     """
 
     term: Term
@@ -51,13 +51,14 @@ class Round(NamedTuple):
 def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
     """Yield the rounds of AdaRank (Xu & Li 2007, Figure 1) in which a feature was added.
 
-    h_t is the feature with the largest sum_q P_t(q) E(h, q); alpha_t = 1/2 ln(sum P(1 + E) / sum P(1 - E));
-    P_{t+1}(q) is proportional to exp(-E(f_t, q)).
+    In round t, h_t is the feature with the largest sum_q P_t(q) E(h, q), where E is the measure. Its weight is
+    alpha_t = 1/2 ln(sum_q P_t(q) (1 + E(h_t, q)) / sum_q P_t(q) (1 - E(h_t, q))). The query weights P_{t+1}(q) of the
+    next round are proportional to exp(-E(f_t, q)), where f_t is the ensemble.
 
-    P changes little from round to round, so with these rules alone one strong feature is selected in every round. As a
-    deviation, a feature that does not raise the mean E of the ensemble is rejected and excluded until another feature
-    is added. If all features are excluded, the strongest is added anyway. This increases the weights of the ensemble,
-    so that later features change it less.
+    P changes little from round to round, so with these rules alone the same strong feature is selected in every round.
+    Therefore, unlike in the paper, a feature that does not raise the mean E of the ensemble is rejected. It is excluded
+    until another feature is added. If all features are excluded, the strongest one is added anyway. This increases the
+    weights of the ensemble, so that later features change its ranking less.
 
     measure: `map` or `ndcg@K`. rounds: number of rounds, including those that reject a feature.
     """
@@ -71,7 +72,7 @@ def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
         strength = (table * weights).sum(axis=1)
         stuck = excluded.all()
         chosen = int(strength.argmax() if stuck else np.where(excluded, -1.0, strength).argmax())
-        # A feature with E = 1 on every query would have infinite weight.
+        # Without the limit, a feature with E = 1 on every query would have an infinite weight.
         alpha = float(np.arctanh(min(strength[chosen], 1.0 - 1e-6)))
         trial = scores + alpha * columns[chosen]
         ensemble = criterion.per_query(trial)

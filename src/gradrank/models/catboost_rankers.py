@@ -1,12 +1,11 @@
-"""CatBoost's rankers (Prokhorenkova et al. 2018) on its symmetric trees.
+"""The ranking losses of CatBoost (Prokhorenkova et al. 2018), with CatBoost's symmetric trees.
 
-`yetirank` is YetiRank (Gulin, Kuralenok & Pavlov 2011), `querysoftmax` the softmax cross-entropy of a query, `yetiloss`
-YetiLoss (Lyzhin et al. 2023) and `stochasticrank` StochasticRank (Ustimenko & Prokhorenkova 2020). The losses are those
-of CatBoost.
+`yetirank` is YetiRank (Gulin, Kuralenok & Pavlov 2011). `querysoftmax` is the softmax cross-entropy of a query.
+`yetiloss` is YetiLoss (Lyzhin et al. 2023). `stochasticrank` is StochasticRank (Ustimenko & Prokhorenkova 2020).
 """
 
 # pyright: reportMissingImports=false
-# catboost is an optional extra, which a plain installation lacks.
+# catboost is an optional extra and may not be installed.
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +24,7 @@ from gradrank.training.training_queries import with_grades_to_order
 
 
 class CatBoostParams(ModelParams):
-    """The parameters of CatBoost under its own names, except that `rounds` is CatBoost's `iterations`."""
+    """The parameters of CatBoost under their CatBoost names, except that `rounds` is `iterations` in CatBoost."""
 
     rounds: int = param(300, "number of trees; the best number on validation is usually much smaller", ge=1)
     learning_rate: float = param(
@@ -48,7 +47,7 @@ class YetiRank(Model[CatBoostParams]):
     Params = CatBoostParams
     summary = "Symmetric trees on randomised orders of each query (Gulin et al. 2011), CatBoost"
     space: ClassVar[Mapping[str, Dimension]] = TREES
-    published: ClassVar = {"learning_rate": 0.03, "depth": 6}  # CatBoost
+    published: ClassVar = {"learning_rate": 0.03, "depth": 6}  # the defaults of CatBoost
     takes_missing = True
     requires = ("catboost",)
     extra = "catboost"
@@ -59,7 +58,7 @@ class YetiRank(Model[CatBoostParams]):
 
     @classmethod
     def loss_function(cls, params: CatBoostParams) -> str:
-        """Return CatBoost's name of the loss with its settings, as in `StochasticRank:metric=NDCG;top=10`."""
+        """Return the loss and its settings in the notation of CatBoost, such as `StochasticRank:metric=NDCG;top=10`."""
         settings = params.model_dump(exclude=set(CatBoostParams.model_fields))
         text = ";".join(f"{name}={value}" for name, value in settings.items())
         return f"{cls.loss}:{text}" if text else cls.loss
@@ -68,7 +67,8 @@ class YetiRank(Model[CatBoostParams]):
     def fit(cls, train: Collection, vali: Collection, params: CatBoostParams, seed: int, callback: Callback) -> Self:
         """Train all trees, then keep the number of trees that is best on validation.
 
-        CatBoost's early stopping knows only its own measures. Raises GradrankError if CatBoost reports an error.
+        Early stopping is not used, because CatBoost supports it only for CatBoost's own measures. Raises GradrankError
+        if CatBoost reports an error.
         """
         import catboost
 
@@ -81,7 +81,7 @@ class YetiRank(Model[CatBoostParams]):
                 "iterations": params.rounds,
                 "random_seed": seed,
                 "thread_count": 1,
-                "allow_writing_files": False,  # else CatBoost writes a folder catboost_info to the working folder
+                "allow_writing_files": False,  # otherwise CatBoost writes catboost_info/ to the working folder
                 "logging_level": "Silent",
             }
         )
@@ -102,7 +102,7 @@ class YetiRank(Model[CatBoostParams]):
 
     def save(self, folder: Path) -> None:
         metadata = self.trees.get_metadata()
-        for key in ("model_guid", "train_finish_time"):  # they differ between equal trainings
+        for key in ("model_guid", "train_finish_time"):  # differ between two trainings with the same result
             metadata[key] = ""
         with atomic(folder / "trees.cbm") as partial:
             self.trees.save_model(str(partial), format="cbm")

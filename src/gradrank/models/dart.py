@@ -1,8 +1,9 @@
 """DART (Vinayak & Gilad-Bachrach 2015): LambdaMART with dropout of trees, by LightGBM.
 
 Each round fits a tree to the residuals of a random subset of the existing trees. It then scales the new tree and the
-dropped trees so that their sum is unchanged. Later rounds therefore change earlier trees, and the first trees of the
-final model are not the model of an earlier round. The text of the best model is kept during training.
+dropped trees so that their sum is unchanged. Later rounds therefore change earlier trees, so the model of an earlier
+round cannot be recovered by removing the last trees. For this reason, a copy of the best model, as text, is kept during
+training.
 """
 
 from typing import Any
@@ -35,7 +36,7 @@ class DART(WrappedBoostedTrees[DARTParams], LambdaMART[DARTParams]):
 
     @classmethod
     def uses_seed(cls, params: DARTParams) -> bool:
-        """Return whether trees are dropped or documents or features are sampled."""
+        """Return whether the training drops trees at random, or samples documents or features."""
         return params.drop_rate > 0.0 or super().uses_seed(params)
 
     @classmethod

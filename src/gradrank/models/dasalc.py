@@ -1,4 +1,4 @@
-"""DASALC (Qin et al. 2021): log-transformed features, a net combined with self-attention over the list, softmax loss.
+"""DASALC (Qin et al. 2021): a net with self-attention over the list, on log-transformed features, with softmax loss.
 
 The scorer is gradrank.training.scorers.dasalc. Its layers are smaller than in the paper, because the collections here
 are smaller.

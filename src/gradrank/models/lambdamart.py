@@ -1,8 +1,8 @@
-"""LambdaMART (Burges 2010) and boosted trees on the XE-NDCG objective (Bruch 2021), by LightGBM.
+"""LambdaMART (Burges 2010) and boosted trees on the XE-NDCG objective (Bruch 2021), trained by LightGBM.
 
-`lambdamart` has the settings that are usual in practice: LightGBM truncates the pairs, normalises the lambdas and
-samples the documents of a tree. `lambdamart_faithful` follows Burges 2010, section 7: all pairs, no normalisation, no
-sampling. `xendcg` averages several boosters, where Bruch 2021 trains one.
+`lambdamart` has the settings that are usual in practice: LightGBM truncates the list of pairs, normalises the lambdas
+and samples the documents for each tree. `lambdamart_faithful` follows Burges 2010, section 7: it uses all pairs,
+without normalisation and without sampling. `xendcg` averages several boosters, whereas Bruch 2021 trains a single one.
 """
 
 from typing import Any, TypeVar
@@ -87,7 +87,7 @@ class XENDCG(BoostedTrees[XENDCGParams]):
 
     @classmethod
     def uses_seed(cls, params: XENDCGParams) -> bool:
-        """Return True: the objective draws a random gamma per document and round."""
+        """Return True, because the objective draws a random gamma per document and round."""
         return True
 
     @classmethod

@@ -1,7 +1,7 @@
 """LambdaRank (Burges, Ragno & Le 2006; Burges 2010): the pair gradients of RankNet, weighted by |dNDCG|.
 
-The loss and its equations are in gradrank.training.losses.lambdarank. The training deviates from the paper: AdamW on
-mini-batches of queries, and normalised lambdas. `lambdarank_faithful` is trained as in the paper.
+The loss and its equations are in gradrank.training.losses.lambdarank. The training deviates from the paper: it uses
+AdamW on mini-batches of queries and normalises the lambdas. `lambdarank_faithful` is trained as in the paper.
 """
 
 from gradrank.training.model import param, register

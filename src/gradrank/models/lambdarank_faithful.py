@@ -1,8 +1,8 @@
 """LambdaRank trained as in its paper (Burges, Ragno & Le 2006): plain gradient descent with one step per query.
 
-The net has one hidden layer of tanh units, or none. The learning rate is halved after an epoch whose mean weighted cost
-rose. The paper states neither the rate nor the number of epochs, so those of RankNet (Burges et al. 2005) are the
-defaults.
+The net has one hidden layer of tanh units, or no hidden layer. The learning rate is halved after each epoch in which
+the mean weighted cost rose. The paper states neither the learning rate nor the number of epochs, so the defaults are
+the values for RankNet (Burges et al. 2005).
 """
 
 from typing import ClassVar, Self
@@ -48,7 +48,7 @@ class LambdaRankFaithful(NetRanker[LambdaRankFaithfulParams]):
     ) -> Self:
         """Train the net and return the model of the best epoch. The callback is called once per epoch.
 
-        Raises GradrankError if no query has two different grades or training diverges.
+        Raises GradrankError if no query has two different grades or if the training diverges.
         """
         from gradrank.training.solvers.stochastic import train_stochastic
 

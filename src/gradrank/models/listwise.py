@@ -1,8 +1,8 @@
 """Neural rankers with losses on whole lists: ListMLE, softmax cross-entropies, RankCosine and MDPRank.
 
 The losses, their sources and their equations are in gradrank.training.losses. Each ranker is a net trained by AdamW
-with the settings of all neural rankers (gradrank.training.nets.net_params), not with the model and the training of its
-paper.
+with the settings that all neural rankers share (gradrank.training.nets.net_params). The papers use other models and
+other training methods.
 """
 
 from gradrank.training.model import param, register

@@ -1,9 +1,9 @@
-"""Boosted trees on pair losses: NDCG-Loss2++, YetiLoss, and LambdaRank averaged over noisy orders; by LightGBM.
+"""Boosted trees on pair losses: NDCG-Loss2++, YetiLoss, and the LambdaRank loss averaged over noisy orders.
 
 `lambdaloss_trees` is the method of Wang et al. 2018. `lambdamart_stochastic` and `yeti_trees` follow Lyzhin et al.
 2023, who separate three choices: the pairs, their weights, and whether the weights are taken from noisy orders. The
-derivatives are in gradrank.training.solvers.pair_derivatives. The trees are LightGBM's, where Lyzhin et al. use
-CatBoost's.
+derivatives are computed in gradrank.training.solvers.pair_derivatives. The trees are built by LightGBM; Lyzhin et al.
+use CatBoost.
 """
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,7 +34,7 @@ P = TypeVar("P", bound=LossTreesParams)
 
 
 class LossTrees(WrappedBoostedTrees[P]):
-    """Boosted trees that follow `derivatives`. Queries can be of any length."""
+    """Boosted trees that are fitted to the result of `derivatives`. Queries can have any number of documents."""
 
     @classmethod
     def uses_seed(cls, params: P) -> bool:
@@ -51,9 +51,9 @@ class LossTrees(WrappedBoostedTrees[P]):
 
     @classmethod
     def derivatives(cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: P) -> "Derivatives":
-        """Return the function that computes first and second derivatives of the loss from (n,) scores.
+        """Return a function that computes the first and second derivatives of the loss at (n,) scores.
 
-        labels: (n,) grades of the training part. offsets: (q+1,). rng: source of the noise.
+        labels: (n,) grades of the training part. offsets: (q+1,). rng: source of the noise on the scores.
         """
         raise NotImplementedError
 

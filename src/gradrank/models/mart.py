@@ -1,7 +1,7 @@
-"""Trees on the grade of single documents: MART (Friedman 2001) and random forests (Breiman 2001), by LightGBM.
+"""Trees that predict the grade of a document: MART (Friedman 2001) and random forests (Breiman 2001), by LightGBM.
 
-`mart` boosts trees on the squared error. `random_forest` samples documents without replacement, where Breiman 2001
-draws bootstrap samples, and keeps the number of trees that is best on validation.
+`mart` boosts trees on the squared error. `random_forest` samples documents without replacement, whereas Breiman 2001
+draws bootstrap samples. Its number of trees is selected on validation.
 """
 
 from typing import Any, ClassVar

@@ -1,7 +1,7 @@
-"""McRank (Li, Burges & Wu 2007): boosted classification of the grades; the score is the expected grade. By LightGBM.
+"""McRank (Li, Burges & Wu 2007): boosted trees, by LightGBM, that classify documents by grade.
 
-The paper has two forms: multiclass classification of the grade (section 4) and ordinal classification with one binary
-classifier per threshold (section 5).
+The score of a document is its expected grade. The paper has two forms: multiclass classification of the grade (section
+4) and ordinal classification with one binary classifier per threshold (section 5).
 """
 
 from typing import Any, Literal
@@ -35,7 +35,7 @@ class McRank(BoostedTrees[McRankParams]):
 
     @classmethod
     def combine(cls, outputs: list[np.ndarray]) -> np.ndarray:
-        """Return the expected grades, E[y] = sum_k k P(y = k) = sum_{k >= 1} P(y >= k)."""
+        """Return the (n,) expected grades, E[y] = sum_k k P(y = k) = sum_{k >= 1} P(y >= k)."""
         if outputs[0].ndim == 2:
             return np.einsum("nk,k->n", outputs[0], np.arange(outputs[0].shape[1], dtype=np.float64))
         return np.sum(outputs, axis=0)

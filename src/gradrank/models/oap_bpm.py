@@ -1,7 +1,8 @@
 """OAP-BPM (Harrington 2003), the large-margin PRank of Burges et al. 2005: the average of many PRanks.
 
-Each member is a PRank that sees a random part of the training documents. The mean of their weights approximates the
-Bayes point. The number of members and the share of the documents are selected on validation, where the papers fix them.
+Each member is a PRank that sees a random part of the training documents. The mean of the members' weights approximates
+the Bayes point. The number of members and the share of documents that a member sees are selected on validation. In the
+papers, both are fixed.
 """
 
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ def one_or_several(value: Any) -> Any:
 
 
 class CommitteeParams(ModelParams):
-    """The parameters of the committee of PRanks."""
+    """The parameters of a committee, which is a set of PRanks whose weights are averaged."""
 
     members: Annotated[tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(one_or_several)] = param(
         (10, 30, 100),
@@ -40,7 +41,7 @@ class CommitteeParams(ModelParams):
 
 
 class OAPBPMParams(PRankParams, CommitteeParams):
-    """The parameters of OAP-BPM: first those of CommitteeParams, then those of PRankParams."""
+    """The parameters of OAP-BPM. The fields of CommitteeParams precede the fields of PRankParams."""
 
     epochs: int = param(100, "Burges et al. 2005, Table 6: 100 for PRank", ge=1)
     patience: int = param(
@@ -60,10 +61,10 @@ class OAPBPM(PRank[OAPBPMParams]):
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: OAPBPMParams, seed: int, callback: Callback) -> Self:
-        """Train one committee per value of tau and return the best model on validation.
+        """Train one committee per value of tau and return the model that is best on validation.
 
-        The callback is called once per tau, epoch and number of members, in this order. Raises GradrankError if no
-        query has two different grades.
+        The callback is called once for every combination of tau, epoch and number of members. tau changes slowest and
+        the number of members fastest. Raises GradrankError if no query has two different grades.
         """
         train = with_grades_to_order(train, cls.name)
         patience = params.patience * len(params.members)
@@ -76,7 +77,10 @@ class OAPBPM(PRank[OAPBPMParams]):
 
     @classmethod
     def _committee_epochs(cls, train: Collection, params: OAPBPMParams, tau: float, seed: int) -> Iterator[Candidate]:
-        """Yield a candidate per epoch and number of members N, with the first N members of the largest committee."""
+        """Yield one candidate per epoch and number of members N.
+
+        The candidate consists of the first N members of the largest committee.
+        """
         from gradrank.training.solvers.perceptron import committee_epoch
 
         shuffle = np.random.default_rng(seed)

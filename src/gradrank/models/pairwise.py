@@ -1,8 +1,8 @@
 """Neural rankers with losses on pairs of documents: hinge, squared error of score differences, and YetiLoss.
 
-The losses, their sources and their equations are in gradrank.training.losses. The other pair losses have files of their
-own: RankNet, LambdaRank and LambdaLoss. Each ranker is a net trained by AdamW with the settings of all neural rankers
-(gradrank.training.nets.net_params), not with the model and the training of its paper.
+The losses, their sources and their equations are in gradrank.training.losses. The rankers with the other pair losses,
+RankNet, LambdaRank and LambdaLoss, are in separate files. Each ranker is a net trained by AdamW with the settings that
+all neural rankers share (gradrank.training.nets.net_params). The papers use other models and other training methods.
 """
 
 from typing import Literal

@@ -3,13 +3,15 @@
 The three models rank by w . phi(x):
   prank            phi(x) = the features
   prank_quadratic  phi(x) = the features and all their products x_i x_j, i <= j
-  prank_kernel     the kernel K(x, z) = (x . z + coef0)^2; phi(x) is that of prank_quadratic with the products of two
-                   features scaled by sqrt(2), the features by sqrt(2 coef0), and the constant coef0
+  prank_kernel     the phi(x) of the kernel K(x, z) = (x . z + coef0)^2: that of prank_quadratic, but with the products
+                   of two different features scaled by sqrt(2), the features by sqrt(2 coef0), and a constant coef0
 
-The kernel model is stored as the equivalent (d+1, d+1) matrix, not as its support documents. This is exact. The
-score of a document costs O(d^2) instead of O(d) per support document, of which real collections have tens of thousands.
+The kernel model is stored as the equivalent (d+1, d+1) matrix, not as a list of support documents. This is exact. A
+score then costs O(d^2). With support documents it would cost O(d) for each of them, and real collections have tens of
+thousands.
 
-One deviation: the documents are presented in random order, which is drawn in each epoch, and not query by query.
+The model deviates from the paper in one way: the documents are not presented query by query, but in a random order that
+is drawn in each epoch.
 """
 
 from collections.abc import Iterable, Iterator
@@ -44,18 +46,21 @@ P = TypeVar("P", bound=PRankParams)
 
 @register("prank")
 class PRank(Model[P]):
-    """A ranker with score = sum_{i <= j} W_ij z_i z_j, z = (1, x / scale). A linear model has only the row i = 0.
+    """A ranker with score = sum_{i <= j} W_ij z_i z_j, where z = (1, x / scale). Linear models have only the row i = 0.
 
-    Features are divided by their standard deviation, and constant features are left out. Features are not centred,
-    because centring costs the quadratic models .03 of the mean validation MAP on MQ2007 and gains the linear model
-    nothing.
+    Features are divided by their standard deviation, and constant features are left out. Features are not centred:
+    centring lowers the mean validation MAP of the quadratic models on MQ2007 by .03 and does not improve the linear
+    model.
     """
 
     Params = PRankParams
     summary = "PRank: perceptron with a threshold a grade, linear (Crammer & Singer 2002)"
 
     def __init__(self, weights: np.ndarray, unit: np.ndarray) -> None:
-        """weights: (1, d+1) or (d+1, d+1), the matrix W. unit: (d,) factors of the features."""
+        """Create a ranker with the matrix W.
+
+        weights: W, of shape (1, d+1) or (d+1, d+1). unit: (d,) factors by which the features are multiplied.
+        """
         self.weights, self.unit = weights, unit
 
     @classmethod
@@ -65,9 +70,9 @@ class PRank(Model[P]):
 
     @classmethod
     def _epochs(cls, train: Collection, params: P, seed: int) -> Iterator[Candidate]:
-        """Yield a candidate per epoch, which is a pass over all documents in random order.
+        """Yield one candidate per epoch. An epoch is a pass over all documents in random order.
 
-        The model learns less if the documents are grouped by query.
+        Models are worse if the documents of each query are presented together.
         """
         from gradrank.training.solvers.perceptron import prank_epoch
 
@@ -83,9 +88,9 @@ class PRank(Model[P]):
 
     @staticmethod
     def squared_scale(features: int, params: P) -> np.ndarray:
-        """Return the squares of the factors in phi_ij = s_ij z_i z_j, in the shape of the weights.
+        """Return the squares of the factors s_ij in phi_ij = s_ij z_i z_j. Their shape is that of the weights.
 
-        features: the number of features d. See gradrank.training.solvers.perceptron.
+        See gradrank.training.solvers.perceptron. features: the number of features d.
         """
         scale = np.ones((1, features + 1))
         scale[0, 0] = 0.0
@@ -147,6 +152,6 @@ def until_unchanged(epochs: Iterable[Candidate], patience: int) -> Iterator[Cand
 
 def feature_unit(features: np.ndarray) -> np.ndarray:
     """Return the (d,) inverse standard deviations of (n, d) features; 0 for a constant feature."""
-    varying = np.ptp(features, axis=0) > 0  # the standard deviation of a constant can be a rounding error
+    varying = np.ptp(features, axis=0) > 0  # due to rounding, the computed deviation of a constant feature can be > 0
     deviation = features.std(axis=0, dtype=np.float64)
     return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varying)

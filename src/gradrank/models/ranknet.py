@@ -1,9 +1,9 @@
 """RankNet (Burges et al. 2005) with a linear scorer or a net, trained by current methods.
 
-The cost is that of the paper. The training deviates: pair gradients are summed per document (Burges, Ragno & Le 2006),
-the convex linear problem is solved by L-BFGS with an L2 penalty, and the net is trained by AdamW on mini-batches of
-queries. `ranknet_2005_linear` and `ranknet_2005_two_layer` are trained as in the paper. Pairs with target probabilities
-from a user's file are summed pair by pair.
+The cost is that of the paper. The training deviates from the paper in three ways: pair gradients are summed per
+document (Burges, Ragno & Le 2006), the convex linear problem is solved by L-BFGS with an L2 penalty, and the net is
+trained by AdamW on mini-batches of queries. `ranknet_2005_linear` and `ranknet_2005_two_layer` are trained as in the
+paper. If a user's file contains pairs with target probabilities, the cost is summed pair by pair.
 """
 
 from functools import partial
@@ -38,7 +38,7 @@ class RankNetLinear(NetRanker[RankNetLinearParams]):
     summary = "Linear RankNet on all pairs, L-BFGS, L2 from a grid (Burges et al. 2005)"
     needs_pairs = True
     space: ClassVar = {"l2": LogUniform(1e-4, 3.0, "from nearly no penalty to weights near zero")}
-    published: ClassVar = {"l2": 1e-4}  # nearly no penalty, as the paper has none
+    published: ClassVar = {"l2": 1e-4}  # almost no penalty, because the paper has none
 
     @classmethod
     def uses_seed(cls, params: RankNetLinearParams) -> bool:
@@ -48,9 +48,10 @@ class RankNetLinear(NetRanker[RankNetLinearParams]):
     def fit(
         cls, train: Collection, vali: Collection, params: RankNetLinearParams, seed: int, callback: Callback
     ) -> Self:
-        """Fit one model per value of l2 and return the best on validation.
+        """Fit one model per value of l2 and return the model that is best on validation.
 
-        The callback is called once per value, the largest first. Raises GradrankError if no query has a pair.
+        The callback is called once per value of l2, from the largest to the smallest. Raises GradrankError if no query
+        has a pair.
         """
         from gradrank.training.losses.ranknet import ranknet
         from gradrank.training.solvers.linear import best_linear

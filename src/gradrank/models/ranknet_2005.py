@@ -1,10 +1,10 @@
 """RankNet trained as in its paper (Burges et al. 2005): plain gradient descent with a learning rate that is halved.
 
-By default there is one step per pair, as in the paper. With `updates: query` there is one step per query, along the sum
-of the gradients of its pairs, which needs one backward pass per document (Burges, Ragno & Le 2006). To first order both
-give the same result at the same rate, and steps per query are five to ten times as fast. But a step per query
-overshoots if a query has thousands of pairs, as in OHSUMED. The setting `pairs.ties` of params.yaml adds pairs of equal
-grade with target 1/2 (section 5 of the paper).
+By default, the training takes one step per pair, as in the paper. With `updates: query`, it takes one step per query,
+along the sum of the gradients of the pairs of the query. This needs only one backward pass per document (Burges, Ragno
+& Le 2006). To first order, both settings give the same result at the same learning rate, and steps per query are five
+to ten times as fast. However, a step per query overshoots if a query has thousands of pairs, as in OHSUMED. The setting
+`pairs.ties` of params.yaml adds pairs of equal grade with target 1/2 (section 5 of the paper).
 """
 
 from typing import ClassVar, Literal, Self
@@ -47,7 +47,7 @@ class RankNet2005Linear(NetRanker[RankNet2005Params]):
         """Train the net and return the model of the best epoch.
 
         The callback is called once per epoch, with the learning rate of that epoch. Raises GradrankError if no query
-        has a pair or training diverges.
+        has a pair or if the training diverges.
         """
         from gradrank.training.solvers.stochastic import train_stochastic
 

@@ -1,7 +1,7 @@
-"""RankProp (Caruana, Baluja & Mitchell 1996): a net is fitted to ranks, which are recomputed while it learns.
+"""RankProp (Caruana, Baluja & Mitchell 1996): a net is fitted to ranks, which are recomputed before each epoch.
 
-The ranks order documents by grade and, within equal grades, by the current output of the net. Deviations: the net has
-ReLU units and is trained by AdamW, and the epoch is selected on validation.
+The ranks order documents by grade and, within equal grades, by the current output of the net. The model deviates from
+the paper in three ways: the net has ReLU units, it is trained by AdamW, and the epoch is selected on validation.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class RankPropParams(ScorerParams):
     """The parameters of the net, of its training by AdamW, and of the ranks."""
 
-    # Fields of parameters are read-only, which pydantic's model_config does not tell type checkers.
+    # Overriding a field with a narrower type is safe, because pydantic makes the fields read-only. Type checkers cannot
+    # see this in model_config.
     scorer: Literal["linear", "net"] = param(  # pyright: ignore[reportIncompatibleVariableOverride]
         "net", "Caruana et al. 1996; the 2005 paper: linear"
     )
@@ -49,20 +50,21 @@ class RankPropParams(ScorerParams):
 
 
 def rank_targets(scores: np.ndarray, labels: np.ndarray, lists: np.ndarray) -> np.ndarray:
-    """Return (n,) float64 targets: the rank of each document in its list by grade and, in equal grades, by score.
+    """Return the (n,) float64 targets: the rank of each document in its list, scaled to [0, 1].
 
-    The ranks are evenly spaced from 0, the lowest, to 1, the highest. The target of a list with one document is 0. Of
-    equal scores, the first in the file has the lower rank. Caruana et al. 1996 sort and scale in this way. The range
-    [0, 1] is from memory; another range would change the outputs of the net, but not their order.
+    Documents are ranked by grade and, within equal grades, by score. The ranks are evenly spaced from 0 for the worst
+    document to 1 for the best. In a list with one document, the target is 0. If two documents have the same grade and
+    score, the first in the file has the lower target. Caruana et al. 1996 sort and scale in this way. The range [0, 1]
+    was not checked against the paper; a different range would change the outputs of the net, but not their order.
 
-    scores: (n,). labels: (n,) grades. lists: (l+1,) offsets of the lists: the queries, or one list of all documents.
+    scores: (n,). labels: (n,) grades. lists: (l+1,) offsets of the lists. A list is a query, or all documents together.
     """
     sizes = np.diff(lists)
     list_of_row = np.repeat(np.arange(len(sizes)), sizes)
     group = list_of_row * (int(labels.max()) + 1) + labels
     rows = np.lexsort(
         (scores, group.astype(np.min_scalar_type(group.max())))
-    )  # keys of 8 or 16 bits are sorted in one pass
+    )  # integers of 8 or 16 bits are sorted faster
     targets = np.empty(len(scores))
     targets[rows] = (np.arange(len(rows)) - lists[list_of_row]) / np.maximum(sizes - 1, 1)[list_of_row]
     return targets
@@ -82,7 +84,10 @@ class RankProp(NetRanker[RankPropParams]):
 
     @classmethod
     def _epochs(cls, train: Collection, params: RankPropParams, seed: int) -> Iterator[Candidate]:
-        """Yield a candidate per epoch. Targets are recomputed before each epoch; the loss is the mean squared error."""
+        """Yield one candidate per epoch, with the mean squared error as its loss.
+
+        The targets are recomputed before each epoch.
+        """
         import torch
 
         scorer, optimiser = create_scorer(train.features, params, seed)
@@ -99,7 +104,7 @@ class RankProp(NetRanker[RankPropParams]):
                 output = scorer.outputs(batch)
                 gap = output.detach()[:, 0] - targets[rows]
                 optimiser.zero_grad()
-                output.backward(gap.mul(2.0).mul_(1.0 / len(batch))[:, None])  # the gradient of the mean of squares
+                output.backward(gap.mul(2.0).mul_(1.0 / len(batch))[:, None])  # the gradient of the mean squared error
                 optimiser.step()
                 error += gap.square().sum().item()
             outputs = cls._outputs(scorer, train)
@@ -112,7 +117,7 @@ class RankProp(NetRanker[RankPropParams]):
 
     @staticmethod
     def _outputs(scorer: "Scorer", train: Collection) -> np.ndarray:
-        """Return (n,) float32 outputs of the whole training part, without dropout or noise."""
+        """Return the (n,) float32 outputs of the net for the whole training part, without dropout or noise."""
         import torch
 
         scorer.layers.eval()

@@ -1,13 +1,14 @@
 """Linear RankSVM (Herbrich et al. 1999; Joachims 2002) in four forms.
 
-The problem is min R(w) + C sum_p tau_p loss(w.(x_better - x_worse)) over the crucial pairs p:
+The models minimise R(w) + C sum_p tau_p loss(w.(x_better - x_worse)). The sum is over the crucial pairs p, the pairs of
+documents of one query with different grades:
   ranksvm           R = |w|^2/2, squared hinge loss, Newton's method in the primal (Lee & Lin 2014)
   ranksvm_l2_dual   the same problem by dual coordinate descent (Hsieh et al. 2008)
-  ranksvm_l1_dual   R = |w|^2/2, hinge loss (that of RankSVM-Struct), dual coordinate descent (Hsieh et al. 2008)
+  ranksvm_l1_dual   R = |w|^2/2, hinge loss as in RankSVM-Struct, dual coordinate descent (Hsieh et al. 2008)
   ranksvm_sparse    R = |w|_1, squared hinge loss, proximal Newton (Yuan, Ho & Lin 2012)
 
-A pair from a user's file with probability P of a preference counts as the preference with weight P and its reverse with
-weight 1 - P. C is selected on validation.
+If a user's file gives a pair the probability P, the pair counts as two preferences: the stated one with weight P and
+the reverse one with weight 1 - P. C is selected on validation.
 """
 
 from collections.abc import Callable
@@ -31,11 +32,11 @@ SPACING = "powers of 2 (Lee & Lin 2014), selected on validation as in LETOR's pr
 class SVMParams(ModelParams):
     """The parameters that `RankSVM` uses, declared for type checkers only.
 
-    Subclasses define the fields themselves, because the order of the fields is the order in written files.
+    Each subclass defines all its fields, because files list the parameters in the order of the fields.
     """
 
     if TYPE_CHECKING:
-        weighting: Any  # not of svm_map, which has another solver
+        weighting: Any  # svm_map does not have this parameter, because it has another solver
         C: tuple[float, ...]
         select_by: str
 
@@ -75,7 +76,7 @@ class RankSVM(Model[P]):
     summary = "Linear RankSVM, L2 loss, primal Newton (Herbrich et al. 1999; Joachims 2002; Lee & Lin 2014)"
     needs_pairs = True
     form: ClassVar[Literal["primal", "l2_dual", "l1_dual", "sparse"]] = "primal"
-    published: ClassVar = {"C": 1.0}  # LIBLINEAR's
+    published: ClassVar = {"C": 1.0}  # the default of LIBLINEAR
 
     def __init__(self, weights: np.ndarray, C: float) -> None:
         self.weights, self.C = weights, C
@@ -92,7 +93,9 @@ class RankSVM(Model[P]):
 
     @classmethod
     def _solver(cls, train: Collection, params: P, seed: int) -> Callable[[float], np.ndarray]:
-        """Return a function from C to (d,) weights. Each search starts at the solution of the previous call.
+        """Return a function that computes the (d,) weights for a value of C.
+
+        Each call starts at the solution of the previous call.
 
         Raises GradrankError if no query has a pair.
         """
@@ -116,11 +119,11 @@ class RankSVM(Model[P]):
 
     @staticmethod
     def _lists_pairs(train: Collection) -> bool:
-        """Return whether pairs must be listed, because they are not exactly those of different grades."""
+        """Return whether the pairs must be listed, because they are not simply all pairs with different grades."""
         return train.ties or train.targets is not train.labels
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        # Unlike a BLAS product, einsum adds each row in the same order, so that equal documents have equal scores.
+        # Unlike a BLAS product, einsum sums each row in the same order, so that equal documents have equal scores.
         return np.einsum("nd,d->n", features.astype(np.float64), self.weights)
 
     def save(self, folder: Path) -> None:

@@ -1,7 +1,8 @@
-"""RankSVM with pair weights by NDCG (Jin et al. 2018): the four forms of RankSVM with weights from NDCG_beta.
+"""The four forms of RankSVM with pair weights derived from NDCG_beta (Jin et al. 2018).
 
-The weight of a pair, tau = gap / (K DCG_beta(ideal)), depends on the two grades. Therefore the pairs are always those
-of different grades, without ties, and stored pairs are not used.
+The weight of a pair is tau = gap / (K DCG_beta(ideal)). gap is the difference between the two grades, and K is the
+number of queries with documents of different grades. Because the weight depends on the grades, the models always use
+all pairs with different grades. Ties and stored pairs are not used.
 """
 
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Ridge regression on the grade, document by document (Hoerl & Kennard 1970)."""
+"""Ridge regression that predicts the grade of a document (Hoerl & Kennard 1970)."""
 
 from pathlib import Path
 from typing import ClassVar, Self, TypeVar
@@ -30,7 +30,7 @@ P = TypeVar("P", bound=RegressionParams)
 class Regression(Model[P]):
     Params = RegressionParams
     summary = "Ridge regression on the grade, document by document (Hoerl & Kennard 1970)"
-    published: ClassVar = {"l2": 1.0}  # scikit-learn's Ridge
+    published: ClassVar = {"l2": 1.0}  # the default of Ridge in scikit-learn
 
     def __init__(self, weights: np.ndarray, l2: float) -> None:
         self.weights, self.l2 = weights, l2
@@ -41,10 +41,10 @@ class Regression(Model[P]):
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
-        """Minimise sum_i (y_i - b - w.x_i)^2 + l2 |w|^2 for each value of l2 and return the best on validation.
+        """Minimise sum_i (y_i - b - w.x_i)^2 + l2 |w|^2 for each value of l2 and return the model best on validation.
 
-        The intercept b does not change a ranking and is not stored. The callback is called once per value of l2, the
-        largest first.
+        The intercept b does not change a ranking and is not stored. The callback is called once per value of l2, from
+        the largest to the smallest.
         """
         features = train.features.astype(np.float64)
         features -= features.mean(axis=0)
@@ -59,7 +59,7 @@ class Regression(Model[P]):
         return best_of(candidates, vali, params.select_by, callback).kept
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        # Unlike a BLAS product, einsum adds each row in the same order, so that equal documents have equal scores.
+        # Unlike a BLAS product, einsum sums each row in the same order, so that equal documents have equal scores.
         return np.einsum("nd,d->n", features.astype(np.float64), self.weights)
 
     def save(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The baseline without learning: documents in the order of one feature, ascending or descending."""
+"""The baseline without learning: documents are sorted by a single feature, in ascending or descending order."""
 
 from pathlib import Path
 from typing import Self
@@ -32,12 +32,14 @@ class SingleFeature(Model[SingleFeatureParams]):
     def fit(
         cls, train: Collection, vali: Collection, params: SingleFeatureParams, seed: int, callback: Callback
     ) -> Self:
-        """Return the feature and direction with the best validation measure. The training part is not used.
+        """Return the model whose feature and direction have the best validation measure. The training part is not used.
 
-        Ties go to the first feature, and to descending order. The callback is called once per feature and direction.
+        If several are equally good, the first feature and the descending order are selected. The callback is called
+        once per feature and direction.
         """
         models = (cls(feature, sign) for feature in range(vali.features.shape[1]) for sign in (1, -1))
-        # The history has the feature's number from 1, as in LETOR files, negated if low values rank first.
+        # The history contains the number of the feature, from 1 as in LETOR files. It is negative if low values rank
+        # first.
         candidates = (Candidate(model, reported={"feature": model.sign * (model.feature + 1)}) for model in models)
         return best_of(candidates, vali, params.select_by, callback).kept
 

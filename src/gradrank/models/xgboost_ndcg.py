@@ -1,7 +1,7 @@
-"""LambdaMART by XGBoost's objective `rank:ndcg` (Burges 2010; Chen & Guestrin 2016), in XGBoost's own form."""
+"""LambdaMART as XGBoost implements it, with the objective `rank:ndcg` (Burges 2010; Chen & Guestrin 2016)."""
 
 # pyright: reportMissingImports=false
-# xgboost is an optional extra, which a plain installation lacks.
+# xgboost is an optional extra and may not be installed.
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ HIGHEST = 31  # the largest grade whose gain, 2^grade - 1, XGBoost accepts
 
 
 class XGBoostParams(ModelParams):
-    """The parameters of XGBoost under its own names, and early stopping."""
+    """The parameters of XGBoost under their XGBoost names, and the parameters of early stopping."""
 
     learning_rate: float = param(0.05, "the default of lambdamart", gt=0)
     max_depth: int = param(4, "validation NDCG@10 on MQ2007 .4499; .4476 with XGBoost's 6", ge=1, le=16)
@@ -45,7 +45,7 @@ class XGBoostNDCG(Model[XGBoostParams]):
         "subsample": Uniform(0.5, 1.0, "XGBoost's 1 and smaller values"),
         "reg_lambda": LogUniform(0.01, 30.0, "around XGBoost's 1"),
     }
-    published: ClassVar = {"learning_rate": 0.3, "max_depth": 6, "min_child_weight": 1.0, "subsample": 1.0}  # XGBoost
+    published: ClassVar = {"learning_rate": 0.3, "max_depth": 6, "min_child_weight": 1.0, "subsample": 1.0}  # defaults
     summary = "LambdaMART by XGBoost's rank:ndcg (Burges 2010; Chen & Guestrin 2016)"
     takes_missing = True
     requires = ("xgboost",)
@@ -62,7 +62,7 @@ class XGBoostNDCG(Model[XGBoostParams]):
     def fit(cls, train: Collection, vali: Collection, params: XGBoostParams, seed: int, callback: Callback) -> Self:
         """Train until early stopping and return the model of the best round.
 
-        Raises GradrankError if a grade exceeds 31, because XGBoost does not accept its gain.
+        Raises GradrankError if a grade exceeds 31, because XGBoost does not accept larger grades.
         """
         import xgboost
 
@@ -76,7 +76,7 @@ class XGBoostNDCG(Model[XGBoostParams]):
         data = xgboost.DMatrix(train.features, train.labels, nthread=1)
         data.set_group(np.diff(train.offsets))
         held_out = xgboost.DMatrix(vali.features, nthread=1)
-        booster = xgboost.Booster(settings, [data, held_out])  # the booster caches the predictions of both
+        booster = xgboost.Booster(settings, [data, held_out])  # the booster caches its predictions for both data sets
 
         def rounds() -> Iterator[Candidate]:
             for number in range(1, params.rounds + 1):

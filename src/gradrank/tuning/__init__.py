@@ -1,1 +1,5 @@
-"""Fair selection of parameters: random configurations of a model, compared on validation data only, then retrained."""
+"""Fair selection of parameters by independent random searches, which are called tuners.
+
+A tuner trains random configurations of a model and selects one of them on validation data only. The selected
+configuration is then retrained.
+"""

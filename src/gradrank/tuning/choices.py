@@ -1,4 +1,7 @@
-"""The file choices.json: all choices of a contest, for git. No trial is scored on a test part before it is written."""
+"""The file choices.json, which contains all choices of a contest and is committed to git.
+
+A choice is the configuration that a tuner selected. No trial is scored on a test part before the file is written.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +15,8 @@ from gradrank.tuning.selection import SelectedConfiguration, read_choice
 def write_choices(contest: Contest, datasets: Sequence[str], methods: Sequence[str]) -> Path:
     """Write choices.json and return its path.
 
-    The keys are `<dataset>/<method>/fold<k>` for every fold with a choice.json. The values are the SHA-256 of the
-    choice and, per tuner, the selected trial and its configuration.
+    The keys are `<dataset>/<method>/fold<k>`, one for every fold that has a choice.json. Each value contains the
+    SHA-256 of the choice and, for each tuner, the selected trial and its configuration.
     """
     chosen = {
         f"{dataset}/{method}/{fold.name}": _as_json(read_choice(fold))

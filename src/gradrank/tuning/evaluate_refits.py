@@ -1,4 +1,4 @@
-"""The evaluation of the retrained choices of a contest on the test part."""
+"""The evaluation of the retrained models of a contest on the test part."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
 
 def evaluate_refits(contest: Contest, method: str, data: Path, seeds: int, convention: str) -> None:
-    """Write per_query.parquet of a method: columns `tuner`, `seed`, `fold`, `qid`, and one column per metric.
+    """Write per_query.parquet of a method, with one row per run and test query.
 
-    data: the Parquet collection. seeds: number of seeds per tuner. convention: name of the metric convention.
+    The columns are `tuner`, `seed`, `fold` and `qid`, and one column per metric.
 
-    Raises GradrankError if a run is missing, was trained with other parameters, or its scores are damaged.
+    data: folder of the Parquet collection. seeds: number of seeds per tuner. convention: name of the metric convention.
+
+    Raises GradrankError if a run is missing or was trained with different parameters, or if its scores are damaged.
     """
     stored = StoredCollection.open(data)
     tuned = contest.tuned(stored.name, method)

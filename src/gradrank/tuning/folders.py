@@ -1,9 +1,11 @@
-"""The folder of a contest, results/studies/contest/. Only this module knows the names of its files.
+"""The folder of a contest, results/studies/contest/. Its file names are defined only in this module.
 
 tuning/<dataset>/<method>/              per_query.parquet, trials_test.parquet
 tuning/<dataset>/<method>/fold<k>/      trials.parquet, seconds.parquet, choice.json, refits.json
 tuning/<dataset>/<method>/fold<k>/models/tuner<t>/<trial>/     the model of one trial
 runs/tuner<t>/seed<s>/                  the choices of one tuner, retrained with one seed; same layout as results/
+
+A tuner is one of several independent random searches of a method's parameters. Its choice is the selected trial.
 """
 
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from gradrank.base.results import PER_QUERY, Below, Folder, Results
 
 
 class TunedFold(Folder):
-    """The folder that `gradrank tune` writes for one method and fold. Outside a contest it can be any folder."""
+    """The folder that `gradrank tune` writes for one method and fold. Outside a contest, the user chooses its path."""
 
     trials_path = Below("trials.parquet")
     seconds_path = Below("seconds.parquet")
@@ -27,7 +29,7 @@ class TunedFold(Folder):
         return self.folder / "models" / f"tuner{tuner}" / str(trial)
 
     def beside(self, method: str) -> "TunedFold":
-        """Return the folder of the same fold for another method."""
+        """Return the folder of another method for the same fold."""
         return TunedFold(self.folder.parent.parent / method / self.name)
 
 
@@ -48,13 +50,13 @@ class Tuned(Folder):
         return sorted(chosen, key=lambda fold: int(fold.name.removeprefix("fold")))
 
     def folds(self, count: int) -> dict[int, TunedFold]:
-        """Return the folders of folds 1 to `count`, by number."""
+        """Return the folders of the folds 1 to `count`. The keys are the numbers of the folds."""
         return {number: self.fold(number) for number in range(1, count + 1)}
 
 
 @dataclass(frozen=True)
 class Contest(Folder):
-    """The folder of the contest, results/studies/contest/, or of its reduced form."""
+    """The folder of the contest, results/studies/contest/, or the folder of the reduced contest."""
 
     folder: Path = Results().study("contest").folder
 

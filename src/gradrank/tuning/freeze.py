@@ -1,4 +1,7 @@
-"""A choice taken from another collection, so that nothing is tuned on a collection that is evaluated only once."""
+"""Choices that are taken from a different collection.
+
+They are needed for a collection that is evaluated only once, because nothing may be tuned on it.
+"""
 
 from collections.abc import Iterable
 
@@ -7,10 +10,11 @@ from gradrank.tuning.selection import SelectedConfiguration, for_all_folds, free
 
 
 def freeze(fold: TunedFold, sources: Iterable[TunedFold]) -> SelectedConfiguration:
-    """Write choice.json of `fold` from the trials of another collection, and return the choice.
+    """Write choice.json of `fold` from the trials on a different collection, and return the choice.
 
-    Per tuner, the choice is the configuration with the highest mean validation NDCG@10 over all folds of that
+    For each tuner, the choice is the configuration with the highest mean validation NDCG@10 over all folds of the other
     collection.
+
     sources: every fold of the same method on the other collection.
 
     Raises GradrankError if a source has no trials.parquet.

@@ -1,4 +1,4 @@
-"""Scores of tuned methods as the features of a model that combines them."""
+"""The scores of tuned methods, as features of a model that combines them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from gradrank.tuning.selection import read_choice
 
 
 class MemberScores:
-    """The scores that the chosen models of tuned methods give the documents of one fold."""
+    """The scores of the selected models of other methods, for the documents of one fold."""
 
     def __init__(self, fold: TunedFold, among: Sequence[str], parts: Mapping[str, Collection]) -> None:
         """Check that a configuration was chosen for every method of `among`.
@@ -36,7 +36,10 @@ class MemberScores:
         self._scores = cache(self._score)
 
     def parts(self, tuner: int, members: Sequence[str]) -> dict[str, Collection]:
-        """Return each part with (n, m) float32 features: the scores of m members, one column each, in their order."""
+        """Return the parts of the fold by name, with the scores of the members as their features.
+
+        The features are (n, m) float32, with one column per member in the order of `members`.
+        """
         return {
             split: replace(part, features=member_features([self._scores(tuner, member, split) for member in members]))
             for split, part in self.data.items()

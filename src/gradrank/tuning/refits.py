@@ -1,4 +1,4 @@
-"""Retraining of frozen choices: the chosen configuration of each tuner is trained with seeds that no trial used."""
+"""Retraining of the selected configuration of each tuner, with seeds that no trial used."""
 
 import json
 from collections.abc import Iterator
@@ -28,11 +28,13 @@ def refit(
 ) -> None:
     """Train the configurations of `fold`/choice.json on fold `number` of `data`, with seeds 1 to `seeds` per tuner.
 
-    Each run is a training job that writes contest.run(tuner, seed). The SHA-256 of their stamps are written last, to
-    refits.json.
-    seed: the seed of the whole contest, from which the seed of each run is derived. pairs: folder of the stored
-    pairs. code: digest of the training code. An interrupted call continues only if the choice, the data, the seed and
-    `code` are unchanged.
+    Each run is a training job that writes its results below contest.run(tuner, seed). At the end, refits.json is
+    written. It contains the SHA-256 of the spec.json of each run, which in turn contains the checksums of the results.
+    If an earlier call was interrupted, its finished runs are reused only if the choice, the data, the pairs, the seed
+    and `code` are unchanged.
+
+    seed: the seed of the whole contest, from which the seed of each run is derived. pairs: folder of the stored pairs.
+    code: digest of the training code.
 
     Raises GradrankError if a training job fails.
     """
@@ -59,21 +61,24 @@ def refit(
 
 
 def runs(choice: SelectedConfiguration, seeds: int) -> list[tuple[int, int]]:
-    """Return (tuner, seed) of each run, with seeds 1 to `seeds` per tuner."""
+    """Return the tuner and the seed of each run. Every tuner has the seeds 1 to `seeds`."""
     return [(chosen.tuner, seed) for chosen in choice.chosen for seed in range(1, seeds + 1)]
 
 
 def run_seed(seed: int, tuner: int, number: int) -> int:
-    """Return the seed of the run with seed number `number` of a tuner, derived from the seed of the contest."""
+    """Return the random seed of the run with the seed number `number` of a tuner.
+
+    seed: the seed of the contest, from which the random seed is derived.
+    """
     return job_seed(seed, f"tuner{tuner}", f"seed{number}", 0)
 
 
 def refitted(
     contest: Contest, choice: SelectedConfiguration, dataset: str, number: int, seeds: int
 ) -> Iterator[tuple[int, int, FoldFolder]]:
-    """Yield (tuner, seed, trained fold) of each run of fold `number`.
+    """Yield the tuner, the seed and the folder of each retrained run of fold `number`.
 
-    Raises GradrankError if a run is missing or was trained with other parameters.
+    Raises GradrankError if a run is missing or was trained with different parameters.
     """
     for tuner, seed in runs(choice, seeds):
         run = contest.run(tuner, seed).dataset(dataset).method(choice.model).fold(number)
@@ -87,7 +92,7 @@ def refitted(
 
 
 def _finished_runs(fold: TunedFold, made_with: str) -> list[str]:
-    """Return `<tuner>/<seed>` of the runs that an interrupted call with equal inputs has finished."""
+    """Return the runs, as `<tuner>/<seed>`, that an interrupted call with the same inputs has finished."""
     path = fold.unfinished_refits_path
     unfinished = read_json(path) if path.is_file() else {}
     return unfinished["done"] if unfinished.get("made_with") == made_with else []

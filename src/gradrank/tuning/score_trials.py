@@ -1,6 +1,7 @@
-"""Scores of all trials on the test part, computed after every choice of a contest is frozen.
+"""The scores of all trials on the test part. They are computed after all choices of a contest have been written.
 
-No choice depends on these scores. They show how much a larger budget, or one choice for all folds, would have gained.
+No choice depends on these scores. They show how much better the results would have been with a larger budget, or with
+one choice for all folds.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
 
 
 def score_trials(contest: Contest, method: str, data: Path, convention: str) -> None:
-    """Write trials_test.parquet of a method: columns `tuner`, `trial`, `fold`, `qid`, and one column per metric.
+    """Write trials_test.parquet of a method, with one row per successful trial and test query.
 
-    data: the Parquet collection. convention: name of the metric convention.
+    The columns are `tuner`, `trial`, `fold` and `qid`, and one column per metric.
 
-    Raises GradrankError if a fold has no trials.parquet or a model returns invalid scores.
+    data: folder of the Parquet collection. convention: name of the metric convention.
+
+    Raises GradrankError if a fold has no trials.parquet or if a model returns invalid scores.
     """
     stored = StoredCollection.open(data)
     tuned = contest.tuned(stored.name, method)
@@ -46,7 +49,7 @@ def score_trials(contest: Contest, method: str, data: Path, convention: str) -> 
 
 
 def _trial_scores(fold: TunedFold, test: Collection) -> Iterator[tuple[Mapping[str, Any], np.ndarray]]:
-    """Yield the row of each successful trial and the (n,) scores of its model for the test part."""
+    """Yield the table row of each successful trial, and the (n,) scores of its model for the test part."""
     rows = read_trials(fold).drop_nulls(JUDGED).rows(named=True)
     members_of = {row["params"]: _members(row) for row in rows}
     member_scores = MemberScores(fold, sorted(set(chain(*members_of.values()))), {"test": test})

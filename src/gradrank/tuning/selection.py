@@ -1,4 +1,8 @@
-"""Selection of a configuration by its validation value, frozen in choice.json before any test part is scored."""
+"""Selection of a configuration by its validation NDCG@10.
+
+The selected configurations are called choices. They are written to choice.json before any test part is scored. There is
+one choice per tuner, which is an independent random search.
+"""
 
 import hashlib
 import json
@@ -19,8 +23,8 @@ JUDGED = "vali_ndcg@10"  # the column of trials.parquet by which a configuration
 class Chosen(NamedTuple):
     """The selected trial of one tuner.
 
-    params: all parameters, as `gradrank train` uses them. configuration: the drawn parameters only. value: the
-    validation NDCG@10.
+    params: all parameters, as `gradrank train` uses them. configuration: only the drawn parameters. value: validation
+    NDCG@10.
     """
 
     tuner: int
@@ -32,7 +36,10 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True)
 class SelectedConfiguration:
-    """The content of choice.json. sha256: digest of `model` and `chosen`."""
+    """The content of choice.json.
+
+    model: name of the model. chosen: the selected trials, one per tuner. sha256: digest of `model` and `chosen`.
+    """
 
     model: str
     chosen: list[Chosen]
@@ -44,16 +51,19 @@ class SelectedConfiguration:
 
 
 def select(fold: TunedFold) -> SelectedConfiguration:
-    """Write choice.json of a tuned fold: per tuner, the first trial with the highest validation NDCG@10.
+    """Write choice.json of a tuned fold and return its content.
 
-    Raises GradrankError if `fold` has no trials.parquet or every configuration of a tuner failed.
+    For each tuner, the trial with the highest validation NDCG@10 is selected. If several trials have it, the first is
+    selected.
+
+    Raises GradrankError if `fold` has no trials.parquet or if every configuration of a tuner failed.
     """
     trials = read_trials(fold)
     return freeze_choice(fold, best_trials(trials), trials, [fold])
 
 
 def best_trials(trials: "pl.DataFrame") -> list[Chosen]:
-    """Return the first trial with the highest validation NDCG@10 per tuner.
+    """Return, for each tuner, the first trial with the highest validation NDCG@10.
 
     Raises GradrankError if every configuration of a tuner failed.
     """
@@ -61,13 +71,14 @@ def best_trials(trials: "pl.DataFrame") -> list[Chosen]:
 
 
 def for_all_folds(trials: Iterable["pl.DataFrame"]) -> list[Chosen]:
-    """Return, per tuner, the configuration with the highest mean validation NDCG@10 over the folds.
+    """Return, for each tuner, the configuration with the highest mean validation NDCG@10 over the folds.
 
-    Configurations that failed on a fold are left out. trials: one table per fold.
+    Configurations that failed on any fold are left out. The test queries of a fold are the validation queries of a
+    different fold. On the collection of the trials, every test query has therefore contributed to these choices.
 
-    On the collection that was tuned, these choices have seen every test query in the validation part of another fold.
+    trials: one table per fold.
 
-    Raises GradrankError if every configuration of a tuner failed on some fold.
+    Raises GradrankError if every configuration of a tuner failed on at least one fold.
     """
     import polars as pl
 
@@ -80,7 +91,7 @@ def for_all_folds(trials: Iterable["pl.DataFrame"]) -> list[Chosen]:
 
 
 def read_trials(fold: TunedFold) -> "pl.DataFrame":
-    """Return trials.parquet of a tuned fold. Raises GradrankError if the file does not exist."""
+    """Return the table trials.parquet of a tuned fold. Raises GradrankError if the file does not exist."""
     import polars as pl
 
     if not fold.trials_path.is_file():
@@ -89,7 +100,7 @@ def read_trials(fold: TunedFold) -> "pl.DataFrame":
 
 
 def read_choice(fold: TunedFold) -> SelectedConfiguration:
-    """Return choice.json of a tuned fold."""
+    """Return the content of choice.json of a tuned fold."""
     stored = read_json(fold.choice_path)
     return SelectedConfiguration(stored["model"], [Chosen(**trial) for trial in stored["chosen"]], stored["sha256"])
 
@@ -114,8 +125,8 @@ def freeze_choice(
 ) -> SelectedConfiguration:
     """Write choice.json of `fold` and return its content.
 
-    trials: any table of trials of the model. sources: the folds from whose trials `chosen` was selected; choice.json
-    records the SHA-256 of their trials.parquet.
+    trials: any table of trials of the model, from which only the name of the model is used. sources: the folds from
+    whose trials `chosen` was selected. choice.json also contains the SHA-256 of the trials.parquet of these folds.
     """
     content = {"model": trials["model"][0], "chosen": [trial._asdict() for trial in chosen]}
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,7 +1,9 @@
-"""Configurations of a model: number 0 is that of its paper or library, the others are drawn from its search space.
+"""The configurations of a model that are tried.
 
-A draw depends only on the seed of the run, the data set, the model, the tuner and the number of the configuration. It
-is the same on every fold and for every number of trials, and does not depend on the results of other trials.
+Configuration 0 has the parameters of the paper or library. The other configurations are drawn from the search space of
+the model. A draw depends only on the seed of the run, the data set, the model, the tuner (one of several independent
+random searches) and the number of the configuration. It is therefore the same on every fold and for every number of
+trials, and does not depend on the results of other trials.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,10 +25,10 @@ MOST_MEMBERS = 6  # the largest number of members of a drawn fusion
 def configuration(
     cls: type[Model], seed: int, dataset: str, tuner: int, number: int, among: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the parameters that configuration `number` sets. The other parameters keep their defaults.
+    """Return the parameters that configuration `number` sets. The other parameters have their default values.
 
-    among: names of the methods that a model can combine, if it combines scores of other models. Its configuration 0
-    combines all of them.
+    among: names of the methods that the model can combine, if it combines the scores of other models. Configuration 0
+    combines all of these methods.
     """
     members_key = members_parameter(cls)
     first = first_configuration(cls) | ({members_key: list(among)} if members_key else {})
@@ -40,7 +42,10 @@ def configuration(
 
 
 def _grid_dimension(grid: Sequence[float]) -> Dimension:
-    """Return the interval between the ends of a grid, or its values if one of them is not positive."""
+    """Return the interval from the lowest to the highest value of a grid.
+
+    If one of the values is not positive, return a choice among the values.
+    """
     if min(grid) <= 0:
         return Choice(tuple(grid), "the model's own grid")
     return LogUniform(min(grid), max(grid), "the ends of the model's own grid")
@@ -48,25 +53,27 @@ def _grid_dimension(grid: Sequence[float]) -> Dimension:
 
 @cache
 def space_of(cls: type[Model]) -> Mapping[str, Dimension]:
-    """Return the search space of a model: its declared `space` and one dimension per grid.
+    """Return the search space of a model: its declared `space`, and one dimension per grid.
 
-    A trial uses a single value of each grid instead of searching the grid.
+    A grid is a parameter with several values, of which `fit` selects the best on validation. A trial sets each grid to
+    a single value instead.
     """
     grids = {name: _grid_dimension(grid) for name, grid in own_grids(cls).items() if len(grid) > 1}
     return grids | dict(cls.space)
 
 
 def first_configuration(cls: type[Model]) -> dict[str, Any]:
-    """Return the parameters of configuration 0: those of `published`, and the middle value of each other grid."""
+    """Return the parameters of configuration 0: those in `published`, and the middle value of every other grid."""
     published = dict(cls.published)
     middles = {name: sorted(grid)[len(grid) // 2] for name, grid in own_grids(cls).items() if name not in published}
     return {name: _as_list(cls, name, value) for name, value in (middles | published).items()}
 
 
 def own_grids(cls: type[Model]) -> dict[str, tuple[float, ...]]:
-    """Return the default values of the parameters that the model declares as a Grid and searches on validation.
+    """Return the default values of each parameter that the model declares as a Grid and searches on validation.
 
-    Empty for a model that learns on the validation part, because its validation values are biased.
+    The keys are the names of the parameters. The dict is empty if the model learns on the validation part, because its
+    validation values would then be biased.
     """
     if cls.learns_on_validation:
         return {}
@@ -74,7 +81,10 @@ def own_grids(cls: type[Model]) -> dict[str, tuple[float, ...]]:
 
 
 def members_parameter(cls: type[Model]) -> str | None:
-    """Return the parameter that lists the members of a model; None if the model uses the features of the data set."""
+    """Return the name of the parameter that lists the members of a model.
+
+    Return None if the model does not combine members but uses the features of the data set.
+    """
     params = cls.Params()
     members = cls.members(params)
     return next((name for name, value in params if value == members), None) if members else None
@@ -83,14 +93,15 @@ def members_parameter(cls: type[Model]) -> str | None:
 def count_configurations(cls: type[Model], trials: int) -> int:
     """Return the number of configurations of a model: `trials`, or 1 if there is nothing to tune.
 
-    A model that learns on the validation part cannot be compared there, so it has one configuration, too.
+    A model that learns on the validation part also has only one configuration, because different configurations cannot
+    be compared on that part.
     """
     tuned = not cls.learns_on_validation and (space_of(cls) or members_parameter(cls))
     return trials if tuned else 1
 
 
 def tuning_modules(cls: type[Model]) -> tuple[str, ...]:
-    """Return the names of the modules on which training depends, over all configurations of the search space."""
+    """Return the names of all modules on which the training of any configuration of the search space depends."""
     first = cls.Params(**first_configuration(cls))
     tried = [first, *(first.model_copy(update={name: value}) for name, value in _choices(cls))]
     return tuple(sorted({module for params in tried for module in training_modules(cls, params)}))
@@ -103,7 +114,7 @@ def _choices(cls: type[Model]) -> Iterator[tuple[str, Any]]:
 
 
 def _as_list(cls: type[Model], name: str, value: Any) -> Any:
-    """Return a value as it is in JSON: sequences as lists, a value of a grid as a list with one element."""
+    """Return a parameter value as JSON has it. A sequence becomes a list, and a grid value a list with one element."""
     is_single = not isinstance(value, Sequence) or isinstance(value, str)
     if not is_single:
         return list(value)
@@ -138,7 +149,7 @@ def _rounded(value: float) -> float:
 
 
 def _subset(among: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """Return a random subset of `among`, in its order. Its size is uniform between 2 and MOST_MEMBERS."""
+    """Return a random subset of `among`, in the same order. The size is uniformly drawn from 2 to MOST_MEMBERS."""
     size = int(rng.integers(min(2, len(among)), min(MOST_MEMBERS, len(among)), endpoint=True))
     places: list[int] = rng.choice(len(among), size, replace=False).tolist()
     return [among[place] for place in sorted(places)]

@@ -1,7 +1,7 @@
 """The trials of one model on one fold: each configuration is trained, then evaluated on the validation part.
 
-The test part is not read, so its files may be missing. As in a training job, an attempt to open them during training
-is an error. Finished trials are stored at once, so that an interrupted job continues where it stopped.
+The test part is not read, so its files may be missing. As in a training job, it is an error if the model opens these
+files during training. Each finished trial is stored immediately, so that an interrupted job can continue.
 """
 
 import json
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from gradrank.data.pairs import StoredPairs
 
-VALIDATION = {"ndcg@10": JUDGED, "map": "vali_map"}  # columns of the measures of the validation part
+VALIDATION = {"ndcg@10": JUDGED, "map": "vali_map"}  # key: measure; value: column with its validation value
 KEYS = ("tuner", "trial")
 
 
@@ -45,8 +45,8 @@ KEYS = ("tuner", "trial")
 class Plan:
     """The number of trials of each tuner. Tuners are independent random searches of the same space.
 
-    trials: configurations per tuner, including configuration 0. among: names of the methods that a model can combine,
-    if it combines scores of other models.
+    trials: number of configurations per tuner, including configuration 0. tuners: number of tuners. among: names of the
+    methods that a model can combine, if it combines the scores of other models.
     """
 
     trials: int
@@ -54,7 +54,7 @@ class Plan:
     among: tuple[str, ...] = ()
 
     def numbers(self, cls: type[Model]) -> list[tuple[int, int]]:
-        """Return (tuner, trial) of every configuration."""
+        """Return the tuner and the number of the trial for every configuration."""
         count = count_configurations(cls, self.trials)
         return [(tuner, trial) for tuner in range(1, self.tuners + 1) for trial in range(count)]
 
@@ -62,8 +62,8 @@ class Plan:
 class TrialJob(NamedTuple):
     """The settings and data that all trials of a fold share.
 
-    parts: `train` and `vali`. members: the scores of other models, if the model combines them. test_files: files of the
-    test part, which must not be opened. out: the folder to write.
+    parts: the training and validation parts, with the keys `train` and `vali`. members: the scores of other models, if
+    the model combines them. test_files: files of the test part, which must not be opened. out: the output folder.
     """
 
     cls: type[Model]
@@ -82,11 +82,15 @@ def tune(
 ) -> "pl.DataFrame":
     """Try configurations of `model` on fold `fold` of the stored collection `data`, and return the table of trials.
 
-    `out` receives models/, seconds.parquet and, last, trials.parquet with one row per trial. Its columns are
-    `configuration` (the drawn parameters) and `params` (all parameters) as JSON, the `seed` of the training, the
-    validation values, and the `error` of a failed trial.
-    seed: the seed of the run. pairs: folder of the stored pairs. code: digest of the training code. An interrupted
-    call continues only if the data, the seed, the pairs and `code` are unchanged.
+    models/, seconds.parquet and, last, trials.parquet are written to `out`. trials.parquet is the returned table and
+    has one row per trial. It has the columns `dataset`, `model`, `fold`, `tuner` and `trial`, which identify the trial.
+    `configuration` contains the drawn parameters and `params` all parameters, both as JSON. Further columns are the
+    `seed` of the training, the validation values, and the `error` of a failed trial.
+
+    If an earlier call was interrupted, its trials are reused only if the data, the seed, the pairs, `plan.among` and
+    `code` are unchanged.
+
+    seed: the seed of the run. pairs: folder of the stored pairs. code: digest of the training code.
 
     Raises GradrankError if the fold does not exist, packages or members are missing, or every configuration fails.
     """
@@ -125,7 +129,11 @@ def _read(
 
 
 def _trials(job: TrialJob, made_with: str) -> Iterator[dict[str, Any]]:
-    """Yield one row per trial, first those of an interrupted job. Each row is stored before it is yielded."""
+    """Yield one row per trial, beginning with the trials of an interrupted job.
+
+    Each row is stored before it is yielded. made_with: the inputs as JSON; stored trials with different inputs are not
+    used.
+    """
     import polars as pl
 
     path, planned = job.out.unfinished_trials_path, job.plan.numbers(job.cls)
@@ -148,7 +156,7 @@ def _trials(job: TrialJob, made_with: str) -> Iterator[dict[str, Any]]:
 
 
 def _trial(job: TrialJob, tuner: int, trial: int) -> dict[str, Any]:
-    """Train and evaluate one configuration, and return its row."""
+    """Train and evaluate one configuration, and return its row of the table of trials."""
     drawn = configuration(job.cls, job.seed, job.dataset, tuner, trial, job.plan.among)
     seed = job_seed(job.seed, job.dataset, f"{job.cls.name}/tuner{tuner}/trial{trial}", job.fold)
     row = {"dataset": job.dataset, "model": job.cls.name, "fold": job.fold, "tuner": tuner, "trial": trial}
@@ -159,14 +167,15 @@ def _trial(job: TrialJob, tuner: int, trial: int) -> dict[str, Any]:
         return row | {"error": "; ".join(faults), "seconds": 0.0}
     row["params"] = params.model_dump_json()
     parts = job.members.parts(tuner, job.cls.members(params)) if job.members else job.parts
-    # The guard raises again at the end of the block, so that a model cannot hide that it opened the test part.
+    # The guard raises an error when the test part is opened. It raises the error again at the end of the block, in case
+    # the model caught it.
     with guard_test_part(job.test_files, job.cls.name):
         row |= _fit(job, parts, params, seed, job.out.model_path(tuner, trial))
     return row | {"seconds": round(time.process_time() - started, 3)}
 
 
 def _fit(job: TrialJob, parts: Mapping[str, Collection], params: Any, seed: int, folder: Path) -> dict[str, Any]:
-    """Train one configuration and save its model to `folder`. Return its validation values, or the error."""
+    """Train one configuration and save the model to `folder`. Return the validation values, or the error message."""
     vali = parts["vali"]
     try:
         fitted = job.cls.fit(parts["train"], vali, params, seed, _silent)
@@ -183,16 +192,15 @@ def _fit(job: TrialJob, parts: Mapping[str, Collection], params: Any, seed: int,
 
 
 def validation(measure: str, vali: Collection, scores: np.ndarray) -> float:
-    """Return the mean of a measure over queries, under the convention `letor4`.
+    """Return the mean of a measure over the validation queries, under the convention `letor4`.
 
-    As an exception, k is at most the number of documents of a query, so that queries with fewer than k documents have
-    a value.
+    Unlike in that convention, NDCG@k of a query with n < k documents is NDCG@n, so that such queries have a value.
     """
     return fsum(Criterion(measure, vali.labels, vali.offsets).per_query(scores)) / max(vali.queries, 1)
 
 
 def _silent(step: int, **values: float) -> None:
-    """Ignore the steps of a trial."""
+    """Do nothing. This is the callback of the trials, whose training steps are not reported."""
 
 
 def _frame(rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
@@ -206,7 +214,10 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
 
 
 def _finish(job: TrialJob, rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
-    """Write trials.parquet and, separately, the times, which differ between equal runs; return the trials."""
+    """Write trials.parquet and seconds.parquet, and return the table of trials.
+
+    The times are in a separate file, because they differ between runs with the same results.
+    """
     frame = _frame(rows).sort(KEYS)
     trials = frame.drop("seconds", "made_with")
     for table, path in ((frame.select(*KEYS, "seconds"), job.out.seconds_path), (trials, job.out.trials_path)):
@@ -217,7 +228,7 @@ def _finish(job: TrialJob, rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
 
 
 class Progress:
-    """The progress of a job on stderr: one line per trial with its result and the remaining time."""
+    """The progress of a job, printed to stderr: one line per trial with the result and the estimated remaining time."""
 
     def __init__(self, job: TrialJob, left: int) -> None:
         self.job = f"{job.dataset}/{job.cls.name}/fold{job.fold}"

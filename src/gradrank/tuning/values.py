@@ -1,4 +1,4 @@
-"""Per-query metric values of the test part, in the tables of a contest."""
+"""Tables with the metric values per test query of a contest."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,16 +13,19 @@ from gradrank.evaluation.metrics import compute
 if TYPE_CHECKING:
     import polars as pl
 
-METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")  # of retrained choices
-OF_TRIALS = ("ndcg@10", "map")  # of trials
+METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")  # metrics of the retrained models
+OF_TRIALS = ("ndcg@10", "map")  # metrics of the trials
 
 
 def values_table(
     judged: Judgements, scores: np.ndarray, metrics: Sequence[str], convention: str, **about: int
 ) -> "pl.DataFrame":
-    """Return a table with one row per query: the columns of `about`, `qid`, and one column per metric.
+    """Return a table with one row per query.
 
-    scores: (n,), one per document of `judged`. about: constant columns, by name.
+    The columns are those of `about`, then `qid`, then one column per metric.
+
+    judged: the grades and query ids of the documents. scores: (n,), one per document. about: the values of constant
+    columns by name.
     """
     import polars as pl
 

@@ -1,7 +1,9 @@
-"""ARSM-L2R (Dadaneh, Boluki, Zhou & Qian 2020): a net that draws a level per document, trained on any ranking measure.
+"""ARSM-L2R (Dadaneh, Boluki, Zhou & Qian 2020): a net that is trained directly on a ranking measure.
 
-Documents are ranked by level. The measure needs no derivative, because ARSM estimates the gradient of its expectation
-from the drawn levels. The defaults deviate from the paper to make the training more stable: see ARSMParams.
+For each document, the net returns the probabilities of a number of levels. In training, a level is drawn per document,
+and documents are ranked by level. The measure need not be differentiable, because ARSM estimates the gradient of the
+expected measure from the drawn levels. The defaults deviate from the paper to make the training more stable (see
+ARSMParams).
 """
 
 from collections.abc import Iterator
@@ -25,15 +27,15 @@ from gradrank.training.training_queries import with_grades_to_order
 if TYPE_CHECKING:
     from gradrank.training.nets.net import Net
 
-ROWS = 512  # documents scored at once, so that the outputs of a hidden layer of 500 units fit the processor's cache
+ROWS = 512  # documents per block of scoring, so that the outputs of 500 hidden units fit into the CPU cache
 
 
 class ARSMParams(ModelParams):
-    """The parameters of ARSM-L2R. The defaults make its training more stable than in the paper.
+    """The parameters of ARSM-L2R. With the defaults, the training is more stable than with the settings of the paper.
 
-    The settings of the paper, as far as it states them, are `learning_rate: 0.0001, discount: standard, entropy: 0,
-    draws: 1, averaged: 0, least_steps: 1, epochs: 2000, patience: 2000`. They are the variant `arsm_paper` of the study
-    `arsm` in params.yaml.
+    The settings that the paper states are `learning_rate: 0.0001, discount: standard, entropy: 0, draws: 1,
+    averaged: 0, least_steps: 1, epochs: 2000, patience: 2000`. They are the variant `arsm_paper` of the study `arsm` in
+    params.yaml.
     """
 
     levels: int = param(20, "C (the paper, experiments)", ge=2, le=255)
@@ -87,9 +89,9 @@ class ARSMParams(ModelParams):
 
 @register("arsm")
 class ARSM(NetRanker[ARSMParams]):
-    """A ranker with score = sum_c c p_c, the expected level, where p = softmax(phi(x)) over levels c = 1..C.
+    """A ranker whose score is the expected level, sum_c c p_c, where p = softmax(phi(x)) over the levels c = 1..C.
 
-    The parameter `combination` selects other scores.
+    The parameter `combination` can select a different score.
     """
 
     Params = ARSMParams
@@ -105,7 +107,7 @@ class ARSM(NetRanker[ARSMParams]):
         "hidden": Choice((100, 500), "the paper's 500, and a fifth of it"),
         "combination": Choice(("level", "square", "upper_half"), "the paper's score, and others from the same p_c"),
     }
-    # The paper's settings except its 2,000 epochs, a budget that no other method has.
+    # The settings of the paper, except for its 2,000 epochs, because no other method has such a budget.
     published: ClassVar = {
         "learning_rate": 1e-4,
         "discount": "standard",
@@ -117,7 +119,7 @@ class ARSM(NetRanker[ARSMParams]):
     }
 
     def __init__(self, net: "Net", combination: str = "level") -> None:
-        """net: a net with C outputs, phi. combination: as in ARSMParams."""
+        """Create a ranker from a net whose C outputs are phi. combination: as in ARSMParams."""
         super().__init__(net)
         self.combination = combination
 
@@ -125,18 +127,18 @@ class ARSM(NetRanker[ARSMParams]):
     def fit(cls, train: Collection, vali: Collection, params: ARSMParams, seed: int, callback: Callback) -> Self:
         """Train the net and return the model of the best epoch.
 
-        Raises GradrankError if no query has two different grades or training diverges.
+        Raises GradrankError if no query has two different grades or if the training diverges.
         """
         from threadpoolctl import threadpool_limits
 
         train = with_grades_to_order(train, cls.name)
-        with threadpool_limits(1, "blas"):  # more threads would change the order of sums
+        with threadpool_limits(1, "blas"):  # with more threads, sums would be computed in a different order
             epochs = cls._epochs(train, params, seed)
             return best_of(epochs, vali, params.select_by, callback, params.patience).kept
 
     @classmethod
     def _epochs(cls, train: Collection, params: ARSMParams, seed: int) -> Iterator[Candidate]:
-        """Yield a candidate per epoch. The loss is the mean over queries of the loss of the drawn levels."""
+        """Yield one candidate per epoch. Its loss is the mean over queries of the loss of the drawn levels."""
         from gradrank.models.arsm.expected_measure import measure_of
         from gradrank.models.arsm.gradient import arsm_gradient, entropy_gradient
         from gradrank.models.arsm.tanh_net import TanhNet
@@ -180,7 +182,7 @@ class ARSM(NetRanker[ARSMParams]):
         return np.concatenate([self._combined(features[start : start + ROWS]) for start in blocks])
 
     def _combined(self, features: np.ndarray) -> np.ndarray:
-        """Return (n,) scores from the probabilities of the levels."""
+        """Return the (n,) scores that `combination` computes from the probabilities of the levels."""
         phi = self.net.outputs(features).astype(np.float64)
         if self.combination == "likeliest":
             return phi.argmax(axis=1) + 1.0

@@ -1,6 +1,6 @@
-"""A ranking measure of documents that are ranked by level, in expectation over random orders within levels.
+"""The expected value of a ranking measure if documents are ranked by level, the highest level first.
 
-The highest level ranks first.
+The documents of a level are in random order, and the expectation is over these orders.
 """
 
 import re
@@ -14,11 +14,12 @@ from gradrank.base.errors import GradrankError
 
 
 class Measure(NamedTuple):
-    """A ranking measure, scale * sum over ranks of discount * gain. Larger values are better.
+    """A ranking measure of the form scale * sum over ranks of discount * gain. Larger values are better.
 
-    gain: (n,) float64. scale: (q,) float64. cumulated: (longest query + 1,) float64, sums of the discounts of the first
-    ranks, constant from rank `cutoff` on. precision: if True, the measure is AP: the discount is 1 / rank, and the term
-    of a rank is multiplied by the number of relevant documents down to this rank.
+    gain: (n,) float64 gains of the documents. scale: (q,) float64 factors of the queries. cumulated: float64 array in
+    which element r is the sum of the discounts of the first r ranks; its length is that of the longest query + 1.
+    cutoff: the discount is 0 after this rank. precision: if True, the measure is AP. Then the discount is 1 / rank, and
+    the term of a rank is multiplied by the number of relevant documents down to this rank.
     """
 
     gain: np.ndarray
@@ -28,7 +29,10 @@ class Measure(NamedTuple):
     precision: bool
 
     def of(self, rows: np.ndarray, queries: np.ndarray) -> "Measure":
-        """Return the measure of some queries. rows: the rows of their documents. queries: their numbers."""
+        """Return the measure of a subset of the queries.
+
+        rows: row numbers of the documents of these queries. queries: numbers of the queries.
+        """
         return self._replace(gain=self.gain[rows], scale=self.scale[queries])
 
 
@@ -37,10 +41,10 @@ def measure_of(name: str, labels: np.ndarray, offsets: np.ndarray, discount: str
 
     For a query with n < K documents, `ndcg@K` is NDCG@n.
 
-    labels: (n,) grades. offsets: (q+1,). discount: the discount of NDCG, `letor4` (1, then 1 / log2 rank from rank 2
-    on) or `standard` (1 / log2(1 + rank)).
+    labels: (n,) grades. offsets: (q+1,). discount: the discount of NDCG. `letor4` is 1 at rank 1 and 1 / log2(rank)
+    from rank 2 on. `standard` is 1 / log2(1 + rank).
 
-    Raises GradrankError for any other name.
+    Raises GradrankError if `name` is not one of these measures.
     """
     match = re.fullmatch(r"(ndcg|p)@([1-9]\d*)|ap", name)
     if match is None:
@@ -64,7 +68,7 @@ def measure_of(name: str, labels: np.ndarray, offsets: np.ndarray, discount: str
 
 @compiled()
 def by_level(levels, gain, C):
-    """Return the (C,) numbers of documents and the (C,) sums of gains per level. levels, gain: (n,)."""
+    """Return the (C,) number of documents per level, and the (C,) sum of gains per level. levels, gain: (n,)."""
     documents, gains = np.zeros(C, np.int64), np.zeros(C)
     for j in range(len(levels)):
         documents[levels[j]] += 1
@@ -74,7 +78,7 @@ def by_level(levels, gain, C):
 
 @compiled()
 def expected_value(documents, gains, measure):
-    """Return the measure of a query, before the scale, in expectation over random orders within levels.
+    """Return the expected measure of a query, before multiplication by the scale.
 
     documents, gains: (C,), from `by_level`.
     """
@@ -83,9 +87,12 @@ def expected_value(documents, gains, measure):
 
 @compiled()
 def sums_above(documents, gains, measure):
-    """Return (C + 1,) measures before the scale, documents and gains of each level and all higher levels.
+    """Return three (C + 1,) arrays with sums over each level and all higher levels.
 
-    The last entries, above the highest level, are 0. documents, gains: (C,), from `by_level`.
+    They are the sums of the contributions to the measure before multiplication by the scale, of the numbers of
+    documents, and of the gains. The last element of each array, above the highest level, is 0.
+
+    documents, gains: (C,), from `by_level`.
     """
     C = len(documents)
     value, above, gain_above = np.zeros(C + 1), np.zeros(C + 1, np.int64), np.zeros(C + 1)
@@ -98,10 +105,13 @@ def sums_above(documents, gains, measure):
 
 @compiled()
 def changed_values(highest, documents, gains, sums, measure):
-    """Return the (m,) measures of a query, before the scale, after each of m changes of its levels.
+    """Return the (m,) expected measures of a query after each of m changes of levels.
 
-    highest: (m,) the highest level that a change affects, -1 if none; higher levels contribute as before. documents,
-    gains: (m, C) per level after each change. sums: the result of `sums_above` before the changes.
+    The measures are not yet multiplied by the scale.
+
+    highest: (m,) the highest level that each change affects, or -1 if it affects none. Higher levels contribute as
+    before. documents, gains: (m, C) numbers of documents and sums of gains per level after each change. sums: the
+    result of `sums_above` before the changes.
     """
     value, above, gain_above = sums
     values = np.full(len(highest), value[0])
@@ -122,11 +132,11 @@ def changed_values(highest, documents, gains, sums, measure):
 
 @compiled()
 def term(n, gain, above, gain_above, measure):
-    """Return the contribution of one level to the measure of a query, before the scale.
+    """Return the contribution of one level to the measure of a query, before multiplication by the scale.
 
-    The n documents of the level have the ranks a+1 to a+n, an expected gain of G / n each, and share the discounts of
-    these ranks. For AP, down to a relevant document at rank a+i there are G_above + 1 + (i - 1)(G - 1)/(n - 1) relevant
-    documents in expectation (McSherry & Najork 2008).
+    The n documents of the level have the ranks a+1 to a+n. At each of these ranks, the expected gain is G / n. For AP,
+    if the document at rank a+i is relevant, the expected number of relevant documents down to this rank is
+    G_above + 1 + (i - 1)(G - 1)/(n - 1) (McSherry & Najork 2008).
 
     n: number of documents of the level. gain: G, the sum of their gains. above: a, the number of documents of all
     higher levels. gain_above: G_above, the sum of their gains.

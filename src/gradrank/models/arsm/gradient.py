@@ -1,11 +1,14 @@
 """The ARSM gradient of a ranking measure: augment, REINFORCE, swap, merge (Yin, Yue & Zhou 2019).
 
-The level z in 0..C-1 of a document is drawn from softmax(phi) by C exponential races: with e ~ Exp(1)^C, pi = e /
-sum(e) is Dirichlet(1_C) and z = argmin_c(ln pi_c - phi_c). Documents are ranked by level, the highest first, and the
-measure needs no derivative. Swapping pi_c and pi_k in all documents of a query at once gives the levels z^(c<->k) and
-their loss L_ck. An unbiased estimate of the gradient is then
+The level z in 0..C-1 of a document is drawn from softmax(phi) by a race between the C levels. With e ~ Exp(1)^C, the
+vector pi = e / sum(e) has the distribution Dirichlet(1_C), and z = argmin_c(ln pi_c - phi_c). The value
+ln pi_c - phi_c is called the race of level c; the smallest race wins. Documents are ranked by level, the highest first.
+The measure need not be differentiable. If pi_c and pi_k are swapped in all documents of a query, the levels become
+z^(c<->k). L_ck is the loss of these levels. The following expectation equals the gradient of the expected loss:
 
     dE[loss]/dphi_jc = E[ sum_k (L_ck - mean_m L_mk) (1/C - pi_jk) ].
+
+The estimate is the sum for a single draw of pi, so it is unbiased.
 """
 
 import numpy as np
@@ -17,21 +20,21 @@ from gradrank.models.arsm.expected_measure import Measure, by_level, changed_val
 def arsm_gradient(
     phi: np.ndarray, races: np.ndarray, offsets: np.ndarray, measure: Measure
 ) -> tuple[float, np.ndarray]:
-    """Return the loss of the drawn levels and an unbiased (n, C) estimate of the gradient of its expectation.
+    """Return the loss of the drawn levels, and an unbiased (n, C) estimate of the gradient of the expected loss.
 
-    The loss is the negative measure, summed over queries.
+    The loss is the negative measure, summed over queries. The gradient is with respect to phi.
 
-    phi: (n, C) logits. races: (n, C) draws from Exp(1). offsets: (q+1,).
+    phi: (n, C) logits. races: (n, C) draws from Exp(1), called e above. offsets: (q+1,).
     """
     pi = races / races.sum(axis=1, keepdims=True)
     return _gradient(phi, np.log(pi), pi, offsets, *measure)
 
 
 def entropy_gradient(phi: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return the (n, C) gradient of the negative entropy of softmax(phi).
+    """Return the (n, C) gradient of the negative entropy of softmax(phi) with respect to phi.
 
-    The entropy is a mean over the documents of a query, summed over queries. Added with a weight to the gradient of the
-    loss, it prevents an early concentration on few levels (Williams & Peng 1991).
+    The entropy is averaged over the documents of each query and summed over queries. If this gradient, times a weight,
+    is added to the gradient of the loss, documents do not concentrate on a few levels too early (Williams & Peng 1991).
 
     phi: (n, C) logits. offsets: (q+1,).
     """
@@ -65,16 +68,21 @@ def _gradient(phi, log_pi, pi, offsets, gain, scale, cumulated, cutoff, precisio
 
 @compiled("f8[:,:], f8[:,:], f8[:], f8[:], f8[:], i8, b1")
 def values_of_swaps(phi, log_pi, gain, scale, cumulated, cutoff, precision):
-    """Return `swapped_values` of one query, for calls from Python. The last five arguments are those of Measure."""
+    """Return the result of `swapped_values` for one query. This function can be called from Python.
+
+    gain, scale, cumulated, cutoff, precision: the fields of a Measure.
+    """
     return swapped_values(phi, log_pi, gain, Measure(gain, scale, cumulated, cutoff, precision))
 
 
 @compiled()
 def swapped_values(phi, log_pi, gain, measure):
-    """Return the symmetric (C, C) measures of one query, before the scale, for the levels z^(c<->k), and z if c = k.
+    """Return the symmetric (C, C) matrix of the measures of one query after each swap.
 
-    The histogram of the drawn levels is computed once. For each swap, only the documents are moved whose level changes,
-    about one in eight, and only the levels up to the highest changed one are evaluated again.
+    Element (c, k) is the measure of the levels z^(c<->k), not yet multiplied by the scale. On the diagonal it is the
+    measure of the drawn levels z. The histogram of the drawn levels is computed only once. For each swap, it is updated
+    for the documents whose level changes, about one in eight. Only the levels up to the highest changed level are then
+    evaluated again.
 
     phi, log_pi: (n, C). gain: (n,).
     """
@@ -88,8 +96,9 @@ def swapped_values(phi, log_pi, gain, measure):
         highest[:] = -1
         for j in range(n):
             before, bar = winners[j, 0], races[j, 0]
-            # A swap with the winning level changes the level. Other swaps change it only if they bring c or k below the
-            # winning race. For most documents the bounds `least` and `most` show that no swap of c does.
+            # A swap that includes the winning level can change the level of the document. Other swaps change it only if
+            # the race of c or of k becomes smaller than the winning race. For most documents, the bounds `least` and
+            # `most` show that this happens for no swap of c.
             first, last = c + 1, C
             if before != c and least[j] - phi[j, c] >= bar and log_pi[j, c] - most[j] >= bar:
                 first, last = max(first, before), before + 1
@@ -113,13 +122,13 @@ def swapped_values(phi, log_pi, gain, measure):
 
 @compiled()
 def draw(phi, log_pi):
-    """Return the races of each document that decide about swaps.
+    """Return four arrays that determine how the level of each document changes after a swap.
 
-    These are the (n, 3) levels of the three smallest races, these (n, 3) races in ascending order and, over the levels
-    that did not win, the (n,) smallest ln pi and the (n,) largest phi. With two levels, the third level is -1 and its
-    race infinite.
+    winners: (n, 3) the levels of the three smallest races, in ascending order of the races. races: (n, 3) these races.
+    least: (n,) the smallest ln pi of the levels that did not win. most: (n,) the largest phi of the levels that did not
+    win. If there are only two levels, the third level is -1 and its race is infinite.
 
-    phi, log_pi: (n, C).
+    The arguments phi and log_pi are (n, C).
     """
     n, C = phi.shape
     winners, races = np.empty((n, 3), np.int64), np.empty((n, 3))
@@ -149,7 +158,9 @@ def draw(phi, log_pi):
 
 @compiled()
 def level_after_swap(c, k, at_c, at_k, winners, races):
-    """Return the level of a document after pi_c and pi_k are swapped: c, k, or the best of the other levels.
+    """Return the level of a document after pi_c and pi_k are swapped.
+
+    The level is c, k, or the level with the smallest race among the other levels.
 
     at_c, at_k: the races of c and k after the swap. winners, races: (3,) from `draw`, before the swap.
     """

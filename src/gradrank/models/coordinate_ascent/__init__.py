@@ -1,6 +1,7 @@
-"""Coordinate ascent (Metzler & Croft 2007): a linear ranker that maximises the measure one weight at a time.
+"""Coordinate ascent (Metzler & Croft 2007): a linear ranker whose weights are changed one at a time to raise a measure.
 
-The step sizes and the tolerance are those of RankLib. The best pass of all restarts is selected on validation.
+The step sizes and the tolerance are those of RankLib. The search is restarted several times, and the weights after the
+best pass of all restarts are selected on validation.
 """
 
 from collections.abc import Iterator
@@ -40,12 +41,14 @@ def climb(
     params: CoordinateAscentParams,
     rng: np.random.Generator,
 ) -> Iterator[tuple[np.ndarray, float]]:
-    """Yield (weights, mean training measure) after each pass, starting at `weights` (d,), which is changed in place.
+    """Yield the weights and the mean of the training measure after each pass.
 
-    A pass visits the weights in random order. For each weight it tries the steps and zero, moves to the best of them if
-    it improves the measure, and scales |w|_1 back to 1, which does not change the ranking.
+    A pass visits the weights in random order. For each weight it tries all steps in both directions, and the value 0.
+    If the best of these improves the measure, the weight is changed. The weights are then scaled to |w|_1 = 1, which
+    does not change the ranking.
 
-    columns: (d, n) float64 features. rng: source of the order of the weights.
+    weights: (d,) initial weights, changed in place. columns: (d, n) float64 features. rng: source of the order of the
+    weights.
     """
     from gradrank.models.coordinate_ascent.line_search import means_along
 
@@ -89,7 +92,7 @@ class CoordinateAscent(TermRanker[CoordinateAscentParams]):
         train = shuffled_within_queries(with_grades_to_order(train, cls.name), seed)
         rng = np.random.default_rng(seed)
         varying = np.flatnonzero(np.ptp(train.features, axis=0) > 0)
-        # With unit variances, a step has the same effect for every feature.
+        # After scaling to unit variance, a step has a similar effect for every feature.
         scale = train.features[:, varying].std(axis=0, dtype=np.float64)
         columns = (train.features[:, varying] / scale).T.copy()
 

@@ -1,4 +1,4 @@
-"""A ranking measure along a line, which coordinate ascent evaluates thousands of times."""
+"""A ranking measure at several points along a line. Coordinate ascent evaluates it thousands of times."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from gradrank.training.selection import Criterion
 
 
 def means_along(criterion: Criterion, scores: np.ndarray, column: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    """Return the (m,) means over queries of the criterion at scores + move * column, for each of (m,) moves.
+    """Return the mean of the criterion over queries, at scores + move * column, for each move.
 
-    scores, column: (n,) float64.
+    scores, column: (n,) float64. moves: (m,). The result is (m,).
     """
     if criterion.cutoff is None:
         return np.array([criterion.per_query(scores + move * column).mean() for move in moves])
@@ -24,10 +24,10 @@ def means_along(criterion: Criterion, scores: np.ndarray, column: np.ndarray, mo
 
 @compiled("f8[:], f8[:], f8[:], i8[:], f8[:], f8[:], f8[:], i8[:]")
 def _ndcg_along(scores, column, moves, ranked, gain, discount, best, offsets):
-    """Return the (m, q) NDCG at each move.
+    """Return the NDCG of each query at each move, as an (m, q) array.
 
-    ranked: (n,) rows of each query by descending score at move 0. Documents are visited in this order, because small
-    moves change the ranking little.
+    ranked: (n,) row numbers, sorted by query and by descending score at move 0. Documents are visited in this order,
+    because small moves change the ranking little.
     """
     values = np.zeros((len(moves), len(best)))
     top, rows = np.empty(len(discount)), np.empty(len(discount), np.int64)
@@ -43,7 +43,10 @@ def _ndcg_along(scores, column, moves, ranked, gain, discount, best, offsets):
 
 @compiled()
 def _best_of_query(scores, column, move, ranked, top, rows):
-    """Write the k highest scores of a query and their rows to the (k,) arrays `top` and `rows`; return their number."""
+    """Write the k highest scores of a query to `top` and their row numbers to `rows`, and return how many there are.
+
+    top, rows: (k,). If the query has fewer than k documents, only the first elements are written.
+    """
     count = 0
     for row in ranked:
         score = scores[row] + move * column[row]
@@ -63,5 +66,5 @@ def _best_of_query(scores, column, move, ranked, top, rows):
 
 @compiled()
 def _ahead(score, row, other_score, other_row):
-    """Return whether a document ranks before another one; ties are in file order."""
+    """Return whether a document ranks before another document. Documents with equal scores are in file order."""
     return score > other_score or (score == other_score and row < other_row)

@@ -1,7 +1,7 @@
 """FRank (Tsai et al. 2007): boosting of stumps on single features that minimises the fidelity loss of pairs.
 
-Two deviations: the number of rounds is selected on validation, and the loss of a stump is computed only for the most
-promising stumps (see `boost`).
+The model deviates from the paper in two ways: the number of rounds is selected on validation, and the loss is computed
+only for the most promising stumps (see `boost`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from gradrank.training.training_queries import queries_to_order
 if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs
 
-CANDIDATES = 10  # stumps per round whose loss is computed; the first one nearly always has the smallest loss
+CANDIDATES = 10  # stumps per round whose loss is computed; the most promising one nearly always has the smallest
 
 
 class FRankParams(ModelParams):
@@ -32,22 +32,25 @@ class FRankParams(ModelParams):
 
 
 def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]]:
-    """Yield (stump, training loss) per round.
+    """Yield the added stump and the training loss of each round.
 
-    The loss is the mean over queries of the mean fidelity loss of the pairs of a query. The weight of a stump is
-    alpha = 1/2 ln(W_right / W_wrong), and the stump with the smallest loss is added (Tsai et al. 2007, section 4.2,
-    from memory). The loss takes a pass over all pairs. The paper computes it for every stump; here it is computed for
-    the best cuts of the CANDIDATES best features. These are ranked by (sqrt W_right - sqrt W_wrong)^2, the decrease of
-    an exponential loss with the same weights.
+    The training loss is the mean over queries of the mean fidelity loss of the pairs of a query. The weight of a stump
+    is alpha = 1/2 ln(W_right / W_wrong). W_right and W_wrong are the sums of the pair weights W over the pairs that the
+    stump orders correctly and incorrectly. In each round, the stump with the smallest loss is added (Tsai et al. 2007,
+    section 4.2; not checked against the paper).
 
-    A pair with target P counts as a preference with weight P and its reverse with weight 1 - P.
+    Computing the loss of one stump takes a pass over all pairs. The paper computes it for every stump. Here it is
+    computed only for the best cuts of the CANDIDATES best features. Cuts and features are ranked by
+    (sqrt W_right - sqrt W_wrong)^2, the decrease of an exponential loss with the same weights.
+
+    A pair with target P counts as two preferences: the stated one with weight P and the reverse one with weight 1 - P.
     """
     from gradrank.models.frank.fidelity import pair_weights
 
     cuts, codes = [], np.empty((train.features.shape[1], train.rows), np.uint16)
     for feature, column in enumerate(train.features.T):
         cuts.append(stump_thresholds(column, params.thresholds))
-        codes[feature] = np.searchsorted(cuts[-1], column)  # x > cuts[t] exactly where code > t
+        codes[feature] = np.searchsorted(cuts[-1], column)  # x > cuts[t] if and only if code > t
 
     pairs = train.pairs.directed()
     better, worse = pairs.better, pairs.worse
@@ -58,7 +61,7 @@ def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]
     weights, loss = pair_weights(differences, shares)
     for _ in range(params.rounds):
         stump = min(_stumps(codes, pairs, weights, differences, shares, params.thresholds), default=None)
-        if stump is None or not stump.loss < loss:  # no stump separates better from worse documents
+        if stump is None or not stump.loss < loss:  # no stump reduces the loss
             return
         above = codes[stump.feature] > stump.cut
         differences += stump.alpha * (above[better].astype(np.float64) - above[worse])
@@ -67,7 +70,7 @@ def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]
 
 
 class Stump(NamedTuple):
-    """The stump alpha 1[code > cut] and the training loss with it. Stumps are ordered by loss."""
+    """A stump alpha 1[code > cut]. `loss` is the training loss after the stump is added. Stumps are sorted by loss."""
 
     loss: float
     feature: int
@@ -78,13 +81,13 @@ class Stump(NamedTuple):
 def _stumps(
     codes: np.ndarray, pairs: "Pairs", weights: np.ndarray, differences: np.ndarray, shares: np.ndarray, cuts: int
 ) -> Iterator[Stump]:
-    """Yield the best stump of each of the CANDIDATES best features, if it separates any pair.
+    """Yield the best stump of each of the CANDIDATES best features. Stumps that separate no pair are left out.
 
-    codes: (d, n) uint16. weights, differences, shares: (p,), one per pair. cuts: number of thresholds.
+    codes: (d, n) uint16. weights, differences, shares: (p,), one value per pair. cuts: number of thresholds.
     """
     from gradrank.models.frank.fidelity import cut_sums, loss_with
 
-    # Sums whose terms cancel leave a rounding error, which must not count as a pair.
+    # If the terms of a sum cancel, a rounding error remains, which must not count as the weight of a pair.
     sums = cut_sums(codes, pairs.better, pairs.worse, weights, cuts)
     right, wrong = np.where(sums > 1e-12 * weights.sum(), sums, 0.0)
     lowered = (np.sqrt(right) - np.sqrt(wrong)) ** 2
@@ -102,7 +105,7 @@ def _stumps(
 
 @register("frank")
 class FRank(TermRanker[FRankParams]):
-    """A ranker with score = sum_t alpha_t 1[x_{f_t} > theta_t], as RankBoost."""
+    """A ranker with score = sum_t alpha_t 1[x_{f_t} > theta_t], like RankBoost."""
 
     Params = FRankParams
     summary = "FRank: boosted stumps on the fidelity loss of pairs (Tsai et al. 2007)"

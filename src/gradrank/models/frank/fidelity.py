@@ -1,7 +1,8 @@
-"""Sums over pairs for FRank (Tsai et al. 2007): weights of the pairs that a stump orders, and its fidelity loss.
+"""Sums over pairs for FRank (Tsai et al. 2007): the weights of the pairs that a stump orders, and the fidelity loss.
 
-A pair with weight D and score difference H (better minus worse document) has the loss D (1 - sqrt(p)), p = sigmoid(H).
-Twice its slope, W = D sqrt(p) (1 - p), is the weight of the pair in the selection of the next stump.
+H is the score difference of a pair, better minus worse document. A pair with the share D has the loss D (1 - sqrt(p)),
+where p = sigmoid(H). The weight of the pair in the selection of the next stump is W = D sqrt(p) (1 - p), which is twice
+the absolute derivative of the loss.
 """
 
 import numpy as np
@@ -11,7 +12,10 @@ from gradrank.base.compiled import compiled
 
 @compiled("f8[:], f8[:]")
 def pair_weights(differences, shares):
-    """Return the (p,) weights W of the pairs and the sum of their losses. differences: (p,) H. shares: (p,) D."""
+    """Return the (p,) weights W of the pairs, and the sum of the losses of the pairs.
+
+    differences: (p,) H. shares: (p,) D.
+    """
     weights = np.empty(len(differences))
     loss = 0.0
     for i in range(len(differences)):
@@ -26,13 +30,16 @@ def pair_weights(differences, shares):
 
 @compiled("u2[:,:], i4[:], i4[:], f8[:], i8")
 def cut_sums(codes, better, worse, weights, cuts):
-    """Return (2, d, cuts) sums of W over the pairs that a stump 1[code > cut] orders correctly and incorrectly.
+    """Return the (2, d, cuts) sums of W over the pairs that each stump 1[code > cut] orders.
+
+    The first row has the pairs that are ordered correctly, the second row those that are ordered incorrectly.
 
     codes: (d, n) uint16, from 0 to `cuts`. better, worse: (p,) rows; pairs with the same better document are adjacent.
     weights: (p,) W.
 
-    The cost is O(d (p + cuts)). The stumps with a cut between the two codes of a pair order the pair, so its weight is
-    added at the lower code and subtracted at the higher one, and the sums are running sums over cuts.
+    The cost is O(d (p + cuts)). A pair is ordered by the stumps whose cut is between the two codes of the pair. Its
+    weight is therefore added at the lower code and subtracted at the higher code. The results are running sums over
+    cuts.
     """
     width = cuts + 1
     sums = np.zeros((len(codes), 2 * width))
@@ -64,13 +71,13 @@ def cut_sums(codes, better, worse, weights, cuts):
 
 @compiled("f8[:], f8[:], i4[:], i4[:], u2[:], i8, f8")
 def loss_with(odds, shares, better, worse, row, cut, alpha):
-    """Return the sum of the losses after alpha 1[code > cut] is added to the scores.
+    """Return the sum of the losses after the stump alpha 1[code > cut] is added to the scores.
 
-    odds: (p,) e^-H. shares: (p,) D. better, worse: (p,) rows. row: (n,) codes of the feature.
+    odds: (p,) e^-H. shares: (p,) D. better, worse: (p,) row numbers. row: (n,) codes of the feature of the stump.
     """
     factors = np.array(
         [np.exp(alpha), 1.0, np.exp(-alpha)]
-    )  # of the odds: only the worse, neither or both, only the better document is above the cut
+    )  # factors of the odds if only the worse document, both or neither, or only the better one is above the cut
     loss = 0.0
     for i in range(len(odds)):
         above = (1 if row[better[i]] > cut else 0) - (1 if row[worse[i]] > cut else 0)

@@ -1,9 +1,10 @@
-"""Fusion: the scores that other models give a query are made comparable, weighted and added.
+"""Fusion: the scores of other models are made comparable within each query, weighted and added.
 
-The features of a fusion model are the scores of its members, one column each. Its parameter `points` selects how scores
-are made comparable (gradrank.models.fusion.comparable_scores), and its class defines how the points are weighted and
-added. The training part is not used, because the members were trained on its grades. Weights are learned from the
-validation part.
+The combined models are the members of a fusion. The features of a fusion model are the scores of its members, one
+column per member. The parameter `points` selects how scores are converted to comparable points
+(gradrank.models.fusion.comparable_scores). The class of the model defines how the points are weighted and added.
+Weights are learned from the validation part. The training part is not used, because the members were trained on its
+grades.
 
 The methods are CombSUM and CombMNZ (Fox & Shaw 1994, Lee 1997, Montague & Aslam 2001), the Borda count (Aslam &
 Montague 2001), reciprocal rank fusion (Cormack et al. 2009), ISR (Mourão et al. 2015), weighted CombSUM (Wu et al.
@@ -29,20 +30,20 @@ DEPTH = Choice((None, 5, 10, 20), "all ranks, and the usual cutoffs of LETOR's m
 
 
 def own_points(name: str, source: str) -> Any:
-    """Return the field `points` of a fusion method. source: the publication of the default `name`."""
+    """Return the field `points` of a fusion method with the default `name`. source: the publication of the default."""
     return param(name, f"{source}; z_score and min_max depend on score differences, the others only on ranks")
 
 
 class FusionParams(ModelParams):
     """The parameters of every fusion method."""
 
-    # Not called `members`, because other models have this name for a number of averaged models.
+    # This field is not called `members`, because in other models `members` is a number of averaged models.
     models: tuple[str, ...] = param(
         ("xendcg", "ranknet_kernel", "listnet_neural", "rankboost"),
         "trees, kernel, net, stumps: the best mean validation MAP on MQ2007 of all subsets of seven models",
         min_length=2,
     )
-    points: Any  # one of Points; each method declares its default and which points it allows
+    points: Any  # one of Points; each method declares its default and the values that it allows
     k: Annotated[float, Field(ge=0)] = param(60.0, "for reciprocal_rank: Cormack et al. 2009, section 2")
 
 
@@ -50,7 +51,7 @@ P = TypeVar("P", bound=FusionParams)
 
 
 class Fusion(Model[P]):
-    """A ranker with score = sum_m w_m points_m. The weights are those of `weigh`, by default 1."""
+    """A ranker with score = sum_m w_m points_m over the members m. `weigh` returns the weights, by default 1."""
 
     Params = FusionParams
 
@@ -64,7 +65,7 @@ class Fusion(Model[P]):
 
     @classmethod
     def uses_seed(cls, params: P) -> bool:
-        """Return False: only the members use random numbers."""
+        """Return False, because only the members use random numbers."""
         return False
 
     @classmethod
@@ -74,7 +75,7 @@ class Fusion(Model[P]):
 
     @classmethod
     def points(cls, features: np.ndarray, offsets: np.ndarray, params: P) -> np.ndarray:
-        """Return the (n, m) float64 points for the (n, m) scores of m members."""
+        """Return the (n, m) float64 points of the documents. features: (n, m) scores of m members."""
         from gradrank.models.fusion import comparable_scores
 
         settings = {"k": params.k} if params.points == "reciprocal_rank" else {}
@@ -84,15 +85,15 @@ class Fusion(Model[P]):
 
     @classmethod
     def weigh(cls, vali: Collection, params: P, callback: Callback) -> np.ndarray:
-        """Return the (m,) weights of the members, and report their validation measures to `callback`.
+        """Return the (m,) weights of the members, and report the validation measures of the fusion to `callback`.
 
-        vali: the validation part with the (n, m) points as its features.
+        vali: the validation part, with the (n, m) points of the members as its features.
         """
         return cls.reported(np.ones(vali.features.shape[1]), vali, callback)
 
     @classmethod
     def reported(cls, weights: np.ndarray, vali: Collection, callback: Callback) -> np.ndarray:
-        """Return `weights`, after their validation measures are reported to `callback`."""
+        """Report the validation measures of the fusion with `weights` to `callback`, and return `weights`."""
         scores = cls.added(vali.features, weights)
         criteria = ("map", "ndcg@10")
         callback(1, **{f"vali_{name}": measure(name, scores, vali.labels, vali.offsets) for name in criteria})
@@ -100,7 +101,7 @@ class Fusion(Model[P]):
 
     @staticmethod
     def added(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the (n,) sums of (n, m) points, weighted by (m,) weights."""
+        """Return the (n,) weighted sums of the points. points: (n, m). weights: (m,)."""
         return np.asarray(sum(weight * column for weight, column in zip(weights, points.T, strict=True)))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -158,7 +159,7 @@ class CombMNZParams(FusionParams):
 
 @register("combmnz")
 class CombMNZ(Fusion[CombMNZParams]):
-    """Fusion by the sum of points times the number of members that give the document points."""
+    """A fusion that multiplies the sum of points by the number of members that give the document points."""
 
     Params = CombMNZParams
     summary = "CombMNZ: CombSUM times the number of models that list the document (Fox & Shaw 1994, Lee 1997)"

@@ -1,7 +1,8 @@
-"""Points that make the scores of different models comparable within a query, from scores or from ranks.
+"""Functions that convert the scores of a model to points, so that different models are comparable within a query.
 
-Each function takes (n,) float64 scores and (q+1,) int64 offsets of contiguous queries, and returns (n,) points. Higher
-points are better. Ranks are counted from 1, and equal scores share the mean of their ranks.
+The functions `z_score` and `min_max` use the scores, the others only the ranks. Each function has the arguments
+`scores`, (n,) float64, and `offsets`, (q+1,) int64 offsets of contiguous queries. It returns (n,) points. Higher points
+are better. Ranks are counted from 1, and documents with equal scores share the mean of their ranks.
 """
 
 import numpy as np
@@ -12,12 +13,15 @@ from gradrank.data.order import order
 
 @compiled("f8[:], i8[:]")
 def z_score(scores, offsets):
-    """Return (s - mean) / standard deviation per query; 0 if all its scores are equal (Montague & Aslam 2001)."""
+    """Return (s - mean) / standard deviation per query (Montague & Aslam 2001).
+
+    The points are 0 if all scores of a query are equal.
+    """
     out = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
         low, high = scores[a:b].min(), scores[a:b].max()
-        # The deviation does not tell whether scores are equal, because their mean can differ from them in the last bit.
+        # The standard deviation of equal scores need not be 0: due to rounding, their mean can differ in the last bit.
         if high > low:
             unit = (scores[a:b] - low) / (high - low)
             out[a:b] = (unit - unit.mean()) / unit.std()
@@ -38,7 +42,7 @@ def min_max(scores, offsets):
 
 @compiled("f8[:], i8[:]")
 def rank(scores, offsets):
-    """Return the (n,) ranks of the documents in their queries."""
+    """Return the (n,) ranks of the documents within their queries. Low ranks are better, unlike points."""
     out = np.empty(len(scores))
     ranked = order(scores, offsets)
     for q in range(len(offsets) - 1):
@@ -66,6 +70,6 @@ def inverse_square_rank(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def borda(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return n for the first of n documents, n - 1 for the second, and so on (Aslam & Montague 2001)."""
+    """Return n for the first of the n documents of a query, n - 1 for the second, and so on (Aslam & Montague 2001)."""
     sizes = np.diff(offsets)
     return np.repeat(sizes, sizes) + 1.0 - rank(scores, offsets)

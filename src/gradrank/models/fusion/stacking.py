@@ -1,7 +1,7 @@
-"""Stacking (Wolpert 1992): weights of added scores, learned on documents that no member was trained on.
+"""Stacking (Wolpert 1992): the weights of a sum of scores are learned on documents that no member was trained on.
 
-Within one fold, these documents are those of the validation part. The members know the grades of the training part, so
-weights learned there would favour the members that overfit most.
+Within one fold, these are the documents of the validation part. The members were trained on the grades of the training
+part, so weights learned on that part would favour the members that overfit most.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,15 @@ from gradrank.training.solvers.matrix_vector import times
 
 
 def learned_weights(held_out: Collection, grid: Sequence[float], parts: int, callback: Callback) -> np.ndarray:
-    """Return (m,) weights that minimise the softmax cross-entropy of (n, m) features, with the best l2 of `grid`.
+    """Return the (m,) weights of the features that minimise the softmax cross-entropy, with the best l2 of `grid`.
 
-    The best l2 has the smallest cross-entropy in a cross-validation over the queries. It is not selected by a ranking
-    measure, because the best measure on a few hundred queries is mostly due to chance. The callback is called once per
-    value of l2, the largest first, with the measures of the cross-validated scores.
+    The best l2 is the value with the smallest cross-entropy in a cross-validation over the queries. It is not selected
+    by a ranking measure, because on a few hundred queries, differences in the measure are mostly due to chance. The
+    callback is called once per value of l2, from the largest to the smallest, with the measures of the cross-validated
+    scores.
 
-    held_out: at least two queries that no member was trained on, each with documents of two different grades. parts:
-    number of parts of the cross-validation.
+    held_out: at least two queries that no member was trained on, each with documents of different grades. Its features
+    are (n, m). grid: the values of l2. parts: number of parts of the cross-validation.
     """
     strengths = sorted(grid, reverse=True)
     scores = cross_validated_scores(held_out, strengths, min(parts, held_out.queries))
@@ -35,9 +36,11 @@ def learned_weights(held_out: Collection, grid: Sequence[float], parts: int, cal
 
 
 def cross_validated_scores(held_out: Collection, strengths: Sequence[float], parts: int) -> np.ndarray:
-    """Return (l, n) cross-validated scores, one row per value of l2.
+    """Return the (l, n) cross-validated scores, one row per value of l2.
 
-    The queries of each part are scored by the weights that are learned on the other parts.
+    The queries of each part are scored with the weights that were learned on the other parts.
+
+    strengths: the values of l2 in descending order.
     """
     scores = np.empty((len(strengths), held_out.rows))
     for part in range(parts):
@@ -50,7 +53,7 @@ def cross_validated_scores(held_out: Collection, strengths: Sequence[float], par
 
 
 def _path(learned_on: Collection, strengths: Sequence[float]) -> list[np.ndarray]:
-    """Return the (m,) weights at each value of l2."""
+    """Return the (m,) weights for each value of l2."""
     path = l2_path(learned_on.features, learned_on.labels, learned_on.offsets, softmax, strengths)
     return [weights for weights, _ in path]
 

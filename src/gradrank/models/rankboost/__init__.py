@@ -1,7 +1,7 @@
 """RankBoost (Freund, Iyer, Schapire & Singer 2003) on stumps, and RankBoost_ndcg (Jin et al. 2018).
 
-The crucial pairs are those of different grades of a query. The number of rounds is selected on validation. The stumps
-have their thresholds at quantiles of a feature, where the paper uses every value.
+The training uses the crucial pairs: all pairs of documents of one query with different grades. The number of rounds is
+selected on validation. The thresholds of the stumps are quantiles of a feature, whereas the paper uses every value.
 """
 
 from collections.abc import Iterator
@@ -39,23 +39,25 @@ class RankBoostNDCGParams(RankBoostParams):
 
 
 def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, float]]:
-    """Yield (stump, training loss) per round (Freund et al. 2003, Figure 1 and section 3.2).
+    """Yield the added stump and the training loss of each round (Freund et al. 2003, Figure 1 and section 3.2).
 
-    With r = sum D (h(better) - h(worse)), the stump with the largest |r| has weight alpha = 1/2 ln((1 + r)/(1 - r)),
-    and D is multiplied by exp(alpha (h(worse) - h(better))). The loss, sum D_1 exp(s_worse - s_better), is an upper
-    bound of the share of misordered pairs. The rounds end early if no stump separates better from worse documents, or
-    if one orders every pair correctly.
+    D is the distribution of weights over pairs, and D_1 is its initial value. Each round selects the stump h with the
+    largest |r|, where r = sum D (h(better) - h(worse)). Without `negative_weights`, it selects the one with the largest
+    r. The stump gets the weight alpha = 1/2 ln((1 + r)/(1 - r)), and D is multiplied by
+    exp(alpha (h(worse) - h(better))). The training loss, sum D_1 exp(s_worse - s_better), is an upper bound on the
+    share of misordered pairs. The training ends early if no stump separates better from worse documents, or if one
+    stump orders every pair correctly.
     """
     from gradrank.data.order import order
     from gradrank.models.rankboost.pair_sums import pair_weighting, potentials, strongest_stump
 
-    rows = order(train.labels.astype(np.float64), train.offsets)  # the compiled functions need descending grades
+    rows = order(train.labels.astype(np.float64), train.offsets)  # compiled functions need descending grades
     labels = train.labels[rows]
     base, slope = pair_weighting(labels, train.offsets, params.pair_weights)
     cuts, codes = [], np.empty((train.features.shape[1], train.rows), np.uint16)
     for feature, column in enumerate(train.features[rows].T):
         cuts.append(stump_thresholds(column, params.thresholds))
-        codes[feature] = np.searchsorted(cuts[-1], column)  # x > cuts[t] exactly where code > t
+        codes[feature] = np.searchsorted(cuts[-1], column)  # x > cuts[t] if and only if code > t
 
     scores = np.zeros(train.rows)
     potential, first = potentials(scores, labels, train.offsets, base, slope)
@@ -63,7 +65,7 @@ def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, fl
     for _ in range(params.rounds):
         feature, cut, r = strongest_stump(codes, potential, params.thresholds, params.negative_weights)
         r /= total
-        if abs(r) < 1e-12:  # only rounding errors
+        if abs(r) < 1e-12:  # r is only a rounding error
             return
         alpha = float(np.arctanh(np.clip(r, -PERFECT, PERFECT)))
         scores += alpha * (codes[feature] > cut)
@@ -100,7 +102,7 @@ class RankBoost(TermRanker[RankBoostParams]):
 
 @register("rankboost_ndcg")
 class RankBoostNDCG(RankBoost):
-    """RankBoost whose first distribution weights each pair by its share in 1 - NDCG_beta."""
+    """RankBoost in which the initial weight of a pair is its contribution to 1 - NDCG_beta."""
 
     summary = "RankBoost with pairs weighted by NDCG_beta (Jin et al. 2018)"
     Params = RankBoostNDCGParams

@@ -1,8 +1,10 @@
 """Sums over the crucial pairs of a query, computed without listing the pairs.
 
-RankBoost's weight of a pair, D(b, w) = tau(b, w) exp(s_w - s_b), is a product of one factor per document. With the
-documents of a query sorted by grade, sums over all worse (or better) documents are running sums. So the potentials and,
-with one histogram per feature, the strongest stump cost O(n d) instead of O(pairs * thresholds).
+The crucial pairs are the pairs of documents of one query with different grades. RankBoost gives the pair of a better
+document b and a worse document w the weight D(b, w) = tau(b, w) exp(s_w - s_b). The exponential is a product of one
+factor per document. If the documents of a query are sorted by grade, sums of D over all worse (or all better) documents
+can be computed as running sums. The potentials, and the strongest stump with one histogram per feature, therefore cost
+O(n d) instead of O(pairs * thresholds).
 """
 
 import numpy as np
@@ -12,9 +14,11 @@ from gradrank.training.ndcg_beta import ideal_dcg_beta
 
 
 def pair_weighting(labels: np.ndarray, offsets: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return (q,) base and (q,) slope of the pair weights tau = base + slope * (grade gap).
+    """Return `base` and `slope` of the pair weights tau = base + slope * gap, each a (q,) array with a value per query.
 
-    labels: (n,) grades; every query has two different ones. kind: `uniform`, tau = 1, or `ndcg_beta`,
+    gap is the difference between the grades of the pair.
+
+    labels: (n,) grades; every query has at least two different grades. kind: `uniform` for tau = 1, or `ndcg_beta` for
     tau = gap / DCG_beta(ideal) (Jin et al. 2018).
     """
     queries = len(offsets) - 1
@@ -27,12 +31,12 @@ def pair_weighting(labels: np.ndarray, offsets: np.ndarray, kind: str) -> tuple[
 def potentials(scores, labels, offsets, base, slope):
     """Return the (n,) potentials of the documents and the sum of the pair weights D over all pairs.
 
-    Source: Freund et al. 2003, section 3.2. D(better, worse) is RankBoost's weight of a pair, which this module
-    defines.
+    Source: Freund et al. 2003, section 3.2. D = tau exp(s_worse - s_better) is RankBoost's weight of a pair. It is not
+    normalised.
 
-    The potential of a document is the sum of D over the pairs in which it is the better document, minus the sum over
-    those in which it is the worse one. Then sum_pairs D (h(better) - h(worse)) = sum_i potential_i h(x_i) for every h.
-    D is not normalised.
+    The potential of a document is the sum of D over the pairs in which it is the better document, minus the sum of D
+    over the pairs in which it is the worse document. Therefore sum_pairs D (h(better) - h(worse)) equals
+    sum_i potential_i h(x_i) for every h.
 
     scores: (n,). labels: (n,), descending within each query. base, slope: (q,), from `pair_weighting`.
     """
@@ -42,14 +46,14 @@ def potentials(scores, labels, offsets, base, slope):
         a, b = offsets[q], offsets[q + 1]
         n = b - a
         grades = labels[a:b]
-        # D depends only on differences. Centred scores keep exp in range for differences up to 1400.
+        # D depends only on score differences. With centred scores, exp does not overflow for differences up to 1400.
         centred = scores[a:b] - 0.5 * (scores[a:b].min() + scores[a:b].max())
         rise, fall = np.exp(centred), np.exp(-centred)
         lower, lower_graded = (
             np.zeros(n + 1),
             np.zeros(n + 1),
-        )  # sums of rise and grade * rise from document i to the last
-        higher, higher_graded = np.zeros(n + 1), np.zeros(n + 1)  # sums of fall and grade * fall before document i
+        )  # sums of rise and of grade * rise over document i and all later documents
+        higher, higher_graded = np.zeros(n + 1), np.zeros(n + 1)  # the same with fall, over the earlier documents
         for i in range(n):
             higher[i + 1] = higher[i] + fall[i]
             higher_graded[i + 1] = higher_graded[i] + grades[i] * fall[i]

@@ -1,8 +1,9 @@
-"""Kernel RankNet (Burges et al. 2005, Eq. 17-18): f = sum_i a_i K(x_i, x), with RankNet's cost + l2/2 |f|_H^2.
+"""Kernel RankNet (Burges et al. 2005, Eq. 17-18): f(x) = sum_i a_i K(x_i, x), trained on RankNet's cost.
 
-The paper sums over all training documents. Here f is restricted to landmarks (Nystroem), see
-gradrank.models.ranknet_kernel.nystroem. The saved model contains its landmarks, which are standardised training
-documents, so the licence of the data covers the model.
+The penalty l2/2 |f|_H^2 is added to the cost. In the paper, the sum over i includes all training documents. Here it
+includes only a sample of them, the landmarks (the Nystroem method, see gradrank.models.ranknet_kernel.nystroem). The
+saved model contains the landmarks. They are standardised training documents, so the licence of the data covers the
+model.
 """
 
 import dataclasses
@@ -55,12 +56,17 @@ class RankNetKernel(Model[RankNetKernelParams]):
     summary = "Kernel RankNet on all pairs, RBF or polynomial by Nystroem landmarks (Burges et al. 2005)"
     needs_pairs = True
     space: ClassVar = {"gamma": LogUniform(2.0**-12, 2.0**-5, "an eighth to sixteen times the published 2^-9 to 2^-8")}
-    published: ClassVar = {"gamma": 2.0**-8, "l2": 1e-4}  # the best published RBF RankSVM on MQ2007; the middle
+    # gamma: the value of the best published RBF RankSVM on MQ2007. l2: the middle of the grid.
+    published: ClassVar = {"gamma": 2.0**-8, "l2": 1e-4}
 
     def __init__(
         self, kernel: "Kernel", landmarks: np.ndarray, coefficients: np.ndarray, mean: np.ndarray, scale: np.ndarray
     ) -> None:
-        """landmarks: (m, d) standardised. coefficients: (m,). mean, scale: (d,) of the standardisation."""
+        """Create a ranker with m landmarks.
+
+        landmarks: (m, d) standardised features. coefficients: (m,). mean, scale: (d,) mean and standard deviation with
+        which features are standardised.
+        """
         self.kernel, self.landmarks, self.coefficients = kernel, landmarks, coefficients
         self.mean, self.scale = mean, scale
 
@@ -68,10 +74,10 @@ class RankNetKernel(Model[RankNetKernelParams]):
     def fit(
         cls, train: Collection, vali: Collection, params: RankNetKernelParams, seed: int, callback: Callback
     ) -> Self:
-        """Fit one model per gamma and l2 and return the best on validation.
+        """Fit one model per combination of gamma and l2, and return the model that is best on validation.
 
-        The callback is called once per gamma and l2, for each gamma with the largest l2 first. Raises GradrankError if
-        no query has a pair or the kernel overflows.
+        The callback is called once per combination. For each gamma, the values of l2 are in descending order. Raises
+        GradrankError if no query has a pair or if the kernel overflows.
         """
         from gradrank.models.ranknet_kernel.nystroem import Kernel, Problem, expanded, regularised_path
         from gradrank.training.losses.ranknet import ranknet, ranknet_curvature
@@ -116,7 +122,7 @@ class RankNetKernel(Model[RankNetKernelParams]):
         from safetensors.numpy import save
 
         names = ("landmarks", "coefficients", "mean", "scale")
-        # One key only, because the order in which safetensors writes several keys changes between calls.
+        # The metadata has a single key, because safetensors writes several keys in an order that varies between calls.
         metadata = {"kernel": json.dumps(dataclasses.asdict(self.kernel))}
         with atomic(folder / "kernel.safetensors") as partial:
             partial.write_bytes(save({name: getattr(self, name) for name in names}, metadata=metadata))

@@ -1,8 +1,8 @@
-"""Kernel rankers f = sum_i a_i K(x_i, .) over a few thousand landmarks, and their regularised fit (Nystroem).
+"""The regularised fit of kernel rankers f = sum_i a_i K(x_i, .) over a few thousand landmarks (the Nystroem method).
 
-The minimiser of cost(f) + l2/2 |f|_H^2 over the function space of the kernel is a combination of all training documents
-(representer theorem). With a restriction to m landmarks (Williams & Seeger 2001), a pass over n documents costs O(n m)
-instead of O(n^2). If every document is a landmark, the solution is exact.
+In the function space of the kernel, the minimiser of cost(f) + l2/2 |f|_H^2 is a sum of this form over all training
+documents (representer theorem). Here the sum is restricted to m documents, the landmarks (Williams & Seeger 2001). A
+pass over n documents then costs O(n m) instead of O(n^2). If every document is a landmark, the solution is exact.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,21 +15,24 @@ from gradrank.base.compiled import compiled
 from gradrank.base.errors import GradrankError
 from gradrank.training.solvers.matrix_vector import transposed_times
 
-SPANNED = 1e-6  # a landmark is dropped if the others explain it up to this share of the largest K(x, x)
-BLOCK = 64  # documents per matrix product, always, so that the values of a document do not depend on the others
-SAMPLED = 2  # sampled documents per landmark for the second derivative of the cost
+SPANNED = 1e-6  # a landmark is dropped if the rest of its K(x, x) that the others do not explain is below this share
+BLOCK = 64  # documents per matrix product; a constant, so that the values of a document do not depend on the others
+SAMPLED = 2  # documents per landmark in the sample from which the second derivative of the cost is computed
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel exp(-gamma |x - z|^2) (`rbf`) or (1 + gamma x.z)^degree (`polynomial`)."""
+    """A kernel. `rbf` is exp(-gamma |x - z|^2), and `polynomial` is (1 + gamma x.z)^degree."""
 
     name: str
     gamma: float
     degree: int
 
     def matrix(self, x: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
-        """Return (n, m) float32 K(x_i, z_j) of (n, d) and (m, d) rows; float32 halves the memory traffic."""
+        """Return the (n, m) float32 values K(x_i, z_j). They are float32 to halve the memory traffic.
+
+        x: (n, d). landmarks: (m, d), the rows z_j.
+        """
         left, right = self._factors(np.asarray(x, np.float64), np.asarray(landmarks, np.float64))
         out = np.empty((len(x), len(landmarks)), np.float32)
         for start in range(0, len(x), BLOCK):
@@ -45,12 +48,15 @@ class Kernel:
         return out
 
     def expansion(self, x: np.ndarray, landmarks: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """Return (n,) float64 sum_j a_j K(x_i, z_j). Equal documents have equal values."""
+        """Return the (n,) float64 sums sum_j a_j K(x_i, z_j). Equal documents have exactly equal sums.
+
+        x: (n, d). landmarks: (m, d), the rows z_j. coefficients: (m,) a_j.
+        """
         blocks = (self.matrix(x[i : i + 16 * BLOCK], landmarks) for i in range(0, len(x), 16 * BLOCK))
         return np.concatenate([expanded(block, coefficients) for block in blocks])
 
     def _factors(self, x: np.ndarray, landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two matrices whose product is -gamma |x_i - z_j|^2 or 1 + gamma x_i.z_j."""
+        """Return two matrices. Their product is -gamma |x_i - z_j|^2 (`rbf`) or 1 + gamma x_i.z_j (`polynomial`)."""
         ones = np.ones((len(x), 1)), np.ones((len(landmarks), 1))
         if self.name != "rbf":
             return np.hstack([x, ones[0]]), np.hstack([self.gamma * landmarks, ones[1]]).T
@@ -59,13 +65,14 @@ class Kernel:
 
 
 def independent(kernel: Kernel, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (r, d) independent rows of the (m, d) rows, and the (r, r) lower triangular R of their K = R R^T.
+    """Return the rows that are independent under the kernel, and a Cholesky factor of their kernel matrix.
 
-    The Cholesky factorisation with pivots stops when the rest is a rounding error, so duplicate rows need no ridge.
+    The rows are (r, d), a subset of the (m, d) rows. The factor R is (r, r) and lower triangular, with K = R R^T. The
+    pivoted factorisation stops when only rounding errors remain. Therefore no ridge is needed if rows are duplicates.
 
     Raises GradrankError if values of the kernel overflow.
     """
-    # scipy.linalg.lapack defines its routines at import, so type checkers do not see them.
+    # scipy.linalg.lapack creates its functions at import, so type checkers do not know them.
     from scipy.linalg.lapack import dpstrf  # pyright: ignore[reportAttributeAccessIssue]
 
     matrix = kernel.matrix(rows, rows).astype(np.float64)
@@ -78,10 +85,10 @@ def independent(kernel: Kernel, rows: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 class Problem(NamedTuple):
-    """A cost of scores. Adding a constant to all scores of a query does not change it.
+    """A cost of scores. The cost must not change if a constant is added to all scores of a query.
 
     cost: function of (n,) scores that returns the cost and its (n,) gradient. curvature: (n,) approximate second
-    derivatives in each score, at scores of zero. offsets: (q+1,).
+    derivatives of the cost with respect to each score, at scores of zero. offsets: (q+1,).
     """
 
     cost: Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -97,15 +104,19 @@ def regularised_path(
     grid: Sequence[float],
     tolerance: float = 1e-6,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """Yield (landmarks, coefficients, cost / cost of equal scores) for each l2 of `grid`, the largest first.
+    """Yield the solution for each l2 of `grid`, from the largest to the smallest.
 
-    Minimises cost(f) / cost(0) + l2/2 |f|_H^2 by L-BFGS. Each search starts at the previous solution. With
-    coefficients a = R^-T w the penalty is |w|^2. This is as well conditioned as an explicit Nystroem map, without its
-    cost of O(n m^2). The search is over L^T w, where L L^T approximates the second derivative of the objective. It
-    takes about seven passes over the documents per value of l2.
+    A solution consists of the (r, d) landmarks, their (r,) coefficients a, and the cost divided by the cost of equal
+    scores.
 
-    features: (n, d). landmarks: (m, d); only the independent rows are used and returned. tolerance: a fit ends when the
-    relative change of the objective is smaller.
+    The solution minimises cost(f) / cost(0) + l2/2 |f|_H^2. The solver is L-BFGS. Each search starts at the previous
+    solution. The coefficients are written as a = R^-T w, where R is the result of `independent`, so that
+    |f|_H^2 = |w|^2. This problem is as well conditioned as with an explicit Nystroem map, without the cost O(n m^2) of
+    such a map. The variable of the search is L^T w, where L L^T approximates the second derivative of the objective. A
+    search takes about seven passes over the documents.
+
+    features: (n, d). landmarks: (m, d), of which only the r independent rows are used. tolerance: a search ends when
+    the relative change of the objective is smaller.
 
     Raises GradrankError if values of the kernel overflow.
     """
@@ -135,10 +146,11 @@ def regularised_path(
 
 
 def second_derivative(matrix: np.ndarray, root: np.ndarray, problem: Problem) -> np.ndarray:
-    """Return the (r, r) approximate second derivative of the cost in w, at zero.
+    """Return the (r, r) approximate second derivative of the cost with respect to w, at w = 0.
 
-    It is computed from a sample of documents, centred by the means of their queries. It only preconditions the search,
-    so that an inaccurate approximation costs passes over the documents, not accuracy.
+    It is computed from a sample of the documents. The mean of each query is subtracted from the kernel values of its
+    documents. The result is used only to precondition the search. If it is inaccurate, the search needs more passes
+    over the documents, but the solution is as accurate.
 
     matrix: (n, r) kernel values. root: (r, r), from `independent`.
     """
@@ -156,13 +168,16 @@ def second_derivative(matrix: np.ndarray, root: np.ndarray, problem: Problem) ->
 
 @compiled("f4[:,:], f8[:]")
 def contracted(matrix, gradient):
-    """Return (m,) float64 sums over i of g_i K_ij. matrix: (n, m). gradient: (n,)."""
+    """Return the (m,) float64 sums over i of g_i K_ij. matrix: (n, m) K. gradient: (n,) g."""
     return transposed_times(matrix, gradient)
 
 
 @compiled("f4[:,:], f8[:]", reassociated=True)
 def expanded(matrix, coefficients):
-    """Return (n,) float64 sums over j of a_j K_ij, added in the same order in each row."""
+    """Return the (n,) float64 sums over j of a_j K_ij. Every row is summed in the same order.
+
+    matrix: (n, m) K. coefficients: (m,) a.
+    """
     out = np.zeros(len(matrix))
     for i in range(len(matrix)):
         total = 0.0

@@ -1,13 +1,14 @@
-"""The RankNet of a term report: a ReLU net of 64 and 32 units on pairs, trained by Adam, with scores by row sums.
+"""The RankNet of a term report: a net with 64 and 32 ReLU units, trained by Adam on pairs of documents.
 
-The report does not state the input of the net. With `reading: difference` the input is x_i - x_j and the output p_ij =
-sigmoid(g). Such a net is not antisymmetric, so a pair is scored in both directions: P_ij = (p_ij + 1 - p_ji) / 2, with
-P_ij + P_ji = 1. With `reading: siamese`, P_ij = sigmoid(f(x_i) - f(x_j)), as in Burges et al. 2005.
+The report does not state the input of the net. With `reading: difference`, the input is x_i - x_j, and the output g
+gives the probability p_ij = sigmoid(g(x_i - x_j)). Such a net is not antisymmetric, so each pair is scored in both
+directions. P_ij = (p_ij + 1 - p_ji) / 2 then satisfies P_ij + P_ji = 1. With `reading: siamese`,
+P_ij = sigmoid(f(x_i) - f(x_j)), as in Burges et al. 2005.
 
-With `scoring: row_sums`, as in the report, the score of a document is the sum of its row in the (n, n) matrix of P of
-its query, so it depends on the whole list. With `scoring: plain` it depends on the document alone: it is f(x) or, for
-the difference net, the logit against the mean document, (g(x) - g(-x)) / 2 on standardised x. The row sums of a siamese
-net rank documents as f does.
+With `scoring: row_sums`, as in the report, the score of document i of a query is the sum over j of P_ij. It depends on
+all documents of the query. With `scoring: plain`, the score depends only on the document. For a siamese net it is f(x).
+For a difference net it is (g(x) - g(-x)) / 2 on standardised x: the logit of the pair of the document and the mean
+document, averaged over both directions. For a siamese net, both settings give the same ranking.
 """
 
 from collections.abc import Iterator
@@ -74,7 +75,7 @@ class RankNetReport(NetRanker[RankNetReportParams]):
     space: ClassVar = SPACE
 
     def __init__(self, net: "Net", reading: str, scoring: str = "row_sums") -> None:
-        """reading, scoring: as in RankNetReportParams."""
+        """Create a ranker from a trained net. reading, scoring: as in RankNetReportParams."""
         super().__init__(net)
         self.reading, self.scoring = reading, scoring
 

@@ -1,6 +1,7 @@
 """A ReLU net on pairs of documents, trained by binary cross-entropy and Adam in NumPy.
 
-Each step is a few small matrix products, for which torch takes three times as long, and a second to import.
+A training step consists of a few small matrix products. With torch, a step takes three times as long, and the import
+takes a second.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,13 +15,16 @@ from gradrank.training.solvers.adam import Adam, glorot
 
 
 class PairNet:
-    """A net with ReLU between its layers. All parameters are views of one float32 vector.
+    """A net with ReLU between its layers. All weights and biases are views of one float32 vector.
 
-    The logit of a pair is f(x_i) - f(x_j) if `siamese`, else g(x_i - x_j).
+    The logit of a pair is f(x_i) - f(x_j) if `siamese` is True, otherwise g(x_i - x_j).
     """
 
     def __init__(self, widths: list[int], siamese: bool, rng: np.random.Generator) -> None:
-        """widths: the number of inputs, the units of each hidden layer, and 1. rng: source of the initial weights."""
+        """Create a net with random weights.
+
+        widths: the number of inputs, the number of units of each hidden layer, and 1. rng: source of the weights.
+        """
         self.siamese = siamese
         shapes = list(pairwise(widths))
         size = sum((inputs + 1) * outputs for inputs, outputs in shapes)
@@ -36,10 +40,10 @@ class PairNet:
     def differentiate(
         self, first: np.ndarray, second: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None
     ) -> float:
-        """Return the cross-entropy summed over b pairs, and write the gradient of its mean to `slope`.
+        """Return the sum of the cross-entropy over b pairs, and write the gradient of its mean to `slope`.
 
-        first, second: (b, d) documents. target: (b,) probabilities that the first one is better. weight: (b,) factors
-        of the costs.
+        first, second: (b, d) features of the two documents of each pair. target: (b,) probabilities that the first
+        document is better. weight: (b,) factors of the cross-entropy of each pair, by default 1.
         """
         x = np.concatenate([first, second]) if self.siamese else first - second
         inputs = [x]
@@ -65,7 +69,11 @@ class PairNet:
 
 
 def _views(vector: np.ndarray, shapes: list[tuple[int, int]]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return the (inputs, outputs) weights and the (outputs,) biases of each layer, as views of one vector."""
+    """Return the weights of each layer and the biases of each layer, as views of one vector.
+
+    shapes: the numbers of inputs and outputs of each layer. The weights of a layer are (inputs, outputs), and its
+    biases are (outputs,).
+    """
     weights, biases, start = [], [], 0
     for inputs, outputs in shapes:
         middle, end = start + inputs * outputs, start + (inputs + 1) * outputs
@@ -85,14 +93,14 @@ def train_epochs(
     l2: float,
     rng: np.random.Generator,
 ) -> Iterator[float]:
-    """Train `net` without end, and yield the mean cross-entropy of each epoch, without the penalty.
+    """Train `net` for as many epochs as the caller requests, and yield the mean cross-entropy of each epoch.
 
-    An epoch is a sample of `pairs_per_epoch` pairs without replacement, or all pairs if there are fewer. For each of
-    them, a fair coin decides which document comes first: the better one, with the target of the pair (by default 1), or
-    the worse one, with 1 minus the target.
+    The mean does not include the penalty. An epoch is a sample of `pairs_per_epoch` pairs without replacement, or all
+    pairs if there are fewer. For each pair, the order of the two documents is random. If the better document is first,
+    the target is that of the pair, by default 1. Otherwise it is 1 minus this target.
 
-    x: (n, d) float32 standardised features. batch_pairs: pairs per step. l2: factor of the penalty l2 |W|^2 on weights;
-    biases have no penalty.
+    x: (n, d) float32 standardised features. batch_pairs: number of pairs per step. l2: factor of the penalty l2 |W|^2
+    on the weights. The biases are not penalised.
     """
     adam, size = Adam([net.vector], learning_rate), min(pairs_per_epoch, len(pairs))
     penalty = np.float32(2.0 * l2) * net.is_weight
@@ -116,13 +124,14 @@ def train_epochs(
 def difference_row_sums(
     h: np.ndarray, weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], offsets: np.ndarray
 ) -> np.ndarray:
-    """Return (n,) float64 sums over j of P_ij = (p_ij + 1 - p_ji) / 2 over each query, including j = i.
+    """Return, for each document i, the sum of P_ij over all documents j of its query, including j = i.
 
-    p_ij = sigmoid(g(x_i - x_j)). The first layer of the net is linear in the difference, so its product with each
-    document is computed only once. The memory is O(n) for queries of any size.
+    P_ij = (p_ij + 1 - p_ji) / 2, where p_ij = sigmoid(g(x_i - x_j)). The result is (n,) float64. The first layer of the
+    net is linear in the difference, so the product of its weights with a document is computed only once. The memory is
+    O(n) for queries of any size.
 
-    h: (n, k) float32, the products x W of the first layer. weights: (inputs, outputs) float32 of the further layers.
-    biases: float32, of all layers. offsets: (q+1,).
+    h: (n, k) float32, the products x W of the features with the weights of the first layer. weights: the float32
+    weights of each further layer, (inputs, outputs). biases: the float32 biases of every layer. offsets: (q+1,).
     """
     widths = np.array([len(bias) for bias in biases])
     further = np.concatenate([np.empty(0, np.float32), *(weight.ravel() for weight in weights)])
@@ -131,7 +140,11 @@ def difference_row_sums(
 
 @compiled("f4[:,:], f4[:], f4[:], i8[:], i8[:]")
 def _difference_row_sums(h, weights, biases, widths, offsets):
-    """weights, biases: of all layers, one after the other; widths: (layers,) outputs of each layer."""
+    """Return the result of `difference_row_sums`, computed from concatenated arrays.
+
+    weights: the concatenated weights of all layers except the first. biases: the concatenated biases of all layers.
+    widths: (layers,) number of outputs of each layer.
+    """
     sums = np.empty(len(h))
     widest = widths.max()
     x, below = np.empty(widest, h.dtype), np.empty(widest, h.dtype)
@@ -142,7 +155,7 @@ def _difference_row_sums(h, weights, biases, widths, offsets):
             for j in range(a, b):
                 for k in range(h.shape[1]):
                     x[k] = h[i, k] - h[j, k] + biases[k]
-                first, bias = 0, widths[0]  # start of the weights and biases of the layer
+                first, bias = 0, widths[0]  # where the weights and the biases of the layer start
                 for layer in range(1, len(widths)):
                     inputs, outputs = widths[layer - 1], widths[layer]
                     x, below = below, x
@@ -162,7 +175,9 @@ def _difference_row_sums(h, weights, biases, widths, offsets):
 
 @compiled("f8[:], i8[:]")
 def siamese_row_sums(scores, offsets):
-    """Return (n,) float64 sums over j of sigmoid(f(x_i) - f(x_j)) over each query, including j = i.
+    """Return, for each document i, the sum of sigmoid(f(x_i) - f(x_j)) over all documents j of its query.
+
+    The sum includes j = i. The result is (n,) float64.
 
     scores: (n,) f(x). offsets: (q+1,).
     """

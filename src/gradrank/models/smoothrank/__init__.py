@@ -1,7 +1,8 @@
-"""SmoothRank (Chapelle & Wu 2010): a linear ranker that follows a smooth NDCG while its temperature falls.
+"""SmoothRank (Chapelle & Wu 2010): a linear ranker that maximises a smooth NDCG at decreasing temperatures.
 
-The start is the ridge regression that is best on validation. Two deviations from the paper: the solver is L-BFGS
-instead of conjugate gradients, and the penalty strength and temperature are selected on validation.
+The training starts with the ridge regression that is best on validation. It deviates from the paper in two ways: the
+solver is L-BFGS instead of conjugate gradients, and the strength of the penalty and the temperature are selected on
+validation.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ from gradrank.training.training_queries import with_grades_to_order
 
 
 class AnnealingParams(ModelParams):
-    """The parameters of the annealing and of its measure."""
+    """The temperatures of the annealing, and the cutoff of the smooth NDCG."""
 
     warmest: int = param(6, "log2 of the first temperature; Chapelle & Wu 2010: 2^6", ge=-20, le=20)
     coldest: int = param(-6, "log2 of the last temperature; Chapelle & Wu 2010: 2^-6", ge=-20, le=20)
@@ -29,7 +30,7 @@ class AnnealingParams(ModelParams):
 
 
 class SmoothRankParams(RegressionParams, AnnealingParams):
-    """The parameters of SmoothRank: first those of AnnealingParams, then those of RegressionParams."""
+    """The parameters of SmoothRank. The fields of AnnealingParams precede the fields of RegressionParams."""
 
     l2: Grid[Annotated[float, Field(ge=0)]] = param(
         (1.0, 0.1, 0.01, 0.001, 0.0001),
@@ -43,7 +44,7 @@ class SmoothRankParams(RegressionParams, AnnealingParams):
 
 @register("smoothrank")
 class SmoothRank(Regression[SmoothRankParams]):
-    """A linear ranker that starts at the weights of a regression. `l2` penalises the distance from these weights."""
+    """A linear ranker whose training starts at the weights of a regression. `l2` penalises the distance from them."""
 
     Params = SmoothRankParams
     summary = "SmoothRank: a linear ranker on smooth NDCG, annealed from regression on (Chapelle & Wu 2010)"

@@ -8,19 +8,19 @@ from gradrank.data.collection import Collection
 from gradrank.training.nets.net import standardisation
 from gradrank.training.solvers.matrix_vector import times, transposed_times
 
-Smooth = Callable[..., tuple[float, np.ndarray]]  # a loss with a keyword `temperature`
+Smooth = Callable[..., tuple[float, np.ndarray]]  # a loss with the keyword argument `temperature`
 
 
 def annealed(
     train: Collection, loss: Smooth, start: np.ndarray, l2: float, temperatures: Sequence[float]
 ) -> Iterator[tuple[np.ndarray, float, float]]:
-    """Yield ((d,) weights, mean loss per query, temperature) for each temperature.
+    """Yield the (d,) weights, the mean loss per query, and the temperature, for each temperature.
 
-    Minimises loss / queries + l2 / 2 |w - start|^2 over weights of standardised features by L-BFGS (the paper:
-    conjugate gradients). Each search starts at the solution of the previous temperature.
+    The weights minimise loss / queries + l2 / 2 |w - start|^2 with standardised features. The solver is L-BFGS (the
+    paper: conjugate gradients). The search at each temperature starts at the solution of the previous temperature.
 
-    loss: a loss with the keyword `temperature`. start: (d,) weights. The weights of `start` and of the result belong to
-    the original features, not to the standardised ones.
+    loss: a loss with the keyword argument `temperature`. start: (d,) weights. `start` and the yielded weights are
+    weights of the original features, not of the standardised features.
     """
     from scipy.optimize import minimize
 

@@ -1,7 +1,7 @@
-"""Structural support vector machines with a linear scorer, by cutting planes: RankSVM-Struct and SVM-MAP.
+"""Linear structural support vector machines: RankSVM-Struct (Joachims 2006) and SVM-MAP (Yue et al. 2007).
 
-RankSVM-Struct is that of Joachims 2006 and SVM-MAP that of Yue et al. 2007. The solver deviates from SVMrank and SVMmap
-in its stopping rule: a relative duality gap instead of an absolute one. C is selected on validation.
+Both are trained by the method of cutting planes. The solver deviates from the authors' programs, SVMrank and SVMmap, in
+its stopping rule: it uses a relative duality gap instead of an absolute one. C is selected on validation.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ class RankSVMStructParams(RankSVMParams):
 
 @register("ranksvm_struct")
 class RankSVMStruct(RankSVM[RankSVMStructParams]):
-    """The problem of `ranksvm_l1_dual`, solved without listing pairs.
+    """RankSVM with the same objective as `ranksvm_l1_dual`, minimised without listing the pairs.
 
     C multiplies the loss of each pair, as in the other RankSVMs. The option -c of SVMrank equals C times the number of
     queries.

@@ -1,8 +1,10 @@
-"""Cutting planes for min |w|^2 / 2 + C R(w), where R is convex, not negative, and given by values and subgradients.
+"""The method of cutting planes, which minimises |w|^2 / 2 + C R(w).
 
-This is the one-slack form of structural support vector machines (Joachims, Finley & Yu 2009; Teo et al. 2010). R is
-approximated from below by the maximum of its tangent planes. Each step solves the small quadratic program of the planes
-in its dual and adds the tangent plane at its solution. The planes do not depend on C, so all values of C share them.
+R must be convex and not negative, and a function must return its values and subgradients. The problem is the one-slack
+form of structural support vector machines (Joachims, Finley & Yu 2009; Teo et al. 2010). R is approximated from below
+by the maximum of its tangent planes. Each step replaces R by this maximum, solves the dual of the resulting small
+quadratic program, and adds the tangent plane at the solution. The planes do not depend on C, so all values of C share
+them.
 """
 
 from collections.abc import Callable
@@ -12,25 +14,30 @@ import numpy as np
 from gradrank.base.compiled import compiled
 
 Risk = Callable[[np.ndarray], tuple[float, np.ndarray]]  # (d,) weights -> R, (d,) subgradient
-IDLE = 100  # a plane is dropped after this many steps without weight
+IDLE = 100  # a plane is dropped if its share has been 0 for this many steps
 STALLED = 100  # a search ends after this many steps without progress; no search on MQ2007 takes more than 60 steps
 MOVES = 100  # the largest number of moves per plane in one quadratic program
 
 
 class CuttingPlanes:
-    """The tangent planes of one R, b_k + a_k . w. The first plane is zero."""
+    """The tangent planes b_k + a_k . w of one function R. The first plane is zero everywhere."""
 
     def __init__(self, risk: Risk, features: int, gap: float) -> None:
-        """features: the number of features d. gap: a search ends when (primal - dual) / primal is at most this.
+        """Create a solver that has only the zero plane.
 
-        Then |w - w*|^2 <= 2 gap primal.
+        risk: function that returns R and its subgradient. features: the number of features d. gap: a search ends when
+        (primal - dual) / primal is at most `gap`. The weights w then differ from the optimal weights w* by
+        |w - w*|^2 <= 2 gap primal.
         """
         self.risk, self.gap = risk, gap
         self.slopes, self.constants = np.zeros((1, features)), np.zeros(1)
-        self.alpha, self.idle = np.ones(1), np.zeros(1, np.int64)  # alpha: shares of C, of sum 1
+        self.alpha, self.idle = np.ones(1), np.zeros(1, np.int64)  # alpha: the shares of the planes, with sum 1
 
     def solve(self, C: float) -> np.ndarray:
-        """Return the (d,) weights for one C. The search starts with the planes and shares of the previous call."""
+        """Return the (d,) weights for one value of C.
+
+        The search starts with the planes of the previous call and with their shares.
+        """
         best, least, since = np.zeros(self.slopes.shape[1]), np.inf, 0
         w = -C * self._mixed()
         while since < STALLED:
@@ -69,11 +76,13 @@ class CuttingPlanes:
 
 @compiled("f8[:,:], f8[:], f8[:] out, f8, f8")
 def ascend(kernel, constants, alpha, C, accuracy):
-    """Maximise constants . alpha - C / 2 alpha' kernel alpha over shares alpha >= 0 of sum 1, in place.
+    """Maximise constants . alpha - C / 2 alpha' kernel alpha over the shares alpha >= 0 with sum 1, in place.
 
-    kernel: (k, k) products of the slopes. constants, alpha: (k,). Each step moves share between two planes: from the
-    lowest plane that has a share to the plane with the largest gain (Fan, Chen & Lin 2005). It stops when no plane is
-    higher than a plane with a share by more than `accuracy`.
+    The height of a plane is its value at the current weights. Each step moves a part of the share of one plane to
+    another plane: from the lowest plane with a positive share to the plane with the largest gain (Fan, Chen & Lin
+    2005). The steps end when no plane is higher than the lowest plane with a positive share by more than `accuracy`.
+
+    kernel: (k, k) inner products of the slopes of the planes. constants, alpha: (k,).
     """
     count = len(alpha)
     height = constants.copy()

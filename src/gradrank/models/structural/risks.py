@@ -1,4 +1,7 @@
-"""The risks of structural support vector machines: values and subgradients, by the most violating ranking."""
+"""The risks of structural support vector machines: their values and subgradients.
+
+Both are computed from the ranking that violates the margin most.
+"""
 
 import numpy as np
 
@@ -11,13 +14,14 @@ from gradrank.training.solvers.ranksvm.objective import group_by_grade, sort_gro
 
 
 class PairRisk:
-    """The risk of RankSVM-Struct (Joachims 2006): the sum over crucial pairs of max(0, 1 - w.(x_better - x_worse)).
+    """The risk of RankSVM-Struct (Joachims 2006): the sum over pairs of max(0, 1 - w.(x_better - x_worse)).
 
-    The most violating ranking swaps every pair within the margin. Counting these pairs takes O(n log n) (section 4.2).
+    The pairs are all pairs of documents of one query with different grades. The most violating ranking swaps every pair
+    within the margin. Counting these pairs takes O(n log n) (section 4.2).
     """
 
     def __init__(self, train: Collection, weighting: str) -> None:
-        """weighting: `pair` or `query`, as in RankSVMParams."""
+        """Create the risk on the training part. weighting: `pair` or `query`, as in RankSVMParams."""
         self.features, self.grades = train.features.astype(np.float64), group_by_grade(train, weighting)
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
@@ -25,21 +29,23 @@ class PairRisk:
         scores = times(self.features, weights)
         values = np.stack([scores, np.zeros_like(scores)], axis=1)
         sums, total = violation_sums(self.grades, sort_groups(self.grades, scores), scores, values, target=1.0)
-        # For the column of zeros, a pair within the margin adds -1 to its better and +1 to its worse document.
+        # In the sums for the column of zeros, each pair within the margin contributes -1 to its better document and +1
+        # to its worse document.
         return -float(total[0]), transposed_times(self.features, sums[:, 1])
 
 
 class MAPRisk:
     """The risk of SVM-MAP (Yue et al. 2007): the mean over queries of max_y' [1 - AP(y') + w.Psi(y') - w.Psi(y)].
 
-    Psi = 1 / (|C| |C'|) sum over relevant i and other j of y_ij (x_i - x_j), with y_ij = 1 if i ranks above j, else -1.
-    The mean is over the queries that have both relevant and other documents.
+    The mean is over the queries that have both relevant and irrelevant documents. y is a ranking with all relevant
+    documents on top, and y' is any ranking. Psi = 1 / (|C| |C'|) sum_ij y_ij (x_i - x_j), where i runs over the set C
+    of relevant documents and j over the set C' of irrelevant documents. y_ij is 1 if i ranks above j, otherwise -1.
     """
 
     def __init__(self, train: Collection, model: str) -> None:
-        """model: name of the model, for the error message.
+        """Create the risk on the training part. model: name of the model, for the error message.
 
-        Raises GradrankError if no query has both relevant and other documents.
+        Raises GradrankError if no query has both relevant and irrelevant documents.
         """
         self.features, self.offsets = train.features.astype(np.float64), train.offsets
         self.relevant = train.labels > 0
@@ -62,12 +68,13 @@ class MAPRisk:
 def most_violating(scores, relevant, offsets, ranked):
     """Return the sum over queries of max_y' [1 - AP(y') + w.Psi(y') - w.Psi(y)] and its (n,) subgradient in the scores.
 
-    In the most violating ranking, relevant documents are ordered by score, and so are the others, so that it is an
-    interleaving of two lists. With i_j relevant documents above the j-th other document, 1 - AP and Psi are sums over j
-    and k > i_j. The best i_j of each j can be found separately, because they do not decrease with j (Yue et al. 2007,
-    section 4.1).
+    In the most violating ranking, the relevant documents are ordered by score, and so are the irrelevant documents. The
+    ranking therefore interleaves two sorted lists. i_j is the number of relevant documents above the j-th irrelevant
+    document. 1 - AP and Psi are sums over j and over k > i_j. The best i_j can be found separately for each j, because
+    the best values do not decrease with j (Yue et al. 2007, section 4.1).
 
-    scores: (n,). relevant: (n,) bool. offsets: (q+1,). ranked: (n,) rows of each query by descending score.
+    scores: (n,). relevant: (n,) bool. offsets: (q+1,). ranked: (n,) row numbers, sorted by query and by descending
+    score.
     """
     value, slopes = 0.0, np.zeros(len(scores))
     for q in range(len(offsets) - 1):
@@ -76,7 +83,7 @@ def most_violating(scores, relevant, offsets, ranked):
         if len(good) == 0 or len(bad) == 0:
             continue
         pair = 2.0 / (len(good) * len(bad))
-        below = np.zeros(len(good), np.int64)  # others that the ranking puts above each relevant document
+        below = np.zeros(len(good), np.int64)  # irrelevant documents above each relevant document
         for j in range(len(bad)):
             best, most, sum_here = len(good), 0.0, 0.0
             for k in range(len(good), 0, -1):
