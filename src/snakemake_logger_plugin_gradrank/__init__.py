@@ -1,8 +1,8 @@
-"""Console output of a run (`logger: gradrank` in a profile): one line per finished job, failures last.
+"""A logger plugin for Snakemake that prints one line per finished job, and failures last.
 
-Snakemake finds the plugin by the name of this package. The plugin uses the log events that
-snakemake-interface-logger-plugins documents. It does not import gradrank, because every Snakemake process of this
-environment imports the plugin.
+It is selected by `logger: gradrank` in a profile. Snakemake finds the plugin by the name of this package. The log
+events are documented in snakemake-interface-logger-plugins. Every Snakemake process of this environment imports the
+plugin, so the plugin does not import gradrank.
 """
 
 import sys
@@ -14,7 +14,7 @@ from typing import Any
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-LOG_LINES, LOGS = 20, 10  # lines per log, and number of logs, that are printed of failed jobs
+LOG_LINES, LOGS = 20, 10  # for failed jobs: number of lines per log, and number of logs, that are printed
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Failure:
 
     name: str
     jobs: set[int]
-    logs: str  # read when the job fails, because a retry overwrites the files
+    logs: str  # ends of the log files, read when the job fails, because a retry overwrites the files
 
 
 class LogHandler(LogHandlerBase):
@@ -47,10 +47,11 @@ class LogHandler(LogHandlerBase):
         self._stream = sys.stdout if settings.stdout else sys.stderr
         self._prints_all = settings.dryrun or settings.verbose or settings.debug_dag
         self._jobs: dict[int, RunningJob] = {}
-        self._finished: list[RunningJob] = []  # not printed yet
+        self._finished: list[RunningJob] = []  # finished jobs that are not printed yet
         self._failures: list[Failure] = []
         self._report = ""  # log of the last report job, which lists the best methods
-        self._grouped: set[int] = set()  # jobs of failed groups; the error of the group is followed by one per job
+        # jobs of failed groups; an error of each job follows that of its group, and is not printed again
+        self._grouped: set[int] = set()
         self._messages: set[str] = set()
 
     def emit(self, record: LogRecord) -> None:

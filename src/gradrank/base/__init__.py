@@ -1,1 +1,1 @@
-"""Modules that every room uses: errors, files, the results layout, stamps, the processor, and compiled code."""
+"""Modules that all other packages use: errors, files, the layout of results/, checksum files, and compiled code."""

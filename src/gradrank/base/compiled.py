@@ -1,7 +1,8 @@
 """The decorator for functions that Numba compiles.
 
-If two processes compile two signatures of one cached function at the same time, each replaces the other's files in
-Numba's cache. So only functions that Python calls are cached, and each has exactly one signature.
+If two processes compile different signatures of one cached function at the same time, each overwrites the other's
+files in Numba's cache. Therefore each cached function has exactly one signature. Only functions that Python calls are
+cached.
 """
 
 from collections.abc import Callable
@@ -18,16 +19,16 @@ def compiled(
 ) -> "Callable[[Callable], CompiledFunction]":
     """Return a decorator that compiles a function at its first call.
 
-    signature: the parameters' types if Python calls the function, as in "f8[:], i8[:], f8, f8[:,:] out": NumPy's type
-    codes, and one `:` per dimension of an array. The function writes to arrays marked `out` and only reads the others.
-    Its machine code is cached on disk. Arguments of other types are converted if no digit is lost; otherwise the
-    function is compiled for their types in this process only. A function without a signature is compiled into each
-    function that calls it.
-    nogil: other threads run during the call. reassociated: sums are taken in the order that fills the registers, which
-    is the same for one instruction set.
+    signature: the types of the parameters, for a function that Python calls, such as "f8[:], i8[:], f8, f8[:,:] out".
+    A type is a type code of NumPy, with one `:` per dimension of an array. The function writes to arrays marked `out`
+    and only reads the others. The machine code of a function with a signature is cached on disk. Arguments of other
+    types are converted if no digit is lost. Otherwise the function is compiled for their types, in this process only. A
+    function without a signature is compiled together with each function that calls it.
+    nogil: if True, other threads can run during the call. reassociated: if True, the compiler may change the order of
+    additions to use wide registers. The order depends only on the instruction set.
 
-    Constants that the function uses must be defined in a file of compiled functions, because only these files are
-    part of the cache folder's digest.
+    The function may only use constants of files that contain compiled functions, because the digest of the cache folder
+    covers only these files.
     """
     parameters = None if signature is None else [Parameter.of(text.strip()) for text in signature.split(", ")]
     options = {"nogil": nogil, "fastmath": {"reassoc"} if reassociated else False}
@@ -35,7 +36,7 @@ def compiled(
 
 
 class Parameter(NamedTuple):
-    """The type of one parameter: NumPy's type, the number of dimensions, and whether the function writes to it."""
+    """The type of one parameter: its NumPy type, its number of dimensions, and whether the function writes to it."""
 
     dtype: np.dtype
     dimensions: int
@@ -55,7 +56,7 @@ class Parameter(NamedTuple):
         return types.Array(element, self.dimensions, "C", readonly=not self.is_output)
 
     def converted(self, value: Any) -> Any:
-        """Return the argument as the signature states it, copied if need be; None if no safe cast leads there."""
+        """Return the argument with the type of the signature, copied if necessary; None if no safe cast exists."""
         if not self.dimensions:
             return value
         array = np.asarray(value)
@@ -85,19 +86,19 @@ class CompiledFunction:
 
     @cached_property
     def entry(self) -> Callable:
-        """Numba's function for calls from Python. It has one signature, and is cached if the cache folder is set."""
+        """The compiled function for calls from Python, with one signature. It is cached if the cache folder is set."""
         types = tuple(parameter.numba_type() for parameter in self.parameters or ())
         return numba().njit(types, cache=compiled_cache.is_set(), **self.options)(self.function)
 
     @cached_property
     def inner(self) -> Callable:
-        """Numba's function for calls from compiled functions, and with other types from Python; never cached."""
+        """The compiled function for calls from compiled functions, and for other types. It is never cached."""
         return numba().njit(**self.options)(self.function)
 
 
 @cache
 def numba() -> Any:
-    """Import Numba, and let compiled functions call objects of CompiledFunction."""
+    """Import Numba, and teach it that compiled functions may call objects of class CompiledFunction."""
     import numba
     from numba.extending import typeof_impl
 

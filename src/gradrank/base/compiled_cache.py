@@ -1,7 +1,7 @@
 """The folder in which Numba caches the machine code of compiled functions.
 
-Numba does not notice that a compiled function in another file changed, so the folder is named by a digest of all
-compiled sources.
+If a compiled function calls a function of another file, Numba does not notice changes of that file. Therefore the name
+of the folder contains a digest of all files with compiled functions.
 """
 
 import hashlib
@@ -21,20 +21,21 @@ from gradrank.base.files import OWN_MODELS
 
 PACKAGE = Path(__file__).parents[1]
 DECORATOR = PACKAGE / "base/compiled.py"
-MARK = b"\n@compiled"  # a file with this line start has compiled functions
+MARK = b"\n@compiled"  # a file with a line that starts like this has compiled functions
 PACKAGES = ("numba", "llvmlite", "numpy")
-KEPT_SECONDS = 30 * 24 * 3600.0  # since the last use
+KEPT_SECONDS = 30 * 24 * 3600.0  # cache folders are deleted this long after their last use
 
 _set = False
 
 
 def use_cache_folder() -> Path | None:
-    """Set NUMBA_CACHE_DIR for this process, and return the folder. Call it before anything imports Numba.
+    """Set NUMBA_CACHE_DIR for this process, and return the folder. Must be called before Numba is imported.
 
-    The folder is in $NUMBA_CACHE_DIR if the user set it, otherwise in $XDG_CACHE_HOME/gradrank or ~/.cache/gradrank. If
-    the home is not writable, it is in the temporary folder. A Numba that is already imported ignores the variable: then
-    return None, and functions are compiled without a cache. Raises GradrankError if the folder is a link or belongs to
-    another user, because it contains pickles, and anyone who can write a pickle can run code.
+    The folder is in $NUMBA_CACHE_DIR if the user set this variable, otherwise in $XDG_CACHE_HOME/gradrank or
+    ~/.cache/gradrank. If the home folder is not writable, the folder is in the temporary folder. If Numba is already
+    imported, it ignores the variable. The function then returns None, and nothing is cached.
+    Raises GradrankError if the folder is a link or belongs to another user. The folder contains pickles, so anyone who
+    can write to it could make this process run their code.
     """
     global _set
     if not _set and "numba" in sys.modules:
@@ -46,7 +47,7 @@ def use_cache_folder() -> Path | None:
 
 
 def is_set() -> bool:
-    """Return whether `use_cache_folder` set Numba's folder in this process."""
+    """Return True if `use_cache_folder` has set Numba's cache folder in this process."""
     return _set
 
 
@@ -61,7 +62,7 @@ def _folder() -> Path:
             return _marked_as_used(base, name)
         except OSError as error:
             raise GradrankError(f"NUMBA_CACHE_DIR: {error}. Fix: set it to a folder that you can write to") from None
-    with suppress(OSError, RuntimeError):  # no home, or it is not writable
+    with suppress(OSError, RuntimeError):  # there is no home folder, or it is not writable
         cache_home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         cache_home.mkdir(exist_ok=True)
         return _marked_as_used(_private(cache_home / "gradrank"), name)
@@ -69,7 +70,7 @@ def _folder() -> Path:
 
 
 def digest() -> str:
-    """Return the digest of all compiled sources, the versions of Python and PACKAGES, and Numba's settings."""
+    """Return a digest of all files with compiled functions, the package versions, and the settings of Numba."""
     hashed = hashlib.sha256(DECORATOR.read_bytes())
     for path in [*sorted(PACKAGE.rglob("*.py")), *sorted(OWN_MODELS.glob("[!._]*.py"))]:
         source = path.read_bytes()
@@ -83,7 +84,10 @@ def digest() -> str:
 
 
 def _marked_as_used(base: Path, name: str) -> Path:
-    """Return base/name, marked as used now. If it is new, remove folders of other digests that are no longer used."""
+    """Return the folder base/name, with the current time as its time of last use. It is created if it does not exist.
+
+    If it is new, folders of other digests that were not used for KEPT_SECONDS are removed.
+    """
     is_new = not (base / name).exists()
     folder = _private(base / name)
     os.utime(folder)
@@ -96,7 +100,10 @@ def _marked_as_used(base: Path, name: str) -> Path:
 
 
 def _private(path: Path) -> Path:
-    """Return `path` as a folder that only this user can read and write. Create it if it does not exist."""
+    """Make `path` a folder that only this user can read and write, and return it.
+
+    Raises GradrankError if it is a link or belongs to another user.
+    """
     path.mkdir(mode=0o700, exist_ok=True)
     status = path.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():

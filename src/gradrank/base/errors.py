@@ -1,4 +1,4 @@
-"""The exception for errors that a user can fix, and texts for unknown names."""
+"""The exception for errors that a user can fix, and messages about unknown names."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -9,7 +9,7 @@ class GradrankError(Exception):
 
 
 def unknown(kind: str, name: str, valid: Iterable[str]) -> str:
-    """Return the text for a name that is not in `valid`: "unknown model 'ranksmv' (did you mean 'ranksvm'?)"."""
+    """Return the message about a name that is not in `valid`: "unknown model 'ranksmv' (did you mean 'ranksvm'?)"."""
     return f"unknown {kind} {name!r}{nearest(name, valid)}"
 
 

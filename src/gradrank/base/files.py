@@ -10,14 +10,14 @@ from typing import Any
 
 from gradrank.base.errors import GradrankError
 
-OWN_MODELS = Path("models")  # in the working folder; its files are added to those of gradrank/models
+OWN_MODELS = Path("models")  # folder in the working folder; its modules are added to the package gradrank.models
 
 
 @contextmanager
 def atomic(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path next to `path`, and rename it to `path` if the block ends without an error.
 
-    If the process is killed, `path` stays as it was: absent, or the older complete file.
+    If the process is killed, `path` is unchanged: it does not exist, or it is still the older, complete file.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,6 +46,6 @@ def read_json(path: Path | str) -> Any:
 
 
 def sha256(path: Path | str) -> str:
-    """Return the SHA-256 of a file. The file is read in blocks."""
+    """Return the SHA-256 of a file. It is read in blocks, so it need not fit into memory."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-INPUTS = ("src", "workflow", "models", "params.yaml")  # what results depend on besides data, in a project
+INPUTS = ("src", "workflow", "models", "params.yaml")  # paths in a project that results depend on, besides the data
 
 
 def git(*arguments: str, folder: Path | str = ".") -> bytes | None:
@@ -16,10 +16,10 @@ def git(*arguments: str, folder: Path | str = ".") -> bytes | None:
 
 
 def revision(project: Path) -> str | None:
-    """Return the commit of a project's code and parameters, 40 digits; None outside a repository.
+    """Return the commit of a project as 40 hexadecimal digits; None outside a repository.
 
-    The suffix `-dirty` means that code or parameters differ from the commit. Changed results do not count, because
-    every run writes the committed results again.
+    The suffix `-dirty` means that files of INPUTS differ from the commit. Changed results do not cause the suffix,
+    because every run overwrites the committed results.
     """
     commit = git("rev-parse", "HEAD", folder=project)
     if commit is None:

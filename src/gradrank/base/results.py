@@ -1,18 +1,19 @@
-"""The layout of results/. No other module knows the names of its files.
+"""The layout of results/. Other modules get the paths of its files from the classes of this module.
 
     report.html, report/, tracked.json  the report with its tables and figures, and the ids of the MLflow runs
-    per_query.parquet, methods.csv, metrics.json, run.json   values per test query and means, for DVC, and their stamp
+    per_query.parquet, methods.csv, metrics.json, run.json   values per test query and means for DVC; their checksums
     studies/<study>/[reduced/]          page.json, page.md, numbers.json, tables/, jobs/<job>.json, provenance.json
     <dataset>/                          summary.json, summary.md, queries.parquet, tables/, provenance.json
     <dataset>/<method>/                 per_query.parquet, evaluation.json
     <dataset>/<method>/fold<k>/         model/, scores.parquet, history.parquet, timing.json, spec.json
 
-The last file of each folder is its stamp (see stamps.py). The targets `snakemake <dataset>` and `snakemake <study>`
-also write report.html, report/ and tracked.json in the folder of that data set or study.
+In each line, the last file is the stamp of the folder: a file with the checksums of the other files (see stamps.py).
+The targets `snakemake <dataset>` and `snakemake <study>` also write report.html, report/ and tracked.json into the
+folder of that data set or study.
 
-If a method is trained with several seeds, the files of the first seed are in fold<k>/ and those of each further seed in
-fold<k>/seed<s>/. A path may name a file that does not exist. Methods that read a file raise FileNotFoundError if it
-does not exist, and GradrankError if its JSON is damaged.
+If a method is trained with several seeds, the files of the first seed are in fold<k>/, and the files of a further seed
+s are in fold<k>/seed<s>/. The classes return paths whether or not the files exist. Methods that read a file raise
+FileNotFoundError if the file does not exist, and GradrankError if its JSON is damaged.
 """
 
 import hashlib
@@ -30,17 +31,17 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
-STUDIES = "studies"  # folder in results/, so no data set may have this name
+STUDIES = "studies"  # a folder in results/; therefore no data set may have this name
 PROVENANCE, SUMMARY, PER_QUERY = "provenance.json", "summary.json", "per_query.parquet"
 MODEL, MEMBERS = "model", "members"
 EVALUATION, RUN, JOBS, PAGE = "evaluation.json", "run.json", "jobs", "page.json"
 SCORES, HISTORY, TIMING, SPEC = "scores.parquet", "history.parquet", "timing.json", "spec.json"
-FOLD_FILES = (MODEL, SCORES, HISTORY, TIMING, SPEC)  # in the order of writing: SPEC is complete only if all others are
+FOLD_FILES = (MODEL, SCORES, HISTORY, TIMING, SPEC)  # in the order of writing: if SPEC exists, all others are complete
 _FOLD, _SEED = re.compile(r"fold(\d+)"), re.compile(r"seed(\d+)")
 
 
 class Below:
-    """A path in the `folder` of the object that has this attribute."""
+    """A descriptor for the path of a file in the object's `folder`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -51,7 +52,7 @@ class Below:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder in results/, which may not exist."""
+    """A folder in results/. It need not exist."""
 
     folder: Path
 
@@ -61,7 +62,7 @@ class Folder:
 
 
 class Recorded(Folder):
-    """A folder with a record of the inputs of its files."""
+    """A folder with a record: a provenance.json that lists the inputs of its files."""
 
     provenance_path = Below(PROVENANCE)
 
@@ -70,14 +71,14 @@ class Recorded(Folder):
         return self.provenance_path.is_file()
 
     def provenance(self) -> dict[str, Any]:
-        """Return the record that `gradrank.provenance` wrote for this data set or study."""
+        """Return the content of provenance.json, which `gradrank.provenance` writes."""
         return read_json(self.provenance_path)
 
 
 class FoldFolder(Folder):
     """The output of one training job: fold<k>/, fold<k>/seed<s>/, or any folder with the files of a model."""
 
-    model_path = Below(MODEL)  # a folder that the model writes and reads
+    model_path = Below(MODEL)  # a folder, which the model writes and reads
     scores_path = Below(SCORES)
     history_path = Below(HISTORY)
     timing_path = Below(TIMING)
@@ -91,7 +92,7 @@ class FoldFolder(Folder):
 
     @property
     def seed(self) -> int | None:
-        """The seed s of fold<k>/seed<s>/; None for fold<k>/, which has the first seed."""
+        """The seed s of fold<k>/seed<s>/; None for fold<k>/, which has the results of the first seed."""
         return int(match[1]) if (match := _SEED.fullmatch(self.name)) else None
 
     @property
@@ -108,7 +109,7 @@ class FoldFolder(Folder):
 
     @property
     def numbered(self) -> Path:
-        """The folder fold<k>/, also for a further seed."""
+        """The folder fold<k>/. For a further seed, it is the parent folder."""
         return self.folder if self.seed is None else self.folder.parent
 
     @property
@@ -116,41 +117,50 @@ class FoldFolder(Folder):
         return self.spec_path.is_file()
 
     def check(self, path: Path) -> None:
-        """Raise GradrankError unless a file of this fold has the checksum in the stamp."""
+        """Raise GradrankError if the checksum of a file of this fold differs from the one in spec.json."""
         check_file(self.spec_path, path)
 
     def spec(self) -> dict[str, Any]:
-        """Return the stamp.
+        """Return the content of spec.json, which is the stamp of the fold.
 
-        Its keys: `model`, `dataset`, `fold`, `params`, `features`, `seed`, `job_seed`, `data_sha256`, `inputs` (SHA-256
-        by name), `code`, `versions`, `processor`, and `files` (SHA-256 by path; no timings).
+        Its keys are `model`, `dataset`, `fold`, `params`, `features`, `seed`, `job_seed`, `data_sha256`, `inputs` (name
+        of the input to SHA-256), `code`, `versions`, `processor`, and `files` (path to SHA-256, without timing.json).
         """
         return read_json(self.spec_path)
 
     def timing(self) -> dict[str, float]:
-        """Return `seconds`, `fit_seconds`, `peak_memory_mb` and, for trained folds, the costs (evaluation/costs.py)."""
+        """Return a dict with `seconds`, `fit_seconds`, `peak_memory_mb` and further costs (evaluation/costs.py).
+
+        A fold of imported scores has no further costs.
+        """
         return read_json(self.timing_path)
 
     def history(self) -> "pl.DataFrame":
-        """Return one row per training step: `step` and the values that the model reported, null if it did not."""
+        """Return a frame with one row per training step.
+
+        The columns are `step` and the values that the model reported. A value that was not reported is null.
+        """
         import polars as pl
 
         return pl.read_parquet(self.history_path)
 
     def scores(self, split: str) -> "np.ndarray":
-        """Return the (n,) float64 scores of `train`, `vali` or `test`, in row order. The checksum is checked."""
+        """Return the (n,) float64 scores of a split, in row order. split: `train`, `vali` or `test`.
+
+        Raises GradrankError if the file does not have its checksum.
+        """
         import polars as pl
 
         self.check(self.scores_path)
         return pl.read_parquet(self.scores_path).filter(split=split)["score"].to_numpy()
 
     def member(self, number: int) -> "FoldFolder":
-        """Return member `number`, from 1, of a model that combines other models' scores."""
+        """Return the folder of a member of a model that combines other models' scores. Members are numbered from 1."""
         return FoldFolder(self.model_path / MEMBERS / str(number))
 
 
 class MethodFolder(Folder):
-    """The folder results/<dataset>/<method>/ of a model or a variant of a model on one data set."""
+    """The folder results/<dataset>/<method>/ with the results of a method on one data set."""
 
     per_query_path = Below(PER_QUERY)
     evaluation_path = Below(EVALUATION)
@@ -164,12 +174,12 @@ class MethodFolder(Folder):
         return self.per_query_path.is_file()
 
     def check(self) -> None:
-        """Raise GradrankError unless the values per query have the checksum in the stamp."""
+        """Raise GradrankError if the checksum of per_query.parquet differs from the one in evaluation.json."""
         check_file(self.evaluation_path, self.per_query_path)
 
     @property
     def begun(self) -> bool:
-        """Whether any file of the method exists."""
+        """True if any file of the method exists."""
         return self.evaluated or any(_FOLD.fullmatch(path.name) for path in self.folder.glob("fold*"))
 
     def fold(self, number: int, seed: int | None = None) -> FoldFolder:
@@ -177,7 +187,7 @@ class MethodFolder(Folder):
         return FoldFolder(folder if seed is None else folder / f"seed{seed}")
 
     def folds(self) -> list[FoldFolder]:
-        """Return the finished folds by number and seed, including seeds that params.yaml no longer names."""
+        """Return the finished folds, sorted by number and seed. They include seeds that params.yaml no longer names."""
         folders = [path for path in self.folder.glob("fold*") if _FOLD.fullmatch(path.name)]
         folders += [path for folder in folders for path in folder.glob("seed*") if _SEED.fullmatch(path.name)]
         finished = [fold for fold in map(FoldFolder, folders) if fold.finished]
@@ -197,14 +207,17 @@ class DatasetFolder(Recorded):
         return self.summary_path.is_file()
 
     def summary(self) -> dict[str, dict[str, float | None]]:
-        """Return the means by method and metric under the primary convention, to four decimals; null if undefined."""
+        """Return the means under the primary convention, rounded to four decimals: {method: {metric: mean}}.
+
+        A mean is None if it is undefined.
+        """
         return read_json(self.summary_path)
 
     def method(self, name: str) -> MethodFolder:
         return MethodFolder(self.folder / name)
 
     def methods(self) -> list[MethodFolder]:
-        """Return the methods with any file, by name."""
+        """Return the methods that have at least one file, sorted by name."""
         folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         return [method for method in map(MethodFolder, folders) if method.begun]
 
@@ -221,17 +234,20 @@ class StudyFolder(Recorded):
         return self.folder / JOBS / f"{name}.json"
 
     def jobs(self) -> list[Any]:
-        """Return the results of the study's own jobs, in the order of their names. Checksums are checked."""
+        """Return the results of the study's own jobs, sorted by job name.
+
+        Raises GradrankError if a file does not have its checksum.
+        """
         return [read_job(path) for path in sorted(self.job_path("*").parent.glob("*.json"))]
 
     @property
     def reduced(self) -> "StudyFolder":
-        """The reduced form of the study, which the default run builds."""
+        """The folder of the reduced form of the study. Plain `snakemake` builds the reduced form."""
         return StudyFolder(self.folder / "reduced")
 
 
 def write_job(path: Path, result: Any) -> None:
-    """Write the result of a study's job, as plain data with its checksum. The file is its own stamp."""
+    """Write the result of a study's job as JSON. The file contains its own checksum, so it needs no separate stamp."""
     write_json(path, {"schema": SCHEMA, "sha256": _sha256_of(result), "found": result})
 
 
@@ -261,14 +277,14 @@ class Results(Folder):
     run_path = Below(RUN)
 
     @property
-    def project(self) -> Path:  # with params.yaml and the code
+    def project(self) -> Path:  # the folder with params.yaml and the code
         return self.folder.resolve().parent
 
     def dataset(self, name: str) -> DatasetFolder:
         return DatasetFolder(self.folder / name)
 
     def datasets(self) -> list[DatasetFolder]:
-        """Return the data sets with a summary, a record or any file of a method, by name."""
+        """Return the data sets that have a summary, a record or a file of a method, sorted by name."""
         folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         datasets = map(DatasetFolder, folders)
         return [dataset for dataset in datasets if dataset.summarised or dataset.recorded or dataset.methods()]
@@ -277,7 +293,10 @@ class Results(Folder):
         return StudyFolder(self.folder / STUDIES / name)
 
     def studies(self) -> dict[str, StudyFolder]:
-        """Return the studies that are finished or recorded, by name; a reduced form as <study>/reduced."""
+        """Return a dict from name to folder of the studies that are finished or have a record.
+
+        The name of a reduced form is <study>/reduced.
+        """
         studies = [StudyFolder(folder) for folder in sorted((self.folder / STUDIES).glob("*/"))]
         forms = [form for study in studies for form in (study, study.reduced)]
         finished = [form for form in forms if form.recorded or form.numbers_path.is_file()]

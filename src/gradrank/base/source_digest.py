@@ -1,8 +1,8 @@
 """Digests of source files that ignore comments, docstrings and formatting.
 
-The digest of a Python file covers its syntax tree in a canonical form, which is equal under every supported version of
-Python (`ast.dump` and `ast.unparse` differ between versions). The digest of a YAML file covers its parsed content. The
-digest of any other file covers its bytes.
+The digest of a Python file covers a canonical form of its syntax tree. This form is the same under every supported
+version of Python, whereas the output of `ast.dump` and `ast.unparse` depends on the version. The digest of a YAML file
+covers its parsed content. The digest of any other file covers its bytes.
 """
 
 import ast
@@ -17,10 +17,10 @@ import yaml
 
 from gradrank.base.errors import GradrankError
 
-# Fields that describe how code is written, not what it does.
+# Fields of the syntax tree that do not change what the code does.
 SKIPPED = {"ctx", "kind", "type_comment", "type_ignores"}
 STATEMENTS = {"body", "orelse", "finalbody"}
-# Names by which code reads docstrings or sources at run time, as the canonical form writes them.
+# Names that code uses to read docstrings or sources at run time, in the notation of the canonical form.
 DOCSTRING_READERS = {
     "'__doc__'",
     "'getdoc'",
@@ -45,8 +45,8 @@ class Import(NamedTuple):
 class Source(NamedTuple):
     """The digests and imports of a source file.
 
-    digest: SHA-256 without docstrings. documented: SHA-256 with docstrings. reads_docstrings: whether the code may read
-    docstrings at run time, its own or those of imported modules.
+    digest: SHA-256 without docstrings. documented: SHA-256 with docstrings. reads_docstrings: True if the code may read
+    docstrings at run time, either its own or those of modules that it imports.
     """
 
     digest: str
@@ -57,12 +57,18 @@ class Source(NamedTuple):
 
 @cache
 def read_source(path: Path) -> Source:
-    """Read and digest the file at an absolute path, once per process. Raises GradrankError if it cannot be parsed."""
+    """Return the Source of the file at an absolute path. Raises GradrankError if the file cannot be parsed.
+
+    The result is cached for the life of the process.
+    """
     return parse_source(os.path.relpath(path), path.read_bytes())
 
 
 def parse_source(name: str, content: bytes) -> Source:
-    """Digest the content of a file called `name`. Raises GradrankError with file and line if it cannot be parsed."""
+    """Return the Source of a file's content. Raises GradrankError with file and line if it cannot be parsed.
+
+    name: name of the file; its suffix determines the format.
+    """
     suffix = Path(name).suffix
     if suffix == ".py":
         return _python(name, content)
@@ -75,7 +81,7 @@ def parse_source(name: str, content: bytes) -> Source:
 def _python(name: str, content: bytes) -> Source:
     try:
         tree = ast.parse(content, name)
-    except (SyntaxError, ValueError) as error:  # ValueError: a null byte, under Python 3.11
+    except (SyntaxError, ValueError) as error:  # Python 3.11 raises ValueError for a null byte
         line = getattr(error, "lineno", None) or 1
         reason = getattr(error, "msg", None) or error
         raise GradrankError(f"{name}, line {line}: not valid Python ({reason}). Fix: correct the file") from None
@@ -91,7 +97,7 @@ def _python(name: str, content: bytes) -> Source:
 
 
 def _yaml(name: str, content: bytes) -> bytes:
-    """Return the parsed content as text. The order of keys counts, because readers see it."""
+    """Return the parsed content as text. Keys stay in order, because code that reads the file may depend on it."""
     try:
         return repr(yaml.safe_load(content)).encode()
     except yaml.YAMLError as error:
@@ -101,14 +107,14 @@ def _yaml(name: str, content: bytes) -> bytes:
 
 
 class _Form:
-    """The canonical form of a syntax tree, as words.
+    """The canonical form of a syntax tree: a list of words.
 
-    Empty fields are left out, because Python versions differ in them.
+    Empty fields are left out, because different Python versions have different empty fields.
     """
 
     def __init__(self) -> None:
         self.words: list[str] = []
-        self.docstrings: list[tuple[int, int, str]] = []  # number of words before it, place in its block, value
+        self.docstrings: list[tuple[int, int, str]] = []  # (number of words before it, index in its block, text)
         self.imports: list[Import] = []
 
     def write(self, node: ast.AST) -> None:
@@ -141,7 +147,7 @@ class _Form:
             self.words.append(_literal(value))
 
     def _effective(self, block: list[ast.stmt]) -> Iterator[ast.stmt]:
-        """Yield the statements with an effect: not `pass`, and not a constant alone, such as a docstring."""
+        """Yield the statements that have an effect. `pass` and lone constants, such as docstrings, have none."""
         for place, statement in enumerate(block):
             if type(statement) is ast.Expr and type(statement.value) is ast.Constant:
                 self.docstrings.append((len(self.words), place, _literal(statement.value.value)))

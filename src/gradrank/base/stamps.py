@@ -1,9 +1,10 @@
-"""Stamps: one JSON file per folder, written last, with the inputs of the folder and the checksums of its files.
+"""Checksum files, called stamps: one JSON file per folder, with its inputs and the checksums of its files.
 
-The stamps are fetched.json (raw data), collection.json and pairs.json (stored data), spec.json (a trained fold),
-evaluation.json (an evaluated method), provenance.json (a data set or a study) and run.json (results/ itself). The key
-`files` of a stamp has the SHA-256 of every reproducible file by its path within the folder. Timings and logs are left
-out. A subfolder such as tables/ has one digest for all its files. The key `checksum` covers the stamp itself.
+The stamp is the last file that is written into a folder. The stamps are fetched.json (raw data), collection.json and
+pairs.json (stored data), spec.json (a trained fold), evaluation.json (an evaluated method), provenance.json (a data set
+or a study) and run.json (results/ itself). The key `files` of a stamp is a dict from the path of every reproducible
+file within the folder to its SHA-256. Timings and logs are left out. A subfolder such as tables/ has one digest for all
+its files. The key `checksum` covers the stamp itself.
 """
 
 import hashlib
@@ -15,25 +16,28 @@ from typing import Any
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256, write_json
 
-SCHEMA = 2  # of all stamps; stamps without one were written by gradrank 0.1
-CHECKSUM = "checksum"  # key of the checksum of the stamp's own content
-OTHER_VERSION = "written by another version of gradrank"  # a mismatch without damage
+SCHEMA = 2  # version of the format of all stamps; gradrank 0.1 wrote stamps without it
+CHECKSUM = "checksum"  # the key of the checksum that covers the stamp itself
+OTHER_VERSION = "written by another version of gradrank"  # the reason for a mismatch of a file that is not damaged
 REPAIR = "run `gradrank verify --repair`, then the same command again"
 
 
 def write_stamp(path: Path, values: Mapping[str, Any], files: Iterable[Path]) -> None:
-    """Write a stamp atomically: the schema, `values`, and the checksums of `files`, which are in its folder."""
+    """Write a stamp atomically, with the schema, `values`, and the checksums of `files`.
+
+    files: paths in the folder of the stamp.
+    """
     write_sealed(path, {"schema": SCHEMA, **values, "files": checksums(files, path.parent)})
 
 
 def write_sealed(path: Path, values: Mapping[str, Any]) -> None:
-    """Write a mapping as JSON, atomically, with a checksum of its content. An older checksum is replaced."""
+    """Write a mapping atomically as JSON, with a checksum of its content. A checksum in `values` is replaced."""
     content = {key: value for key, value in values.items() if key != CHECKSUM}
     write_json(path, {**content, CHECKSUM: _digest(content)})
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Read what `write_sealed` wrote. Raises GradrankError if its content does not have its checksum."""
+    """Return the mapping that `write_sealed` wrote. Raises GradrankError if the content differs from its checksum."""
     content = read_json(path)
     if not isinstance(content, dict) or (CHECKSUM in content and content.pop(CHECKSUM) != _digest(content)):
         raise GradrankError(f"{path}: damaged or edited. Fix: {REPAIR}")
@@ -41,12 +45,12 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 
 def _digest(values: Mapping[str, Any]) -> str:
-    plain = json.loads(json.dumps(values))  # as it will be read: keys become text
+    plain = json.loads(json.dumps(values))  # the same data as after reading the file: keys become text
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
 def checksums(files: Iterable[Path], folder: Path) -> dict[str, str]:
-    """Return the checksum of each file by its path within `folder`, in the order of the paths."""
+    """Return a dict from the path of each file within `folder` to its checksum, sorted by path."""
     return {path.relative_to(folder).as_posix(): checksum(path) for path in sorted(files)}
 
 
@@ -60,7 +64,7 @@ def checksum(path: Path) -> str:
 
 
 def read_stamp(path: Path) -> dict[str, Any]:
-    """Read a stamp. Raises GradrankError if it is missing, damaged or of another schema."""
+    """Return the content of a stamp. Raises GradrankError if it is missing or damaged, or has a different schema."""
     if not path.is_file():
         raise GradrankError(
             f"{path}: this stamp is missing, so the files in {path.parent} cannot be checked. Fix: {REPAIR}"
@@ -77,7 +81,7 @@ def read_stamp(path: Path) -> dict[str, Any]:
 
 
 def check_file(stamp: Path, path: Path) -> None:
-    """Raise GradrankError unless `path` has the checksum that the stamp of its folder names."""
+    """Raise GradrankError if the checksum of `path` differs from the one in the stamp, or if a file is missing."""
     expected = read_stamp(stamp)["files"].get(path.relative_to(stamp.parent).as_posix())
     if not path.exists() or expected is None or checksum(path) != expected:
         state = "damaged or edited" if path.exists() else "missing"
@@ -85,9 +89,9 @@ def check_file(stamp: Path, path: Path) -> None:
 
 
 def mismatches(stamp: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each file of a stamp that is missing or has another checksum, with the reason.
+    """Yield (path, reason) for each file of a stamp that is missing or has a different checksum.
 
-    If the stamp itself cannot be read, yield the stamp.
+    If the stamp itself cannot be read, only the stamp is yielded.
     """
     try:
         files = read_stamp(stamp)["files"]

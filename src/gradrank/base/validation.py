@@ -1,4 +1,4 @@
-"""Checks of parameters: JSON from the command line, dotted keys, and pydantic errors as plain messages."""
+"""Checks of parameters: parse JSON from the command line, and turn pydantic errors into plain messages."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested mappings with dotted keys: {"grid": {"C": 1}} becomes {"grid.C": 1}."""
+    """Return nested mappings as one dict with dotted keys: {"grid": {"C": 1}} becomes {"grid.C": 1}."""
     flattened: dict[str, Any] = {}
     for key, inner in value.items():
         flattened |= flat(inner, f"{prefix}{key}.") if isinstance(inner, Mapping) else {f"{prefix}{key}": inner}
@@ -22,9 +22,10 @@ def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def validate(kind: "type[SettingsT]", values: Any, path: str, faults: list[str]) -> "SettingsT | None":
-    """Return an instance of `kind` from `values`.
+    """Return an instance of `kind` with the given values.
 
-    If they are invalid, return None and append each fault as `path.to.key: reason`.
+    If the values are invalid, return None and append each fault to `faults` as `path.to.key: reason`. path: a prefix of
+    the keys, such as `models.ranksvm.`.
     """
     from pydantic import ValidationError
 
@@ -49,7 +50,7 @@ def validate(kind: "type[SettingsT]", values: Any, path: str, faults: list[str])
 
 
 def _booleans(kind: "type[BaseModel]", values: Any) -> Iterator[str]:
-    """Yield the keys whose value is or contains a boolean although the field does not accept booleans."""
+    """Yield each key with a boolean, or a list that contains one, although the field does not accept booleans."""
     from pydantic import BaseModel
 
     for key, field in kind.model_fields.items() if isinstance(values, Mapping) else ():
@@ -80,7 +81,10 @@ def _owner(kind: "type[BaseModel]", path: tuple[Any, ...]) -> "type[BaseModel]":
 
 
 def read_params(text: str) -> dict:
-    """Return the value of `--params`: a JSON object, or @FILE with one. Raises GradrankError for anything else."""
+    """Return the value of `--params`: a JSON object, or @FILE with a file that contains one.
+
+    Raises GradrankError for anything else.
+    """
     source = Path(text[1:]).read_text(encoding="utf-8") if text.startswith("@") else text
     try:
         value = json.loads(source)

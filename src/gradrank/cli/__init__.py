@@ -1,7 +1,7 @@
 """The command line.
 
-The commands are grouped as users look for them: use.py, inspect.py, stages.py and contest.py. Each command imports what
-it needs when it runs, so `gradrank --help` answers at once.
+The commands are in use.py, inspect.py, stages.py and contest.py, grouped by purpose. Each command imports the modules
+that it needs when it runs, so that `gradrank --help` is fast.
 """
 
 import atexit
@@ -47,13 +47,13 @@ def prepare(
 
 
 def main() -> None:
-    """Run the command line, and end the process without freeing its objects one by one.
+    """Run the command line. If it succeeds, end the process without freeing its objects one by one.
 
-    Freeing the million objects that Polars, MLflow and their imports hold takes a fifth of a small job's time.
+    Polars, MLflow and their imports create a million objects. Freeing them takes a fifth of the time of a small job.
     """
     succeeded = False
 
-    @atexit.register  # registered first, so it is called last
+    @atexit.register  # functions are called in reverse order, so this one is called last
     def _end() -> None:
         if succeeded:
             for stream in filter(None, (sys.stdout, sys.stderr)):  # None if the caller closed the stream
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def answer() -> None:
-    """Run the command line. Print an error that a user can fix as one message without traceback; exit with code 1."""
+    """Run the command line. An error that a user can fix is printed without a traceback, and the exit code is 1."""
     try:
         app()
     except Exception as error:

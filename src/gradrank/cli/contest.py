@@ -33,7 +33,7 @@ def tune(
     among: Annotated[str, typer.Option(help="Tuned methods that a fusion may combine, such as 'ranksvm,xendcg'.")] = "",
     pairs: Pairs = None,
 ) -> None:
-    """Try random configurations of a model on one fold, and judge each on the fold's own validation part.
+    """Try random configurations of a model on one fold, and evaluate each on the fold's own validation part.
 
     If it is killed, the same command continues with the trial that was running. The test part is not read.
     """
@@ -157,7 +157,10 @@ def score_trials(
 
 
 def _code(stage: str, model: str) -> str:
-    """Return the code digest and instruction set that unfinished work must have to be continued."""
+    """Return the code digest and the instruction set of this process.
+
+    A killed command is continued only if its unfinished files have the same digest and instruction set.
+    """
     from gradrank.base.processor import form
     from gradrank.config.code_digest import code_digest
     from gradrank.training.registry import get_model

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from gradrank.base.errors import GradrankError
 
-MINIMUM_FREE_BYTES = 1_000_000  # with less, a job can write neither its results nor its log
+MINIMUM_FREE_BYTES = 1_000_000  # with less free space, a job can write neither its results nor its log
 FREE_SPACE = "free some space there, then run the same command again; finished results are kept"
 CHECK_DISK = "check that disk or network folder, or write to another one; then run the same command again"
 FIXES = {errno.ENOSPC: FREE_SPACE, errno.EDQUOT: FREE_SPACE, errno.EIO: CHECK_DISK}
 
 
 def explanation(error: Exception, arguments: Sequence[str]) -> str | None:
-    """Return the message for a command that a full or failing disk stopped; None for any other error.
+    """Return the message for an error that a full or failing disk caused; None for any other error.
 
-    Polars reports the operating system's text without `errno`. SQLite and LightGBM report neither, so little free space
-    counts as the reason.
+    arguments: arguments of the command. Polars reports the text of the operating system without `errno`. SQLite and
+    LightGBM report neither. For errors without both, the disk is assumed to be the cause if it is almost full.
     """
     out = next((value for option, value in pairwise(arguments) if option == "--out"), ".")
     place = Path(str(getattr(error, "filename", None) or out)).absolute()

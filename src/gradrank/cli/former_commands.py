@@ -1,4 +1,4 @@
-"""Commands of version 0.1 that no longer exist. Each gives an error that names its replacement."""
+"""Commands of version 0.1 that no longer exist. Each raises an error that names the replacement."""
 
 from typing import Any
 

@@ -18,7 +18,10 @@ from gradrank.tuning.spaces import first_configuration, in_words, space_of
 
 
 def list_models(name: str | None) -> None:
-    """Print one line per model, by family and year; or one model's parameters with defaults, ranges and sources."""
+    """Print one line per model, sorted by family and year.
+
+    With a name, print the parameters of that model with their defaults, ranges and sources.
+    """
     console = Console()
     if name is not None:
         _show_parameters(console, get_model(name))
@@ -33,7 +36,7 @@ def list_models(name: str | None) -> None:
 
 
 def _needs(cls: type[Model]) -> str:
-    """Return what a model needs besides the core installation and the collection."""
+    """Return what a model needs in addition to the core installation and the collection, as text."""
     needs = ["pairs"] if cls.needs_pairs else []
     if cls.extra:
         state = "" if missing_packages(cls) else ", installed"
@@ -65,7 +68,7 @@ def _show_space(console: Console, cls: type[Model]) -> None:
 
 
 def _allowed(schema: dict) -> str:
-    """Return a parameter's type and range, from its JSON schema."""
+    """Return the type and the range of a parameter as text. schema: JSON schema of the parameter."""
     if "enum" in schema:
         return " | ".join(map(str, schema["enum"]))
     if "anyOf" in schema:
@@ -79,7 +82,7 @@ def _allowed(schema: dict) -> str:
 
 
 def list_datasets() -> None:
-    """Print one block per data set: title, size, licence, download, how to get it, and citation."""
+    """Print one block per data set, with its title, size, licence, download, access and citation."""
     console = Console(highlight=False)
     for name, entry in catalogue().items():
         console.print(f"[bold]{name}[/bold]: {entry.title}")
@@ -126,7 +129,10 @@ def cite(names: Sequence[str], datasets: Sequence[str], params: Path) -> Iterato
 
 
 def _of_methods(names: Sequence[str], params: Path) -> dict[str, str]:
-    """Return the text that names the publication of each method and of the members that it combines, by name."""
+    """Return a dict from the name of each method to the text that names its publication.
+
+    The methods whose scores a method combines are included. Raises GradrankError for an unknown name.
+    """
     settings = load(params) if params.is_file() else None
     variants = settings.models if settings else {}
     waiting, texts = list(names), {}

@@ -37,7 +37,7 @@ ScoresForm = Literal["letor", "trec"]
 Ties = Literal["omit", "half"]
 Missing = Literal["least", "mean", "zero", "keep"]
 
-# Columns of a table (Parquet, CSV or TSV). Text formats have fixed roles and ignore these options.
+# Names of columns in a table (Parquet, CSV or TSV). Text formats have fixed columns, so these options do not apply.
 Query = Annotated[str | None, typer.Option(help="Column of query ids, if the input is a table.")]
 Label = Annotated[str | None, typer.Option(help="Column of relevance grades, if the input is a table.")]
 Docid = Annotated[str | None, typer.Option(help="Column of document ids, if the input is a table.")]
@@ -50,17 +50,17 @@ Features = Annotated[int | None, typer.Option(help="Number of features, if spars
 
 
 def example(command: str) -> str:
-    """Return the epilog of a command's help: one example."""
+    """Return the last line of a command's help text, which shows an example."""
     return f"Example: {command}"
 
 
 def use_one_thread() -> None:
-    """Limit Polars to one thread unless the environment sets it: `--cores` runs jobs in parallel."""
+    """Limit Polars to one thread, unless the environment sets the number. `snakemake --cores` runs jobs in parallel."""
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 
 def run_settings(path: Path = Path("params.yaml"), study: str = "") -> "RunSettings":
-    """Return the checked settings of params.yaml. Raises GradrankError if they lack the study."""
+    """Return the checked settings of params.yaml. Raises GradrankError if `study` is given and not in params.yaml."""
     from gradrank.config.params import load
 
     settings = load(path)

@@ -1,1 +1,1 @@
-"""Provenance: the records in git, their comparison with a checkout, and the repair of damaged folders."""
+"""Provenance: records of how results were computed, their comparison with a checkout, and the repair of damage."""

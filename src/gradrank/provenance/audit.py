@@ -1,4 +1,4 @@
-"""Comparison of every stamp below data/ and results/ with the files that it names, and removal of damaged files."""
+"""Comparison of every checksum file (stamp) in data/ and results/ with its files, and removal of damaged files."""
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ IN_GIT = ("summary.json", "summary.md", "queries.parquet", "numbers.json", "page
 
 
 class Mismatch(NamedTuple):
-    """A file that is missing or differs from its stamp, with the reason."""
+    """A file that is missing or damaged. stamp: the checksum file that lists it. reason: what is wrong."""
 
     stamp: Path
     path: Path
@@ -44,8 +44,8 @@ def _is_hidden(path: Path) -> bool:
 def audit(stamp: Path) -> Iterator[Mismatch]:
     """Yield the mismatches of one stamp.
 
-    In a fresh clone, all files of a stamp that are not in git are missing. This is not a mismatch. Missing raw text is
-    not a mismatch either, because no job reads it after parsing.
+    In a fresh clone, all files that are not in git are missing. This does not count as a mismatch of a provenance.json
+    or a run.json. Missing raw text is not a mismatch either, because no job reads it after parsing.
     """
     if stamp.name in DATA_STAMPS:
         wrong = [Mismatch(stamp, *entry) for entry in _data_mismatches(stamp)]
@@ -67,9 +67,10 @@ def audit(stamp: Path) -> Iterator[Mismatch]:
 def repair(wrong: Iterable[Mismatch], results: Path, data: Path) -> Iterator[Path]:
     """Remove every stamp with a mismatch, its damaged files and the partial files of killed jobs.
 
-    Yield each removed path. Snakemake then makes these folders again, because its targets request every stamp. A record
-    that another version wrote is not removed, because it is not damaged. If a stored collection has a mismatch and its
-    raw text is incomplete, the stamp of the raw text is removed as well, because the text must be parsed again.
+    Yield each removed path. The next run of Snakemake rebuilds these folders, because its targets request every stamp.
+    A provenance.json that another version of gradrank wrote is not removed, because it is not damaged. If a stored
+    collection has a mismatch, its text must be parsed again. If the raw text is incomplete, its stamp is therefore
+    removed as well, so that the text is fetched again.
     """
     wrong = [mismatch for mismatch in wrong if (mismatch.stamp.name, mismatch.reason) != (PROVENANCE, OTHER_VERSION)]
     collections = [mismatch.stamp.parent.name for mismatch in wrong if mismatch.stamp.name == COLLECTION]
@@ -89,7 +90,7 @@ def repair(wrong: Iterable[Mismatch], results: Path, data: Path) -> Iterator[Pat
 
 
 def _count_outside_git(stamp: Path) -> int:
-    """Return the number of files of a stamp that are not in git; -1 if git has all."""
+    """Return the number of a stamp's files that are not in git; -1 if all are in git or the stamp cannot be read."""
     try:
         return sum(Path(name).name not in IN_GIT for name in read_json(stamp)["files"]) or -1
     except (GradrankError, KeyError, TypeError, AttributeError):
@@ -97,9 +98,9 @@ def _count_outside_git(stamp: Path) -> int:
 
 
 def _data_mismatches(stamp: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each file of a data stamp that is missing or has another checksum, with the reason.
+    """Yield (path, reason) for each file of a stamp in data/ that is missing or has a different checksum.
 
-    If the stamp itself cannot be read, yield the stamp.
+    If the stamp itself cannot be read, only the stamp is yielded.
     """
     try:
         expected = dict(_data_checksums(stamp, read_sealed(stamp)))
@@ -114,7 +115,7 @@ def _data_mismatches(stamp: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _data_checksums(stamp: Path, content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the path and the SHA-256 of each file that a data stamp names."""
+    """Yield (path, SHA-256) of each file in the content of a stamp in data/."""
     if stamp.name == FETCHED:
         yield from ((stamp.parent / name, entry["sha256"]) for name, entry in content["files"].items())
     else:

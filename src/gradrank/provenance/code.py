@@ -1,4 +1,4 @@
-"""The code digests of stages that depend on a model: training, tuning, and a study's own jobs and page."""
+"""The code digests of stages that depend on models: training, tuning, the report, and the jobs and pages of studies."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from gradrank.tuning.spaces import tuning_modules
 
 
 def training_code(model: str, params: Mapping[str, Any]) -> str:
-    """Return the code digest of a method's training jobs; that of `import_scores` if its scores are imported.
+    """Return the code digest of training a model, or of importing scores if the model is `imported`.
 
     params: the parameters of the model.
     """
@@ -22,12 +22,12 @@ def training_code(model: str, params: Mapping[str, Any]) -> str:
 
 
 def tuning_code(stage: str, model: str) -> str:
-    """Return the code digest of a contest's stage `tune`, `refit` or `score_trials` for a registered model."""
+    """Return the code digest of a stage of a contest for a model. stage: `tune`, `refit` or `score_trials`."""
     return code_digest(stage, *tuning_modules(models()[model]))
 
 
 def page_code(settings: RunSettings, study: str) -> str:
-    """Return the code digest of a study's page. It includes the code of the study's models, which the page may load."""
+    """Return the code digest of a study's page. It covers the study's models, which the page may load."""
     variants = [settings.models[name] for name in settings.study_models(study)]
     modules = {module for variant in variants for module in _modules(variant.model, variant.params)}
     for method in settings.study_settings(study).get("methods", ()):
@@ -36,18 +36,18 @@ def page_code(settings: RunSettings, study: str) -> str:
 
 
 def report_code() -> str:
-    """Return the code digest of the report, which prints the declarations of every model."""
+    """Return the code digest of the report. It covers all models, because the report prints their descriptions."""
     return code_digest("report", *sorted({cls.__module__ for cls in models().values()}))
 
 
 def job_code(study: str, job_settings: Mapping[str, Any]) -> str:
-    """Return the code digest of one of a study's own jobs, with the code of the `model` that its settings may name."""
+    """Return the code digest of a study's own job. It covers the model if the settings name one."""
     trained = _modules(job_settings["model"], job_settings.get("params", {})) if "model" in job_settings else ()
     return code_digest("study_job", study_module(study, "experiments"), *trained)
 
 
 def _modules(model: str, params: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the modules that training depends on; empty if the scores are imported."""
+    """Return the modules that training a model depends on; empty if the scores are imported."""
     if model == IMPORTED:
         return ()
     cls = models().get(model) or get_model(model)

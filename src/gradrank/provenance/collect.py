@@ -1,4 +1,4 @@
-"""The files of a run that DVC versions: values per test query and means, with their stamp run.json."""
+"""The files of a run that are versioned with DVC: values per test query, means, and the checksum file run.json."""
 
 import csv
 from collections.abc import Sequence
@@ -9,13 +9,14 @@ from gradrank.base.results import Results
 from gradrank.base.stamps import checksums, read_stamp, write_stamp
 from gradrank.evaluation.per_query import join_test_queries
 
-PLOTTED = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10")  # columns of methods.csv, empty if not measured
+# columns of methods.csv; a column is empty if the metric was not measured
+PLOTTED = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10")
 
 
 def collect(root: Results, names: Sequence[str]) -> None:
-    """Write per_query.parquet, metrics.json and methods.csv of these data sets, then run.json.
+    """Write per_query.parquet, metrics.json, methods.csv and run.json for these data sets.
 
-    Raises GradrankError if a data set has no record, or if a file does not have the checksum in its stamp.
+    Raises GradrankError if a data set has no provenance.json, or if a file does not have its recorded checksum.
     """
     datasets = [root.dataset(name) for name in names]
     if missing := [str(dataset.provenance_path) for dataset in datasets if not dataset.recorded]:

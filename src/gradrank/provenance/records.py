@@ -1,10 +1,10 @@
-"""The record of a data set's results: results/<dataset>/provenance.json, a stamp that is in git.
+"""The record of a data set's results: results/<dataset>/provenance.json, a checksum file that is in git.
 
 Its keys:
 
 - params: the settings of params.yaml with defaults filled in: `seed`, `seeds`, `pairs`, `evaluation` and `dataset`;
-- data: `source_sha256` of the text, and the SHA-256 of collection.json and pairs.json, which have the checksums of the
-  Parquet files;
+- data: `source_sha256`, which is the SHA-256 of the text, and the SHA-256 of collection.json and pairs.json; these two
+  files have the checksums of the Parquet files;
 - code: one digest per stage;
 - methods: for each method, its registered `model`, its `params` that are not defaults, a `digest` of all parameters,
   and digests of its training code (`train`), of its models, scores and histories (`results`) and of its values per
@@ -30,14 +30,15 @@ from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.seeds import SEED, measured_folds
 from gradrank.provenance.settings import DIGITS, short_digest
 
-STAGES = ("fetch", "generate", "parse", "pairs", "evaluate_folds", "summary")  # training has a digest per method
+# training is not among them, because it has one digest per method
+STAGES = ("fetch", "generate", "parse", "pairs", "evaluate_folds", "summary")
 
 
 def write_record(dataset: DatasetFolder, settings: Mapping[str, Any], data: Path) -> None:
     """Write provenance.json of a data set, after its summary and tables.
 
     settings: the result of `dataset_settings`. data: the folder of the stored collections. Raises GradrankError if a
-    stamp is missing, or if a method was trained with other settings than `settings`.
+    checksum file is missing, or if a method was trained with settings that differ from `settings`.
     """
     stamps = [stamp for name in settings["models"] for stamp in method_stamps(dataset.method(name))]
     methods = {
@@ -56,28 +57,29 @@ def write_record(dataset: DatasetFolder, settings: Mapping[str, Any], data: Path
 
 
 def omit_empty(variant: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a variant's settings without `params` if all parameters have their defaults."""
+    """Return the settings of a variant without keys whose value is an empty dict."""
     return {key: value for key, value in variant.items() if value != {}}
 
 
 def data_digests(dataset: str, data: Path) -> dict[str, str]:
-    """Return the SHA-256 of a data set's text, of its collection.json and, if it has pairs, of its pairs.json."""
+    """Return the SHA-256 of a data set's text, of its collection.json and, if there are pairs, of its pairs.json."""
     folder, pairs = data / dataset, data.parent / "pairs" / dataset / PAIRS
     digests = {"source_sha256": StoredCollection.open(folder).source_sha256, COLLECTION: sha256(folder / COLLECTION)}
     return digests | ({PAIRS: sha256(pairs)} if pairs.is_file() else {})
 
 
 def method_stamps(method: MethodFolder) -> list[dict[str, Any]]:
-    """Return the stamps of an evaluated method: evaluation.json, then spec.json of each evaluated fold."""
+    """Return the contents of a method's checksum files: evaluation.json, then spec.json of each evaluated fold."""
     return [read_stamp(method.evaluation_path), *(read_stamp(fold.spec_path) for fold in measured_folds(method))]
 
 
 def method_digests(method: MethodFolder, settings: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, str]:
-    """Return digests of a method's training code (`train`), of its `results` and of its `values` per query.
+    """Return the digests of a method.
 
-    settings, variant: the settings in force, as `model_settings` and `variant_settings` return them. Raises
-    GradrankError if the method has no trained fold, if a fold was trained with another model, parameters or seed, with
-    other code than the first fold, or with an instruction set that `refusal` rejects.
+    `train` is the digest of its training code, `results` of its models, scores and histories, and `values` of its
+    values per query. settings, variant: the current settings, as returned by `model_settings` and `variant_settings`.
+    Raises GradrankError if the method has no trained fold; if the model, parameters or seed of a fold differ from the
+    current settings; if two folds were trained with different code; or if `refusal` rejects an instruction set.
     """
     folds = measured_folds(method)
     if not folds:
@@ -108,7 +110,7 @@ def values_digest(method: MethodFolder) -> str:
 
 
 def results_digest(method: MethodFolder) -> str:
-    """Return a digest of a method's models, scores and histories, from the stamps of its folds."""
+    """Return a digest of a method's models, scores and histories, from the spec.json of each fold."""
     digests = {}
     for fold in measured_folds(method):
         folder = fold.folder.relative_to(method.folder).as_posix()
@@ -118,7 +120,10 @@ def results_digest(method: MethodFolder) -> str:
 
 
 def versions_and_processors(stamps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return `versions` and `processors`: all package versions and instruction sets in these stamps."""
+    """Return a dict with `versions` and `processors`: all package versions and instruction sets in the checksum files.
+
+    stamps: the contents of the checksum files.
+    """
     versions: dict[str, set[str]] = {}
     processors = set()
     for stamp in stamps:

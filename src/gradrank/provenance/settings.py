@@ -20,7 +20,7 @@ def short_digest(value: Any) -> str:
 
 
 def dataset_settings(settings: RunSettings, name: str) -> dict[str, Any]:
-    """Return the settings in force for a data set: those of `model_settings`, and `dataset`, its entry in params.yaml.
+    """Return the current settings of a data set: those of `model_settings`, and its entry in params.yaml as `dataset`.
 
     `evaluation.convention` is the primary convention of this data set.
     """
@@ -32,14 +32,18 @@ def dataset_settings(settings: RunSettings, name: str) -> dict[str, Any]:
 
 
 def study_settings(settings: RunSettings, study: str) -> dict[str, Any]:
-    """Return the settings in force for a study or its reduced form: those of `model_settings`, and `settings`."""
+    """Return the current settings of a study or of its reduced form.
+
+    They are the settings of `model_settings`, and the settings of the study with the key `settings`.
+    """
     return model_settings(settings, settings.study_models(study)) | {"settings": settings.study_settings(study)}
 
 
 def model_settings(settings: RunSettings, names: Iterable[str]) -> dict[str, Any]:
-    """Return `seed`, `pairs`, `models` (those in `names`) and `evaluation`, with defaults filled in.
+    """Return a dict with `seed`, `pairs`, `models` and `evaluation`, with defaults filled in.
 
-    `seeds` is added if a model is trained with other seeds than `seed` alone.
+    names: names of the variants in `models`. The key `seeds` is added if one of the variants is trained with more seeds
+    than `seed`, or with a different one.
     """
     names = list(names)
     other_seeds = {settings.seeds_of(name) for name in names} - {(settings.seed,)}

@@ -1,10 +1,10 @@
-"""The record of a study's page: results/studies/<study>/provenance.json, a stamp that is in git.
+"""The record of a study's page: results/studies/<study>/provenance.json, a checksum file that is in git.
 
 Its keys:
 
 - params: the settings of params.yaml with defaults filled in: `seed`, `pairs`, `evaluation` and the study's `settings`;
-- code: one digest per stage of the study, and of a contest one per stage and method;
-- models: for each method, the same as in a data set's record, without `results` and `values`;
+- code: one digest per stage of the study; in a contest, one per stage and method;
+- models: for each method, the same keys as in `methods` of a data set's record, except `results` and `values`;
 - read: for each data set and method on the page, a digest of its values per query;
 - jobs: a digest of the results of the study's own jobs;
 - versions, processors: the package versions and the instruction sets of all these results and of the page;
@@ -32,10 +32,11 @@ from gradrank.tuning.folders import Contest
 from gradrank.tuning.refits import runs
 from gradrank.tuning.selection import read_choice
 
-NO_JOBS = short_digest({})  # `jobs` of a study without jobs, and of a fresh clone, which has no files of jobs
+# the digest of no job files: the study has no jobs, or it is a fresh clone, since job files are not in git
+NO_JOBS = short_digest({})
 TUNING = ("tune", "refit", "score_trials")  # stages of a contest whose code depends on the method
 CHOOSING = ("select", "freeze", "choices", "evaluate_refits")  # the other stages of a contest
-TUNED = "tuning"  # the keys of a contest's methods in `read` are tuning/<dataset>/<method>
+TUNED = "tuning"  # first part of the keys tuning/<dataset>/<method>, which a contest's methods have in `read`
 COMPUTING = ("numba", "numpy", "polars", "scipy", "torch")  # packages that pages and the studies' own jobs use
 
 
@@ -47,10 +48,11 @@ def write_study_record(
     code: Mapping[str, str],
     tables: Iterable[Path],
 ) -> None:
-    """Write provenance.json of a study or its reduced form (name: `<study>` or `<study>/reduced`), after its page.
+    """Write provenance.json of a study or of its reduced form, after its page was written.
 
-    settings, code: the results of `study_settings` and `study_code`. tables: the study's table files without times.
-    Raises GradrankError if a result on the page is missing, or was computed with other settings than `settings`.
+    name: `<study>` or `<study>/reduced`. settings: the result of `study_settings`. code: the result of `study_code`.
+    tables: the table files of the study, except tables with measured times. Raises GradrankError if a result on the
+    page is missing, or if it was computed with settings that differ from `settings`.
     """
     study_settings = settings["settings"]
     methods = {f"{method.dataset}/{method.name}": method for method in _methods(root, study_settings)}
@@ -75,14 +77,14 @@ def write_study_record(
 
 
 def jobs_digest(study: StudyFolder) -> str:
-    """Return a digest of the results of the study's own jobs; NO_JOBS if no job's file exists."""
+    """Return a digest of the results of the study's own jobs; NO_JOBS if there are no files of jobs."""
     return short_digest(checksums(study.job_path("*").parent.glob("*.json"), study.folder))
 
 
 def study_code(settings: RunSettings, name: str) -> dict[str, str]:
-    """Return the code digest of each stage of a study, from its own jobs to its page.
+    """Return a dict from each stage of a study, such as its own jobs and its page, to the code digest of the stage.
 
-    The stages of a contest that depend on the method have one digest per method, with the key `<stage> <method>`.
+    Some stages of a contest depend on the method. They have one digest per method, with the key `<stage> <method>`.
     """
     study, study_settings = name.partition("/")[0], settings.study_settings(name)
     code = {"study": page_code(settings, name)}
@@ -106,13 +108,13 @@ def _methods(root: Results, study_settings: Mapping[str, Any]) -> Iterator[Metho
 
 
 def _tuned(study_settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return each (data set, method) of a contest; empty for another study."""
+    """Return all pairs (data set, method) of a contest; empty for a study that is not a contest."""
     datasets = [*study_settings.get("datasets", ()), *study_settings.get("frozen", ())]
     return list(product(datasets, study_settings.get("methods", ())))
 
 
 def _specs_of_runs(contest: Contest, dataset: str, method: str, seeds: int) -> Iterator[dict[str, Any]]:
-    """Yield spec.json of each training run of the chosen configurations."""
+    """Yield the content of spec.json of each training run of the chosen configurations of a contest."""
     for fold in contest.tuned(dataset, method).chosen_folds():
         for tuner, seed in runs(read_choice(fold), seeds):
             run = contest.run(tuner, seed).dataset(dataset).method(method)
@@ -123,6 +125,6 @@ def _versions() -> Iterator[tuple[str, str]]:
     yield "gradrank", __version__
     for name in COMPUTING:
         try:
-            yield name, version(name).partition("+")[0]  # without the build, such as +cpu
+            yield name, version(name).partition("+")[0]  # without a suffix such as +cpu
         except PackageNotFoundError:
             continue

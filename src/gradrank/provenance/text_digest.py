@@ -1,4 +1,4 @@
-"""The checksum of a data set's text, as parsing computes it."""
+"""The checksum of a data set's text. Parsing computes the same checksum and stores it as `source_sha256`."""
 
 import hashlib
 from itertools import chain

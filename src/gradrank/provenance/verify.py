@@ -1,7 +1,8 @@
-"""Comparison of results/ with a checkout: all files with their stamps, and all records with params.yaml and the code.
+"""Comparison of results/ with a checkout.
 
-A fresh clone has only the files that are in git: the record of each data set and study, and its summary or page. They
-are compared with the parameters and the code of the checkout. A note names the number of methods without files.
+All files are compared with their checksum files (stamps), and all records (provenance.json) with params.yaml and the
+code. A fresh clone has only the files that are in git: the record of each data set and study, and its summary or page.
+For methods without files, only the record is compared, and a note gives their number.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,7 +40,7 @@ class Check(NamedTuple):
 
 
 def verify(settings: RunSettings, results: Path, data: Path) -> Iterator[Check]:
-    """Yield the checks of every stamp and record. data: the folder with raw/, parquet/ and pairs/.
+    """Yield the outcomes for every stamp and every record. data: the folder with raw/, parquet/ and pairs/.
 
     Raises GradrankError if there are no results, or if the imported package is not the one of this checkout.
     """
@@ -75,7 +76,7 @@ def _check_files(paths: list[Path]) -> Iterator[Check]:
 
 
 def _check_sources(settings: RunSettings, data: Path) -> Iterator[Check]:
-    """Compare the text of each stored data set, and a user's own pairs, with the checksums of the stored form."""
+    """Compare the text of each stored data set, and a user's own pairs, with the stored checksums."""
     for folder in sorted((data / "parquet").glob("*/")):
         name, stamp = folder.name, folder / COLLECTION
         content, own, rerun = _read(stamp), settings.datasets.get(name), RERUN.format(name)
@@ -101,7 +102,7 @@ def _read(stamp: Path) -> dict[str, Any] | None:
 def _check_record(
     settings: RunSettings, name: str, folder: DatasetFolder | StudyFolder, root: Results, data: Path
 ) -> Iterator[Check]:
-    """Compare the record of a data set or study with params.yaml, the code, the results and this process."""
+    """Compare the record of a data set or study with params.yaml, the code, the results and this environment."""
     record, rerun = _read(folder.provenance_path), RERUN.format(name if "/" not in name else "")
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
         return  # _check_files has reported it
@@ -136,7 +137,10 @@ def _check_record(
 def _check_settings(
     name: str, recorded: Mapping[str, Any], methods: Mapping[str, Any], current: Mapping[str, Any], rerun: str
 ) -> Iterator[Check]:
-    """Compare the settings in a record (`recorded`, and `methods` by name) with the current ones."""
+    """Compare the settings in a record with the current settings.
+
+    recorded: the key `params` of the record. methods: dict from method to its entry in the record.
+    """
     models, wrong = current["models"], []
     for model in sorted(methods.keys() ^ models.keys()):
         wrong.append(f"models.{model}: {'not trained' if model in models else 'no longer in params.yaml'}")
@@ -153,7 +157,7 @@ def _check_settings(
 
 
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any], default: str | None) -> list[str]:
-    """Return one line per key with different values; `default` is shown for a missing key."""
+    """Return one line per key whose values differ. default: the value that is shown for a missing key."""
     changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
     return [f"{key}: was {old.get(key, default)}, is now {new.get(key, default)}" for key in changed]
 
@@ -163,14 +167,14 @@ def _recorded_training_code(methods: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _current_training_code(settings: RunSettings, methods: Mapping[str, Any]) -> dict[str, str]:
-    """Return the code digests of the methods in a record that params.yaml still names."""
+    """Return the current code digests of those methods of a record that are still in params.yaml."""
     trained = [name for name, method in methods.items() if name in settings.models and "train" in method]
     variants = {name: settings.models[name] for name in trained}
     return {f"train {name}": training_code(variant.model, variant.params) for name, variant in variants.items()}
 
 
 def _check_code(name: str, recorded: Mapping[str, str], current: Mapping[str, str], rerun: str) -> Iterator[Check]:
-    """Compare code digests by stage."""
+    """Compare the recorded code digests of all stages with the current ones."""
     changed = sorted(stage for stage in recorded.keys() | current.keys() if recorded.get(stage) != current.get(stage))
     for stage in changed:
         change = "removed" if stage not in current else "changed" if stage in recorded else "added"
@@ -180,7 +184,7 @@ def _check_code(name: str, recorded: Mapping[str, str], current: Mapping[str, st
 
 
 def _check_methods(dataset: DatasetFolder, record: Mapping[str, Any], data: Path, rerun: str) -> Iterator[Check]:
-    """Compare the stored data and the methods of a data set with its record."""
+    """Compare the stored data and the methods' results of a data set with its record."""
     name = dataset.name
     stored = {COLLECTION: data / "parquet" / name / COLLECTION, PAIRS: data / "pairs" / name / PAIRS}
     for kind, path in stored.items():
@@ -203,7 +207,10 @@ def _check_methods(dataset: DatasetFolder, record: Mapping[str, Any], data: Path
 
 
 def _check_page(name: str, recorded: Mapping[str, str], root: Results, rerun: str) -> Iterator[Check]:
-    """Compare the values per query on a study's page with the records of the data sets and the files of the methods."""
+    """Compare the values per query on a study's page with the records of the data sets and the files of the methods.
+
+    recorded: dict from data set and method to the digest of its values per query.
+    """
     absent = 0
     for key, digest in recorded.items():
         digests = _values_digests(name, key, root)
@@ -219,9 +226,10 @@ def _absent(name: str, count: int) -> str:
 
 
 def _values_digests(study: str, key: str, root: Results) -> set[str]:
-    """Return the digests of the values per query of a method on a study's page.
+    """Return the digests of the current values per query of a method on a study's page.
 
-    There is one in the record of the data set and one of the method's file; the set is empty if neither exists.
+    One digest is in the record of the data set, and one belongs to the file of the method. If both are equal, the set
+    has one element; if neither exists, it is empty. key: `<dataset>/<method>` or `tuning/<dataset>/<method>`.
     """
     if key.startswith(f"{TUNED}/"):
         path = Contest(root.study(study).folder).tuned(*key.split("/")[1:]).per_query_path
@@ -239,10 +247,10 @@ def _values_digests(study: str, key: str, root: Results) -> set[str]:
 
 
 def _check_versions(name: str, recorded: Mapping[str, str]) -> Iterator[Check]:
-    """Note each package whose installed version differs."""
+    """Yield a note for each package whose installed version differs from the recorded one."""
     for package, old in recorded.items():
         try:
-            new = version(package).partition("+")[0]  # without the build, such as +cpu
+            new = version(package).partition("+")[0]  # without a suffix such as +cpu
         except PackageNotFoundError:
             continue
         if new != old:

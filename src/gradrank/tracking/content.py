@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from mlflow.entities import Dataset, Metric, Run
 
 COST, DATA, SEEDS, CONVENTION = "cost", "data.", "seeds", "convention"  # names that `gradrank diff` reads
-CURVE_POINTS = 40  # per training curve
+CURVE_POINTS = 40  # largest number of points per training curve
 DIGEST_LENGTH = 36  # MLflow's limit
-Values = tuple[str, Mapping[str, float | None], int, str | None]  # group, values by name, step, id of a logged model
+# group, {name: value}, step, and id of a logged model or None
+Values = tuple[str, Mapping[str, float | None], int, str | None]
 
 
 def digest(value: Any) -> str:
@@ -37,15 +38,15 @@ def digest(value: Any) -> str:
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return parameters as text, nested ones under dotted names. MLflow truncates long values."""
+    """Return a flat dict of parameters as strings. Nested names are dotted. MLflow truncates long values."""
     return {key: value if isinstance(value, str) else json.dumps(value) for key, value in flat(values).items()}
 
 
 class Result:
-    """A method's finished results under one convention, as its MLflow run shows them.
+    """The finished results of a method under one convention, in the form of an MLflow run.
 
-    settings: `datasets.<dataset>` of params.yaml. Raises GradrankError unless the method was evaluated under this
-    convention on exactly the trained folds and seeds.
+    settings: the section `datasets.<dataset>` of params.yaml. Raises GradrankError if the evaluated folds and seeds
+    under this convention are not exactly the trained ones.
     """
 
     def __init__(self, method: MethodFolder, convention: str, settings: Mapping[str, Any]) -> None:
@@ -60,7 +61,7 @@ class Result:
         values = pl.read_parquet(method.per_query_path).filter(convention=convention)
         if SEED not in values.columns:
             values = values.with_columns(pl.lit(seed).alias(SEED) for seed in self.seeds[:1])
-        # Queries that the convention leaves out are null, and Polars' mean skips them.
+        # The values of queries that the convention leaves out are null. Polars' mean skips them.
         means = values.drop("convention", "qid", QUERY, strict=False).group_by(SEED, "split", "fold").mean()
         self.means = means.sort(SEED, "split", "fold")
         trained = sorted((spec[SEED], fold.number) for fold, spec in zip(self.folds, self.specs, strict=True))
@@ -73,7 +74,7 @@ class Result:
         self.key = digest(self.digests | {"method": method.name, CONVENTION: convention})
 
     def suffix(self, spec: Mapping[str, Any]) -> str:
-        """Return the suffix that makes the names of a fold's seeds unique; empty for a single seed."""
+        """Return a suffix such as `_seed2`, which makes names unique if there are several seeds; empty for one seed."""
         return f"_seed{spec[SEED]}" if len(self.seeds) > 1 else ""
 
     def parameters(self) -> dict[str, str]:
@@ -104,8 +105,8 @@ class Result:
     def metrics(self, models: Mapping[Path, str], time: int) -> "list[Metric]":
         """Return means, costs and training curves.
 
-        models: ids of the logged models by fold folder; the metrics of a fold belong to its logged model as well. time:
-        timestamp in milliseconds.
+        models: dict from the folder of a fold to the id of its logged model. The metrics of a fold are also attached to
+        its logged model. time: timestamp in milliseconds.
         """
         from mlflow.entities import Metric
 
@@ -118,7 +119,7 @@ class Result:
         ]
 
     def _values(self, models: Mapping[Path, str]) -> Iterator[Values]:
-        """Yield the values of `metrics` by group."""
+        """Yield the values for `metrics`, one group after the other."""
         import polars as pl
 
         by_seed = self.means.group_by(SEED, "split").mean().drop("fold", SEED)
@@ -170,8 +171,8 @@ def log_model(client: "MlflowClient", run: "Run", result: Result, fold: FoldFold
             mlflow_model=Model(model.artifact_location, run.info.run_id, model_id=model.model_id),
             loader_module="gradrank.evaluation.predict",
             data_path=data,
-            # AnyType, because MLflow rejects integers for a double. The example is artificial, because rows of a
-            # licensed collection must not be copied.
+            # The inputs have AnyType, because MLflow does not accept integers for a double. The example is artificial,
+            # because rows of a licensed collection must not be copied.
             signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
             input_example=pd.DataFrame(np.eye(2, spec["features"]), columns=trained.feature_names),
             pip_requirements=[f"{name}=={version}" for name, version in versions.items() if name != "python"],

@@ -1,10 +1,16 @@
 """Import finished results into MLflow: one run per data set and study, with one child run per method.
 
-The run of a method has parameters (`grid.C`, `seed`, `data.queries`), means (`test/ndcg_at_10`; MLflow forbids `@`),
-values per fold with the fold as step (`test_by_fold/ndcg_at_10`), costs, training curves (`fold1/vali_map`), the values
-per query, its data set as input, and one logged model per fold. The tag `key` identifies its content, and the tag
-`current` is "true" for the content of the last import. A run that is not FINISHED comes from a killed import; the next
-import deletes and rewrites it.
+The run of a method contains:
+
+- parameters, such as `grid.C`, `seed` and `data.queries`;
+- means, such as `test/ndcg_at_10` (MLflow does not allow `@` in names);
+- means per fold, such as `test_by_fold/ndcg_at_10`, with the number of the fold as step;
+- costs, and training curves such as `fold1/vali_map`;
+- the file with the values per query, the data set as input, and one logged model per fold.
+
+The tag `key` of a run is a digest of its content. The tag `current` is "true" for the run that belongs to the last
+import of a method. If an import is killed, its run does not have the status FINISHED. The next import deletes such a
+run and writes it again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +35,7 @@ METRICS_PER_CALL = 1000  # MLflow's limit
 
 
 class Tracked(NamedTuple):
-    """The MLflow run of a method on a data set. new: True if this import wrote the run."""
+    """The MLflow run of a method on a data set. new: True if this import wrote the run, False if it existed before."""
 
     dataset: str
     model: str
@@ -45,13 +51,13 @@ def track(
     report: Path | None = None,
     uri: str | None = None,
 ) -> list[Tracked]:
-    """Import the results of the methods of each data set and of each study.
+    """Import the results of the methods of each data set and of each study, and return their runs.
 
-    datasets: names of methods by data set. params: content of params.yaml. studies: settings by name, with `datasets`,
-    `models` and `own` (the models that only this study trains). report: the HTML report; its figures are in the folder
-    of the same name. uri: see `open_store`.
-    Raises GradrankError if results are missing or incomplete, before anything is written, and if the store cannot be
-    reached.
+    datasets: dict from data set to names of methods. params: content of params.yaml. studies: dict from study to its
+    settings, with the keys `datasets`, `models` and `own` (the models that only this study trains). report: path of the
+    HTML report; its figures are in the folder of the same name. uri: see `open_store`.
+    Raises GradrankError if the store cannot be reached, or if results are missing or incomplete. Results are checked
+    before anything is written.
     """
     root, params, studies = Results(Path(results)), params or {}, studies or {}
     study_of: dict[tuple[str, str], str | None] = {
@@ -61,7 +67,7 @@ def track(
         for data in study["datasets"]:
             for model in study["models"]:
                 study_of[data, model] = name if model in study["own"] else study_of.get((data, model))
-    results_of: dict[str, dict[Result, str | None]] = {}  # studies by result, by data set
+    results_of: dict[str, dict[Result, str | None]] = {}  # {data set: {result: study}}
     for (data, model), study in study_of.items():
         settings = params.get("datasets", {}).get(data) or {}
         result = Result(root.dataset(data).method(model), primary_convention(params, data), settings)
@@ -75,7 +81,7 @@ def track(
 
 @dataclass(frozen=True)
 class _Import:
-    """One import into an experiment of a store."""
+    """One import into an experiment of an MLflow store."""
 
     client: "MlflowClient"
     experiment: str
@@ -84,7 +90,7 @@ class _Import:
     revision: str | None
 
     def study(self, name: str, settings: Mapping[str, Any]) -> "Run":
-        """Return the study's run, with its settings, page, numbers and tables."""
+        """Find or write the run of a study, with its settings, page, numbers and tables, and return it."""
         folder = self.root.study(name)
         run = self._parent("study", name, [settings, sha256(folder.numbers_path)])
         if run.info.status != FINISHED:
@@ -94,9 +100,11 @@ class _Import:
         return run
 
     def dataset(self, name: str, results: Mapping[Result, str | None], studies: Mapping[str, "Run"]) -> list[Tracked]:
-        """Import the methods of a data set as children of their study's run, or of the data set's run.
+        """Import the methods of a data set.
 
-        results: the study of each result, None for no study. studies: runs by name of the study.
+        The run of a method is a child of the run of its study or, without a study, of the run of the data set.
+
+        results: dict from result to the name of its study, or None. studies: dict from the name of a study to its run.
         """
         first = next(iter(results))
         run = self._parent("dataset", name, first.specs[0]["data_sha256"])
@@ -107,7 +115,7 @@ class _Import:
         return tracked
 
     def _method(self, result: Result, parent: "Run") -> Tracked:
-        """Find or write the run of a result, and tag it as the current one of its method."""
+        """Find or write the run of a result, and set its tag `current`. Unfinished runs of the method are deleted."""
         data, name, same = result.method.dataset, result.method.name, None
         query = f"tags.kind = 'method' AND tags.dataset = '{data}' AND tags.model = '{name}'"
         for run in self.client.search_runs([self.experiment], query):
@@ -164,7 +172,10 @@ class _Import:
         return same[0] if same else self.client.create_run(self.experiment, tags=tags, run_name=name)
 
     def _finish(self, run: "Run", page: str, *paths: Path) -> None:
-        """Log these files and folders and the figures of the report's page, if they exist, and finish the run."""
+        """Log the files, the folders and the figures that exist, and finish the run.
+
+        page: folder of the figures, within the folder of the report.
+        """
         figures = self.report.with_suffix("") / page
         for path, name in (*((path, path.name) for path in paths), (figures, "figures")):
             if path.is_dir():

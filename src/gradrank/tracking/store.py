@@ -1,4 +1,8 @@
-"""Open an MLflow store: create it once, admit one writing process at a time, and explain failures."""
+"""Open an MLflow store.
+
+A SQLite store is created if it does not exist, and only one gradrank process at a time can use it. Failures of the
+store are reported as GradrankError.
+"""
 
 import fcntl
 import os
@@ -15,7 +19,8 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 DEFAULT_URI, EXPERIMENT = "sqlite:///mlflow.db", "gradrank"
-SETTINGS = {  # defaults; without the last two, MLflow needs 4 minutes to notice that a server is down
+# defaults of environment variables; without the last two, MLflow needs 4 minutes to report that a server is down
+SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "ERROR",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
@@ -28,8 +33,9 @@ SETTINGS = {  # defaults; without the last two, MLflow needs 4 minutes to notice
 def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["MlflowClient", str]]:
     """Yield a client and the id of the experiment `gradrank`, which is created if it is missing.
 
-    uri: by default MLFLOW_TRACKING_URI, else sqlite:///mlflow.db, with artifacts in mlartifacts/ in the same folder.
-    create: if False, a missing SQLite file is an error. Raises GradrankError if the store fails within the block.
+    uri: address of the store. By default, it is MLFLOW_TRACKING_URI or, if that is not set, sqlite:///mlflow.db. The
+    artifacts of a SQLite store are in mlartifacts/ next to its file. create: if False, a missing SQLite file is an
+    error. Raises GradrankError if the store fails within the block.
     """
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     for name, value in SETTINGS.items():
@@ -52,7 +58,7 @@ def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["M
         with _locked(path) if path else nullcontext():
             if path and not path.exists():
                 create_tables(path)
-            # MLflow caches stores by URI, so a relative path would survive a change of the working folder.
+            # MLflow caches stores by URI. With a relative path, it would use the old store in a new folder.
             client = MlflowClient(f"sqlite:///{path}" if path else uri)
             yield client, _experiment(client, path)
     except (MlflowException, SQLAlchemyError, OSError) as error:
@@ -65,7 +71,7 @@ def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["M
 
 @contextmanager
 def _locked(database: Path) -> Iterator[None]:
-    """Hold the database's lock file, which the operating system releases when the process ends."""
+    """Lock the database for this process. If the process is killed, the operating system releases the lock."""
     with database.with_name(f"{database.name}.lock").open("w") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield
@@ -79,14 +85,17 @@ def create_tables(database: Path) -> None:
     from mlflow import MlflowClient
 
     partial = database.with_name(f"{database.name}.partial")
-    for leftover in database.parent.glob(f"{partial.name}*"):  # of a killed import, with SQLite's journal
+    for leftover in database.parent.glob(f"{partial.name}*"):  # files of a killed import, including SQLite's journal
         leftover.unlink()
     MlflowClient(f"sqlite:///{partial}").search_experiments(max_results=1)
     partial.replace(database)
 
 
 def _experiment(client: "MlflowClient", database: Path | None) -> str:
-    """Return the id of the experiment, after creating it if it is missing. A server chooses the artifacts' location."""
+    """Return the id of the experiment, which is created if it is missing.
+
+    database: path of a SQLite store. If None, the server chooses the location of the artifacts.
+    """
     if experiment := client.get_experiment_by_name(EXPERIMENT):
         return experiment.experiment_id
     location = "file://" + quote(str(database.parent / "mlartifacts")) if database else None

@@ -1,1 +1,1 @@
-"""The functions of the Snakefile and the rules: they compute targets, inputs and options from params.yaml."""
+"""The code behind the Snakefile and its rules: it computes targets, inputs and options from params.yaml."""

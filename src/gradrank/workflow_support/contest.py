@@ -1,4 +1,7 @@
-"""The files of a contest and the options of its commands, computed from `studies.contest` of params.yaml."""
+"""The files of a contest and the options of its commands, computed from `studies.contest` of params.yaml.
+
+In a contest, every method is tuned on every fold of some data sets. Its reduced form is a smaller contest.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Protocol, runtime_checkable
@@ -10,12 +13,12 @@ from gradrank.workflow_support.plan import Plan
 
 FORMS = ("contest", "contest/reduced")
 TUNED_FILES = ("trials.parquet", "choice.json", "refits.json")
-FROZEN_FILES = TUNED_FILES[1:]  # a frozen data set has no trials
+FROZEN_FILES = TUNED_FILES[1:]  # a frozen data set uses the choices of a tuned one, so it has no trials
 
 
 @runtime_checkable
 class ContestSettings(Protocol):
-    """The settings of a contest that the workflow reads. The study declares them (gradrank.studies.contest)."""
+    """The settings of a contest that the workflow reads. They are declared in gradrank.studies.contest."""
 
     datasets: tuple[str, ...]
     frozen: tuple[str, ...]
@@ -27,7 +30,8 @@ class ContestSettings(Protocol):
 class ContestPlan:
     """The contest and its reduced form, if params.yaml has them.
 
-    forms: their names. frozen: the data sets that are not tuned, of both forms. `form` is one of the names.
+    forms: names of the forms that params.yaml has. frozen: the data sets of both forms on which nothing is tuned.
+    The parameter `form` of the methods is one of `forms`.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -45,37 +49,37 @@ class ContestPlan:
         return f"results/studies/{form}/tuning/{dataset}/{method}{inside}"
 
     def members(self, form: str, method: str) -> list[str]:
-        """Return the contest's methods whose scores `method` may combine; empty if it combines no scores."""
+        """Return the methods of the contest whose scores `method` may combine; empty if it does not combine scores."""
         methods = self.settings[form].methods
         return [name for name in methods if not combines_scores(name)] if combines_scores(method) else []
 
     def member_files(self, form: str, dataset: str, method: str, fold: str, name: str) -> list[str]:
-        """Return the file `name` of a fold for each member of a method."""
+        """Return the path of the file `name` in the same fold of each member of a method."""
         return [f"{self.folder(form, dataset, member, fold)}/{name}" for member in self.members(form, method)]
 
     def pair_stamps(self, dataset: str, method: str) -> list[str]:
-        """Return the stamp of the pairs if the method needs pairs."""
+        """Return the path of pairs.json as a list; empty if the method does not need pairs."""
         return self.plan.stored_stamps(dataset)[1:] if models()[method].needs_pairs else []
 
     def pairs_option(self, dataset: str, method: str) -> str:
         return f"--pairs data/pairs/{dataset}" if models()[method].needs_pairs else ""
 
     def tune_options(self, form: str, method: str) -> str:
-        """Return the options of `gradrank tune` for the budget and for the methods whose scores may be combined."""
+        """Return the options of `gradrank tune`: numbers of trials and tuners, and the methods that may be combined."""
         settings, members = self.settings[form], self.members(form, method)
         among = f" --among {','.join(members)}" if members else ""
         return f"--trials {settings.trials} --tuners {settings.tuners}{among}"
 
     def fold_files(self, form: str, dataset: str, method: str, name: str) -> list[str]:
-        """Return the file `name` of every fold of a tuned method."""
+        """Return the path of the file `name` in every fold of a tuned method."""
         return [f"{self.folder(form, dataset, method, fold)}/{name}" for fold in self.plan.folds(dataset)]
 
     def source_trials(self, form: str, method: str) -> list[str]:
-        """Return the trials from which the choices for frozen data sets are taken: those of the first data set."""
+        """Return the files of trials on the first data set. The choices for frozen data sets are taken from them."""
         return self.fold_files(form, self.settings[form].datasets[0], method, "trials.parquet")
 
     def choices(self, form: str) -> list[str]:
-        """Return the choice of every tuned data set, method and fold."""
+        """Return the path of choice.json for every fold of every method on the tuned data sets."""
         settings = self.settings[form]
         return [
             file
@@ -85,7 +89,7 @@ class ContestPlan:
         ]
 
     def page_inputs(self, form: str) -> list[str]:
-        """Return the files that the page reads: the values per query of all runs and of all trials."""
+        """Return the files that the page reads. They have the test values of all training runs and of all trials."""
         settings = self.settings[form]
         runs = [(dataset, "per_query.parquet") for dataset in (*settings.datasets, *settings.frozen)]
         trials = [(dataset, "trials_test.parquet") for dataset in settings.datasets]
@@ -118,7 +122,9 @@ def combines_scores(method: str) -> bool:
 
 
 def with_frozen_datasets(config: dict[str, Any]) -> dict[str, Any]:
-    """Return params.yaml with `--config contest_datasets=a,b` as `studies.contest.frozen`.
+    """Return a copy of params.yaml in which `contest_datasets` has become `studies.contest.frozen`.
+
+    `snakemake --config contest_datasets=a,b` adds this key. Without the key, nothing changes.
 
     The contest does not tune on frozen data sets. It uses the choices of the first data set of `studies.contest`.
     Raises GradrankError if params.yaml has no contest.

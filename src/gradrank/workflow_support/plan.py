@@ -1,7 +1,7 @@
 """The files of the workflow and the options of its commands, computed from params.yaml.
 
-Snakemake calls each method for every one of thousands of jobs, so the methods that read the settings are cached. Paths
-are text relative to the working folder, as in Snakemake.
+Snakemake calls these methods for each of thousands of jobs, so the methods that read the settings are cached. Paths are
+strings relative to the working folder, as in Snakemake. Stamps are the checksum files of folders (base/stamps.py).
 """
 
 import json
@@ -21,7 +21,7 @@ from gradrank.provenance.settings import dataset_settings, short_digest, study_s
 from gradrank.provenance.study_records import study_code
 
 METHOD = r"[\w.@+=-]+"  # the pattern of a method's folder
-FOLD = r"\d+(/seed\d+)?"  # the pattern of a fold's number, with the folder of a further seed
+FOLD = r"\d+(/seed\d+)?"  # the pattern of a fold, such as `1`, or `1/seed2` for a further seed
 FOLD_FILES = ("spec.json", "scores.parquet", "history.parquet", "model")
 SUMMARY_FILES = ("summary.json", "summary.md", "queries.parquet", "tables", "provenance.json")
 STUDY_FILES = ("page.json", "page.md", "numbers.json", "tables", "provenance.json")
@@ -34,8 +34,8 @@ def as_json(value: Any) -> str:
 class Plan:
     """The files and options of the workflow for the checked settings of one params.yaml.
 
-    `model` is a method: a model, a variant, or imported scores. `fold` is text that matches FOLD. `study` is the name
-    of a study or of its reduced form.
+    The parameter `model` of the methods is the name of a model, of a variant, or of imported scores. `fold` is a string
+    that matches FOLD. `study` is the name of a study or of its reduced form.
     """
 
     def __init__(self, settings: RunSettings) -> None:
@@ -62,12 +62,12 @@ class Plan:
         return str(self.own_data[dataset].path) if dataset in self.own_data else None
 
     def _folds(self, dataset: str) -> range:
-        """Return the fold numbers, from the catalogue or from the layout of the user's folder."""
+        """Return the numbers of the folds, from the catalogue or from the layout of a user's own data."""
         path = self.own_path(dataset)
         return range(1, 1 + (len(find_layout(path).folds) if path else catalogue()[dataset].folds))
 
     def text_files(self, dataset: str) -> list[str]:
-        """Return the files that parsing reads: the user's own, or the stamp of the fetched or generated text."""
+        """Return the inputs of parsing: a user's own files, or else the stamp of the fetched or generated text."""
         path = self.own_path(dataset)
         return list(map(str, find_layout(path).files)) if path else [f"data/raw/{dataset}/fetched.json"]
 
@@ -76,11 +76,11 @@ class Plan:
         return self.text_files(dataset) if self.own_path(dataset) else []
 
     def content_digest(self, files: Iterable[str]) -> str:
-        """Return a digest of a user's files, because Snakemake does not notice a replacement by an older file."""
+        """Return a digest of a user's files. Snakemake alone would not notice if an older file replaced one of them."""
         return short_digest([sha256(file) for file in files])
 
     def stored_stamps(self, dataset: str) -> list[str]:
-        """Return the stamps of a data set's rows and pairs."""
+        """Return the stamps of the stored rows and of the stored pairs of a data set."""
         return [f"data/parquet/{dataset}/collection.json", f"data/pairs/{dataset}/pairs.json"]
 
     def generator_options(self, dataset: str) -> str:
@@ -103,7 +103,7 @@ class Plan:
         )
 
     def given_pairs(self, dataset: str) -> list[str]:
-        """Return the file with the user's own pairs, if params.yaml names one."""
+        """Return the path of the file with the user's own pairs as a list; empty if params.yaml does not name one."""
         path = getattr(self.settings.datasets.get(dataset), "pairs", None)
         return [] if path is None else [str(path)]
 
@@ -114,21 +114,27 @@ class Plan:
     # Training and evaluation
 
     def fold_folder(self, number: int, seed: int) -> str:
-        """Return the folder of a fold within its method's folder: fold<k>, or fold<k>/seed<s> for a further seed."""
+        """Return the folder of a fold, relative to the folder of its method.
+
+        It is fold<k> for the first seed and fold<k>/seed<s> for a further seed.
+        """
         return f"fold{number}" if seed == self.settings.seeds[0] else f"fold{number}/seed{seed}"
 
     def fold_and_seed(self, fold: str) -> tuple[int, int]:
-        """Return the number and the seed of a fold: "1" has the first seed, "1/seed2" has seed 2."""
+        """Return the number and the seed of a fold: (1, first seed) for "1", and (1, 2) for "1/seed2"."""
         number, _, further = fold.partition("/")
         return int(number), int(further.removeprefix("seed") or self.settings.seeds[0])
 
     def training_inputs(self, dataset: str, model: str, fold: str) -> list[str]:
-        """Return the inputs of training in addition to the rows: the pairs, and the scores of the model's members."""
+        """Return the inputs of training in addition to the rows.
+
+        They are the pairs, and the scores of the members: the methods whose scores the model combines.
+        """
         number, seed = self.fold_and_seed(fold)
         inputs = self.stored_stamps(dataset)[1:] if self._needs_pairs(model) else []
         first = self.settings.seeds[0]
         for member in self.members(model):
-            # A job compares the member's fold of its seed with the member's fold of the first seed.
+            # A job of a further seed compares the member's results for that seed with its results for the first seed.
             seeds = [first, seed] if seed != first and seed in self.seeds_of(member) else [first]
             folders = [self.fold_folder(number, member_seed) for member_seed in seeds]
             inputs += (f"results/{dataset}/{member}/{folder}/scores.parquet" for folder in folders)
@@ -151,9 +157,10 @@ class Plan:
         return f"--model {variant.model} --params {shlex.quote(as_json(variant.params))}"
 
     def group(self, dataset: str, model: str, fold: str | None = None) -> str:
-        """Return the name of a cluster job: all folds of one seed, and the evaluation if there is only one seed.
+        """Return the name of the cluster job in which a training job or the evaluation runs.
 
-        fold: None for the evaluation.
+        One cluster job trains all folds of one seed. It also evaluates the method if there is only one seed. fold: None
+        for the evaluation.
         """
         if len(self.seeds_of(model)) == 1:
             return f"{dataset}.{model}"
@@ -181,10 +188,10 @@ class Plan:
         names = self.models(dataset) if models is None else models
         return [f"results/{dataset}/{model}/evaluation.json" for model in names]
 
-    # Targets. Snakemake does not remake a missing file whose consumers exist, so a target requests every file below it.
+    # Targets. Snakemake does not rebuild a missing input of an existing file, so a target requests all such inputs.
 
     def method_files(self, dataset: str, models: Iterable[str]) -> Iterator[str]:
-        """Yield every file of these methods and their members, from the stored data to the values per query."""
+        """Yield every file that these methods and their members need, from the stored data to the values per query."""
         names = list(models)
         for model in names:  # the list grows: members may have members
             names += (member for member in self.members(model) if member not in names)
@@ -196,12 +203,12 @@ class Plan:
         yield from (f"results/{dataset}/{model}/per_query.parquet" for model in names)
 
     def dataset_files(self, dataset: str) -> list[str]:
-        """Return every file of a data set, from the stored data to its record."""
+        """Return every file of a data set, from the stored data to its provenance.json."""
         files = self.method_files(dataset, self.models(dataset))
         return [*files, *(f"results/{dataset}/{name}" for name in SUMMARY_FILES)]
 
     def study_files(self, study: str) -> list[str]:
-        """Return every file of a study and of the methods on its page, up to its record."""
+        """Return every file of a study, including its provenance.json, and every file of the methods on its page."""
         settings = self.settings.study_settings(study)
         files = [f"results/studies/{study}/{name}" for name in STUDY_FILES]
         files += self.job_files(study)
@@ -210,11 +217,11 @@ class Plan:
         return files
 
     def job_files(self, study: str) -> list[str]:
-        """Return the results of the study's own jobs."""
+        """Return the result files of the study's own jobs."""
         return [f"results/studies/{study}/jobs/{job}.json" for job in self.study_jobs(study)]
 
     def job_inputs(self, study: str, job: str) -> list[str]:
-        """Return the stamp of the collection that a study's job reads; empty if it reads none."""
+        """Return a list with the stamp of the collection that a study's job reads; empty if it reads none."""
         settings = self.study_jobs(study)[job]
         return self.stored_stamps(settings["dataset"])[:1] if "dataset" in settings else []
 
@@ -228,18 +235,18 @@ class Plan:
         return page_code(self.settings, study)
 
     def study_evaluations(self, study: str) -> list[str]:
-        """Return the stamps of the evaluated methods on a study's page."""
+        """Return the path of evaluation.json for each method on a study's page."""
         settings = self.settings.study_settings(study)
         datasets = settings.get("datasets", ())
         return [file for dataset in datasets for file in self.evaluations(dataset, settings["models"])]
 
     def run_records(self) -> list[str]:
-        """Return the records of the run's data sets and of the reduced studies."""
+        """Return the path of provenance.json for each data set in `run.datasets` and for each reduced study."""
         scopes = [*self.settings.run.datasets, *(f"studies/{study}" for study in self.reduced_studies)]
         return [f"results/{scope}/provenance.json" for scope in scopes]
 
     def run_files(self) -> list[str]:
-        """Return every file that plain `snakemake` makes before the report and the runs in MLflow."""
+        """Return every file that plain `snakemake` makes for its data sets and its reduced studies."""
         files = [file for dataset in self.settings.run.datasets for file in self.dataset_files(dataset)]
         return files + [file for study in self.reduced_studies for file in self.study_files(study)]
 
@@ -255,9 +262,9 @@ class Plan:
         return as_json(study_code(self.settings, study))
 
     def tracked_datasets(self, datasets: Iterable[str]) -> str:
-        """Return the methods of each data set, for `gradrank track`."""
+        """Return a JSON object from data set to names of methods, for `gradrank track`."""
         return as_json({dataset: self.models(dataset) for dataset in datasets})
 
     def tracked_studies(self, studies: Iterable[str]) -> str:
-        """Return the settings of each study, for `gradrank track`."""
+        """Return a JSON object from study to its settings, for `gradrank track`."""
         return as_json({name: self.settings.tracked_settings(name) for name in studies})
