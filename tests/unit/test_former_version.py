@@ -7,14 +7,14 @@ import tarfile
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 import yaml
 from typer.testing import CliRunner
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.results import Results
 from gradrank.cli import app
-from gradrank.cli.former_commands import REPLACEMENTS
+from gradrank.config.former_names import REPLACEMENTS
 
 ROOT = Path(__file__).parents[2]
 ARCHIVE = ROOT / "tests/data/results_of_0_1.tar.xz"  # 15 artificial queries of 8 documents; prank and single_feature
@@ -62,10 +62,11 @@ def test_a_trained_fold_gives_its_scores(former):
 
 
 def test_scores_and_values_are_read(former):
-    values = pl.read_parquet(former / "results/synthetic_net/prank/per_query.parquet")
-    assert len(values) > 0
-    summary = json.loads((former / "results/synthetic_net/summary.json").read_text())
-    assert set(summary) == {"prank", "single_feature"}
+    dataset = Results(former / "results").dataset("synthetic_net")
+    assert set(dataset.summary()) == {"prank", "single_feature"}
+    for method in dataset.methods():
+        method.check()
+        assert [len(fold.scores("test")) for fold in method.folds()] == [3 * 8] * 5
 
 
 @pytest.mark.parametrize("command", REPLACEMENTS)

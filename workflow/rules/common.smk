@@ -8,10 +8,11 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from gradrank import __version__
-from gradrank.data.sources.catalogue import catalogue
 from gradrank.base.errors import GradrankError
 from gradrank.config.code_digest import code_digest
+from gradrank.config.former_names import FORMER_RULES
 from gradrank.config.params import check
+from gradrank.data.sources.catalogue import catalogue
 from gradrank.provenance.code import report_code
 from gradrank.workflow_support.contest import ContestPlan, with_frozen_datasets
 from gradrank.workflow_support.plan import FOLD, METHOD, Plan

@@ -2,7 +2,7 @@
 # fail.
 
 
-for former in ["provenance", "study_provenance", "snapshot"]:
+for former in FORMER_RULES:
 
     rule:
         name:

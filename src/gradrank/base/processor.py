@@ -79,7 +79,7 @@ def check(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
     if lacking := sorted(set(NEEDED) - set(flags)):
         raise GradrankError(
             f"this processor lacks {', '.join(lacking)}. Results are computed with {X86_64_V3} (AVX2 and FMA), so that "
-            "they are equal on every machine. Fix: set GRADRANK_CPU=native to compute with other last digits"
+            "they are equal on every machine. Fix: set GRADRANK_CPU=native; results then differ in the last digits"
         )
 
 

@@ -209,7 +209,7 @@ class DatasetFolder(Recorded):
     def summary(self) -> dict[str, dict[str, float | None]]:
         """Return the means under the primary convention, rounded to four decimals: {method: {metric: mean}}.
 
-        A mean is None if it is undefined.
+        An undefined mean has the value None.
         """
         return read_json(self.summary_path)
 

@@ -5,13 +5,7 @@ from typing import Any
 from typer.core import TyperGroup
 
 from gradrank.base.errors import GradrankError
-
-REPLACEMENTS = {
-    "provenance": "`gradrank summary` writes the record as its last step",
-    "study-provenance": "`gradrank study` writes the record as its last step",
-    "snapshot": "use git or DVC to keep results, and `gradrank diff` to compare them",
-    "restore": "use git or DVC to restore results, then run `snakemake`",
-}
+from gradrank.config.former_names import REPLACEMENTS
 
 
 class CommandGroup(TyperGroup):

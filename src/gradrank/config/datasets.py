@@ -12,11 +12,12 @@ from gradrank.base.errors import nearest
 from gradrank.base.results import STUDIES
 from gradrank.base.validation import validate
 from gradrank.config.code_digest import STAGES
+from gradrank.config.former_names import FORMER_RULES
 from gradrank.config.variants import NAME
 from gradrank.data.sources.catalogue import catalogue
 
 # Names of Snakemake rules. No data set can have one of them, because the name of each data set is a target as well.
-RULES = sorted({*STAGES, "all", "data", "run", "provenance", "study_provenance", "snapshot"})
+RULES = sorted({*STAGES, "all", "data", "run", *FORMER_RULES})
 
 
 class SettingsSection(BaseModel):

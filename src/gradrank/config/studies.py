@@ -35,8 +35,8 @@ class StudySettings(BaseModel):
 
     models: entries of the top-level section `models`. variants: further entries that only this study trains.
     reduced: settings of a smaller form of the study, which plain `snakemake` runs; they replace the settings of the
-    study. `datasets`, `models` and `variants` are not inherited: they are empty if `reduced` lacks them. If `reduced`
-    is None, plain `snakemake` does not run the study.
+    study. `datasets`, `models` and `variants` are not inherited: they are empty if `reduced` lacks them. Without
+    `reduced`, plain `snakemake` does not run the study.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -121,7 +121,7 @@ class Collection:
         )
 
     def _with(self, changes: dict[str, Callable[[Any], Any]]) -> Self:
-        """Return a copy with changed fields. Fields that are None stay None.
+        """Return a copy with changed fields. Fields with the value None stay unchanged.
 
         changes: for each axis, the function that is applied to the fields with this axis.
         """

@@ -36,7 +36,7 @@ class ColumnRanges:
     def row(self, name: str) -> tuple[float | None, float | None, int]:
         """Return the lowest value, the highest value, and the number of missing values of the column `name`.
 
-        The lowest and the highest value are None if all values are missing.
+        If all values are missing, the first two are returned as None.
         """
         position = self._positions[name]
         low, high = (None if np.isnan(ends[position]) else float(ends[position]) for ends in (self.low, self.high))

@@ -11,8 +11,8 @@ Difference = tuple[str, Any, Any]  # name, value in A, value in B
 class Change(NamedTuple):
     """A changed field.
 
-    a: value of the field in A. b: value in B. A value is None if the state has no such field. datasets: names of the
-    data sets with this change.
+    a: value of the field in A. b: value in B. None stands for a field that the state does not have. datasets: names of
+    the data sets with this change.
     """
 
     name: str

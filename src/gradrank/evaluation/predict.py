@@ -170,7 +170,7 @@ def _trec_run(batch: Batch, scores: np.ndarray, before: int, tag: str) -> str:
 
 @contextmanager
 def _opened(out: Path | None) -> Iterator[TextIO]:
-    """Open `out` for writing. If it is None, yield standard output."""
+    """Open `out` for writing. Without a path, yield standard output."""
     if out is not None:
         with atomic(out) as partial, partial.open("w", encoding="utf-8") as stream:
             yield stream

@@ -13,7 +13,7 @@ the reverse one with weight 1 - P. C is selected on validation.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import PositiveFloat
@@ -29,26 +29,7 @@ from gradrank.training.training_queries import queries_to_order
 SPACING = "powers of 2 (Lee & Lin 2014), selected on validation as in LETOR's protocol; "
 
 
-class SVMParams(ModelParams):
-    """The parameters that `RankSVM` uses, declared for type checkers only.
-
-    Each subclass defines all its fields, because files list the parameters in the order of the fields.
-    """
-
-    if TYPE_CHECKING:
-        weighting: Any  # svm_map does not have this parameter, because it has another solver
-        C: tuple[float, ...]
-        select_by: str
-
-
-class DualParams(SVMParams):
-    """The parameters that `DualRankSVM` uses, declared for type checkers only."""
-
-    if TYPE_CHECKING:
-        gap: float
-
-
-class RankSVMParams(SVMParams):
+class RankSVMParams(ModelParams):
     weighting: Literal["pair", "query"] = param(
         "pair", "tau = 1 (Joachims 2002); query: 1 / crucial pairs of the query, for equal weights of queries"
     )
@@ -63,15 +44,12 @@ class RankSVMParams(SVMParams):
 GAP = param(1e-4, "relative duality gap; with 1e-3, validation MAP differs by .001 between seeds", gt=0, lt=1)
 
 
-class RankSVMDualParams(RankSVMParams, DualParams):
+class RankSVMDualParams(RankSVMParams):
     gap: float = GAP
 
 
-P = TypeVar("P", bound=SVMParams)
-
-
 @register("ranksvm")
-class RankSVM(Model[P]):
+class RankSVM(Model[Any]):  # the structural SVMs derive from it, with parameters of their own
     Params = RankSVMParams
     summary = "Linear RankSVM, L2 loss, primal Newton (Herbrich et al. 1999; Joachims 2002; Lee & Lin 2014)"
     needs_pairs = True
@@ -82,17 +60,17 @@ class RankSVM(Model[P]):
         self.weights, self.C = weights, C
 
     @classmethod
-    def uses_seed(cls, params: P) -> bool:
+    def uses_seed(cls, params: Any) -> bool:
         return cls.form.endswith("dual")
 
     @classmethod
-    def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
+    def fit(cls, train: Collection, vali: Collection, params: Any, seed: int, callback: Callback) -> Self:
         solve = cls._solver(train, params, seed)
         candidates = (Candidate(cls(solve(C), C), reported={"C": C}) for C in sorted(params.C))
         return best_of(candidates, vali, params.select_by, callback).kept
 
     @classmethod
-    def _solver(cls, train: Collection, params: P, seed: int) -> Callable[[float], np.ndarray]:
+    def _solver(cls, train: Collection, params: Any, seed: int) -> Callable[[float], np.ndarray]:
         """Return a function that computes the (d,) weights for a value of C.
 
         Each call starts at the solution of the previous call.
@@ -135,14 +113,11 @@ class RankSVM(Model[P]):
         return cls(np.array(stored["weights"]), stored["C"])
 
 
-D = TypeVar("D", bound=DualParams)
-
-
-class DualRankSVM(RankSVM[D]):
+class DualRankSVM(RankSVM):
     """The forms of RankSVM that are solved by dual coordinate descent."""
 
     @classmethod
-    def _solver(cls, train: Collection, params: D, seed: int) -> Callable[[float], np.ndarray]:
+    def _solver(cls, train: Collection, params: Any, seed: int) -> Callable[[float], np.ndarray]:
         from gradrank.training.solvers.ranksvm.dual import solve_dual
         from gradrank.training.solvers.ranksvm.objective import weight_crucial_pairs, weight_pairs
 
@@ -166,20 +141,20 @@ class DualRankSVM(RankSVM[D]):
 
 
 @register("ranksvm_l2_dual")
-class RankSVML2Dual(DualRankSVM[D]):
+class RankSVML2Dual(DualRankSVM):
     summary = "Linear RankSVM, L2 loss, dual coordinate descent (Hsieh et al. 2008)"
     Params = RankSVMDualParams
     form = "l2_dual"
 
 
 @register("ranksvm_l1_dual")
-class RankSVML1Dual(DualRankSVM[D]):
+class RankSVML1Dual(DualRankSVM):
     summary = "Linear RankSVM, L1 loss, dual coordinate descent (Hsieh et al. 2008)"
     Params = RankSVMDualParams
     form = "l1_dual"
 
 
 @register("ranksvm_sparse")
-class RankSVMSparse(RankSVM[P]):
+class RankSVMSparse(RankSVM):
     summary = "Linear RankSVM, L2 loss and L1 penalty, proximal Newton (Yuan, Ho & Lin 2012)"
     form = "sparse"

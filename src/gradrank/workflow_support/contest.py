@@ -4,7 +4,7 @@ In a contest, every method is tuned on every fold of some data sets. Its reduced
 """
 
 from collections.abc import Iterator
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from gradrank.base.errors import GradrankError
 from gradrank.provenance.code import tuning_code
@@ -14,17 +14,6 @@ from gradrank.workflow_support.plan import Plan
 FORMS = ("contest", "contest/reduced")
 TUNED_FILES = ("trials.parquet", "choice.json", "refits.json")
 FROZEN_FILES = TUNED_FILES[1:]  # a frozen data set uses the choices of a tuned one, so it has no trials
-
-
-@runtime_checkable
-class ContestSettings(Protocol):
-    """The settings of a contest that the workflow reads. They are declared in gradrank.studies.contest."""
-
-    datasets: tuple[str, ...]
-    frozen: tuple[str, ...]
-    methods: tuple[str, ...]
-    trials: int
-    tuners: int
 
 
 class ContestPlan:
@@ -37,9 +26,8 @@ class ContestPlan:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         studies = plan.settings.studies
-        self.settings: dict[str, ContestSettings] = {
-            form: study for form in FORMS if isinstance(study := studies.get(form), ContestSettings)
-        }
+        # The values are `Settings` of gradrank.studies.contest, a room above this one.
+        self.settings: dict[str, Any] = {form: studies[form] for form in FORMS if form in studies}
         self.forms = list(self.settings)
         self.frozen = {dataset for settings in self.settings.values() for dataset in settings.frozen}
 

@@ -110,7 +110,7 @@ class Required(NamedTuple):
     """The roles and features that a table must have.
 
     `features` are the feature names that must be present, and other features are errors. If `features` is empty,
-    features are not read. If it is None, all columns without a role are features.
+    features are not read. With None, all columns without a role are features.
     """
 
     roles: Collection[str] = ("query", "label")

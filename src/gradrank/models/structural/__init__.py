@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import PositiveFloat
 
 from gradrank.data.collection import Collection
-from gradrank.models.ranksvm import SPACING, RankSVM, RankSVMParams, SVMParams
-from gradrank.training.model import param, register
+from gradrank.models.ranksvm import SPACING, RankSVM, RankSVMParams
+from gradrank.training.model import ModelParams, param, register
 from gradrank.training.search_space import Choice, Dimension, Grid
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
@@ -25,7 +25,7 @@ class RankSVMStructParams(RankSVMParams):
 
 
 @register("ranksvm_struct")
-class RankSVMStruct(RankSVM[RankSVMStructParams]):
+class RankSVMStruct(RankSVM):
     """RankSVM with the same objective as `ranksvm_l1_dual`, minimised without listing the pairs.
 
     C multiplies the loss of each pair, as in the other RankSVMs. The option -c of SVMrank equals C times the number of
@@ -48,7 +48,7 @@ class RankSVMStruct(RankSVM[RankSVMStructParams]):
         return CuttingPlanes(risk, train.features.shape[1], params.gap).solve
 
 
-class SVMMAPParams(SVMParams):
+class SVMMAPParams(ModelParams):
     C: Grid[PositiveFloat] = param(
         tuple(2.0**e for e in range(-4, 15)),
         SPACING + "from nearly no fit to where the weights no longer change",
@@ -59,7 +59,7 @@ class SVMMAPParams(SVMParams):
 
 
 @register("svm_map")
-class SVMMAP(RankSVM[SVMMAPParams]):
+class SVMMAP(RankSVM):
     Params = SVMMAPParams
     summary = "SVM-MAP: a structural SVM whose margin is average precision (Yue et al. 2007)"
     space: ClassVar[Mapping[str, Dimension]] = {

@@ -88,7 +88,7 @@ def jobs(settings: Settings) -> dict[str, Any]:
 def _trainings(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the end of the job name, and the settings, of each further training.
 
-    The settings include the model and its parameters. `queries` is None for a training on all queries.
+    The settings include the model and its parameters. A training on all queries has the value None for `queries`.
     """
     from gradrank.config.variants import expand
 
