@@ -9,7 +9,9 @@ scores in Parquet and writes the values. The limit of the large run is 10 s and 
 skipped; to install them: pip install pytrec-eval-terrier ir-measures ranx.
 """
 
-from gradrank.base import processor  # before numpy
+import gradrank
+
+gradrank.pin()  # before numpy
 
 # isort: split
 import argparse
@@ -26,6 +28,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+
+from gradrank.base import processor
 
 CUTS = range(1, 11)
 SHARED = [*(f"ndcg@{k}" for k in CUTS), *(f"p@{k}" for k in CUTS), "map"]

@@ -14,7 +14,9 @@ that does the same work. LightGBM reads neither qid nor comments, and CatBoost r
 them, to which their MB/s refer. LightGBM's time includes its binning.
 """
 
-from gradrank.base import processor  # before numpy
+import gradrank
+
+gradrank.pin()  # before numpy
 
 # isort: split
 import argparse
@@ -31,6 +33,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+
+from gradrank.base import processor
 
 
 def scan_letor(file: Path) -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-import gradrank  # noqa: F401  # isort: split  # before numpy, which every test imports: it sets the instruction set
-from gradrank.base.compiled_cache import use_cache_folder
-from project import Project
+import gradrank
 
-use_cache_folder()  # before Numba is imported
+gradrank.pin()  # before numpy, which every test imports
+
+# isort: split
+from project import Project
 
 # The first call after a change of compiled code exceeds any deadline, because it compiles.
 settings.register_profile("compiling", deadline=None)

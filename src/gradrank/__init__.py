@@ -1,22 +1,30 @@
-"""gradrank: a reproducible learning-to-rank benchmark, and `scan_letor`, its reader of ranking data for Polars."""
+"""gradrank: learning to rank as a library and a reproducible benchmark.
 
+The names of the public API are imported when they are first used, so `import gradrank` is fast and has no side effects.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gradrank.base.processor import pin
-
 if TYPE_CHECKING:
+    from gradrank.base.processor import pin
     from gradrank.data.text.letor import scan_letor
 
-__all__ = ["__version__", "scan_letor"]
 __version__ = "0.2.0"
 
-pin()  # before anything numeric is imported, here or in the program that imports this package
+# key: public name; value: the module that defines it
+_MODULES = {"pin": "gradrank.base.processor", "scan_letor": "gradrank.data.text.letor"}
+__all__ = ["__version__", "pin", "scan_letor"]
 
 
 def __getattr__(name: str) -> Any:
-    """`scan_letor` with what it needs, numpy, Polars and compiled code, once it is asked for."""
-    if name == "scan_letor":
-        from gradrank.data.text.letor import scan_letor
+    """Import and return a name of the public API."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
 
-        return scan_letor
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

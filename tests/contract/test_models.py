@@ -27,7 +27,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import gradrank  # noqa: F401  # before numpy: it sets the instruction set
+import gradrank
+
+gradrank.pin()  # before numpy
 
 # isort: split
 import numpy as np

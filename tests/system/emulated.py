@@ -11,12 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import gradrank  # noqa: F401  # before numpy: it sets the instruction set
+import gradrank
+
+gradrank.pin()  # before numpy
 
 # isort: split
 import numpy as np
 
-from gradrank.base.compiled_cache import use_cache_folder
 from gradrank.base.files import read_json, write_json
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
@@ -49,7 +50,6 @@ def sort_for_the_emulator() -> None:
 
 
 def main(out: Path, names: list[str]) -> None:
-    use_cache_folder()
     sort_for_the_emulator()
     collection, pairs = _data(out)
     folder = out / "results" / collection.name

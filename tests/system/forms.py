@@ -14,7 +14,9 @@ import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import gradrank  # noqa: F401  before numpy: it sets the instruction set
+import gradrank
+
+gradrank.pin()  # before numpy
 
 # isort: split
 import numpy as np

@@ -1,14 +1,14 @@
 """The instruction set: x86-64-v3 (AVX2 and FMA) on every x86-64 processor under Linux.
 
-Numeric libraries choose their kernels by the processor. Wider registers sum in another order, which changes last digits
-and, through them, the step that is best on the validation part. The libraries read environment variables when they are
-first imported, so `import gradrank` sets these variables before any numeric import. GRADRANK_CPU=native leaves them
-unchanged. This module imports nothing slow.
+Numeric libraries choose their kernels by the processor. Wider registers sum in a different order. This changes last
+digits, and the epoch that is best on the validation part can change with them. The libraries read environment variables
+when they are first imported. Every command therefore calls `pin` before it imports a numeric library. A plain
+`import gradrank` changes nothing. GRADRANK_CPU=native leaves the variables unchanged. This module imports nothing slow.
 """
 
 import os
+import platform
 import sys
-import warnings
 from pathlib import Path
 
 from gradrank.base.errors import GradrankError
@@ -33,46 +33,70 @@ PINS = {
 READERS = ("numpy", "numba", "torch")  # read the variables; SciPy, scikit-learn and LightGBM import numpy
 NEEDED = ("avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")  # features of x86-64-v3, by their names in Linux
 
-_form = "unpinned"
-
 
 def pin() -> None:
-    """Set the environment for all numeric imports that follow. `form` returns the resulting instruction set."""
-    global _form
-    system = os.uname()
-    if (system.sysname, system.machine) != ("Linux", "x86_64"):
-        _form = f"{system.machine} {system.sysname}"
-    elif os.environ.get("GRADRANK_CPU") == "native":
-        _form = "native"
-    elif PINS.items() <= os.environ.items():
-        _form = X86_64_V3
-    elif early := [name for name in READERS if name in sys.modules]:
-        _form = "unpinned"  # set nothing: only some of the libraries would read it
-        warnings.warn(
-            f"{', '.join(early)} was imported before gradrank, so last digits depend on this processor. "
-            "Fix: import gradrank first, or set GRADRANK_CPU=native to accept it",
-            RuntimeWarning,
-            stacklevel=3,
-        )
-    else:
+    """Restrict the numeric libraries of this process to x86-64-v3 and one thread, so that results are reproducible.
+
+    Call it before NumPy, Numba or torch is imported, for example in the first cell of a notebook. A model that is
+    trained with equal data, parameters and seed then has the same bytes as a training job of the workflow. The function
+    also sets the folder in which compiled code is cached. On systems other than Linux on x86-64, and with the
+    environment variable GRADRANK_CPU=native, it only sets this folder. The gradrank commands call it themselves.
+
+    Raises
+    ------
+    GradrankError
+        If NumPy, Numba or torch is already imported, if GRADRANK_CPU is misspelt, or if the processor lacks a feature
+        of x86-64-v3.
+
+    Examples
+    --------
+    >>> import gradrank
+    >>> gradrank.pin()  # doctest: +SKIP
+    """
+    from gradrank.base.compiled_cache import use_cache_folder
+
+    if _is_pinnable() and not _has_pins():
+        if early := [name for name in READERS if name in sys.modules]:
+            raise GradrankError(
+                f"pin: {', '.join(early)} is already imported and has chosen its instructions. Fix: call "
+                "gradrank.pin() first, before importing anything numeric (in a notebook, restart the kernel), or set "
+                "GRADRANK_CPU=native to accept last digits that depend on the processor"
+            )
         os.environ.update(PINS)
-        _form = X86_64_V3
+    check()
+    use_cache_folder()
 
 
 def form() -> str:
     """Return the instruction set of this process.
 
-    `x86-64-v3`; `native` if GRADRANK_CPU asks for it; `unpinned` if a numeric library was imported before gradrank;
+    `x86-64-v3`; `native` if GRADRANK_CPU asks for it; `unpinned` if neither this process nor its parent called `pin`;
     machine and system on other platforms, such as `aarch64 Linux`.
     """
-    return _form
+    if not _is_linux_x86_64():
+        return f"{platform.machine()} {platform.system()}"
+    if os.environ.get("GRADRANK_CPU") == "native":
+        return "native"
+    return X86_64_V3 if _has_pins() else "unpinned"
+
+
+def _is_linux_x86_64() -> bool:
+    return (platform.system(), platform.machine()) == ("Linux", "x86_64")
+
+
+def _is_pinnable() -> bool:
+    return _is_linux_x86_64() and os.environ.get("GRADRANK_CPU") != "native"
+
+
+def _has_pins() -> bool:
+    return PINS.items() <= os.environ.items()
 
 
 def check(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
     """Raise GradrankError if GRADRANK_CPU is misspelt or the processor lacks a feature of x86-64-v3."""
     if (chosen := os.environ.get("GRADRANK_CPU", "")) not in ("", "native", X86_64_V3):
         raise GradrankError(f"GRADRANK_CPU={chosen}: unknown value. Fix: set it to native or {X86_64_V3}, or unset it")
-    if _form != X86_64_V3 or not cpuinfo.is_file():
+    if form() != X86_64_V3 or not cpuinfo.is_file():
         return
     text = cpuinfo.read_text(encoding="ascii", errors="replace")
     flags = next((line.split() for line in text.splitlines() if line.startswith("flags")), NEEDED)
@@ -88,6 +112,6 @@ def refusal(made: str | None) -> str | None:
 
     made: the form in their spec.json. A process with x86-64-v3 accepts only x86-64-v3; any other process accepts all.
     """
-    if _form != X86_64_V3 or made == X86_64_V3:
+    if form() != X86_64_V3 or made == X86_64_V3:
         return None
     return f"computed with {made or 'an unknown instruction set'}, while this process uses {X86_64_V3}"

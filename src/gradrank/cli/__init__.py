@@ -12,9 +12,8 @@ from typing import Annotated
 import typer
 
 from gradrank import __version__
-from gradrank.base import processor
-from gradrank.base.compiled_cache import use_cache_folder
 from gradrank.base.errors import GradrankError
+from gradrank.base.processor import pin
 from gradrank.cli import contest, inspect, stages, use
 from gradrank.cli.former_commands import CommandGroup
 
@@ -41,9 +40,8 @@ def prepare(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Check the processor and set the folder of compiled code, before any command runs."""
-    processor.check()
-    use_cache_folder()
+    """Set the instruction set and the folder of compiled code, before any command runs."""
+    pin()
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The first import of the package pins the instruction set of numeric code, so most tests start new processes."""
+"""`gradrank.pin` must be called before numeric libraries are imported, so most tests start new processes."""
 
 import os
 import subprocess
@@ -21,6 +21,7 @@ def run(code: str, *options: str, **environment: str) -> subprocess.CompletedPro
 
 
 FORM = "from gradrank.base import processor; import os; print(processor.form(), os.environ.get('MKL_CBWR'))"
+PIN = f"import gradrank; gradrank.pin(); {FORM}"
 
 
 @pinned_here
@@ -29,25 +30,31 @@ def test_these_tests_run_with_the_pinned_instruction_set():
 
 
 @pinned_here
-def test_importing_the_package_overrides_environment_variables():
-    assert run(FORM, MKL_CBWR="AVX512", OMP_NUM_THREADS="8").stdout.split() == [X86_64_V3, "COMPATIBLE"]
+def test_pin_overrides_environment_variables():
+    assert run(PIN, MKL_CBWR="AVX512", OMP_NUM_THREADS="8").stdout.split() == [X86_64_V3, "COMPATIBLE"]
 
 
 @pinned_here
 def test_native_changes_no_environment_variable():
-    assert run(FORM, GRADRANK_CPU="native", MKL_CBWR="AVX512").stdout.split() == ["native", "AVX512"]
+    assert run(PIN, GRADRANK_CPU="native", MKL_CBWR="AVX512").stdout.split() == ["native", "AVX512"]
 
 
 @pinned_here
-def test_numpy_imported_first_gives_one_warning_and_no_partial_pin():
-    done = run(f"import numpy; {FORM}; import gradrank.data.collection")
-    assert done.stdout.split() == ["unpinned", "None"]
-    assert done.stderr.count("numpy was imported before gradrank") == 1
+@pytest.mark.parametrize("module", ["numpy", "numba", "torch"])
+def test_pin_is_refused_after_a_numeric_import_and_changes_nothing(module):
+    code = (
+        f"import {module}, os, gradrank\nbefore = dict(os.environ)\n"
+        "try:\n    gradrank.pin()\nexcept gradrank.base.errors.GradrankError as error:\n    print(error)\n"
+        f"assert before == dict(os.environ)\n{FORM}"
+    )
+    refusal, found = run(code).stdout.splitlines()
+    assert module in refusal
+    assert found.split() == ["unpinned", "None"]
 
 
 @pinned_here
 def test_numpy_imported_first_is_accepted_if_the_pin_is_inherited():
-    done = run(f"import numpy; {FORM}", "-W", "error", **PINS)
+    done = run(f"import numpy; {PIN}", "-W", "error", **PINS)
     assert done.stdout.split() == [X86_64_V3, "COMPATIBLE"]
 
 
@@ -55,7 +62,8 @@ def test_numpy_imported_first_is_accepted_if_the_pin_is_inherited():
 def test_every_library_uses_the_pinned_instruction_set():
     """Check what each library reports, because a new version may read another environment variable."""
     done = run(
-        "import gradrank, torch, numba.core.registry, scipy.linalg, sklearn\n"
+        "import gradrank; gradrank.pin()\n"
+        "import torch, numba.core.registry, scipy.linalg, sklearn\n"
         "import contextlib, io, numpy\n"
         "from threadpoolctl import threadpool_info\n"
         "with contextlib.redirect_stdout(io.StringIO()) as shown:\n"
@@ -76,20 +84,22 @@ def test_every_library_uses_the_pinned_instruction_set():
     assert all(line.split()[1] == "1" for line in pools)
 
 
+@pinned_here
 def test_a_processor_without_avx2_is_refused_with_one_message(tmp_path, monkeypatch):
-    monkeypatch.setattr(processor, "_form", X86_64_V3)
+    monkeypatch.delenv("GRADRANK_CPU", raising=False)
     info = tmp_path / "cpuinfo"
     info.write_text("processor\t: 0\nflags\t\t: fpu sse2 sse4_2 movbe f16c\n")
     with pytest.raises(GradrankError, match=r"lacks avx2, bmi1, bmi2, fma.*GRADRANK_CPU=native"):
         processor.check(info)
-    monkeypatch.setattr(processor, "_form", "native")
+    monkeypatch.setenv("GRADRANK_CPU", "native")
     processor.check(info)
 
 
+@pinned_here
 @pytest.mark.parametrize("made", ["native", "unpinned", "aarch64 Linux", None])
 def test_results_of_another_instruction_set_are_refused_by_a_pinned_process(made, monkeypatch):
-    monkeypatch.setattr(processor, "_form", X86_64_V3)
+    monkeypatch.delenv("GRADRANK_CPU", raising=False)
     assert X86_64_V3 in processor.refusal(made)
     assert processor.refusal(X86_64_V3) is None
-    monkeypatch.setattr(processor, "_form", "native")
+    monkeypatch.setenv("GRADRANK_CPU", "native")
     assert processor.refusal(made) is None
