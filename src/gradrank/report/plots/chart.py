@@ -74,7 +74,11 @@ def line_chart(
 def _x_ticks(
     series: Sequence[Series], across: svg.Scale, log_x: bool, labels: Sequence[str] | None
 ) -> list[tuple[float, str]]:
-    """Return the ticks of the x axis: the labels if given, otherwise every x if the axis is logarithmic, otherwise round numbers."""
+    """Return the (position, text) ticks of the x axis.
+
+    The texts are the labels if given. Otherwise, a logarithmic axis has a tick at every x, and a linear axis has ticks
+    at round numbers.
+    """
     if labels is not None:
         return list(enumerate(labels))
     if log_x:

@@ -1,4 +1,4 @@
-"""Build SVG drawings as text: scales, ticks and lines. Colours come from CSS classes, so that plots adapt to dark mode."""
+"""Build SVG drawings as text: scales, ticks and lines. Colours come from CSS, so that plots adapt to dark mode."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,10 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
     def ticks(self, steps: int = 5, least: float = 0.0) -> list[tuple[float, str]]:
-        """Return (value, label) for round values within the scale, at most `steps` intervals of at least `least` each."""
+        """Return (value, label) ticks at round values within the scale.
+
+        There are at most `steps` intervals between ticks, each at least `least` wide.
+        """
         step = _round_step(max((self.high - self.low) / steps, least))
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         decimals = max(0, -math.floor(math.log10(step) + 1e-9))

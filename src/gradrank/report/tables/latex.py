@@ -62,7 +62,7 @@ def _long_grid(table: Table, rows: Sequence[PrintedRow]) -> Grid:
 
 
 def _wide_grid(table: Table, wide: Wide, rows: Sequence[PrintedRow]) -> Grid:
-    """Return a Grid of the wide form. If `wide.best` is set, the lines are sorted by the column `wide.by`, best first."""
+    """Return a Grid of the wide form. If `wide.best` is set, its lines are sorted by column `wide.by`, best first."""
     keys = [key for key in wide.lines if key != table.parts]
     heads, cells = pivot(rows, keys, wide.across)
     order = list(cells)

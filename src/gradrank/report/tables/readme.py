@@ -55,7 +55,7 @@ def _published(dataset: str, row: Mapping[str, Any]) -> str:
 
 
 def with_table(text: str, table: str) -> str:
-    """Return the text of README.md with `table` between the two markers. Raises GradrankError if a marker is missing."""
+    """Return the README text with `table` between the two markers. Raises GradrankError if a marker is missing."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

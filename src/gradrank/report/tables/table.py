@@ -60,7 +60,7 @@ class Column:
 
 
 class Mark(NamedTuple):
-    """A mark for cells whose p value, in column `p`, is below the significance level. words: explanation of the mark."""
+    """A mark for cells whose p value, in column `p`, is below the significance level. words: text that explains it."""
 
     p: str
     words: str
@@ -70,9 +70,9 @@ class Mark(NamedTuple):
 class Wide:
     """The wide form of a long table: one line per combination of values of `lines`, one column per value of `across`.
 
-    cell: format string of a wide cell; its fields are the printed cells of a row of the long table. The remaining fields
-    apply to LaTeX only. best: column whose highest value is in bold, for each value of `across`. by: value of `across`
-    whose wide column sorts the lines, best first. mark: the significance mark and its column.
+    cell: format string of a cell. Its fields are the keys of the long table's columns. The fields below apply to LaTeX
+    only. best: key of the column whose highest value is in bold, for each value of `across`. by: value of `across` by
+    which the lines are sorted, best first. mark: the significance mark and its column.
     """
 
     lines: tuple[str, ...]
