@@ -197,7 +197,7 @@ def mean_ranks(dataset: DatasetValues) -> Iterator[Row]:
     for metric in dataset.tested_metrics():
         try:
             test = friedman_nemenyi(dataset.primary_values(metric))
-        except GradrankError:  # too few methods or queries for the test
+        except GradrankError:  # fewer than three methods or two queries
             continue
         for model, rank in test.ranks.items():
             yield {"convention": dataset.primary, "metric": metric, "model": model, "rank": rank} | {
