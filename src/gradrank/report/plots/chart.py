@@ -12,17 +12,17 @@ from gradrank.report.plots.frame import Frame
 
 WIDTH = 460
 FRAME = Frame(left=46, right=450, top=22, bottom=240)
-KEY_LINE = 16  # height of a line of the key
-STYLES = 5  # colours with their dashes; more series than that are labelled at their ends instead of in a key
-END_LINE, END_NAMES = 14, 150  # minimum distance of two labels at the ends, and their width
+KEY_LINE = 16  # height of one line of the legend
+STYLES = 5  # number of line styles; if there are more series, labels at the line ends replace the legend
+END_LINE, END_NAMES = 14, 150  # minimum vertical distance between two end labels; width of the labels
 
 
 @dataclass(frozen=True)
 class Series:
     """A series of points, sorted by x.
 
-    half_widths: half the interval around each y, drawn as a bar. points: True to mark each point, for measurements
-    rather than curves.
+    half_widths: half the width of the interval around each y; the interval is drawn as a bar. points: if True, each
+    point is marked with a dot, which is meant for measurements rather than curves.
     """
 
     name: str
@@ -42,7 +42,8 @@ def line_chart(
 ) -> Markup:
     """Return a line chart as SVG that fits any width.
 
-    Series differ in colour and dashes. More than STYLES series are labelled at their ends, fewer in a key below.
+    Series differ in colour and dash pattern. Up to STYLES series are named in a legend below the chart. If there are
+    more, each name is at the right end of its line.
 
     alt: description of the chart as text. log_x: use a logarithmic axis with ticks at the points; every x must be
     positive. labels: tick labels of x = 0, 1, 2, ... for values that are not numbers.
@@ -73,7 +74,11 @@ def line_chart(
 def _x_ticks(
     series: Sequence[Series], across: svg.Scale, log_x: bool, labels: Sequence[str] | None
 ) -> list[tuple[float, str]]:
-    """Return the ticks of the x axis: the labels, every x on a logarithmic axis, or else round numbers."""
+    """Return the (position, text) ticks of the x axis.
+
+    The texts are the labels if given. Otherwise, a logarithmic axis has a tick at every x, and a linear axis has ticks
+    at round numbers.
+    """
     if labels is not None:
         return list(enumerate(labels))
     if log_x:
@@ -92,7 +97,7 @@ def _draw_series(series: Series, number: int, xs: Sequence[float], up: svg.Scale
 
 
 def _end_names(series: Sequence[Series], up: svg.Scale, frame: Frame) -> Iterator[Markup]:
-    """Yield the name of each series right of its last point, with a line that connects the two."""
+    """Yield the name of each series to the right of its last point, and a line from that point to the name."""
     numbers = sorted(range(len(series)), key=lambda number: up(series[number].y[-1]))
     ends = [up(series[number].y[-1]) for number in numbers]
     for number, end, y in zip(numbers, ends, apart(ends, END_LINE, frame.top, frame.bottom), strict=True):
@@ -102,7 +107,7 @@ def _end_names(series: Sequence[Series], up: svg.Scale, frame: Frame) -> Iterato
 
 
 def apart(wanted: Sequence[float], gap: float, first: float, last: float) -> list[float]:
-    """Return sorted numbers, moved so that they are at least `gap` apart and between `first` and `last`."""
+    """Return the sorted numbers of `wanted`, shifted to be at least `gap` apart and between `first` and `last`."""
     above = accumulate(wanted, lambda previous, value: max(value, previous + gap))
     below = reversed([*accumulate(reversed(wanted), lambda previous, value: min(value, previous - gap))])
     least = (first + i * gap for i in range(len(wanted)))

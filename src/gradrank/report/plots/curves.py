@@ -13,17 +13,17 @@ from gradrank.report.plots.frame import Frame
 
 WIDTH, LEFT, RIGHT = 280, 40, 272
 MEASURE = Frame(LEFT, RIGHT, top=8, bottom=104)
-LOSS = Frame(LEFT, RIGHT, top=118, bottom=158)  # below MEASURE, if there is a training loss
+LOSS = Frame(LEFT, RIGHT, top=118, bottom=158)  # below MEASURE; drawn only if there is a training loss
 # The first of these columns that exists is shown, otherwise the first vali_* column, otherwise the first column.
 PREFERRED = ("vali_ndcg@10", "vali_map")
-MOST_POINTS = 60  # per line: more are indistinguishable at this width
+MOST_POINTS = 60  # maximum per line; more points are indistinguishable at this width
 
-Lines = Mapping[int, Mapping[str, list[float | None]]]  # columns of the training history by number of the fold
+Lines = Mapping[int, Mapping[str, list[float | None]]]  # keys: fold number, then column of the training history
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The panel of one method. measure: the metrics that it shows, as text."""
+    """The panel of one method. measure: text that names the plotted metric and, if shown, the training loss."""
 
     model: str
     measure: str
@@ -31,7 +31,7 @@ class Curves:
 
 
 def learning_curves(model: str, folds: list[ReportedFold]) -> Curves | None:
-    """Return the panel of one method, for its first seed; None if no fold has more than one step.
+    """Return the panel of one method, for its first seed. Return None if no fold has more than one step.
 
     The upper plot shows the validation metric, with a dot at the best step of each fold. The lower plot shows the
     training loss, if there is one. The mean ends at the last step of the shortest fold, because beyond that step it

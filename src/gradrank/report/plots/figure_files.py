@@ -16,7 +16,7 @@ FONT = "text { font-family: Helvetica, Arial, sans-serif; } .name { font-size: 1
 def write_figures(figures: Mapping[str, Markup], folder: Path) -> None:
     """Write each drawing as `folder`/<name>.svg.
 
-    A name may contain folders. If a figure has several drawings, they are <name>-1.svg, <name>-2.svg, and so on.
+    A name may contain folders. If a figure has several drawings, the files are <name>-1.svg, <name>-2.svg, and so on.
     """
     for name, drawing in figures.items():
         drawings = list(_outermost(drawing))
@@ -26,7 +26,7 @@ def write_figures(figures: Mapping[str, Markup], folder: Path) -> None:
 
 
 def _outermost(drawing: str) -> Iterator[str]:
-    """Yield the outermost svg elements, which may contain others."""
+    """Yield the outermost svg elements. They may contain nested svg elements."""
     depth = start = 0
     for tag in re.finditer("<svg |</svg>", drawing):
         start = start if depth else tag.start()
@@ -36,7 +36,10 @@ def _outermost(drawing: str) -> Iterator[str]:
 
 
 def standalone(drawing: str) -> str:
-    """Return a drawing with its size, its styles and a white background. Raises ValueError if it is no such drawing."""
+    """Return an SVG file of a drawing of `svg.drawing`, with explicit size, styles and a white background.
+
+    Raises ValueError if the text is not such a drawing.
+    """
     width, height, rest, content = _groups(r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)" ([^>]*)>(.*)</svg>', drawing)
     size = f'width="{float(width) + 2 * MARGIN:g}" height="{float(height) + 2 * MARGIN:g}"'
     place = f'x="{-MARGIN}" y="{-MARGIN}" {size}'
@@ -59,7 +62,7 @@ def _styles() -> str:
 
 
 def _groups(pattern: str, text: str) -> tuple[str, ...]:
-    """Return the groups of a pattern that matches the whole text."""
+    """Return the groups of a pattern that must match the whole text. Raises ValueError if it does not match."""
     match = re.fullmatch(pattern, text, re.DOTALL)
     if match is None:
         raise ValueError(f"{text[:60]!r} does not match {pattern!r}")

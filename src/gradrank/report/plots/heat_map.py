@@ -12,11 +12,13 @@ from gradrank.report.tables.table import Row
 class Matrix:
     """The heat map of one metric.
 
-    models: best first. cells[i][j]: method i compared with method j; None on the diagonal.
+    models: methods, best first. cells[i][j]: the comparison of method i with method j, with the keys `difference`,
+    `class` and `mark`; None on the diagonal. separated: number of pairs of methods that differ significantly. pairs:
+    number of all pairs.
 
-    The class of a cell is `level` if the methods do not differ significantly. Otherwise it is `better` or `worse` and
-    the shade, from `h1` (at most a quarter of the largest significant difference) to `h4`. separated: number of pairs
-    that differ significantly.
+    The CSS class of a cell is `level` if the two methods do not differ significantly. Otherwise, the class is `better`
+    or `worse`, followed by a shade from `h1` to `h4`. A cell has shade `h1` if its difference is at most a quarter of
+    the largest significant difference.
     """
 
     metric: str

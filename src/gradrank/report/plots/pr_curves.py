@@ -14,7 +14,7 @@ FRAME = Frame(left=34, right=350, top=20, bottom=224)
 
 @dataclass(frozen=True)
 class Curves:
-    """The plot and its values. levels: of recall. precisions: by method, one value per level."""
+    """The plot and its values. levels: levels of recall. precisions: for each method, one value per level."""
 
     drawing: Markup
     levels: list[float]
@@ -25,7 +25,7 @@ def pr_curves(dataset: ReportedDataset, convention: str, marked: tuple[str, ...]
     """Return the plot, with the methods of `marked` in colour and the others in grey.
 
     A curve is the mean over folds of the mean over queries of the interpolated precision at recall 0, .1, ..., 1.
-    Returns None if it was not measured.
+    Returns None if this precision was not measured.
     """
     rows = [row for row in dataset.tables.get("pr_curve", []) if row["convention"] == convention]
     by_model: dict[str, list[float]] = {model: [] for model in dataset.ranked()}
@@ -41,7 +41,7 @@ def pr_curves(dataset: ReportedDataset, convention: str, marked: tuple[str, ...]
     for model, values in precisions.items():
         place = f" {('one', 'two')[marked.index(model)]}" if model in marked else ""
         curves[model] = svg.line([across(x) for x in levels], [up(y) for y in values], f"pr{place}", model)
-    # SVG draws later elements on top: first the grey curves, last the first marked method.
+    # SVG draws later elements on top. The grey curves are therefore first, and the first marked method is last.
     top = [model for model in reversed(marked) if model in curves]
     drawn = [*(model for model in curves if model not in top), *top]
     label = f"Interpolated precision at recall 0 to 1 of {len(curves)} methods; the table below has its values"

@@ -1,4 +1,4 @@
-"""Plot of mean ranks with Nemenyi's critical difference (Demšar 2006).
+"""Plot of mean ranks with Nemenyi's critical difference (Demšar 2006), one bar per method.
 
 Two methods differ significantly if their bars do not overlap.
 """
@@ -16,8 +16,8 @@ from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, stri
 class Ranks:
     """The plot of one metric, best method first.
 
-    p: p value of Friedman's test that all methods rank alike. level: the methods that are not significantly worse than
-    the best one.
+    p: p value of Friedman's test; its null hypothesis is that all methods have the same mean rank. level: the other
+    methods that are not significantly worse than the best method.
     """
 
     metric: str
@@ -30,11 +30,11 @@ class Ranks:
 
 
 def mean_ranks(dataset: ReportedDataset) -> Ranks | None:
-    """Return the plot of the headline metric; None if there are too few methods to rank.
+    """Return the plot of the headline metric, or None if the mean ranks of this metric were not computed.
 
     A bar extends by half the critical difference to either side of the mean rank, so that the bars of two methods
-    overlap if and only if their ranks differ by less than the critical difference. Unlike the usual brackets, bars
-    remain readable with 40 methods.
+    overlap if and only if their mean ranks differ by less than the critical difference. The usual plot connects methods
+    with brackets, which are hard to read for 40 methods.
     """
     rows = [row for row in dataset.tables.get("ranks", []) if row["metric"] == dataset.headline]
     if not rows:

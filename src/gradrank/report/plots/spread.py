@@ -13,7 +13,7 @@ from gradrank.report.tables.table import Row
 
 @dataclass(frozen=True)
 class Spread:
-    """The plot of one metric: a strip per method, best first, and their common axis. folds: numbers of the folds."""
+    """The plot of one metric. strips: one per method, best first. axis: common to all strips. folds: fold numbers."""
 
     metric: str
     folds: list[int]
@@ -22,7 +22,7 @@ class Spread:
 
 
 def spread(dataset: ReportedDataset, convention: str) -> Spread:
-    """Return the plot of the headline metric: fold means (dots), 95% intervals (bars), published values (diamonds)."""
+    """Return the plot of the headline metric. Dots are fold means, bars 95% intervals, diamonds published values."""
     metric = dataset.headline
     main = {
         row["model"]: row
@@ -35,7 +35,7 @@ def spread(dataset: ReportedDataset, convention: str) -> Spread:
             folds[row["model"]].append(row)
     published: dict[str, list[Row]] = {model: [] for model in main}
     for row in dataset.tables["published"]:
-        # A value of another convention belongs on this axis only if our mean is the same under both conventions.
+        # A value published under a different convention is shown only if our mean is the same under both conventions.
         if row["metric"] == metric and abs(row["ours"] - main[row["model"]]["mean"]) < 5e-5:
             published[row["model"]].append(row)
     ends = [value for row in main.values() for value in (row["mean"] - _half(row), row["mean"] + _half(row))]
@@ -65,7 +65,7 @@ def _strip(scale: svg.Scale, row: Row, folds: Sequence[Row], published: Sequence
         parts.append(svg.element("circle", title, cx=at, cy=MIDDLE, r=3.5, class_=f"dot f{number}"))
     for entry in published:
         title = svg.element("title", f"published: {entry['published']:.4f} ({entry['method']}, {entry['source']})")
-        # A path has no position in percent, so a nested svg carries it.
+        # The position of a path cannot be in percent, so the path is inside a nested svg element.
         diamond = svg.element("path", title, d="M0 -5.5L5.5 0L0 5.5L-5.5 0Z", class_="published")
         at = percent(scale, entry["published"])
         parts.append(svg.element("svg", diamond, x=at, y=MIDDLE, overflow="visible"))

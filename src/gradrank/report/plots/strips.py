@@ -1,4 +1,4 @@
-"""Strip plots with one row per method. Positions are in percent, so that a row fits any width without distortion."""
+"""Strip plots with one row per method. Positions are percentages, so that a row fits any width without distortion."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from gradrank.report.tables.numbers import number
 
 HEIGHT = 22
 MIDDLE = HEIGHT / 2
-NAMES, PLOT, NUMBERS = 200, 420, 60  # widths of the columns of `stacked`
+NAMES, PLOT, NUMBERS = 200, 420, 60  # column widths in a drawing of `stacked`, in drawing units
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ def percent(scale: svg.Scale, value: float) -> str:
 
 
 def strip(scale: svg.Scale, parts: Iterable[Markup], label: str, class_: str = "strip") -> Markup:
-    """Return one row: the grid with `parts` on top. label: its description as text."""
+    """Return one row: grid lines with `parts` on top. label: description of the row as text."""
     grid = [vertical_line(scale, value, "grid") for value, _ in scale.ticks(5)]
     drawing = Markup("").join([*grid, *parts])
     return svg.element("svg", drawing, width="100%", height=HEIGHT, role="img", aria_label=label, class_=class_)
 
 
 def vertical_line(scale: svg.Scale, value: float, class_: str, margin: int = 0) -> Markup:
-    """Return a vertical line at a value, with a margin above and below."""
+    """Return a vertical line at a value, with `margin` drawing units above and below."""
     at = percent(scale, value)
     return svg.element("line", x1=at, x2=at, y1=margin, y2=HEIGHT - margin, class_=class_)
 
@@ -54,7 +54,7 @@ def axis(scale: svg.Scale) -> Markup:
 
 
 def stacked(strips: Sequence[Strip], below: Markup, form: str) -> Markup:
-    """Return all rows as one drawing, each with the name of its method and its mean.
+    """Return all rows as one drawing. Each row shows the method name, the strip and the mean.
 
     below: the axis. form: format specification of the means.
     """

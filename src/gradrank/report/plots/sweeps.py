@@ -12,12 +12,16 @@ from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.numbers import setting
 from gradrank.report.tables.table import Row
 
-LOG_FROM = 20.0  # ratio of the largest to the smallest value from which the axis is logarithmic
+LOG_FROM = 20.0  # the axis is logarithmic if the largest value is at least this many times the smallest
 
 
 @dataclass(frozen=True)
 class Point:
-    """A variant: its name, its value of the swept parameter, and the other swept parameters as in its name."""
+    """A variant of a sweep.
+
+    model: name of the variant. value: value of the swept parameter. others: the other assignments in the name of the
+    variant, such as `depth=4`.
+    """
 
     model: str
     value: Any
@@ -26,7 +30,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The sweep of one parameter of one entry of params.yaml: its variants and the plot."""
+    """The sweep of the parameter `param` of the params.yaml entry `entry`. points: its variants. drawing: the plot."""
 
     entry: str
     param: str
@@ -35,7 +39,7 @@ class Sweep:
 
 
 def sweeps(dataset: ReportedDataset, convention: str) -> list[Sweep]:
-    """Return a plot of the headline metric for each parameter with two values or more."""
+    """Return a plot of the headline metric for each entry and parameter with at least two values."""
     rows = {
         row["model"]: row
         for row in dataset.tables.get("main", [])
@@ -49,10 +53,10 @@ def sweeps(dataset: ReportedDataset, convention: str) -> list[Sweep]:
 
 
 def swept(params: dict[str, dict[str, Any]]) -> dict[tuple[str, str], list[Point]]:
-    """Return the variants of each sweep by (entry, parameter).
+    """Return the variants of each sweep. The keys are (entry, parameter).
 
-    params: resolved parameters by name of the variant. The swept parameters follow from the names, their values from
-    the resolved parameters.
+    params: the parameters of each variant, with defaults filled in; the keys are names of variants. The names determine
+    which parameters are swept. The values are read from `params`.
     """
     by_parameter: dict[tuple[str, str], list[Point]] = {}
     for model, values in params.items():

@@ -15,17 +15,17 @@ from gradrank.report.tables.numbers import is_missing, number
 WIDTH = 360
 FRAME = Frame(left=34, right=350, top=14, bottom=224)  # the same as in two_methods.js
 TENTHS = (-10, -5, 0, 5, 10)  # tick positions, in tenths
-MOST_POINTS = 240  # per polygon: more are indistinguishable at this width
-MOST_VALUES = 200_000  # stored in the page for all methods together, about 1 MB
-UNDEFINED = -1  # value of a query that the convention leaves out
+MOST_POINTS = 240  # maximum per polygon; more points are indistinguishable at this width
+MOST_VALUES = 200_000  # maximum stored in the page for all methods together, about 1 MB
+UNDEFINED = -1  # value of a query that the convention excludes from the mean
 
 
 @dataclass(frozen=True)
 class TwoMethods:
-    """The comparison of the methods `chosen`: a drawing and tests by metric.
+    """The comparison of the two methods in `chosen`. tests: results of the paired tests; the keys are metrics.
 
-    data: names, values and tests of all methods, from which two_methods.js draws any other pair. every: the data hold
-    every `every`-th query.
+    data: names, values and tests of all methods, from which two_methods.js draws any other pair. every: step between
+    the queries in `data`; 1 if `data` contains every query.
     """
 
     models: list[str]
@@ -38,7 +38,7 @@ class TwoMethods:
 
 
 def two_methods(dataset: ReportedDataset) -> TwoMethods | None:
-    """Compare the two best methods. Returns None for fewer than two methods, or without values per query."""
+    """Compare the two best methods. Return None if fewer than two methods have values per query."""
     models = [model for model in dataset.ranked() if model in dataset.queries]
     if len(models) < 2:
         return None
@@ -58,14 +58,15 @@ def two_methods(dataset: ReportedDataset) -> TwoMethods | None:
 
 
 def _in_ten_thousandths(values: np.ndarray) -> list[int]:
-    """Return values as integers, the shortest form of four decimals in JSON."""
+    """Return values in ten-thousandths, as integers, because this is the shortest form of four decimals in JSON."""
     return np.where(np.isnan(values), UNDEFINED, np.round(values * 1e4)).astype(int).tolist()
 
 
 def paired_tests(dataset: ReportedDataset, models: list[str]) -> dict[str, dict[str, list[float | None]]]:
-    """Return [difference, low, high, wins, ties, losses, p, p] by metric and by `i,j`, the indices in `models`, i < j.
+    """Return [difference, low, high, wins, ties, losses, p, p] for each metric and each pair of methods.
 
-    The p values are Wilcoxon's and Student's, both Holm-corrected. None stands for an undefined value.
+    The outer keys are metrics. The inner keys are texts `i,j` of two indices in `models`, with i < j. The first p value
+    is of Wilcoxon's test, the second of Student's test, both Holm-corrected. None stands for an undefined value.
     """
     index = {model: i for i, model in enumerate(models)}
     tests: dict[str, dict[str, list[float | None]]] = {}
@@ -78,17 +79,18 @@ def paired_tests(dataset: ReportedDataset, models: list[str]) -> dict[str, dict[
         if i > j:
             i, j, gap, counts = j, i, [-gap[0], -gap[2], -gap[1]], counts[::-1]
         p = [row["wilcoxon_holm"], row["t_holm"]]
-        # Adding 0.0 turns -0.0, which would print its sign, into 0.0.
+        # Adding 0.0 turns -0.0 into 0.0, so that no minus sign is printed.
         numbers = [None if is_missing(x) else round(x, 4) + 0.0 for x in gap + p]
         tests.setdefault(row["metric"], {})[f"{i},{j}"] = [*numbers[:3], *counts, *numbers[3:]]
     return tests
 
 
 def difference_plot(one: str, two: str, first: list[int], second: list[int]) -> Markup:
-    """Return a plot of the differences per query, in descending order, as polygons of the wins and of the losses.
+    """Return a plot of the differences per query, in descending order.
 
-    one, two: names. first, second: values in ten thousandths. two_methods.js redraws the two polygons for other pairs
-    with the same arithmetic.
+    One polygon shows the queries on which the first method is better, the other those on which it is worse. one, two:
+    names of the methods. first, second: their values in ten-thousandths. For other pairs, two_methods.js redraws the
+    two polygons with the same arithmetic.
     """
     gaps = sorted(
         (a - b for a, b in zip(first, second, strict=True) if a != UNDEFINED and b != UNDEFINED), reverse=True

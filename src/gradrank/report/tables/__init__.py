@@ -1,1 +1,1 @@
-"""Tables: their rows, and how they are written as CSV, Markdown and LaTeX."""
+"""Compute the rows of the result tables, and write the tables as CSV, Markdown and LaTeX."""

@@ -1,4 +1,4 @@
-"""The values of one data set by method and convention, and the rows of its tables: means, tests, published numbers."""
+"""The per-query values of one data set, and the rows of its tables: means, tests and published numbers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,17 +16,18 @@ from gradrank.evaluation.statistics import compare_all, friedman_nemenyi
 from gradrank.report.tables.numbers import is_missing
 from gradrank.report.tables.table import Row
 
-RECALL_LEVELS = {f"iprec@{tenth / 10}": tenth / 10 for tenth in range(11)}  # recall by precision-recall metric
-PAIRED_METRICS = ("ndcg@10", "map")  # the tested metrics: 40 methods make 780 pairs, with two tests each per metric
+RECALL_LEVELS = {f"iprec@{tenth / 10}": tenth / 10 for tenth in range(11)}  # key: metric; value: level of recall
+PAIRED_METRICS = ("ndcg@10", "map")  # only two, because 40 methods make 780 pairs, with two tests per pair and metric
 
 
 @dataclass(frozen=True)
 class DatasetValues:
     """The per-query values of one data set.
 
-    values: by method, then by convention; every method has the primary convention. short: the rows of
-    `gradrank.evaluation.short_lists`. constant: the values of a constant score by convention; empty without the
-    stored collection.
+    primary: the primary convention. values: the outer keys are methods, the inner keys are conventions; every method
+    has values under the primary convention. short: the rows of `gradrank.evaluation.short_lists`. constant: the values
+    of a ranking in which every document has the same score; the keys are conventions. It is empty if the stored
+    collection was not read.
     """
 
     dataset: str
@@ -37,11 +38,11 @@ class DatasetValues:
 
     @property
     def seeds(self) -> int:
-        """Largest number of seeds of a method."""
+        """Largest number of seeds of any method."""
         return max(by_convention[self.primary].seeds for by_convention in self.values.values())
 
     def primary_values(self, metric: str) -> dict[str, np.ndarray]:
-        """Return (q,) values by method under the primary convention."""
+        """Return a dict of (q,) values under the primary convention. The keys are methods."""
         return {model: by_convention[self.primary].values[metric] for model, by_convention in self.values.items()}
 
     def tested_metrics(self) -> list[str]:
@@ -51,7 +52,7 @@ class DatasetValues:
 
     @cached_property
     def pairs(self) -> list[Row]:
-        """Paired tests of every two methods, Holm-corrected over all pairs of one metric."""
+        """Paired tests of every two methods. The p values are Holm-corrected over all pairs of one metric."""
         folds = next(iter(self.values.values()))[self.primary].folds
         return [
             {"convention": self.primary, "metric": metric} | row
@@ -61,9 +62,9 @@ class DatasetValues:
 
     @cached_property
     def p_best(self) -> dict[tuple[str, str, str], float]:
-        """Corrected p value of Wilcoxon's test against the method with the best mean, by convention, method and metric.
+        """Corrected p values of Wilcoxon's test of each method against the method with the best mean.
 
-        The best method itself has no value.
+        The keys are (convention, method, metric). There is no key for the best method itself.
         """
         p_values = {}
         for metric in self.tested_metrics():
@@ -77,7 +78,7 @@ class DatasetValues:
 
 
 def best_mean(means: Mapping[str, float | None]) -> str:
-    """Return the method with the highest mean; among equal means, the last by name."""
+    """Return the method with the highest mean. If means are equal, the last method in alphabetical order wins."""
 
     def key(model: str) -> tuple[float, str]:
         mean = means[model]
@@ -87,9 +88,10 @@ def best_mean(means: Mapping[str, float | None]) -> str:
 
 
 class MeanRow(NamedTuple):
-    """The source of a row of the tables main, folds and pr_curve.
+    """The source object of one row of the tables main, folds and pr_curve.
 
-    values: the per-query values of all folds, or of one `fold` in the table folds. p_best: see `DatasetValues.p_best`.
+    values: the per-query values of all folds; in the table folds, those of the fold with number `fold`. p_best: see
+    `DatasetValues.p_best`.
     """
 
     convention: str
@@ -122,10 +124,11 @@ class MeanRow(NamedTuple):
 
 
 class PublishedRow(NamedTuple):
-    """The source of a row of the table published: a published number and the measured mean.
+    """The source object of one row of the table published: a published number and the measured mean.
 
-    measured: under the convention of the published number if it was measured, else under the primary convention.
-    alike: how many of the `others` other methods would have had the same verdict on this number.
+    measured: the mean under the convention of the published number. If this convention was not measured, the mean under
+    the primary convention. judged: the comparison of the two numbers, with its verdict. others: number of other
+    methods. alike: number of other methods that would have had the same verdict on this number.
     """
 
     published: Published
@@ -136,7 +139,7 @@ class PublishedRow(NamedTuple):
 
 
 def metric_means(dataset: DatasetValues) -> Iterator[MeanRow]:
-    """Yield the mean of every method, convention and metric, except the metrics of the precision-recall curve."""
+    """Yield one row per method, convention and metric, except for the metrics of the precision-recall curve."""
     for row in _every_mean(dataset):
         if row.metric not in RECALL_LEVELS:
             yield row._replace(p_best=dataset.p_best.get((row.convention, row.model, row.metric)))
@@ -150,19 +153,19 @@ def _every_mean(dataset: DatasetValues) -> Iterator[MeanRow]:
 
 
 def fold_means(dataset: DatasetValues) -> Iterator[MeanRow]:
-    """Yield the means of `metric_means` fold by fold."""
+    """Yield one row per fold for every row of `metric_means`."""
     for row in metric_means(dataset):
         for fold in row.values.fold_means(row.metric):
             yield row._replace(fold=fold, values=row.values.of_fold(fold))
 
 
 def recall_curve(dataset: DatasetValues) -> Iterator[MeanRow]:
-    """Yield the mean interpolated precision at each measured level of recall."""
+    """Yield one row of mean interpolated precision per method, convention and measured level of recall."""
     return (row for row in _every_mean(dataset) if row.metric in RECALL_LEVELS)
 
 
 def published_rows(dataset: DatasetValues) -> Iterator[PublishedRow]:
-    """Yield each published number of the data set with the measured mean and the verdict."""
+    """Yield one row per published number of the data set, with the measured mean and the verdict."""
     for model, by_convention in dataset.values.items():
         for metric in by_convention[dataset.primary].values:
             for published in lookup(dataset.dataset, model, metric):
@@ -180,18 +183,21 @@ def published_rows(dataset: DatasetValues) -> Iterator[PublishedRow]:
 def file_order_rows(dataset: DatasetValues) -> Iterator[Row]:
     """Yield the values with tied scores in file order and in expectation, under the primary convention.
 
-    A constant score comes first, then every method.
+    The rows of a constant score come first, followed by the rows of every method.
     """
     constant = {CONSTANT: dataset.constant} if dataset.constant else {}
     return file_order(constant | dict(dataset.values), dataset.primary)
 
 
 def mean_ranks(dataset: DatasetValues) -> Iterator[Row]:
-    """Yield mean ranks with Nemenyi's critical difference and Friedman's p per tested metric, best rank first."""
+    """Yield one row of the mean rank per tested metric and method, the best method first.
+
+    Each row also has Nemenyi's critical difference and the p value of Friedman's test for its metric.
+    """
     for metric in dataset.tested_metrics():
         try:
             test = friedman_nemenyi(dataset.primary_values(metric))
-        except GradrankError:  # two methods or one query: no ranks to test
+        except GradrankError:  # fewer than three methods or two queries
             continue
         for model, rank in test.ranks.items():
             yield {"convention": dataset.primary, "metric": metric, "model": model, "rank": rank} | {

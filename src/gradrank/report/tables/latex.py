@@ -1,8 +1,8 @@
-"""Write a Table as LaTeX for papers: booktabs rules, best values in bold, marks of significance, a full caption.
+"""Write a Table as LaTeX for papers: booktabs rules, best values in bold, significance marks and a full caption.
 
-A table with `parts` becomes one table per value of that column, such as the convention. The text needs the packages
-booktabs, graphicx and longtable. A table of more lines than fit a page is a longtable; a table wider than the text is
-shrunk.
+If `parts` names a column, such as the convention, one LaTeX table is written per value of that column. The LaTeX
+document needs the packages booktabs, graphicx and longtable. A table that is too long for one page is written as a
+longtable. A shorter table is shrunk if it is wider than the text.
 """
 
 import re
@@ -15,19 +15,19 @@ from gradrank.report.tables.numbers import MINUS, NONE, best, descending, is_mis
 from gradrank.report.tables.table import PrintedRow, Row, Table, Wide, pivot
 from gradrank.report.tables.verdicts import MARKS
 
-PAGE = 45  # lines
+PAGE = 45  # maximum number of lines of a table that is not a longtable
 MARK = "$^{*}$"
 SPECIAL = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "|": "\\textbar{}"},
     **{"<": "$<$", ">": "$>$", "≥": "$\\geq$", "≤": "$\\leq$", "±": "$\\pm$", "×": "$\\times$", MINUS: "$-$"},
     **{NONE: "--", "…": "\\dots{}"},
-    **dict.fromkeys(MARKS.values(), ""),  # the verdict's word follows its mark
+    **dict.fromkeys(MARKS.values(), ""),  # marks are dropped, because the verdict follows each mark as a word
 }
 
 
 class Grid(NamedTuple):
-    """Cells as LaTeX. alignment: one letter per column. has_marks: whether a cell has a mark of significance."""
+    """Cells as LaTeX. alignment: one letter per column. has_marks: True if any cell has a significance mark."""
 
     head: list[str]
     alignment: str
@@ -36,7 +36,7 @@ class Grid(NamedTuple):
 
 
 def latex(table: Table) -> str:
-    """Return one `table` or `longtable` environment per part of the table; a table without rows has no part."""
+    """Return one `table` or `longtable` environment per part of the table. Without rows, there are no parts."""
     rows = table.printed_rows(MINUS)
     parts = list(dict.fromkeys(values[table.parts] if table.parts else None for values, _ in rows))
     texts = ["% needs \\usepackage{booktabs,graphicx,longtable}"]
@@ -48,13 +48,13 @@ def latex(table: Table) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text with LaTeX's special characters escaped; text in backquotes is set in typewriter."""
+    """Return text with LaTeX's special characters escaped. Text in backquotes is set in typewriter type."""
     plain = "".join(SPECIAL.get(sign, sign) for sign in text).strip()
     return re.sub(r"`([^`]*)`", r"\\texttt{\1}", plain)
 
 
 def _long_grid(table: Table, rows: Sequence[PrintedRow]) -> Grid:
-    """Return one line per row."""
+    """Return a Grid with one line per row of the table."""
     columns = [column for column in table.columns if column.key != table.parts]
     alignment = "".join("l" if column.is_text else "r" for column in columns)
     lines = [[escape(texts[column.key]) for column in columns] for _, texts in rows]
@@ -62,7 +62,7 @@ def _long_grid(table: Table, rows: Sequence[PrintedRow]) -> Grid:
 
 
 def _wide_grid(table: Table, wide: Wide, rows: Sequence[PrintedRow]) -> Grid:
-    """Return the wide form; if `wide.best` is set, its lines are sorted by the column `wide.by`, best first."""
+    """Return a Grid of the wide form. If `wide.best` is set, its lines are sorted by column `wide.by`, best first."""
     keys = [key for key in wide.lines if key != table.parts]
     heads, cells = pivot(rows, keys, wide.across)
     order = list(cells)

@@ -1,7 +1,7 @@
 """Write the README's table of results: `make readme`, or `python -m gradrank.report.tables.readme`.
 
-The table is built from results/studies/contest/numbers.json and replaces the text between two markers of README.md. A
-test fails if README.md and the results differ.
+The table is built from results/studies/contest/numbers.json and replaces the text between two markers in README.md.
+A test fails if the table in README.md does not match the results.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ METRICS = (JUDGED, "map", "mean_ndcg", "p@10")
 def result_table(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
     """Return a Markdown table of the contest's methods on a data set, sorted by NDCG@10.
 
-    A value in bold is not significantly below the first one. The last column has the published NDCG@10 with its
-    verdict. numbers: content of the contest's numbers.json.
+    NDCG@10 is in bold if it is not significantly below the value in the first row. The last column has the published
+    values of NDCG@10 with the marks of their verdicts. numbers: content of the numbers.json of the contest.
     """
     results = numbers[f"results_{dataset}"]
     below = {
@@ -55,7 +55,7 @@ def _published(dataset: str, row: Mapping[str, Any]) -> str:
 
 
 def with_table(text: str, table: str) -> str:
-    """Return the README's text with the table between the two markers. Raises GradrankError if a marker is missing."""
+    """Return the README text with `table` between the two markers. Raises GradrankError if a marker is missing."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -64,7 +64,7 @@ def with_table(text: str, table: str) -> str:
 
 
 def main(readme: Path = Path("README.md"), results: Path = Path("results")) -> None:
-    """Replace the table of README.md."""
+    """Replace the table of results in README.md."""
     table = result_table(read_json(Results(results).study("contest").numbers_path), DATASET)
     text = with_table(readme.read_text(encoding="utf-8"), table)
     with atomic(readme) as partial:

@@ -1,4 +1,4 @@
-"""Summarise a data set: write summary.json, summary.md and queries.parquet, which are in git, and the tables."""
+"""Summarise a data set: write its tables, and the files summary.json, summary.md and queries.parquet for git."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,11 +20,12 @@ from gradrank.report.tables.table_files import write_table
 def summary(folder: Path, models: Sequence[str], convention: str, data: Path | None = None) -> None:
     """Write summary.json, summary.md, queries.parquet and tables/ into `folder`, which is results/<dataset>.
 
-    models: names of the methods to compare; each needs its per_query.parquet. convention: the primary convention, of
-    summary.json and summary.md; the tables hold every measured convention. All measured metrics are included.
-    data: folder of the Parquet collection. If given, the queries that short lists set to 0 are counted, with a warning
-    if they are many, and a constant score is evaluated.
-    Raises GradrankError for a missing file or convention, and if methods were evaluated on different queries.
+    models: names of the methods to compare; each must have a per_query.parquet. convention: the primary
+    convention, which summary.json and summary.md use. The tables contain every measured convention. All measured
+    metrics are included. data: folder of the Parquet collection. If given, a constant score is evaluated, and the
+    queries whose value is 0 only because they have few documents are counted. If there are many such queries,
+    summary.md contains a warning.
+    Raises GradrankError if a file or convention is missing, or if methods were evaluated on different queries.
     """
     dataset, models = DatasetFolder(Path(folder)), sorted(set(models))
     if not models:
@@ -46,13 +47,16 @@ def summary(folder: Path, models: Sequence[str], convention: str, data: Path | N
 
 
 def _metrics_and_conventions(values: dict[str, dict[str, QueryValues]]) -> tuple[list[str], list[str]]:
-    """Return the metrics and the conventions of the first method; all methods have the same ones."""
+    """Return the metrics and the conventions of the first method, because all methods have the same."""
     by_convention = next(iter(values.values()))
     return list(next(iter(by_convention.values())).values), list(by_convention)
 
 
 def _read(dataset: DatasetFolder, models: Sequence[str], convention: str) -> dict[str, dict[str, QueryValues]]:
-    """Return the values by method and convention, after a check that all methods have the same test queries."""
+    """Return the values per query. The outer keys are methods, the inner keys are conventions.
+
+    Raises GradrankError if a method lacks the convention, or if the methods have different test queries.
+    """
     values = {}
     for model in models:
         dataset.method(model).check()

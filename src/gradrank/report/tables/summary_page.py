@@ -1,4 +1,4 @@
-"""Build summary.md: the main table, the effect of tied scores, and the published numbers with the measured ones."""
+"""Build summary.md: the main table, the effect of tied scores, and a comparison with published numbers."""
 
 from collections.abc import Iterable
 
@@ -38,7 +38,7 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str
 
 
 def _main_table(main: list[Row], constant: list[Row]) -> str:
-    """Return the main table: every method, then a constant score in file order and in expectation over all orders."""
+    """Return the main table. Two rows of a constant score, in file order and in expectation, follow the methods."""
     metrics = list(dict.fromkeys(row["metric"] for row in main))
     models = list(dict.fromkeys(row["model"] for row in main))
     means = {(row["model"], row["metric"]): (row["mean"], _half_width(row)) for row in main}
@@ -67,7 +67,7 @@ def _half_width(row: Row) -> str:
 
 
 def _seeds(main: list[Row]) -> list[str]:
-    """Return the explanation of the brackets in the main table; an empty list if no method has several seeds."""
+    """Return a sentence that explains the brackets in the main table. If no method has several seeds, return []."""
     several = {row["seeds"] for row in main if row.get("seeds")}
     return [
         f"In brackets: the standard deviation of the mean over {' or '.join(map(str, sorted(several)))} seeds. {SEEDS}"
@@ -75,9 +75,9 @@ def _seeds(main: list[Row]) -> list[str]:
 
 
 def _file_order(rows: list[Row]) -> list[str]:
-    """Return a note and a table of the values that the order of tied scores changes noticeably.
+    """Return a note and a table of the values that depend noticeably on the order of tied scores.
 
-    These are the changes of more than `file_order.NOTABLE_SHARE` half widths.
+    A change is noticeable if it exceeds `file_order.NOTABLE_SHARE` half widths of the 95% interval.
     """
     head = ["method", "metric", "in file order", "expected", "difference", "in ±"]
     lines = [
@@ -100,13 +100,13 @@ def _file_order(rows: list[Row]) -> list[str]:
 def _level_with_best(main: list[Row], tested: Iterable[str]) -> list[str]:
     """Return one sentence per tested metric.
 
-    It names the methods that are not significantly worse than the method with the best mean.
+    The sentence names the methods that are not significantly worse than the method with the best mean.
     """
     sentences = []
     for metric in tested:
         rows = {row["model"]: row for row in main if row["metric"] == metric and row["mean"] is not None}
         winner = best_mean({model: row["mean"] for model, row in rows.items()})
-        if rows[winner]["mean"] == 0:  # every mean is 0, because of short lists for example
+        if rows[winner]["mean"] == 0:  # every mean is 0, for example because every query has too few documents
             continue
         others = [model for model in rows if model != winner]
         level = [model for model in others if is_missing(p := rows[model]["p_best"]) or p >= LEVEL]
@@ -120,7 +120,7 @@ def _level_with_best(main: list[Row], tested: Iterable[str]) -> list[str]:
 
 
 def _published(rows: list[Row]) -> list[str]:
-    """Return the explanation, the counts, a table with a line per published method, and the numbered sources."""
+    """Return the explanation, the counts, a table with one line per published method, and the numbered sources."""
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     sources = list(dict.fromkeys(row["source"] for row in rows))
     lines: dict[tuple[str, ...], dict[str, str]] = {}

@@ -1,16 +1,16 @@
 """Definitions of the tables in results/<dataset>/tables/: the columns of each, and the source of its rows.
 
-- main: a mean with half its 95% interval per convention, method and metric; p of the paired test against the best
-  method, under the primary convention; for methods with several seeds, their number and the standard deviation of the
-  mean over them
-- folds: the same means fold by fold
-- published: each published number and the measured one
+- main: one mean per convention, method and metric, with half the width of its 95% interval. Under the primary
+  convention, a row also has the p value of the paired test against the best method. For a method with several seeds, a
+  row also has the number of seeds and the standard deviation of the mean over seeds.
+- folds: the means of each fold
+- published: each published number and the measured value
 - pairwise: paired tests of every two methods
 - ranks: mean ranks over queries
 - pr_curve: interpolated precision at eleven levels of recall
 - short_lists: queries whose value is 0 only because they have few documents
-- file_order: values with tied scores in file order and in expectation over all their orders, for every method and for a
-  constant score
+- file_order: the value with tied scores in file order, and the value in expectation over all orders of tied scores, for
+  every method and for a constant score
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -36,7 +36,11 @@ from gradrank.report.tables.verdicts import explain_verdicts
 
 
 class Definition(NamedTuple):
-    """A table's title (with `{}` for the name of the data set), the source objects of its rows, and its columns."""
+    """The definition of a table.
+
+    title: contains `{}` for the name of the data set. rows: a function that returns the source objects of the rows. For
+    wide, note and parts, see `Table`.
+    """
 
     title: str
     rows: Callable[[DatasetValues], Iterable[Any]]
@@ -46,20 +50,20 @@ class Definition(NamedTuple):
     parts: str = "convention"
 
 
-# Follows the explanation of the interval if a method was trained with several seeds.
+# This text follows the explanation of the interval if a method was trained with several seeds.
 SEEDS = (
     "For methods trained with several seeds, the mean is over the seeds as well, and the interval is Student's, over "
     "queries within their folds and over seeds. The other methods are not randomised, or their scores were imported."
 )
-# States where the hyper-parameter settings come from, and which data they were chosen on.
+# This text states where the hyper-parameter settings come from, and on which data they were chosen.
 SETTINGS = (
     "One setting of each method for all folds: its publication's or its library's, what params.yaml says, or one "
     "chosen by the mean validation value over MQ2007's folds, whose validation parts are together its test parts "
     "(`gradrank models NAME` has each one's source). Settings chosen on each fold's own validation part: `snakemake "
     "contest`."
 )
-# provenance.json holds a digest of the written tables, titles and notes included: a changed title or note requires new
-# summaries and records of all data sets.
+# provenance.json contains a checksum of the written tables, including titles and notes. After a change of a title or
+# note, the summaries and provenance records of all data sets must be written again.
 MODEL_METRIC = (Column("convention"), Column("model"), Column("metric"))
 DEFINITIONS = {
     "main": Definition(
@@ -201,7 +205,7 @@ DEFINITIONS = {
 
 
 def summary_tables(dataset: DatasetValues) -> dict[str, Table]:
-    """Return every table by its name."""
+    """Return a dict of all tables. The keys are the table names."""
     return {
         name: Table(
             id=name,
@@ -217,14 +221,15 @@ def summary_tables(dataset: DatasetValues) -> dict[str, Table]:
 
 
 def read_tables(folder: Path) -> dict[str, list[Row]]:
-    """Return the rows of each table of `folder` by name; an empty list for a missing file."""
+    """Return a dict of the rows of each table in `folder`, or [] if its file is missing. The keys are table names."""
     return {name: read_csv(folder / f"{name}.csv", definition.columns) for name, definition in DEFINITIONS.items()}
 
 
 def means(main: Iterable[Row], convention: str) -> dict[str, dict[str, float | None]]:
-    """Return the content of summary.json, from the rows of `main` under one convention.
+    """Return the content of summary.json, from the rows of the table main under one convention.
 
-    Means by model and metric, rounded to four decimals; None if a mean is undefined.
+    The outer keys are models, the inner keys are metrics. Means are rounded to four decimals. An undefined mean is
+    None.
     """
     by_model: dict[str, dict[str, float | None]] = {}
     for row in main:

@@ -1,4 +1,4 @@
-"""Marks, meanings and counts of the verdicts on published numbers, for every page.
+"""Marks, meanings and counts of the verdicts on published numbers, as shown on all pages.
 
 The decision rule is in gradrank/evaluation/literature/verdict.py.
 """
@@ -19,16 +19,16 @@ POWER = "how many of our other methods would have had the same verdict on the sa
 
 
 def explain_verdicts() -> str:
-    """Return the sentences that explain the marks, and the two numbers after them (the verdict's power)."""
+    """Return sentences that explain the marks, and the two numbers after each mark (the power of the verdict)."""
     marks = "; ".join(f"{mark} {verdict}: {MEANINGS[verdict]}" for verdict, mark in MARKS.items())
     return f"{marks}. The verdict's power: {POWER}."
 
 
 def count_verdicts(rows: Sequence[dict[str, Any]]) -> str:
-    """Return a sentence with the number of rows per verdict, and one with the power of the favourable verdicts.
+    """Return a sentence with the number of rows per verdict, and a sentence with the power of favourable verdicts.
 
-    rows: with the keys `verdict`, `alike` and `others`. Summaries of earlier versions lack the last two; the second
-    sentence is then omitted.
+    The favourable verdicts are REPRODUCED and CONSISTENT. rows: dicts with the keys `verdict`, `alike` and `others`.
+    Summaries of earlier versions lack the keys `alike` and `others`; the second sentence is then omitted.
     """
     judged = [row for row in rows if row["verdict"]]
     counts = {verdict: sum(row["verdict"] == verdict for row in judged) for verdict in MARKS}
