@@ -79,9 +79,10 @@ def _levels(inputs: Inputs) -> Table:
 
 
 def _combinations(inputs: Inputs) -> Table:
-    """Return the table of tests that compare other ways to combine the level probabilities with the expected level.
+    """Return the table of tests that compare other combinations of the level probabilities with the expected level.
 
-    The claim is that the choice makes little difference. It holds if the whole interval of the difference is within MARGIN.
+    The claim is that the choice makes little difference. It holds if the whole interval of the difference is within
+    MARGIN.
     """
     rows = _varied(inputs, "combination", "level")
     for row in rows:
@@ -136,7 +137,10 @@ def _table(id: str, title: str, columns: Sequence[Column], rows: list[Row]) -> T
 
 
 def _counted(rows: Sequence[Row]) -> str:
-    """Return the numbers of claims per verdict in words, such as `0 of 14 hold, 14 are not separated, 0 are contradicted`."""
+    """Return the number of claims with each verdict in words.
+
+    An example is `0 of 14 hold, 14 are not separated, 0 are contradicted`.
+    """
     count = {word: sum(row["claim"] == word for row in rows) for word in (HOLDS, NOT_SEPARATED, CONTRADICTED)}
     held = f"{count[HOLDS]} of {len(rows)} hold, {count[NOT_SEPARATED]} are not separated"
     return f"{held}, {count[CONTRADICTED]} are contradicted"

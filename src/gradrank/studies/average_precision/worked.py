@@ -12,8 +12,8 @@ from gradrank.studies.common.study import PageSection
 PRINTED = Fraction(8, 9)
 RELEVANT = 3
 RANKS = 30  # the three relevant documents are placed at every combination of the first 30 ranks
-# The keys are mistakes that lead to 8/9. The values are the ranks of the relevant documents, and the precisions that are
-# averaged by mistake.
+# The keys are mistakes that lead to 8/9. The values are the ranks of the relevant documents, and the precisions that
+# are averaged by mistake.
 SLIPS = {
     "precision at rank 3 for that at rank 4": ((1, 2, 4), (Fraction(1), Fraction(1), Fraction(2, 3))),
     "3/3 for 3/4": ((1, 3, 4), (Fraction(1), Fraction(2, 3), Fraction(1))),

@@ -22,7 +22,8 @@ def agreement(first: np.ndarray, first_folds: np.ndarray, second: np.ndarray, se
 
     first: (q1, m) values of the methods on the queries of the first collection. first_folds: (q1,) folds of these
     queries. second, second_folds: the same for the second collection, with the methods in the same order. The interval
-    is a percentile bootstrap interval (Efron 1979). Each draw resamples the queries within every fold of both collections.
+    is a percentile bootstrap interval (Efron 1979). Each draw resamples the queries within every fold of both
+    collections.
     """
     rng = np.random.default_rng(SEED)
     means = [_means(first, first_folds), _means(second, second_folds)]

@@ -26,8 +26,8 @@ class Pair(NamedTuple):
     """The comparison of two methods on the same queries. `first` is the method with the higher mean.
 
     difference: mean of first minus mean of second. low, high: ends of the 95% interval of the difference. p: two-sided
-    p value of the difference. probability: P(first > second) for single runs. corrected: p after Holm's correction for all pairs of
-    the contest.
+    p value of the difference. probability: P(first > second) for single runs. corrected: p after Holm's correction for
+    all pairs of the contest.
     """
 
     first: str

@@ -178,7 +178,8 @@ def constant_score_runs(inputs: Inputs, dataset: str) -> dict[str, dict[str, Run
     """Return the runs of a ranking that gives every document the same score.
 
     The outer keys are the titles of the table rows, and the inner keys are the metrics. One row breaks ties by the
-    order of the file. The other row has the expected value over all orders. It exists only if the convention has an expected variant.
+    order of the file. The other row has the expected value over all orders. It exists only if the convention has an
+    expected variant.
     """
     dataset_convention = inputs.settings["conventions"][dataset]
     named = {dataset_convention: "constant score, file order"}

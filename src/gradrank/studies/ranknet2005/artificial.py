@@ -1,8 +1,8 @@
 """The experiments of the first RankNet paper on its artificial data (Burges et al. 2005, section 5).
 
 Each job draws one random target function. Its data are 1000 files of 50 vectors: 800 files for training, 100 for
-validation and 100 for testing. A net is trained on the first vectors of the training files. The training takes
-one gradient step per file, along the sum of the gradients of all pairs in the file. To first order, this step equals the
+validation and 100 for testing. A net is trained on the first vectors of the training files. The training takes one
+gradient step per file, along the sum of the gradients of all pairs in the file. To first order, this step equals the
 paper's separate steps for each pair, at the same rate. One step per file needs only a tenth of the time.
 """
 

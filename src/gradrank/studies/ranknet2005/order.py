@@ -28,7 +28,8 @@ def gap(first: Sequence[Training], second: Sequence[Training], split: str = "tes
 
     The difference is averaged over the seeds that both methods have, and has a 95% interval. The squared standard error
     is the sum of two parts. One is the squared standard error over queries of the difference averaged over seeds. The
-    other is the squared standard error over seeds of the difference averaged over queries. `wilcoxon` is the p value of Wilcoxon's test over queries.
+    other is the squared standard error over seeds of the difference averaged over queries. `wilcoxon` is the p value of
+    Wilcoxon's test over queries.
     """
     gaps = np.array([a.mean(split) - b.mean(split) for a, b in zip(first, second, strict=False)])
     a, b = over_seeds(first[: len(gaps)], split), over_seeds(second[: len(gaps)], split)

@@ -103,9 +103,9 @@ def some_queries(part: Collection, count: int, seed: int) -> Collection:
 def kept_step(history: Sequence[Step], select_by: str) -> dict[str, float]:
     """Return the first step with the best validation value of `select_by`.
 
-    The result also has the number of the step's epoch (`epoch`) and the number of trained epochs (`epochs`). A model with
-    several steps per epoch reports `epoch` in each step. For other models, the number of the step is the number of the
-    epoch.
+    The result also has the number of the step's epoch (`epoch`) and the number of trained epochs (`epochs`). A model
+    with several steps per epoch reports `epoch` in each step. For other models, the number of the step is the number of
+    the epoch.
     """
     values = [step[f"vali_{select_by}"] for step in history]
     epochs = [step.get("epoch", number) for number, step in enumerate(history, start=1)]
